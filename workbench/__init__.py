@@ -1,0 +1,67 @@
+"""A workbench for hybrid search: a folder of memories becomes an index, a question becomes a trace.
+
+The names below are the path in its order. They are imported when first used, so that importing the
+workbench costs next to nothing and torch is loaded only where texts are embedded.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from workbench.lab.judgments import load_questions
+    from workbench.lab.metrics import evaluate
+    from workbench.lab.thresholds import scores
+    from workbench.memory.embedding import LocalEmbedder, ToyEmbedder
+    from workbench.memory.sync import index_folder, open_index
+    from workbench.records import InputError, Trace
+    from workbench.retrieval.explain import explain
+    from workbench.retrieval.pipeline import Pipeline, search
+    from workbench.systems import SYSTEMS, system
+
+_HOMES = {
+    "InputError": "workbench.records",
+    "Trace": "workbench.records",
+    "LocalEmbedder": "workbench.memory.embedding",
+    "ToyEmbedder": "workbench.memory.embedding",
+    "index_folder": "workbench.memory.sync",
+    "open_index": "workbench.memory.sync",
+    "Pipeline": "workbench.retrieval.pipeline",
+    "search": "workbench.retrieval.pipeline",
+    "explain": "workbench.retrieval.explain",
+    "SYSTEMS": "workbench.systems",
+    "system": "workbench.systems",
+    "load_questions": "workbench.lab.judgments",
+    "evaluate": "workbench.lab.metrics",
+    "scores": "workbench.lab.thresholds",
+}
+
+__all__ = [
+    "SYSTEMS",
+    "InputError",
+    "LocalEmbedder",
+    "Pipeline",
+    "ToyEmbedder",
+    "Trace",
+    "evaluate",
+    "explain",
+    "index_folder",
+    "load_questions",
+    "open_index",
+    "scores",
+    "search",
+    "system",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'workbench' has no attribute {name!r}")
+    return getattr(import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

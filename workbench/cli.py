@@ -1,0 +1,218 @@
+"""The command line. Exit codes: 0 yes, 1 no (nothing returned, target not in the answer, something is
+missing on this machine), 2 the input cannot be used."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Console
+
+from workbench.records import InputError
+
+if TYPE_CHECKING:
+    from workbench.memory.index import MemoryIndex
+    from workbench.retrieval.pipeline import Pipeline
+
+app = typer.Typer(
+    name="workbench",
+    help="Teach, explore and reproduce how hybrid search fails.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+SAMPLE = Path("sample_memory")
+
+Memory = Annotated[Path, typer.Option("--memory", "-m", help="The folder that holds the memory.")]
+IndexFile = Annotated[
+    Path | None, typer.Option("--index", help="The index file; by default in your cache folder.")
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+System = Annotated[str, typer.Option("--system", "-s", help="The pipeline to run.")]
+AskedLimit = Annotated[int | None, typer.Option("--limit", min=1, help="Return at most this many.")]
+AskedFloor = Annotated[float | None, typer.Option("--min-score", help="Drop what scores below this.")]
+SHIPPED = "openclaw-2026.2.13"
+
+
+def main() -> None:
+    """Runs the command line; an input that cannot be used ends with its message and exit code 2."""
+    try:
+        app()
+    except InputError as error:
+        print(error, file=sys.stderr)
+        raise SystemExit(2) from None
+
+
+@app.command()
+def index(
+    folder: Annotated[Path, typer.Argument(help="The folder that holds the memory.")] = SAMPLE,
+    index_file: IndexFile = None,
+    model: Annotated[str, typer.Option(help="A sentence-transformers model.")] = "all-MiniLM-L6-v2",
+    reading: Annotated[
+        str, typer.Option(help="Texts longer than the model's window: windowed or truncated.")
+    ] = "windowed",
+    rebuild: Annotated[bool, typer.Option("--rebuild", help="Make the index anew.")] = False,
+    skip: Annotated[bool, typer.Option("--skip", help="Leave out files that cannot be used.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Make the index of a memory agree with its folder."""
+    from dataclasses import asdict
+
+    from workbench.memory.embedding import LocalEmbedder, reading_named
+    from workbench.memory.sync import index_folder
+
+    embedder = LocalEmbedder(model, reading_named(reading))
+    summary = index_folder(folder, embedder, index_path=index_file, rebuild=rebuild, skip=skip)
+    for problem in summary.skipped:
+        print(f"left out: {problem}", file=sys.stderr)
+    _show(asdict(summary) if as_json else str(summary))
+
+
+@app.command()
+def search(
+    question: Annotated[str, typer.Argument(help="What to look for.")],
+    memory: Memory = SAMPLE,
+    system: System = SHIPPED,
+    limit: AskedLimit = None,
+    min_score: AskedFloor = None,
+    index_file: IndexFile = None,
+    as_json: AsJson = False,
+) -> None:
+    """Search a memory. Exit code 1 when nothing is returned."""
+    from workbench.retrieval import pipeline
+    from workbench.retrieval.query import check_question
+    from workbench.views.data import trace_data
+    from workbench.views.text import trace_view
+
+    asked, cleaned = _pipeline(system, limit, min_score), check_question(question)
+    with _opened(memory, index_file) as opened:
+        trace = pipeline.search(cleaned, asked, opened)
+    _show(trace_data(trace) if as_json else trace_view(trace))
+    raise typer.Exit(0 if trace.results else 1)
+
+
+@app.command()
+def explain(
+    question: Annotated[str, typer.Argument(help="What was looked for.")],
+    target: Annotated[str, typer.Option("--target", "-t", help="The file that should be found.")],
+    memory: Memory = SAMPLE,
+    system: System = SHIPPED,
+    limit: AskedLimit = None,
+    min_score: AskedFloor = None,
+    index_file: IndexFile = None,
+    as_json: AsJson = False,
+) -> None:
+    """Say why a file is in the answer, or not. Exit code 1 when it is not."""
+    from workbench.retrieval import explain as explaining
+    from workbench.retrieval import pipeline
+    from workbench.retrieval.query import check_question
+    from workbench.views.data import explanation_data
+    from workbench.views.text import explanation_text
+
+    asked, cleaned = _pipeline(system, limit, min_score), check_question(question)
+    with _opened(memory, index_file) as opened:
+        trace = pipeline.search(cleaned, asked, opened)
+        explanation = explaining.explain(trace, opened, _relative(target, memory))
+    _show(explanation_data(explanation) if as_json else explanation_text(explanation))
+    raise typer.Exit(0 if explanation.fate is explaining.Fate.RETURNED else 1)
+
+
+@app.command()
+def evaluate(
+    systems: Annotated[
+        list[str] | None, typer.Option("--system", "-s", help="A pipeline; may be given often.")
+    ] = None,
+    questions: Annotated[
+        Path | None, typer.Option("--questions", "-q", help="Labelled questions, as YAML.")
+    ] = None,
+    memory: Memory = SAMPLE,
+    index_file: IndexFile = None,
+    as_json: AsJson = False,
+) -> None:
+    """Ask labelled questions of pipelines: hits, files passing, MRR, and silence on the controls."""
+    from workbench.lab.judgments import check_targets, load_questions
+    from workbench.lab.metrics import evaluate as evaluate_all
+    from workbench.systems import SYSTEMS, system
+    from workbench.views.text import evaluation_table, kinds_table
+
+    chosen = [system(name) for name in systems] if systems else list(SYSTEMS.values())
+    asked = load_questions(questions or memory / "questions.yaml")
+    with _opened(memory, index_file) as opened:
+        check_targets(asked, opened.store.stamps())
+        evaluations = evaluate_all(asked, chosen, opened)
+    if as_json:
+        _show([one.as_json() for one in evaluations])
+        return
+    _show(evaluation_table(evaluations))
+    _show("\nhits by kind of question")
+    _show(kinds_table(evaluations))
+
+
+@app.command()
+def doctor(memory: Memory = SAMPLE, index_file: IndexFile = None, as_json: AsJson = False) -> None:
+    """Check what the workbench stands on. Exit code 1 when something is missing."""
+    from dataclasses import asdict
+
+    from workbench.doctor import examine
+    from workbench.views.text import findings_table
+
+    findings = examine(memory, index_file)
+    _show([asdict(one) for one in findings] if as_json else findings_table(findings))
+    raise typer.Exit(0 if all(one.fine for one in findings) else 1)
+
+
+@app.command()
+def lab(
+    memory: Memory = SAMPLE,
+    notebooks: Annotated[Path, typer.Option(help="The folder of notebooks.")] = Path("notebooks"),
+    port: Annotated[int, typer.Option(help="The port to serve on.")] = 8888,
+    browser: Annotated[bool, typer.Option(help="Open a browser.")] = True,
+) -> None:
+    """Index the memory, and open JupyterLab on the first notebook."""
+    from workbench.jupyter import launch
+    from workbench.memory.sync import index_folder
+
+    _show(str(index_folder(memory)))
+    raise typer.Exit(launch(notebooks, "00_start.ipynb", port, browser))
+
+
+def _pipeline(name: str, limit: int | None, min_score: float | None) -> Pipeline:
+    from workbench.systems import system
+
+    return system(name).asking(limit, min_score)
+
+
+@contextmanager
+def _opened(memory: Path, index_file: Path | None) -> Iterator[MemoryIndex]:
+    from workbench.memory.sync import open_index
+
+    with open_index(memory, index_path=index_file) as opened:
+        yield opened
+
+
+def _relative(target: str, memory: Path) -> str:
+    """A target as the index names it, also when it was given with the memory's folder before it."""
+    path = Path(target)
+    inside = path.resolve().is_relative_to(memory.resolve()) and path.exists()
+    return path.resolve().relative_to(memory.resolve()).as_posix() if inside else path.as_posix()
+
+
+def _show(what: Any) -> None:
+    if isinstance(what, list | dict):
+        print(json.dumps(what, indent=2, ensure_ascii=False))
+    elif isinstance(what, str):
+        print(what)
+    else:
+        width = None if sys.stdout.isatty() else 160
+        Console(width=width, soft_wrap=False, highlight=False).print(what)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,56 @@
+"""JupyterLab, started so that a newcomer meets a notebook and nothing else."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from workbench.records import InputError
+
+QUIET = {
+    # No question about news on the first start, and no call to anywhere.
+    "@jupyterlab/apputils-extension:notification": {"fetchNews": "false", "checkForUpdates": False},
+}
+
+
+def launch(folder: Path, notebook: str, port: int, browser: bool) -> int:
+    """JupyterLab's exit code, after serving `folder` with `notebook` open.
+
+    Raises InputError when JupyterLab or the notebook is missing.
+    """
+    if importlib.util.find_spec("jupyterlab") is None:
+        raise InputError("JupyterLab is not installed.", "Install it: pip install -e '.[lab]'")
+    if not (folder / notebook).is_file():
+        raise InputError(
+            f"There is no notebook {folder / notebook}.",
+            "Run this in the project's folder, or give --notebooks.",
+        )
+    with tempfile.TemporaryDirectory() as settings:
+        command = [*command_line(folder, notebook, port), *([] if browser else ["--no-browser"])]
+        return subprocess.call(command, env=environment(Path(settings)))
+
+
+def command_line(folder: Path, notebook: str, port: int) -> list[str]:
+    """What starts JupyterLab with this Python, on the loopback address alone."""
+    return [
+        sys.executable, "-m", "jupyterlab", f"--ServerApp.root_dir={folder.resolve()}",
+        "--ServerApp.ip=127.0.0.1", f"--ServerApp.port={port}", f"--LabApp.default_url=/lab/tree/{notebook}",
+        *(["--allow-root"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []),
+    ]  # fmt: skip
+
+
+def environment(settings: Path) -> dict[str, str]:
+    """This process's environment, with quiet defaults for JupyterLab written to `settings`.
+
+    They are a layer below the user's own settings, which stay in force.
+    """
+    labconfig = settings / "labconfig"
+    labconfig.mkdir(parents=True)
+    (labconfig / "default_setting_overrides.json").write_text(json.dumps(QUIET))
+    paths = [str(settings), os.environ.get("JUPYTER_CONFIG_PATH", "")]
+    return os.environ | {"JUPYTER_CONFIG_PATH": os.pathsep.join(path for path in paths if path)}

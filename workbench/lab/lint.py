@@ -1,0 +1,69 @@
+"""What a pipeline's settings make impossible, found without a single search."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from workbench.retrieval.columns import Columns, ColumnStage
+from workbench.retrieval.pipeline import Pipeline
+
+# The best raw number of a BM25 leg depends on the conversion: some reward large ones, one rewards none.
+BEST_RAW = {"vector": (0.0,), "keyword": (-1e12, -1e-12)}
+
+
+@dataclass(frozen=True)
+class Reach:
+    """The highest score that a candidate of one leg alone can get, and whether that passes the floor."""
+
+    leg: str
+    score: float
+    floor: float
+
+    @property
+    def passes(self) -> bool:
+        return self.score >= self.floor
+
+
+def reach(pipeline: Pipeline, leg: str) -> Reach | None:
+    """The reach of a leg, computed by the pipeline's own stages on a perfect candidate.
+
+    Perfect means first in its leg, with the best raw number, and absent from the other leg. None when the
+    pipeline does not ask that leg.
+    """
+    slots = {stage.slot for stage in pipeline.stages}
+    if f"{leg}_leg" not in slots:
+        return None
+    best = max(_score(pipeline, leg, raw) for raw in BEST_RAW[leg])
+    return Reach(leg, best, pipeline.floor)
+
+
+def _score(pipeline: Pipeline, leg: str, raw: float) -> float:
+    columns = {f"{name}_{what}": np.array([np.nan]) for name in BEST_RAW for what in ("raw", "rank", "score")}
+    columns |= {f"{leg}_raw": np.array([raw]), f"{leg}_rank": np.array([1.0])}
+    for stage in pipeline.stages:
+        if isinstance(stage, ColumnStage) and not _absent(stage, columns):
+            columns[stage.output] = np.asarray(stage.formula(Columns(columns)), float)
+    return float(columns["score"][0])
+
+
+def _absent(stage: ColumnStage, columns: dict[str, np.ndarray]) -> bool:
+    return stage.present is not None and bool(np.isnan(columns[stage.present][0]))
+
+
+def needed_similarity(pipeline: Pipeline) -> float | None:
+    """The least cosine that lets a candidate of the vector leg alone, ranked first, pass the floor.
+
+    In openclaw-2026.2.13 this is 0.35 / 0.7 = 0.50. None when no cosine is enough.
+    """
+    low, high = -1.0, 1.0
+    if _score(pipeline, "vector", 1 - high) < pipeline.floor:
+        return None
+    if _score(pipeline, "vector", 1 - low) >= pipeline.floor:
+        return low
+    for _ in range(60):
+        middle = (low + high) / 2
+        enough = _score(pipeline, "vector", 1 - middle) >= pipeline.floor
+        low, high = (low, middle) if enough else (middle, high)
+    return high

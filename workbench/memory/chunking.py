@@ -1,0 +1,129 @@
+"""A document's text becomes passages, by the rules of the systems that we reproduce."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+from workbench.memory.files import content_hash
+from workbench.records import InputError, Passage
+
+
+class Chunker(Protocol):
+    """Cuts text into passages; `name` tells settings apart that cut differently."""
+
+    @property
+    def name(self) -> str: ...
+
+    def chunk(self, text: str) -> list[Passage]: ...
+
+
+def utf16_length(text: str) -> int:
+    """The length in UTF-16 code units, which is what JavaScript counts."""
+    return len(text.encode("utf-16-le", "surrogatepass")) // 2
+
+
+def chunk_id(source: str, path: str, start_line: int, end_line: int, hash_: str, model: str) -> str:
+    """A chunk's stable id: sha256 of `source:path:start:end:hash:model`.
+
+    Source: openclaw 2026.2.13, src/memory/manager.ts.
+    """
+    key = f"{source}:{path}:{start_line}:{end_line}:{hash_}:{model}"
+    return hashlib.sha256(key.encode()).hexdigest()
+
+
+class Segment(NamedTuple):
+    """A line, or a piece of a line too long for one chunk."""
+
+    text: str
+    line: int
+
+    @property
+    def cost(self) -> int:
+        return utf16_length(self.text) + 1
+
+
+@dataclass(frozen=True)
+class LineChunker:
+    """Whole lines up to tokens × 4 UTF-16 units, at least overlap × 4 of them carried into the next chunk.
+
+    It knows no Markdown: a chunk may end between a heading and its text. A longer line is cut hard, all
+    pieces under one line number. What is carried is whole segments, however long, so that a chunk can
+    reach about twice the budget (openclaw#138722).
+    Source: openclaw 2026.2.13, src/memory/internal.ts, chunkMarkdown.
+    """
+
+    tokens: int = 400
+    overlap: int = 80
+
+    def __post_init__(self) -> None:
+        if self.tokens < 1 or not 0 <= self.overlap < max(self.tokens, 1):
+            raise InputError(
+                f"A chunker of {self.tokens} tokens with {self.overlap} overlapping cannot advance.",
+                "Use at least 1 token, and an overlap from 0 to tokens - 1.",
+            )
+
+    @property
+    def name(self) -> str:
+        return f"openclaw-2026.2.13 tokens={self.tokens} overlap={self.overlap}"
+
+    def chunk(self, text: str) -> list[Passage]:
+        """The passages of `text` in order; an empty text is one empty passage."""
+        budget, carry = max(32, self.tokens * 4), max(0, self.overlap * 4)
+        passages: list[Passage] = []
+        current: list[Segment] = []
+        size = 0
+        for segment in _segments(text, budget):
+            if current and size + segment.cost > budget:
+                passages.append(_passage(current))
+                current = _carried(current, carry)
+                size = sum(kept.cost for kept in current)
+            current.append(segment)
+            size += segment.cost
+        passages.append(_passage(current))
+        return passages
+
+
+def _segments(text: str, budget: int) -> Iterator[Segment]:
+    for number, line in enumerate(text.split("\n"), 1):
+        if utf16_length(line) <= budget:
+            yield Segment(line, number)
+        else:
+            yield from (Segment(piece, number) for piece in _utf16_pieces(line, budget))
+
+
+def _utf16_pieces(line: str, units: int) -> Iterator[str]:
+    """A half of a cut surrogate pair becomes U+FFFD here, as it does where JavaScript writes UTF-8."""
+    data = line.encode("utf-16-le", "surrogatepass")
+    for start in range(0, len(data), units * 2):
+        piece = data[start : start + units * 2].decode("utf-16-le", "surrogatepass")
+        yield "".join("\ufffd" if "\ud800" <= c <= "\udfff" else c for c in piece)
+
+
+def _carried(segments: Sequence[Segment], wanted: int) -> list[Segment]:
+    if wanted <= 0:
+        return []
+    size, first = 0, len(segments)
+    while first > 0 and size < wanted:
+        first -= 1
+        size += segments[first].cost
+    return list(segments[first:])
+
+
+def _passage(segments: Sequence[Segment]) -> Passage:
+    text = "\n".join(segment.text for segment in segments)
+    return Passage(text, segments[0].line, segments[-1].line, content_hash(text))
+
+
+def remap_lines(passages: Sequence[Passage], line_map: Sequence[int]) -> list[Passage]:
+    """The passages with line n replaced by `line_map[n - 1]` where that exists.
+
+    Source: openclaw 2026.2.13, src/memory/internal.ts, remapChunkLines.
+    """
+
+    def mapped(line: int) -> int:
+        return line_map[line - 1] if line <= len(line_map) else line
+
+    return [Passage(p.text, mapped(p.start_line), mapped(p.end_line), p.hash) for p in passages]

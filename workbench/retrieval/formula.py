@@ -1,0 +1,98 @@
+"""Numbers that remember how they were made, so that a printed formula is the arithmetic itself.
+
+The functions of `scoring` and `fusion` are written once, for NumPy columns. Called with terms instead of
+columns they compute the same number and write the formula down on the way:
+
+>>> round((term(0.7) * term(0.438)).value, 4)
+0.3066
+>>> print(term(0.7) * term(0.438) + term(0.3) * term(0))
+0.7 × 0.438 + 0.3 × 0
+>>> print(1 / (1 + np.maximum(0.0, term(-4.2))))
+1 / (1 + max(0, -4.2))
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.lib.mixins import NDArrayOperatorsMixin
+
+SUM, PRODUCT, POWER, ATOM = 1, 2, 3, 4
+
+
+def number(value: float, digits: int) -> str:
+    """`value` with `digits` significant digits, without an exponent where a plain number is shorter."""
+    return f"{float(value):.{digits}g}"
+
+
+@dataclass(frozen=True, eq=False)
+class Term(NDArrayOperatorsMixin):
+    """A number, the text of the formula that made it, and how tightly that text binds."""
+
+    value: float
+    text: str
+    binds: int = ATOM
+    digits: int = 4
+
+    def __str__(self) -> str:
+        return self.text
+
+    def __float__(self) -> float:
+        return self.value
+
+    def _within(self, level: int) -> str:
+        return f"({self.text})" if self.binds < level else self.text
+
+    def _lift(self, other: Any) -> Term:
+        return other if isinstance(other, Term) else term(float(other), self.digits)
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **_: Any) -> Any:
+        if method != "__call__":
+            return NotImplemented
+        terms = [self._lift(x) for x in inputs]
+        values = [t.value for t in terms]
+        with np.errstate(all="ignore"):
+            result = ufunc(*(np.float64(v) for v in values))
+        if ufunc in PREDICATES:
+            return bool(result)
+        text, binds = WRITERS[ufunc](*terms)
+        return Term(float(result), text, binds, self.digits)
+
+    def __array_function__(self, function: Any, _: Any, args: Any, __: Any) -> Any:
+        if function is not np.where:
+            return NotImplemented
+        condition, yes, no = args
+        return self._lift(yes if condition else no)
+
+
+def term(value: float, digits: int = 4) -> Term:
+    """A plain number as a term."""
+    text = number(value, digits)
+    return Term(float(value), text, SUM if text.startswith("-") else ATOM, digits)
+
+
+def _infix(symbol: str, level: int) -> Callable[[Term, Term], tuple[str, int]]:
+    tighter = level + (symbol in "-/")
+    return lambda a, b: (f"{a._within(level)} {symbol} {b._within(tighter)}", level)
+
+
+def _call(name: str) -> Callable[..., tuple[str, int]]:
+    return lambda *terms: (f"{name}({', '.join(t.text for t in terms)})", ATOM)
+
+
+WRITERS: dict[np.ufunc, Callable[..., tuple[str, int]]] = {
+    np.add: _infix("+", SUM),
+    np.subtract: _infix("-", SUM),
+    np.multiply: _infix("×", PRODUCT),
+    np.divide: _infix("/", PRODUCT),
+    np.negative: lambda a: (f"-{a._within(POWER)}", SUM),
+    np.maximum: _call("max"),
+    np.minimum: _call("min"),
+    np.absolute: _call("abs"),
+    np.exp: _call("exp"),
+}
+
+PREDICATES = (np.isnan, np.isfinite, np.less, np.less_equal, np.greater, np.greater_equal, np.equal)

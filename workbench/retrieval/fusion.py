@@ -1,0 +1,113 @@
+"""The scores or ranks of two legs become one score.
+
+Each function works on columns, on single numbers and on terms (see `formula`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from workbench.retrieval.columns import ColumnStage, Numbers
+
+
+def filled(score: Any, absent: float) -> Any:
+    """`score`, with `absent` where the leg did not bring the candidate."""
+    return np.where(np.isnan(score), absent, score)
+
+
+def weighted_sum(vector: Any, keyword: Any, vector_weight: Any, keyword_weight: Any) -> Any:
+    """vector_weight × vector + keyword_weight × keyword: the convex combination when the weights sum to 1.
+
+    Source: openclaw 2026.2.13, src/memory/hybrid.ts, mergeHybridResults.
+    """
+    return vector_weight * vector + keyword_weight * keyword
+
+
+def reciprocal_rank(rank: Any, weight: Any, k: Any) -> Any:
+    """weight / (k + rank), and 0 for an absent rank: one list's part of reciprocal rank fusion.
+
+    Source: Cormack, Clarke, Büttcher, SIGIR 2009; ranks from 1, k = 60.
+    """
+    return np.where(np.isnan(rank), 0.0, weight / (k + rank))
+
+
+def weighted_rrf(vector_rank: Any, keyword_rank: Any, vector_weight: Any, keyword_weight: Any, k: Any) -> Any:
+    """Weighted reciprocal rank fusion over its own maximum, so that first in both lists is 1.0.
+
+    Source: fix 2 of openclaw#16021, normalised as the report suggests, by (Σ weights) / (k + 1);
+    never shipped.
+    """
+    both = reciprocal_rank(vector_rank, vector_weight, k) + reciprocal_rank(keyword_rank, keyword_weight, k)
+    return both / ((vector_weight + keyword_weight) / (k + 1))
+
+
+@dataclass(frozen=True)
+class WeightedSum(ColumnStage):
+    """`weighted_sum` of the two scores, where an absent score counts as `absent`.
+
+    With 0 for absent, a candidate of the vector leg alone keeps 70 % of its similarity: bug 2 of
+    openclaw#16021.
+    """
+
+    slot: ClassVar[str] = "fusion"
+    output: ClassVar[str] = "score"
+    vector: float = 0.7
+    keyword: float = 0.3
+    absent: float = 0.0
+
+    @property
+    def says(self) -> str:
+        return (
+            f"score = {self.vector:g} × vector score + {self.keyword:g} × keyword score, "
+            f"where absent counts as {self.absent:g}"
+        )
+
+    def formula(self, of: Numbers) -> Any:
+        return weighted_sum(
+            filled(of["vector_score"], self.absent),
+            filled(of["keyword_score"], self.absent),
+            of.constant(self.vector),
+            of.constant(self.keyword),
+        )
+
+
+@dataclass(frozen=True)
+class WeightedRRF(ColumnStage):
+    """`weighted_rrf` of the two ranks: an absent rank adds nothing, and takes nothing away."""
+
+    slot: ClassVar[str] = "fusion"
+    output: ClassVar[str] = "score"
+    vector: float = 0.7
+    keyword: float = 0.3
+    k: float = 60
+
+    @property
+    def says(self) -> str:
+        return (
+            f"score = ({self.vector:g} / ({self.k:g} + vector rank) + {self.keyword:g} / "
+            f"({self.k:g} + keyword rank)) / maximum, where absent adds nothing"
+        )
+
+    def formula(self, of: Numbers) -> Any:
+        return weighted_rrf(
+            of["vector_rank"],
+            of["keyword_rank"],
+            of.constant(self.vector),
+            of.constant(self.keyword),
+            of.constant(self.k),
+        )
+
+
+@dataclass(frozen=True)
+class VectorAlone(ColumnStage):
+    """The vector score as it is: no second leg, so nothing to fuse."""
+
+    slot: ClassVar[str] = "fusion"
+    output: ClassVar[str] = "score"
+    says: ClassVar[str] = "score = vector score"
+
+    def formula(self, of: Numbers) -> Any:
+        return of["vector_score"]

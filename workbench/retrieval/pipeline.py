@@ -1,0 +1,158 @@
+"""A pipeline is a tuple of stages, and a search runs them in their order: `search` is the whole story."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+from workbench.records import InputError, Stage, Trace, Vector
+from workbench.retrieval.cutoff import Limit, MinScore
+from workbench.retrieval.legs import Index
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where a behaviour comes from: what to open to check it."""
+
+    repository: str
+    release: str
+    place: str
+    issue: str = ""
+    note: str = ""
+
+    def __str__(self) -> str:
+        where = ", ".join(part for part in (self.release, self.place, self.issue) if part)
+        return f"{self.repository} {where}" + (f"\n{self.note}" if self.note else "")
+
+
+@dataclass(frozen=True)
+class Change:
+    """One named difference: a stage that takes the place of the one in its slot."""
+
+    name: str
+    stage: Stage
+    why: str
+    source: Source
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A slot in which two pipelines differ; None where a pipeline has no such stage."""
+
+    slot: str
+    before: Stage | None
+    after: Stage | None
+
+
+@dataclass(frozen=True)
+class Pipeline:
+    """Named stages in the order in which they run, one per slot, and the source that they follow.
+
+    Raises InputError when two stages claim one slot.
+    """
+
+    name: str
+    stages: tuple[Stage, ...]
+    source: Source
+    changes: tuple[Change, ...] = field(default=())
+
+    def __post_init__(self) -> None:
+        slots = [stage.slot for stage in self.stages]
+        twice = sorted({slot for slot in slots if slots.count(slot) > 1})
+        if twice:
+            raise InputError(
+                f"Pipeline {self.name!r} has two stages for {', '.join(twice)}.", "Give each slot one stage."
+            )
+
+    def __getitem__(self, slot: str) -> Stage:
+        """The stage in a slot. Raises InputError for a slot that this pipeline does not have."""
+        for stage in self.stages:
+            if stage.slot == slot:
+                return stage
+        raise InputError(
+            f"Pipeline {self.name!r} has no stage {slot!r}.",
+            f"It has {', '.join(stage.slot for stage in self.stages)}.",
+        )
+
+    def with_stage(self, stage: Stage) -> Pipeline:
+        """This pipeline with `stage` in its slot, name unchanged."""
+        there = self[stage.slot]
+        return replace(self, stages=tuple(stage if old is there else old for old in self.stages))
+
+    def but(self, *changes: Change) -> Pipeline:
+        """This pipeline with each change made; its name says which: `openclaw-2026.2.13+or+rrf`."""
+        changed = self
+        for change in changes:
+            changed = replace(
+                changed.with_stage(change.stage),
+                name=f"{changed.name}+{change.name}",
+                changes=(*changed.changes, change),
+            )
+        return changed
+
+    def asking(self, limit: float | None = None, min_score: float | None = None) -> Pipeline:
+        """This pipeline as a caller asks it: another limit, another floor; candidate depths follow."""
+        asked = self
+        if limit is not None:
+            asked = asked.with_stage(Limit(limit))
+        if min_score is not None:
+            asked = asked.with_stage(MinScore(min_score))
+        return asked
+
+    def diff(self, other: Pipeline) -> list[Difference]:
+        """The slots in which `other` differs from this pipeline, in running order."""
+        mine = {stage.slot: stage for stage in self.stages}
+        theirs = {stage.slot: stage for stage in other.stages}
+        slots = dict.fromkeys([*mine, *theirs])
+        return [
+            Difference(slot, mine.get(slot), theirs.get(slot))
+            for slot in slots
+            if mine.get(slot) != theirs.get(slot)
+        ]
+
+    @property
+    def limit(self) -> float:
+        stage = self["limit"]
+        return stage.count if isinstance(stage, Limit) else 0.0
+
+    @property
+    def floor(self) -> float:
+        stage = self["floor"]
+        return stage.floor if isinstance(stage, MinScore) else 0.0
+
+    def __str__(self) -> str:
+        steps = [f"  {place}. {stage.says}" for place, stage in enumerate(self.stages, 1)]
+        changes = [f"  +{change.name}: {change.why}" for change in self.changes]
+        return "\n".join([self.name, *steps, *changes, f"  source: {self.source}"])
+
+
+@dataclass(frozen=True)
+class Running:
+    """One search under way: what its stages may ask for."""
+
+    index: Index
+    question: str
+    limit: float
+    given: Vector | None = None
+
+    def vector(self) -> Vector:
+        return self._embedded
+
+    @cached_property
+    def _embedded(self) -> Vector:
+        return self.index.embed(self.question) if self.given is None else self.given
+
+
+def search(question: str, pipeline: Pipeline, index: Index, vector: Vector | None = None) -> Trace:
+    """The trace of running `pipeline` for `question` on `index`; a blank question asks nothing.
+
+    `vector` is the question's unit vector where it is already known.
+    """
+    cleaned = question.strip()
+    trace = Trace(cleaned, pipeline.name, pipeline.stages)
+    if not cleaned:
+        return trace
+    running = Running(index, cleaned, pipeline.limit, vector)
+    for stage in pipeline.stages:
+        trace = stage.run(trace, running)
+    return trace

@@ -1,0 +1,81 @@
+"""A question becomes tokens, and tokens become an FTS5 MATCH expression."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+from workbench.records import InputError, Trace
+
+ASCII_WORDS = re.compile(r"[A-Za-z0-9_]+")
+LONGEST_QUESTION = 1_000
+
+
+def ascii_words(text: str) -> list[str]:
+    """The runs of ASCII letters, digits and underscores, case and repetitions kept.
+
+    Source: openclaw 2026.2.13, src/memory/hybrid.ts, buildFtsQuery.
+
+    >>> ascii_words("naïve café, FOO_bar-1")
+    ['na', 've', 'caf', 'FOO_bar', '1']
+    """
+    return ASCII_WORDS.findall(text)
+
+
+def quoted(token: str) -> str:
+    """A token as an FTS5 string, in which no character is an operator.
+
+    >>> print(quoted('OR'), quoted('5" pipe'))
+    "OR" "5"" pipe"
+    """
+    return '"' + token.replace('"', '""') + '"'
+
+
+@dataclass(frozen=True)
+class JoinedWords:
+    """The MATCH expression: every ASCII word quoted, joined with `join` (AND or OR); None without a word.
+
+    With AND one missing word empties the keyword leg (openclaw#15226, and bug 1 of #16021).
+    The report's own OR builder leaves words unquoted, so that a question with the word OR in capitals
+    is a syntax error; quoting every word has no such case and matches the same rows otherwise.
+    """
+
+    slot: ClassVar[str] = "query"
+    join: str
+
+    def __post_init__(self) -> None:
+        if self.join not in ("AND", "OR"):
+            raise InputError(f"join {self.join!r} is not an FTS5 operator", "Use AND or OR.")
+
+    @property
+    def says(self) -> str:
+        return f"MATCH = every ASCII word of the question, quoted, joined with {self.join}"
+
+    def match(self, question: str) -> str | None:
+        return f" {self.join} ".join(quoted(word) for word in ascii_words(question)) or None
+
+    def run(self, trace: Trace, context: Any) -> Trace:
+        return replace(trace, match=self.match(trace.question))
+
+
+def check_question(question: str) -> str:
+    """The question without surrounding blanks, when a search for it can mean something.
+
+    Raises InputError for a blank question, for one without a letter or digit, and for one of more than
+    1,000 words. Pipelines themselves accept any text, as the systems that they reproduce do.
+    """
+    cleaned = question.strip()
+    if not cleaned:
+        raise InputError("The question is empty.", "Ask something: workbench search 'where did we …'")
+    if not any(character.isalnum() for character in cleaned):
+        raise InputError(
+            f"The question {cleaned[:40]!r} has no letter and no digit.", "Ask with at least one word."
+        )
+    words = len(cleaned.split())
+    if words > LONGEST_QUESTION:
+        raise InputError(
+            f"The question has {words:,} words; a search takes at most {LONGEST_QUESTION:,}.",
+            "Ask with the sentence that matters, or index the text as a document.",
+        )
+    return cleaned

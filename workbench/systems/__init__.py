@@ -1,0 +1,23 @@
+"""Real systems as data: every pipeline by its name."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+
+from workbench.records import InputError
+from workbench.retrieval.pipeline import Pipeline
+from workbench.systems import openclaw
+
+SYSTEMS: Mapping[str, Pipeline] = {pipeline.name: pipeline for pipeline in openclaw.PIPELINES}
+
+
+def system(name: str) -> Pipeline:
+    """The pipeline of that name. Raises InputError, naming the nearest ones, when there is none."""
+    if name not in SYSTEMS:
+        near = difflib.get_close_matches(name, SYSTEMS, n=3, cutoff=0.3) or list(SYSTEMS)[:3]
+        raise InputError(
+            f"There is no system {name!r}; the nearest are {', '.join(near)}.",
+            f"Choose one of: {', '.join(SYSTEMS)}.",
+        )
+    return SYSTEMS[name]

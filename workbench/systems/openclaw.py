@@ -1,0 +1,121 @@
+"""OpenClaw's memory search as release 2026.2.13 shipped it, and the changes that its bug report proposes.
+
+OR-join, RRF and min-max are the proposals of openclaw#16021; none of them ever shipped in OpenClaw.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import product
+
+import numpy as np
+
+from workbench.records import Chunk
+from workbench.retrieval.cutoff import Limit, MinScore, Order
+from workbench.retrieval.fusion import VectorAlone, WeightedRRF, WeightedSum
+from workbench.retrieval.legs import Depth, KeywordLeg, Union, VectorLeg
+from workbench.retrieval.pipeline import Change, Pipeline, Source
+from workbench.retrieval.query import JoinedWords
+from workbench.retrieval.scoring import AbsoluteRank, ClampedRank, Cosine, MinMaxRank
+
+DEPTH = Depth(multiplier=4, cap=200)
+REPORT = "#16021"
+
+# Equal scores stay in the order in which they were inserted: the vector leg's, then the keyword leg's.
+INSERTION = Order(ties=("vector_rank", "keyword_rank"))
+
+SHIPPED = Pipeline(
+    "openclaw-2026.2.13",
+    stages=(
+        JoinedWords(join="AND"),
+        KeywordLeg(DEPTH),
+        VectorLeg(DEPTH),
+        Union(),
+        ClampedRank(),
+        Cosine(),
+        WeightedSum(vector=0.7, keyword=0.3, absent=0.0),
+        INSERTION,
+        MinScore(0.35),
+        Limit(6),
+    ),
+    source=Source(
+        "openclaw/openclaw",
+        "2026.2.13",
+        "src/memory/manager.ts, src/memory/hybrid.ts",
+        REPORT,
+        "Simplified: one model and one source, so their filters are left out of the SQL; the vector leg is "
+        "an exact scan in NumPy instead of vec_distance_cosine(), with the same order.",
+    ),
+)
+
+WORKAROUND = Pipeline(
+    "openclaw-2026.2.13-vector-only",
+    stages=(
+        VectorLeg(DEPTH),
+        Union(),
+        Cosine(),
+        VectorAlone(),
+        INSERTION,
+        MinScore(0.25),
+        Limit(10),
+    ),
+    source=Source(
+        "openclaw/openclaw",
+        "2026.2.13",
+        "configuration hybrid.enabled=false, minScore=0.25, maxResults=10",
+        REPORT,
+        "The report's work-around, which it measured at 94.7 %.",
+    ),
+)
+
+
+def _proposal(name: str, stage: object, why: str, part: str) -> Change:
+    source = Source("openclaw/openclaw", "proposed", part, REPORT, "Never shipped.")
+    return Change(name, stage, why, source)  # type: ignore[arg-type]
+
+
+OR_JOIN = _proposal("or", JoinedWords(join="OR"), "one matching word is enough for the keyword leg", "fix 1")
+RRF = _proposal(
+    "rrf",
+    WeightedRRF(vector=0.7, keyword=0.3, k=60),
+    "ranks instead of scores, so that a missing leg adds nothing and takes nothing away",
+    "fix 2",
+)
+MIN_MAX = _proposal(
+    "minmax", MinMaxRank(), "a gradient over the hits, instead of 1.0 for every match", "fix 3"
+)
+ABSOLUTE = _proposal("abs", AbsoluteRank(), "the minimal fix, which turns the order upside down", "fix 3")
+
+FIXES = (OR_JOIN, RRF, MIN_MAX)
+
+
+def combinations(shipped: Pipeline, fixes: Sequence[Change]) -> list[Pipeline]:
+    """Every on/off combination of `fixes` on `shipped`: 2 to the power of their number, shipped first."""
+    switches = product((False, True), repeat=len(fixes))
+    chosen = [[fix for fix, on in zip(fixes, row, strict=True) if on] for row in switches]
+    return [shipped.but(*some) for some in sorted(chosen, key=len)]
+
+
+EIGHT = combinations(SHIPPED, FIXES)
+FIXED = EIGHT[-1]
+
+PIPELINES = (*EIGHT, SHIPPED.but(ABSOLUTE), SHIPPED.but(OR_JOIN, ABSOLUTE), WORKAROUND)
+
+SNIPPET = 700
+"""How many UTF-16 code units of a chunk an answer shows."""
+
+
+def snippet(chunk: Chunk) -> str:
+    """The first 700 UTF-16 code units of a chunk's text, never half a surrogate pair."""
+    return chunk.text.encode("utf-16-le")[: SNIPPET * 2].decode("utf-16-le", "ignore")
+
+
+def cosine(a: Sequence[float], b: Sequence[float]) -> float:
+    """The cosine over the common prefix of two vectors, 0 when one has no length.
+
+    What OpenClaw 2026.2.13 computes in the process when sqlite-vec is not there.
+    """
+    width = min(len(a), len(b))
+    left, right = np.asarray(a[:width], float), np.asarray(b[:width], float)
+    norms = float(np.linalg.norm(left) * np.linalg.norm(right))
+    return float(left @ right) / norms if norms else 0.0

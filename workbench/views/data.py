@@ -1,0 +1,85 @@
+"""Traces and explanations as plain dictionaries, for `--json` and for whoever reads it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from workbench.records import Candidate, Trace
+from workbench.retrieval.explain import Explanation, Standing, Verdict, steps
+from workbench.systems.openclaw import snippet
+
+
+def trace_data(trace: Trace) -> dict[str, Any]:
+    """A trace: what was asked, what each leg brought, the results, and what was dropped and why."""
+    return {
+        "question": trace.question,
+        "system": trace.system,
+        "match": trace.match,
+        "legs": {
+            leg.name: {"asked": leg.asked, "depth": leg.depth, "brought": int(leg.hits.rows.size)}
+            for leg in trace.legs.values()
+        },
+        "notes": list(trace.notes),
+        "results": [candidate_data(one) for one in trace.results],
+        "dropped": [candidate_data(one) for one in trace.candidates if one.dropped_by],
+    }
+
+
+def candidate_data(candidate: Candidate) -> dict[str, Any]:
+    """A candidate with its place, its numbers (null for absent), and the stage that dropped it."""
+    chunk = candidate.chunk
+    return {
+        "id": chunk.id,
+        "path": chunk.path,
+        "start_line": chunk.start_line,
+        "end_line": chunk.end_line,
+        "position": candidate.position,
+        **_present(candidate.numbers),
+        "dropped_by": candidate.dropped_by.says if candidate.dropped_by else None,
+        "snippet": snippet(chunk),
+    }
+
+
+def _present(numbers: Mapping[str, float]) -> dict[str, float | None]:
+    return {name: value if math.isfinite(value) else None for name, value in numbers.items()}
+
+
+def explanation_data(explanation: Explanation) -> dict[str, Any]:
+    """An explanation: the file's fate, and each chunk's, with formulas and standings."""
+    return {
+        "question": explanation.trace.question,
+        "system": explanation.trace.system,
+        "target": explanation.target,
+        "fate": explanation.fate.value,
+        "chunks": [_verdict_data(explanation.trace, verdict) for verdict in explanation.verdicts],
+    }
+
+
+def _verdict_data(trace: Trace, verdict: Verdict) -> dict[str, Any]:
+    formulas = {}
+    if verdict.candidate is not None:
+        made = steps(trace, trace.chunks.index(verdict.chunk))
+        formulas = {step.column: f"{step.formula}" for step in made}
+    return {
+        "path": verdict.chunk.path,
+        "start_line": verdict.chunk.start_line,
+        "end_line": verdict.chunk.end_line,
+        "fate": verdict.fate.value,
+        "candidate": candidate_data(verdict.candidate) if verdict.candidate else None,
+        "formulas": formulas,
+        "legs": [_standing_data(standing) for standing in verdict.standings],
+        "read_share": verdict.chunk.read_share,
+    }
+
+
+def _standing_data(standing: Standing) -> dict[str, Any]:
+    return {
+        "leg": standing.leg,
+        "rank": standing.rank,
+        "matched": standing.matched,
+        "depth": standing.depth,
+        "raw": standing.raw,
+        "missing": list(standing.missing),
+    }

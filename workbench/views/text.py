@@ -1,0 +1,219 @@
+"""Traces, explanations and evaluations in words and tables. No arithmetic on scores happens here."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from textwrap import shorten
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from workbench.doctor import Finding
+from workbench.lab.metrics import Evaluation, Share
+from workbench.records import Candidate, Trace
+from workbench.retrieval.explain import Explanation, Fate, Standing, Verdict, floor_of, steps
+from workbench.retrieval.pipeline import Difference
+
+ABSENT = "–"
+
+
+def apart(value: float, limit: float) -> tuple[str, str]:
+    """Two numbers with three decimals, or with as many more as it takes to tell them apart.
+
+    >>> apart(0.3071, 0.35), apart(0.34996, 0.35)
+    (('0.307', '0.350'), ('0.34996', '0.35000'))
+    """
+    for digits in range(3, 17):
+        left, right = f"{value:.{digits}f}", f"{limit:.{digits}f}"
+        if value == limit or left != right:
+            break
+    return left, right
+
+
+def _number(value: float, pattern: str = ".3f") -> str:
+    return ABSENT if value != value else format(value, pattern)
+
+
+def trace_view(trace: Trace, width: int = 60) -> RenderableType:
+    """A search as a table of its results, with what it asked and what it dropped in words around it."""
+    parts: list[RenderableType] = [Text(line, style="dim") for line in asked_lines(trace)]
+    if trace.results:
+        parts.append(candidates_table(trace.results, width))
+    parts += [Text(line) for line in outcome_lines(trace)]
+    return Group(*parts)
+
+
+def asked_lines(trace: Trace) -> list[str]:
+    """What each leg was asked and how much it brought, one line a leg, and the trace's notes."""
+    lines = [trace.system]
+    for leg in trace.legs.values():
+        asked = leg.asked or "nothing to ask: the question has no word that it reads"
+        lines.append(f"{leg.name} leg: {asked} → {leg.hits.rows.size} of at most {leg.depth}")
+    return [*lines, *trace.notes]
+
+
+def candidates_table(candidates: Sequence[Candidate], width: int = 60) -> Table:
+    """One line a candidate: its score, both legs' ranks and scores, its place, and how it begins."""
+    table = Table(box=None, padding=(0, 1), header_style="bold")
+    for name in ("#", "score", "cosine", "rank", "keyword", "rank"):
+        table.add_column(name, justify="right")
+    table.add_column("chunk", no_wrap=True)
+    table.add_column("begins", style="dim", no_wrap=True, overflow="ellipsis")
+    for found in candidates:
+        numbers = {name: float("nan") for name in COLUMNS} | dict(found.numbers)
+        table.add_row(
+            str(found.position),
+            *(_number(numbers[name], pattern) for name, pattern in COLUMNS.items()),
+            found.chunk.place,
+            shorten(found.chunk.text, width, placeholder="…"),
+        )
+    return table
+
+
+COLUMNS = {
+    "score": ".3f", "vector_score": ".3f", "vector_rank": ".0f", "keyword_score": ".3f",
+    "keyword_rank": ".0f",
+}  # fmt: skip
+
+
+def outcome_lines(trace: Trace) -> list[str]:
+    """How many candidates each stage dropped, and, for an empty answer, how near the best one came."""
+    candidates = trace.candidates
+    dropped = Counter(found.dropped_by.says for found in candidates if found.dropped_by)
+    lines = [f"{count} dropped by the {says}" for says, count in dropped.items()]
+    if not candidates:
+        return ["Nothing found: no leg brought a candidate."]
+    if trace.results:
+        return lines
+    best, floor = candidates[0], floor_of(trace)
+    lines.insert(0, "Nothing returned.")
+    if floor is not None:
+        short, limit = apart(best.score, floor)
+        lines.append(f"The nearest was {best.chunk.place}: {short}, below the floor of {limit}.")
+    return lines
+
+
+def explanation_text(explanation: Explanation, chunks: int = 3) -> str:
+    """Why a file is in the answer or not, in words and numbers: the best `chunks` of its chunks."""
+    trace, target = explanation.trace, explanation.target
+    head = [f"“{trace.question}”", f"  asked of {trace.system}, about {target}: {explanation.fate.upper()}"]
+    if explanation.fate is Fate.NEVER_INDEXED:
+        return "\n".join([*head, "", "The index has no such file. `workbench index` reads new files in."])
+    shown = explanation.verdicts[:chunks]
+    body = [line for verdict in shown for line in ["", *_verdict_lines(trace, verdict)]]
+    rest = Counter(verdict.fate.value for verdict in explanation.verdicts[chunks:])
+    if rest:
+        others = ", ".join(f"{count} {fate}" for fate, count in rest.items())
+        body += ["", f"its other chunks: {others}"]
+    legs = [f"  {line}" for line in asked_lines(trace)[1:]]
+    return "\n".join([*head, *legs, *body])
+
+
+def _verdict_lines(trace: Trace, verdict: Verdict) -> list[str]:
+    lines = [f"{verdict.chunk.place}: {verdict.fate}"]
+    lines += [f"  {_standing_line(standing)}" for standing in verdict.standings]
+    if verdict.candidate is not None:
+        lines += [f"  {line}" for line in formula_lines(trace, verdict.candidate)]
+        lines.append(f"  {_ending(trace, verdict.candidate)}")
+    if verdict.chunk.read_share < 1:
+        lines.append(f"  the model has read {verdict.chunk.read_share:.0%} of this chunk")
+    return lines
+
+
+def _standing_line(standing: Standing) -> str:
+    lacks = _words(standing.missing)
+    if standing.rank is None:
+        reason = f"it lacks {lacks}" if lacks else "the question gives it nothing to match"
+        return f"{standing.leg} leg: no match, {reason} ({standing.matched} chunks match)"
+    place = f"{standing.leg} leg: rank {standing.rank} of {standing.matched}"
+    raw = f"{'bm25' if standing.leg == 'keyword' else 'cosine distance'} {standing.raw:.4g}"
+    pool = "" if standing.brought else f", beyond the {standing.depth} that it may bring"
+    return f"{place}, {raw}{pool}" + (f", without {lacks}" if lacks else "")
+
+
+def _words(words: Sequence[str]) -> str:
+    return ", ".join(f"“{word}”" for word in words)
+
+
+def formula_lines(trace: Trace, candidate: Candidate) -> list[str]:
+    """How each number of a candidate came about: `score = 0.7 × 0.438 + 0.3 × 0 = 0.307 < 0.35`."""
+    row = trace.chunks.index(candidate.chunk)
+    lines = []
+    for step in steps(trace, row):
+        value = float(step.formula)
+        shown = f"{value:.4g}"
+        equals = "" if step.formula.text == shown else f" = {shown}"
+        lines.append(f"{step.column.replace('_', ' ')} = {step.formula}{equals}")
+    return lines
+
+
+def _ending(trace: Trace, candidate: Candidate) -> str:
+    floor = floor_of(trace)
+    place = f"position {candidate.position} of {len(trace.chunks)}"
+    if floor is None:
+        return place
+    score, limit = apart(candidate.score, floor)
+    if candidate.score >= floor:
+        kept = "" if candidate.dropped_by is None else f", but {candidate.dropped_by.says}"
+        return f"{score} ≥ {limit}, so it passes the floor; {place}{kept}"
+    return f"{score} < {limit}, so the floor drops it, by {floor - candidate.score:.3g}; {place}"
+
+
+def evaluation_table(evaluations: Sequence[Evaluation]) -> Table:
+    """One line a pipeline: hits with their interval, files passing, MRR, silent controls."""
+    table = Table(box=None, padding=(0, 1), header_style="bold")
+    table.add_column("system")
+    for name in ("hits", "hit rate", "95 % interval", "files passing", "MRR", "silent controls"):
+        table.add_column(name, justify="right")
+    for one in evaluations:
+        low, high = one.overall.interval
+        table.add_row(
+            one.pipeline.name,
+            f"{one.overall.hits}/{one.overall.n}",
+            f"{one.overall.rate:.1%}",
+            f"{low:.1%} – {high:.1%}",
+            f"{one.files_passing}/{len(one.by_file)}",
+            f"{one.mrr:.3f}",
+            f"{one.silent.hits}/{one.silent.n}" if one.silent.n else ABSENT,
+        )
+    return table
+
+
+def kinds_table(evaluations: Sequence[Evaluation]) -> Table:
+    """Hits by kind of question, one line a pipeline."""
+    return _grouped_table(evaluations, [one.by_kind for one in evaluations])
+
+
+def files_table(evaluations: Sequence[Evaluation]) -> Table:
+    """Hits by target file, one line a pipeline."""
+    return _grouped_table(evaluations, [one.by_file for one in evaluations])
+
+
+def _grouped_table(evaluations: Sequence[Evaluation], groups: Sequence[dict[str, Share]]) -> Table:
+    table = Table(box=None, padding=(0, 1), header_style="bold")
+    table.add_column("system")
+    for name in groups[0] if groups else ():
+        table.add_column(name.removeprefix("memory/").replace("_", " "), justify="right")
+    for one, shares in zip(evaluations, groups, strict=True):
+        table.add_row(one.pipeline.name, *(f"{share.hits}/{share.n}" for share in shares.values()))
+    return table
+
+
+def diff_text(differences: Sequence[Difference]) -> str:
+    """What changed between two pipelines, as lines of − and +."""
+    lines = []
+    for one in differences:
+        lines.append(one.slot)
+        lines += [f"  − {one.before.says}"] if one.before else []
+        lines += [f"  + {one.after.says}"] if one.after else []
+    return "\n".join(lines) or "no difference"
+
+
+def findings_table(findings: Sequence[Finding]) -> Table:
+    """What the doctor found, one line each."""
+    table = Table(box=None, padding=(0, 1), show_header=False)
+    for one in findings:
+        table.add_row("✓" if one.fine else "✗", one.what, one.says)
+    return table
