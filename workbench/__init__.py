@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from workbench.retrieval.explain import explain
     from workbench.retrieval.pipeline import Pipeline, search
     from workbench.systems import SYSTEMS, system
+    from workbench.views.text import show
 
 _HOMES = {
     "InputError": "workbench.records",
@@ -37,6 +38,7 @@ _HOMES = {
     "load_questions": "workbench.lab.judgments",
     "evaluate": "workbench.lab.metrics",
     "scores": "workbench.lab.thresholds",
+    "show": "workbench.views.text",
 }
 
 __all__ = [
@@ -53,6 +55,7 @@ __all__ = [
     "open_index",
     "scores",
     "search",
+    "show",
     "system",
 ]
 

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
 
 from workbench.records import InputError
 
@@ -72,7 +71,7 @@ def index(
     summary = index_folder(folder, embedder, index_path=index_file, rebuild=rebuild, skip=skip)
     for problem in summary.skipped:
         print(f"left out: {problem}", file=sys.stderr)
-    _show(asdict(summary) if as_json else str(summary))
+    _show(asdict(summary) if as_json else str(summary), as_json)
 
 
 @app.command()
@@ -89,12 +88,11 @@ def search(
     from workbench.retrieval import pipeline
     from workbench.retrieval.query import check_question
     from workbench.views.data import trace_data
-    from workbench.views.text import trace_view
 
     asked, cleaned = _pipeline(system, limit, min_score), check_question(question)
     with _opened(memory, index_file) as opened:
         trace = pipeline.search(cleaned, asked, opened)
-    _show(trace_data(trace) if as_json else trace_view(trace))
+    _show(trace_data(trace) if as_json else trace, as_json)
     raise typer.Exit(0 if trace.results else 1)
 
 
@@ -114,13 +112,12 @@ def explain(
     from workbench.retrieval import pipeline
     from workbench.retrieval.query import check_question
     from workbench.views.data import explanation_data
-    from workbench.views.text import explanation_text
 
     asked, cleaned = _pipeline(system, limit, min_score), check_question(question)
     with _opened(memory, index_file) as opened:
         trace = pipeline.search(cleaned, asked, opened)
         explanation = explaining.explain(trace, opened, _relative(target, memory))
-    _show(explanation_data(explanation) if as_json else explanation_text(explanation))
+    _show(explanation_data(explanation) if as_json else explanation, as_json)
     raise typer.Exit(0 if explanation.fate is explaining.Fate.RETURNED else 1)
 
 
@@ -132,6 +129,8 @@ def evaluate(
     questions: Annotated[
         Path | None, typer.Option("--questions", "-q", help="Labelled questions, as YAML.")
     ] = None,
+    limit: AskedLimit = None,
+    min_score: AskedFloor = None,
     memory: Memory = SAMPLE,
     index_file: IndexFile = None,
     as_json: AsJson = False,
@@ -139,20 +138,14 @@ def evaluate(
     """Ask labelled questions of pipelines: hits, files passing, MRR, and silence on the controls."""
     from workbench.lab.judgments import check_targets, load_questions
     from workbench.lab.metrics import evaluate as evaluate_all
-    from workbench.systems import SYSTEMS, system
-    from workbench.views.text import evaluation_table, kinds_table
+    from workbench.systems import SYSTEMS
 
-    chosen = [system(name) for name in systems] if systems else list(SYSTEMS.values())
+    chosen = [_pipeline(name, limit, min_score) for name in systems or SYSTEMS]
     asked = load_questions(questions or memory / "questions.yaml")
     with _opened(memory, index_file) as opened:
         check_targets(asked, opened.store.stamps())
         evaluations = evaluate_all(asked, chosen, opened)
-    if as_json:
-        _show([one.as_json() for one in evaluations])
-        return
-    _show(evaluation_table(evaluations))
-    _show("\nhits by kind of question")
-    _show(kinds_table(evaluations))
+    _show([one.as_json() for one in evaluations] if as_json else evaluations, as_json)
 
 
 @app.command()
@@ -161,10 +154,10 @@ def doctor(memory: Memory = SAMPLE, index_file: IndexFile = None, as_json: AsJso
     from dataclasses import asdict
 
     from workbench.doctor import examine
-    from workbench.views.text import findings_table
 
     findings = examine(memory, index_file)
-    _show([asdict(one) for one in findings] if as_json else findings_table(findings))
+    lines = (f"{'✓' if one.fine else '✗'} {one.what:<22} {one.says}" for one in findings)
+    _show([asdict(one) for one in findings] if as_json else "\n".join(lines), as_json)
     raise typer.Exit(0 if all(one.fine for one in findings) else 1)
 
 
@@ -204,14 +197,13 @@ def _relative(target: str, memory: Path) -> str:
     return path.resolve().relative_to(memory.resolve()).as_posix() if inside else path.as_posix()
 
 
-def _show(what: Any) -> None:
-    if isinstance(what, list | dict):
+def _show(what: Any, as_json: bool = False) -> None:
+    if as_json:
         print(json.dumps(what, indent=2, ensure_ascii=False))
-    elif isinstance(what, str):
-        print(what)
     else:
-        width = None if sys.stdout.isatty() else 160
-        Console(width=width, soft_wrap=False, highlight=False).print(what)
+        from workbench.views.text import show
+
+        show(what)
 
 
 if __name__ == "__main__":

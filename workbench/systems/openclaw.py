@@ -99,7 +99,17 @@ def combinations(shipped: Pipeline, fixes: Sequence[Change]) -> list[Pipeline]:
 EIGHT = combinations(SHIPPED, FIXES)
 FIXED = EIGHT[-1]
 
-PIPELINES = (*EIGHT, SHIPPED.but(ABSOLUTE), SHIPPED.but(OR_JOIN, ABSOLUTE), WORKAROUND)
+# The report measured its work-around with ten results and the default with six. To compare like with like:
+TEN = _proposal("ten", Limit(10), "ten results, as many as the report gave its work-around", "validation")
+
+PIPELINES = (
+    *EIGHT,
+    SHIPPED.but(ABSOLUTE),
+    SHIPPED.but(OR_JOIN, ABSOLUTE),
+    SHIPPED.but(TEN),
+    FIXED.but(TEN),
+    WORKAROUND,
+)
 
 SNIPPET = 700
 """How many UTF-16 code units of a chunk an answer shows."""

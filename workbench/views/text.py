@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from collections.abc import Sequence
+from functools import singledispatch
 from textwrap import shorten
+from typing import Any
 
-from rich.console import Group, RenderableType
+from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from workbench.doctor import Finding
 from workbench.lab.metrics import Evaluation, Share
 from workbench.records import Candidate, Trace
 from workbench.retrieval.explain import Explanation, Fate, Standing, Verdict, floor_of, steps
@@ -36,6 +38,21 @@ def _number(value: float, pattern: str = ".3f") -> str:
     return ABSENT if value != value else format(value, pattern)
 
 
+@singledispatch
+def view(thing: Any) -> RenderableType:
+    """Anything of the workbench as something to print: a trace, an explanation, evaluations, a pipeline."""
+    return Text(str(thing))
+
+
+def show(thing: Any) -> None:
+    """Prints `view(thing)`, in a terminal, in a notebook, or 160 columns wide into a file."""
+    console = Console(highlight=False)
+    if not console.is_jupyter and not sys.stdout.isatty():
+        console.width = 160
+    console.print(view(thing), soft_wrap=isinstance(thing, str))
+
+
+@view.register
 def trace_view(trace: Trace, width: int = 60) -> RenderableType:
     """A search as a table of its results, with what it asked and what it dropped in words around it."""
     parts: list[RenderableType] = [Text(line, style="dim") for line in asked_lines(trace)]
@@ -93,6 +110,12 @@ def outcome_lines(trace: Trace) -> list[str]:
         short, limit = apart(best.score, floor)
         lines.append(f"The nearest was {best.chunk.place}: {short}, below the floor of {limit}.")
     return lines
+
+
+@view.register
+def explanation_view(explanation: Explanation) -> RenderableType:
+    """`explanation_text`, to be printed."""
+    return Text(explanation_text(explanation))
 
 
 def explanation_text(explanation: Explanation, chunks: int = 3) -> str:
@@ -161,6 +184,12 @@ def _ending(trace: Trace, candidate: Candidate) -> str:
     return f"{score} < {limit}, so the floor drops it, by {floor - candidate.score:.3g}; {place}"
 
 
+@view.register(list)
+def evaluation_view(evaluations: Sequence[Evaluation]) -> RenderableType:
+    """The evaluations' figures, and under them the hits by kind of question."""
+    return Group(evaluation_table(evaluations), Text("\nhits by kind of question"), kinds_table(evaluations))
+
+
 def evaluation_table(evaluations: Sequence[Evaluation]) -> Table:
     """One line a pipeline: hits with their interval, files passing, MRR, silent controls."""
     table = Table(box=None, padding=(0, 1), header_style="bold")
@@ -209,11 +238,3 @@ def diff_text(differences: Sequence[Difference]) -> str:
         lines += [f"  − {one.before.says}"] if one.before else []
         lines += [f"  + {one.after.says}"] if one.after else []
     return "\n".join(lines) or "no difference"
-
-
-def findings_table(findings: Sequence[Finding]) -> Table:
-    """What the doctor found, one line each."""
-    table = Table(box=None, padding=(0, 1), show_header=False)
-    for one in findings:
-        table.add_row("✓" if one.fine else "✗", one.what, one.says)
-    return table
