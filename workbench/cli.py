@@ -29,9 +29,12 @@ app = typer.Typer(
 
 SAMPLE = Path("sample_memory")
 
-Memory = Annotated[Path, typer.Option("--memory", "-m", help="The folder that holds the memory.")]
+Memory = Annotated[
+    Path, typer.Option("--memory", "-m", readable=False, help="The folder that holds the memory.")
+]
 IndexFile = Annotated[
-    Path | None, typer.Option("--index", help="The index file; by default in your cache folder.")
+    Path | None,
+    typer.Option("--index", readable=False, help="The index file; by default in your cache folder."),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 System = Annotated[str, typer.Option("--system", "-s", help="The pipeline to run.")]
@@ -51,7 +54,9 @@ def main() -> None:
 
 @app.command()
 def index(
-    folder: Annotated[Path, typer.Argument(help="The folder that holds the memory.")] = SAMPLE,
+    folder: Annotated[
+        Path, typer.Argument(readable=False, help="The folder that holds the memory.")
+    ] = SAMPLE,
     index_file: IndexFile = None,
     model: Annotated[str, typer.Option(help="A sentence-transformers model.")] = "all-MiniLM-L6-v2",
     reading: Annotated[
@@ -127,7 +132,7 @@ def evaluate(
         list[str] | None, typer.Option("--system", "-s", help="A pipeline; may be given often.")
     ] = None,
     questions: Annotated[
-        Path | None, typer.Option("--questions", "-q", help="Labelled questions, as YAML.")
+        Path | None, typer.Option("--questions", "-q", readable=False, help="Labelled questions, as YAML.")
     ] = None,
     limit: AskedLimit = None,
     min_score: AskedFloor = None,

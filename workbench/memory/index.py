@@ -11,7 +11,9 @@ from types import TracebackType
 import numpy as np
 from numpy.typing import NDArray
 
+from workbench.memory.chunking import whole_characters
 from workbench.memory.embedding import Embedder
+from workbench.memory.files import content_hash
 from workbench.memory.store import Cached, Store
 from workbench.records import Chunk, Hits, InputError, Rows, Vector
 
@@ -28,6 +30,10 @@ def default_index_path(root: Path) -> Path:
         home = user_cache_dir("workbench")
     digest = hashlib.sha256(str(root.resolve()).encode()).hexdigest()[:12]
     return Path(home) / f"{root.resolve().name}-{digest}.sqlite"
+
+
+ROUNDING = 1e-5
+"""More than float32 loses in a dot product of two unit vectors."""
 
 
 class MemoryIndex:
@@ -70,9 +76,11 @@ class MemoryIndex:
                 f"The question's vector has {query.size} dimensions, the index {self._vectors.shape[1]}.",
                 "Use the model that made the index, or index again with --rebuild.",
             )
-        distance = 1.0 - (self._vectors @ query).astype(float)
-        best = _smallest(distance, self._by_key, limit)
-        return Hits(self._rows[best], distance[best])
+        near = _within(1.0 - self._vectors @ query, limit)
+        # One row at a time and in float64: the fast product above rounds a row by where it stands.
+        distance = 1.0 - np.einsum("ij,j->i", self._vectors[near].astype(float), query.astype(float))
+        best = np.lexsort((self._by_key[near], distance))[:limit]
+        return Hits(self._rows[near[best]], distance[best])
 
     def _refresh(self) -> None:
         generation = self.store.generation
@@ -83,13 +91,15 @@ class MemoryIndex:
 
     def embed(self, question: str) -> Vector:
         """The question's unit vector, from the cache when the question has been asked before."""
-        key = hashlib.sha256(question.encode()).hexdigest()
-        known = self.store.cached("query", [key])
+        question = whole_characters(question)
+        key = content_hash(question)
+        settings = self.store.settings
+        known = self.store.cached(settings, "query", [key])
         if key not in known:
             embedded = self.embedder.embed([question], "query")
             known[key] = Cached(embedded.vectors[0], float(embedded.read_share[0]))
             if self.store.writable:
-                self.store.remember("query", known)
+                self.store.remember(settings, "query", known)
         return known[key].vector
 
     def chunks(self, rows: Rows) -> Sequence[Chunk]:
@@ -99,11 +109,9 @@ class MemoryIndex:
         return self.store.rows_of(path)
 
 
-def _smallest(numbers: NDArray[np.float64], tie: NDArray[np.int64], count: int) -> NDArray[np.int64]:
-    """The places of the `count` smallest numbers in order, equal numbers by `tie`."""
-    if count < numbers.size:
-        edge = np.partition(numbers, count - 1)[count - 1]
-        pool = np.flatnonzero(numbers <= edge)
-    else:
-        pool = np.arange(numbers.size)
-    return pool[np.lexsort((tie[pool], numbers[pool]))][:count]
+def _within(numbers: NDArray[np.float32], count: int) -> NDArray[np.int64]:
+    """The places of the `count` smallest numbers, and of all that rounding could put among them."""
+    if count >= numbers.size:
+        return np.arange(numbers.size)
+    edge = np.partition(numbers, count - 1)[count - 1]
+    return np.flatnonzero(numbers <= edge + ROUNDING)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import apsw
 
@@ -29,7 +29,7 @@ def step_1(db: apsw.Connection, dimensions: int) -> None:
         CREATE VIRTUAL TABLE chunks_vec USING vec0 (
             chunk_id INTEGER PRIMARY KEY, embedding FLOAT[{dimensions}] distance_metric = cosine
         );
-        CREATE TABLE embedding_cache (
+        CREATE TABLE IF NOT EXISTS embedding_cache (
             model TEXT NOT NULL, revision TEXT NOT NULL, role TEXT NOT NULL, hash TEXT NOT NULL,
             vector BLOB NOT NULL, read_share REAL NOT NULL,
             PRIMARY KEY (model, revision, role, hash)
@@ -46,3 +46,14 @@ def create(db: apsw.Connection, dimensions: int) -> None:
         step(db, dimensions)
     db.pragma("application_id", APPLICATION_ID)
     db.pragma("user_version", len(STEPS))
+
+
+def drop_all(db: apsw.Connection, keep: Sequence[str]) -> None:
+    """Drops every table but those in `keep`; virtual tables first, which take their shadows along."""
+    tables = db.execute(
+        "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' "
+        "ORDER BY sql LIKE 'CREATE VIRTUAL%' DESC"
+    ).fetchall()
+    for (name,) in tables:
+        if name not in keep:
+            db.execute(f'DROP TABLE IF EXISTS "{name}"')

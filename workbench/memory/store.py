@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -87,9 +88,7 @@ class Store:
         store = cls(path, db)
         db.pragma("journal_mode", "wal")
         with store.writing():
-            schema.create(db, settings.dimensions)
-            store._set_meta("settings", json.dumps(asdict(settings)))
-            store._set_meta("generation", "0")
+            store.reset(settings)
         return store
 
     @classmethod
@@ -97,7 +96,7 @@ class Store:
         """The index at `path`. Raises InputError when there is none, or it is not one of this version."""
         if not path.is_file():
             raise InputError(f"There is no index at {path}.", "Make one: workbench index FOLDER")
-        store = cls(path, _connect(path, _access(path)))
+        store = cls(path, _connect_existing(path))
         try:
             store._check_ours()
             if not any_version:
@@ -135,11 +134,6 @@ class Store:
     def writable(self) -> bool:
         return not self.db.readonly("main")
 
-    def checkpoint(self) -> None:
-        """Moves all that is in the write-ahead log into the file itself."""
-        if self.writable:
-            self.db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-
     def close(self) -> None:
         self.db.close()
 
@@ -171,7 +165,10 @@ class Store:
 
     @contextmanager
     def writing(self) -> Iterator[None]:
-        """One transaction: all of it or nothing."""
+        """One transaction, all of it or nothing; within another it is a part of that."""
+        if self.db.in_transaction:
+            yield
+            return
         self.db.execute("BEGIN IMMEDIATE")
         try:
             yield
@@ -179,6 +176,18 @@ class Store:
             self.db.execute("ROLLBACK")
             raise
         self.db.execute("COMMIT")
+
+    def reset(self, settings: Settings) -> None:
+        """Forgets everything but the embedding cache, and starts again with these settings.
+
+        A file of another schema version forgets its cache too. Within `writing`, readers see the old
+        index until the end.
+        """
+        keep = ("embedding_cache",) if self.version == len(schema.STEPS) else ()
+        schema.drop_all(self.db, keep)
+        schema.create(self.db, settings.dimensions)
+        self._set_meta("settings", json.dumps(asdict(settings)))
+        self._set_meta("generation", str(time.time_ns()))
 
     def stamps(self) -> dict[str, Stamp]:
         """Every indexed file's stamp, by path."""
@@ -245,9 +254,8 @@ class Store:
 
     # the embedding cache
 
-    def cached(self, role: str, hashes: Iterable[str]) -> dict[str, Cached]:
-        """The vectors that are known for these text hashes, under this index's model and revision."""
-        settings = self.settings
+    def cached(self, settings: Settings, role: str, hashes: Iterable[str]) -> dict[str, Cached]:
+        """The vectors that are known for these text hashes, under the model and revision of `settings`."""
         rows = self.db.execute(
             "SELECT hash, vector, read_share FROM embedding_cache WHERE model = ? AND revision = ? "
             "AND role = ? AND hash IN (SELECT value FROM json_each(?))",
@@ -255,9 +263,8 @@ class Store:
         )
         return {hash_: Cached(np.frombuffer(blob, np.float32), share) for hash_, blob, share in rows}
 
-    def remember(self, role: str, found: Mapping[str, Cached]) -> None:
-        """Keeps vectors by the hash of their exact text."""
-        settings = self.settings
+    def remember(self, settings: Settings, role: str, found: Mapping[str, Cached]) -> None:
+        """Keeps vectors by model, revision, role, and the hash of their exact text."""
         with self.writing():
             self.db.executemany(
                 "INSERT OR REPLACE INTO embedding_cache VALUES (?, ?, ?, ?, ?, ?)",
@@ -266,12 +273,6 @@ class Store:
                     for hash_, one in found.items()
                 ],
             )
-
-    def adopt_cache(self, other: Path) -> None:
-        """Copies the embedding cache of another index into this one."""
-        self.db.execute("ATTACH DATABASE ? AS other", (str(other),))
-        self.db.execute("INSERT OR IGNORE INTO embedding_cache SELECT * FROM other.embedding_cache")
-        self.db.execute("DETACH DATABASE other")
 
     # reading
 
@@ -307,15 +308,16 @@ class Store:
             raise InputError(f"vec0 answers at most {LARGEST_KNN} neighbours, not {limit}.", "Ask for fewer.")
         found = self.db.execute(KNN_SQL, (query.tobytes(), limit)).fetchall()
         return self.by_id(
-            np.array([row for row, _ in found], np.int64), np.array([far for _, far in found], float)
+            np.array([row for row, _ in found], np.int64),
+            np.array([1.0 if far is None else far for _, far in found], float),
         )
 
     def matrix(self) -> tuple[Rows, NDArray[np.float32]]:
         """All rows and their unit vectors, in row order: shapes (n,) and (n, dimensions)."""
         found = self.db.execute("SELECT chunk_id, embedding FROM chunks_vec ORDER BY chunk_id").fetchall()
         blobs: list[Any] = [blob for _, blob in found]
-        vectors = np.frombuffer(b"".join(blobs), np.float32)
-        return np.array([row for row, _ in found], np.int64), vectors.reshape(len(found), -1)
+        vectors = np.frombuffer(b"".join(blobs), np.float32).reshape(-1, self.settings.dimensions)
+        return np.array([row for row, _ in found], np.int64), vectors
 
     def keys(self) -> list[str]:
         """All chunk ids, in row order."""
@@ -339,6 +341,8 @@ class Store:
     def integrity(self) -> list[str]:
         """What SQLite's and FTS5's integrity checks complain of: nothing, in a sound index."""
         problems = [row for (row,) in self.db.execute("PRAGMA integrity_check") if row != "ok"]
+        if not self.writable:
+            return problems  # FTS5's own check is an INSERT
         try:
             self.db.execute("INSERT INTO chunks_fts (chunks_fts, rank) VALUES ('integrity-check', 1)")
         except apsw.CorruptError as error:
@@ -346,14 +350,17 @@ class Store:
         return problems
 
 
-def _access(path: Path) -> int:
-    writable = os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)
-    return apsw.SQLITE_OPEN_READWRITE if writable else apsw.SQLITE_OPEN_READONLY
+def _connect_existing(path: Path) -> apsw.Connection:
+    if os.access(path, os.W_OK) and os.access(path.parent, os.W_OK):
+        return _connect(path, apsw.SQLITE_OPEN_READWRITE)
+    # In a folder that cannot be written, SQLite reads a WAL database only as one that nobody changes.
+    frozen = f"{path.resolve().as_uri()}?immutable=1"
+    return _connect(path, apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI, frozen)
 
 
-def _connect(path: Path, flags: int) -> apsw.Connection:
+def _connect(path: Path, flags: int, name: str | None = None) -> apsw.Connection:
     try:
-        db = apsw.Connection(str(path), flags=flags)
+        db = apsw.Connection(name or str(path), flags=flags)
         db.set_busy_timeout(10_000)
         db.enable_load_extension(True)
         db.load_extension(sqlite_vec.loadable_path())

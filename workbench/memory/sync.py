@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from tqdm.auto import tqdm
 
 from workbench.memory.chunking import Chunker, LineChunker
-from workbench.memory.embedding import Embedder, LocalEmbedder
+from workbench.memory.embedding import READINGS, Embedder, LocalEmbedder
 from workbench.memory.files import list_files, memory_root, read_document
 from workbench.memory.index import MemoryIndex, default_index_path
+from workbench.memory.schema import STEPS
 from workbench.memory.store import Cached, Settings, Stamp, Store
 from workbench.records import Document, InputError, Passage
 
@@ -43,12 +44,8 @@ class Summary:
         )
 
 
-@dataclass(frozen=True)
-class Pending:
-    """A document that has been read and cut, and waits for its vectors."""
-
-    document: Document
-    passages: Sequence[Passage]
+Cut = tuple[Document, list[Passage]]
+"""A document that has been read and cut, and waits for its vectors."""
 
 
 def index_folder(
@@ -63,9 +60,10 @@ def index_folder(
     """What changed, after making the index of `folder` agree with the folder.
 
     Every file is read before anything is written. With `skip` a file that cannot be used is left out and
-    named in the summary. With `rebuild` the index is made anew beside the old one, which it replaces when
-    it is whole; the embedding cache is carried over. Raises InputError for a folder or a file that cannot
-    be used, and for an index made by another model, chunker or version; the index then stays as it was.
+    named in the summary. With `rebuild` everything but the embedding cache is made anew, in one
+    transaction: readers see the old index until the new one is whole. Raises InputError for a folder or a
+    file that cannot be used, and for an index made by another model, chunker or version; the index then
+    stays as it was.
     """
     started = time.perf_counter()
     root = memory_root(folder)
@@ -73,11 +71,13 @@ def index_folder(
     path = index_path or default_index_path(root)
     summary = Summary()
     documents = list(_readable(root, summary, skip))
-    if rebuild:
-        _rebuild(path, lambda store: _sync(store, documents, embedder, chunker, summary), embedder, chunker)
-    else:
-        with _opened(path, embedder, chunker) as store:
-            _sync(store, documents, embedder, chunker, summary)
+    settings = Settings(embedder.name, embedder.revision, embedder.dimensions, chunker.name)
+    with _opened(path, settings, rebuild) as store:
+        job = Job(store, settings, embedder, chunker, summary)
+        if rebuild:
+            _rebuild(job, documents)
+        else:
+            _sync(job, documents)
     summary.seconds = time.perf_counter() - started
     return summary
 
@@ -103,12 +103,16 @@ def embedder_of(store: Store, embedder: Embedder | None = None) -> Embedder:
 
     Raises InputError when that would give other vectors than the stored ones.
     """
-    from workbench.memory.embedding import reading_named
-
     settings = store.settings
     if embedder is None:
-        reading = settings.revision.rpartition("/")[2]
-        embedder = LocalEmbedder(settings.model, reading_named(reading))
+        reading = READINGS.get(settings.revision.rpartition("/")[2])
+        if reading is None:
+            raise InputError(
+                f"The index {store.path} was made with {settings.model} ({settings.revision}), "
+                "which is no local model.",
+                "Give that embedder to open_index(), or make it anew: workbench index FOLDER --rebuild",
+            )
+        embedder = LocalEmbedder(settings.model, reading)
     _check_same(store, settings, Settings(embedder.name, embedder.revision, 0, settings.chunker))
     return embedder
 
@@ -125,25 +129,31 @@ def _readable(root: Path, summary: Summary, skip: bool) -> Iterator[Document]:
             summary.skipped.append(error.problem)
 
 
-def settings_for(embedder: Embedder, chunker: Chunker) -> Settings:
-    """What an index made with these has in its meta."""
-    return Settings(embedder.name, embedder.revision, embedder.dimensions, chunker.name)
+@dataclass(frozen=True)
+class Job:
+    """What one indexing run works with."""
+
+    store: Store
+    settings: Settings
+    embedder: Embedder
+    chunker: Chunker
+    summary: Summary
 
 
-def _opened(path: Path, embedder: Embedder, chunker: Chunker) -> Store:
+def _opened(path: Path, settings: Settings, rebuild: bool) -> Store:
     if not path.exists():
-        return _created(path, embedder, chunker)
-    store = Store.open(path)
+        return _created(path, settings)
+    store = Store.open(path, any_version=rebuild)
     try:
-        _check_same(store, store.settings, settings_for(embedder, chunker))
+        if not rebuild:
+            _check_same(store, store.settings, settings)
     except InputError:
         store.close()
         raise
     return store
 
 
-def _created(path: Path, embedder: Embedder, chunker: Chunker) -> Store:
-    settings = settings_for(embedder, chunker)
+def _created(path: Path, settings: Settings) -> Store:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -166,45 +176,36 @@ def _check_same(store: Store, there: Settings, here: Settings) -> None:
             )
 
 
-def _rebuild(path: Path, fill: Callable[[Store], None], embedder: Embedder, chunker: Chunker) -> None:
-    beside = path.with_name(f"{path.name}.rebuild-{os.getpid()}")
-    try:
-        with _created(beside, embedder, chunker) as store:
-            if path.exists():
-                _adopt_cache(store, path)
-            fill(store)
-        os.replace(beside, path)
-    finally:
-        for suffix in ("", "-wal", "-shm"):
-            beside.with_name(beside.name + suffix).unlink(missing_ok=True)
+def _rebuild(job: Job, documents: Sequence[Document]) -> None:
+    # The model works before the transaction, into the cache: a search that is under way meanwhile may
+    # have to write the vector of its question.
+    if job.store.version == len(STEPS):
+        for group in _groups(documents, job.chunker):
+            _vectors(job, group)
+    with job.store.writing():
+        job.store.reset(job.settings)
+        _sync(job, documents)
 
 
-def _adopt_cache(store: Store, path: Path) -> None:
-    """Takes over the old index's cache, and empties its write-ahead log, which must not outlive it."""
-    with Store.open(path, any_version=True) as old:
-        old.checkpoint()
-        same_version = old.version == store.version
-    if same_version:
-        store.adopt_cache(path)
-
-
-def _sync(
-    store: Store, documents: Sequence[Document], embedder: Embedder, chunker: Chunker, summary: Summary
-) -> None:
+def _sync(job: Job, documents: Sequence[Document]) -> None:
+    store, summary = job.store, job.summary
     known = store.stamps()
     changed = [document for document in documents if _is_changed(store, document, known)]
     summary.unchanged = len(documents) - len(changed)
+    stored = 0
+    with tqdm(total=len(changed), desc="indexing", unit="file", disable=None) as bar:
+        for group in _groups(changed, job.chunker):
+            vectors = _vectors(job, group)
+            for document, passages in group:
+                store.replace(document, passages, [vectors[p.hash] for p in passages])
+                stored += len(passages)
+                (summary.changed if document.path in known else summary.new).append(document.path)
+                bar.update()
     for path in sorted(known.keys() - {document.path for document in documents}):
         store.delete(path)
         summary.deleted.append(path)
-    with tqdm(total=len(changed), desc="indexing", unit="file", disable=None) as bar:
-        for group in _groups(changed, chunker):
-            for pending, vectors in _with_vectors(store, embedder, group, summary):
-                store.replace(pending.document, pending.passages, vectors)
-                done = summary.changed if pending.document.path in known else summary.new
-                done.append(pending.document.path)
-                bar.update()
     summary.chunks = store.size
+    summary.from_cache = stored - summary.embedded
 
 
 def _is_changed(store: Store, document: Document, known: dict[str, Stamp]) -> bool:
@@ -216,35 +217,32 @@ def _is_changed(store: Store, document: Document, known: dict[str, Stamp]) -> bo
     return False
 
 
-def _groups(documents: Sequence[Document], chunker: Chunker) -> Iterator[list[Pending]]:
-    group: list[Pending] = []
+def _groups(documents: Sequence[Document], chunker: Chunker) -> Iterator[list[Cut]]:
+    group: list[Cut] = []
     texts = 0
     for document in documents:
         passages = [p for p in chunker.chunk(document.text) if p.text.strip()]
         if group and texts + len(passages) > TEXTS_IN_FLIGHT:
             yield group
             group, texts = [], 0
-        group.append(Pending(document, passages))
+        group.append((document, passages))
         texts += len(passages)
     if group:
         yield group
 
 
-def _with_vectors(
-    store: Store, embedder: Embedder, group: Sequence[Pending], summary: Summary
-) -> Iterator[tuple[Pending, list[Cached]]]:
-    texts = {p.hash: p.text for pending in group for p in pending.passages}
-    known = store.cached("passage", texts)
+def _vectors(job: Job, group: Sequence[Cut]) -> dict[str, Cached]:
+    """The vectors of a group's passages by text hash, from the cache or else from the model."""
+    texts = {p.hash: p.text for _, passages in group for p in passages}
+    known = job.store.cached(job.settings, "passage", texts)
     missing = [hash_ for hash_ in texts if hash_ not in known]
     if missing:
-        embedded = embedder.embed([texts[hash_] for hash_ in missing], "passage")
+        embedded = job.embedder.embed([texts[hash_] for hash_ in missing], "passage")
         fresh = {
             hash_: Cached(vector, float(share))
             for hash_, vector, share in zip(missing, embedded.vectors, embedded.read_share, strict=True)
         }
-        store.remember("passage", fresh)
+        job.store.remember(job.settings, "passage", fresh)
         known |= fresh
-    summary.embedded += len(missing)
-    summary.from_cache += sum(len(pending.passages) for pending in group) - len(missing)
-    for pending in group:
-        yield pending, [known[p.hash] for p in pending.passages]
+    job.summary.embedded += len(missing)
+    return known

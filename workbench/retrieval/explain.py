@@ -8,7 +8,7 @@ from enum import StrEnum
 
 import numpy as np
 
-from workbench.records import Candidate, Chunk, Hits, Trace
+from workbench.records import Candidate, Chunk, Hits, Rows, Trace, Vector
 from workbench.retrieval.columns import ColumnStage, Row
 from workbench.retrieval.cutoff import Limit, MinScore
 from workbench.retrieval.formula import Term
@@ -23,6 +23,7 @@ class Fate(StrEnum):
     BEYOND_LIMIT = "beyond the limit"
     BELOW_FLOOR = "below the floor"
     BEYOND_POOL = "beyond the pool"
+    NO_MATCH = "matched by no leg"
     NEVER_INDEXED = "never indexed"
 
 
@@ -65,15 +66,21 @@ class Explanation:
     verdicts: tuple[Verdict, ...]
 
 
-def explain(trace: Trace, index: Index, target: str) -> Explanation:
+def explain(trace: Trace, index: Index, target: str, vector: Vector | None = None) -> Explanation:
     """The fate of the file `target` in `trace`, and of each of its chunks; NEVER_INDEXED for an unknown file.
 
-    `index` must be the one that was searched: what was beyond the pool is looked up there.
+    `index` must be the one that was searched: what was beyond the pool is looked up there. `vector` is
+    the question's, where `search` was given one.
     """
     rows = index.rows_of(target)
     if rows.size == 0:
         return Explanation(trace, target, Fate.NEVER_INDEXED, ())
-    standings = [_standings(leg, trace, index, rows) for leg in trace.legs]
+    standings = [
+        _keyword_standings(trace, index, rows)
+        if leg == "keyword"
+        else _vector_standings(trace, index, rows, vector)
+        for leg in trace.legs
+    ]
     verdicts = [
         _verdict(trace, int(row), chunk, tuple(per_leg[i] for per_leg in standings))
         for i, (row, chunk) in enumerate(zip(rows, index.chunks(rows), strict=True))
@@ -85,7 +92,8 @@ def explain(trace: Trace, index: Index, target: str) -> Explanation:
 def _verdict(trace: Trace, row: int, chunk: Chunk, standings: tuple[Standing, ...]) -> Verdict:
     place = np.flatnonzero(trace.rows == row)
     if place.size == 0:
-        return Verdict(chunk, Fate.BEYOND_POOL, None, standings)
+        matched = any(standing.rank is not None for standing in standings)
+        return Verdict(chunk, Fate.BEYOND_POOL if matched else Fate.NO_MATCH, None, standings)
     candidate = trace.candidate(int(place[0]))
     return Verdict(chunk, _fate(candidate), candidate, standings)
 
@@ -106,15 +114,13 @@ def _best_first(verdict: Verdict) -> tuple[int, float, int, str]:
     return list(Fate).index(verdict.fate), position, nearest, verdict.chunk.id
 
 
-def _standings(leg: str, trace: Trace, index: Index, rows: np.ndarray) -> list[Standing]:
-    if leg == "keyword":
-        return _keyword_standings(trace, index, rows)
-    asked = trace.legs[leg].asked
-    every = index.vector(index.embed(trace.question), index.size) if asked else None
-    return [_standing(trace, leg, every, int(row)) for row in rows]
+def _vector_standings(trace: Trace, index: Index, rows: Rows, vector: Vector | None) -> list[Standing]:
+    query = index.embed(trace.question) if vector is None else vector
+    every = index.vector(query, index.size) if trace.legs["vector"].asked else None
+    return [_standing(trace, "vector", every, int(row)) for row in rows]
 
 
-def _keyword_standings(trace: Trace, index: Index, rows: np.ndarray) -> list[Standing]:
+def _keyword_standings(trace: Trace, index: Index, rows: Rows) -> list[Standing]:
     every = index.keyword(trace.match, index.size) if trace.match else None
     words = list(dict.fromkeys(ascii_words(trace.question)))
     having = {word: set(index.keyword(quoted(word), index.size).rows.tolist()) for word in words}

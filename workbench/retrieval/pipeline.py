@@ -8,6 +8,7 @@ from functools import cached_property
 from workbench.records import InputError, Stage, Trace, Vector
 from workbench.retrieval.cutoff import Limit, MinScore
 from workbench.retrieval.legs import Index
+from workbench.retrieval.query import BLANKS
 
 
 @dataclass(frozen=True)
@@ -148,7 +149,7 @@ def search(question: str, pipeline: Pipeline, index: Index, vector: Vector | Non
 
     `vector` is the question's unit vector where it is already known.
     """
-    cleaned = question.strip()
+    cleaned = question.strip(BLANKS)
     trace = Trace(cleaned, pipeline.name, pipeline.stages)
     if not cleaned:
         return trace

@@ -10,6 +10,11 @@ from workbench.records import InputError, Trace
 
 ASCII_WORDS = re.compile(r"[A-Za-z0-9_]+")
 LONGEST_QUESTION = 1_000
+BLANKS = (
+    "\t\n\v\f\r \u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
+    "\u2028\u2029\u202f\u205f\u3000\ufeff"
+)
+"""What JavaScript's trim() takes off; Python's strip() takes off other ones."""
 
 
 def ascii_words(text: str) -> list[str]:
@@ -68,6 +73,8 @@ def check_question(question: str) -> str:
     cleaned = question.strip()
     if not cleaned:
         raise InputError("The question is empty.", "Ask something: workbench search 'where did we …'")
+    if any("\ud800" <= character <= "\udfff" for character in cleaned):
+        raise InputError(f"The question {cleaned[:40]!r} is not UTF-8.", "Type it in a UTF-8 terminal.")
     if not any(character.isalnum() for character in cleaned):
         raise InputError(
             f"The question {cleaned[:40]!r} has no letter and no digit.", "Ask with at least one word."

@@ -1,6 +1,7 @@
 """An engine's raw numbers become scores: BM25 conversions and similarities.
 
-Each function works on columns, on single numbers and on terms (see `formula`). Absent stays NaN.
+Each function works on columns, on single numbers and on terms (see `formula`). They see only what the
+engine brought: a stage's `present` column keeps an absent candidate's score absent.
 """
 
 from __future__ import annotations

@@ -49,6 +49,11 @@ def threshold_figure(scores: Scores, reaches: Sequence[Reach], floor: float | No
     return figure
 
 
+def live(figure: go.Figure) -> go.FigureWidget:
+    """The same figure as a widget, whose traces can be changed while it is shown."""
+    return go.FigureWidget(figure)
+
+
 def score_range(scores: Scores) -> tuple[float, float]:
     """The ends of the score axis: all the scores, and at least 0 to 1."""
     every = np.concatenate([scores.target, scores.other, scores.control, [0.0, 1.0]])

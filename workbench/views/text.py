@@ -19,6 +19,7 @@ from workbench.retrieval.explain import Explanation, Fate, Standing, Verdict, fl
 from workbench.retrieval.pipeline import Difference
 
 ABSENT = "–"
+WIDTH = 132
 
 
 def apart(value: float, limit: float) -> tuple[str, str]:
@@ -45,15 +46,15 @@ def view(thing: Any) -> RenderableType:
 
 
 def show(thing: Any) -> None:
-    """Prints `view(thing)`, in a terminal, in a notebook, or 160 columns wide into a file."""
+    """Prints `view(thing)`: as wide as the terminal, or WIDTH columns into a notebook or a file."""
     console = Console(highlight=False)
-    if not console.is_jupyter and not sys.stdout.isatty():
-        console.width = 160
+    if console.is_jupyter or not sys.stdout.isatty():
+        console.width = WIDTH
     console.print(view(thing), soft_wrap=isinstance(thing, str))
 
 
 @view.register
-def trace_view(trace: Trace, width: int = 60) -> RenderableType:
+def trace_view(trace: Trace, width: int = 36) -> RenderableType:
     """A search as a table of its results, with what it asked and what it dropped in words around it."""
     parts: list[RenderableType] = [Text(line, style="dim") for line in asked_lines(trace)]
     if trace.results:
@@ -71,7 +72,7 @@ def asked_lines(trace: Trace) -> list[str]:
     return [*lines, *trace.notes]
 
 
-def candidates_table(candidates: Sequence[Candidate], width: int = 60) -> Table:
+def candidates_table(candidates: Sequence[Candidate], width: int = 36) -> Table:
     """One line a candidate: its score, both legs' ranks and scores, its place, and how it begins."""
     table = Table(box=None, padding=(0, 1), header_style="bold")
     for name in ("#", "score", "cosine", "rank", "keyword", "rank"):

@@ -9,13 +9,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import ipywidgets as w
-import plotly.graph_objects as go
 
 from workbench.lab.lint import Reach, reach
 from workbench.lab.metrics import Evaluation
 from workbench.lab.thresholds import Scores, scores
 from workbench.records import InputError
-from workbench.views.figures import reach_traces, score_range, threshold_figure, trace_updates
+from workbench.views.figures import live, reach_traces, score_range, threshold_figure, trace_updates
 
 
 class ThresholdLab:
@@ -31,17 +30,17 @@ class ThresholdLab:
         self._by_system = {one.pipeline.name: one for one in evaluations}
         self._scores = {name: scores(one) for name, one in self._by_system.items()}
         names = list(self._by_system)
-        self.system = w.Dropdown(options=names, description="system", layout={"width": "30em"})
+        self.system = w.Dropdown(options=names, description="system", layout={"width": "27em"})
         self.floor = w.FloatSlider(
             value=self.scores.floor, min=0, max=1, step=0.01, description="min score", readout=False,
-            layout={"width": "32em"},
+            layout={"width": "24em"},
         )  # fmt: skip
         self.box = w.BoundedFloatText(
-            value=self.floor.value, min=0, max=1, step=0.01, layout={"width": "6em"},
+            value=self.floor.value, min=0, max=1, step=0.01, layout={"width": "5em"},
             description="", tooltip="min score",
         )  # fmt: skip
         self.status = w.HTML()
-        self.figure = go.FigureWidget(threshold_figure(self.scores, self.reaches))
+        self.figure = live(threshold_figure(self.scores, self.reaches))
         w.link((self.floor, "value"), (self.box, "value"))
         self.system.observe(self._system_changed, "value")
         self.floor.observe(self._floor_changed, "value")
