@@ -1,0 +1,37 @@
+"""What tests share: the world that fits in the head, and the sample memory under the real model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests import world
+from workbench.lab.judgments import QuestionSet, load_questions
+from workbench.memory.index import MemoryIndex
+from workbench.memory.sync import index_folder, open_index
+
+PROJECT = Path(__file__).parent.parent
+SAMPLE = PROJECT / "sample_memory"
+
+
+@pytest.fixture(scope="session")
+def toy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MemoryIndex]:
+    """The six notes of `world`, indexed."""
+    with world.build(tmp_path_factory.mktemp("world")) as index:
+        yield index
+
+
+@pytest.fixture(scope="session")
+def sample() -> Iterator[MemoryIndex]:
+    """The sample memory, indexed with the packaged model where `workbench index` puts it."""
+    index_folder(SAMPLE)
+    with open_index(SAMPLE) as index:
+        yield index
+
+
+@pytest.fixture(scope="session")
+def questions() -> QuestionSet:
+    """The labelled questions of the sample memory."""
+    return load_questions(SAMPLE / "questions.yaml")
