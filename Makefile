@@ -1,0 +1,34 @@
+# Two commands: `make lab` opens the workbench, `make test` runs every test.
+# Both set up .venv first, from Python 3.11 or newer: make lab PYTHON=python3.12
+
+PYTHON ?= python3
+BIN := .venv/bin
+INSTALLED := .venv/installed
+
+.PHONY: lab test bench clean
+
+lab: $(INSTALLED)
+	$(BIN)/workbench lab
+
+test: $(INSTALLED)
+	$(BIN)/workbench index sample_memory
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/python -m pytest
+
+bench: $(INSTALLED)
+	$(BIN)/workbench index sample_memory
+	$(BIN)/python -m benchmarks.search
+	$(BIN)/python -m benchmarks.indexing
+	$(BIN)/python -m benchmarks.reading
+
+$(INSTALLED): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "$(PYTHON) is older than 3.11. Name a newer one: make $(MAKECMDGOALS) PYTHON=python3.12"; exit 1; }
+	$(PYTHON) -m venv .venv
+	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[lab,test]'
+	@touch $@
+
+clean:
+	rm -rf .venv test-output

@@ -1,0 +1,1 @@
+"""Speed and quality, printed as ratios: absolute times do not travel between machines."""

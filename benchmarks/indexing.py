@@ -1,0 +1,52 @@
+"""What indexing costs over the bare `encode` call for the same texts, and what a second run costs.
+
+python -m benchmarks.indexing [FOLDER]
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from pathlib import Path
+from time import perf_counter
+
+from workbench.memory.chunking import LineChunker
+from workbench.memory.embedding import LocalEmbedder
+from workbench.memory.files import list_files, memory_root, read_document
+from workbench.memory.sync import index_folder
+
+
+def encoded_texts(root: Path, embedder: LocalEmbedder) -> list[str]:
+    """The very texts that indexing hands to the model: every window of every chunk, each chunk once."""
+    documents = [read_document(root, path) for path in list_files(root)]
+    chunks = {p.hash: p.text for d in documents for p in LineChunker().chunk(d.text) if p.text.strip()}
+    texts = list(chunks.values())
+    spans = embedder._offsets(texts)
+    pieces = (embedder.reading.pieces(text, s, embedder.window) for text, s in zip(texts, spans, strict=True))
+    return [piece for several in pieces for piece in several]
+
+
+def main() -> None:
+    root = memory_root(sys.argv[1] if len(sys.argv) > 1 else "sample_memory")
+    embedder = LocalEmbedder()
+    texts = encoded_texts(root, embedder)
+    embedder.model.encode(texts[:64], batch_size=embedder.batch_size)  # warm
+    bare, whole = [], []
+    with tempfile.TemporaryDirectory() as folder:
+        for turn in range(2):
+            started = perf_counter()
+            embedder.model.encode(texts, batch_size=embedder.batch_size, normalize_embeddings=True)
+            bare.append(perf_counter() - started)
+            started = perf_counter()
+            index_folder(root, embedder, index_path=Path(folder) / f"{turn}.sqlite")
+            whole.append(perf_counter() - started)
+        started = perf_counter()
+        summary = index_folder(root, embedder, index_path=Path(folder) / "0.sqlite")
+        again = perf_counter() - started
+    print(f"{len(texts)} windows; encode alone {min(bare):.2f} s, indexing {min(whole):.2f} s")
+    print(f"indexing / encode alone = {min(whole) / min(bare):.3f}")
+    print(f"indexing again / indexing = {again / min(whole):.4f} ({summary})")
+
+
+if __name__ == "__main__":
+    main()

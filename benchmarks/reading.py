@@ -1,0 +1,40 @@
+"""What reading all of a chunk is worth: windowed against truncated, by the labelled questions.
+
+python -m benchmarks.reading [FOLDER]
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from pathlib import Path
+
+from rich.console import Console
+
+from workbench.lab.judgments import load_questions
+from workbench.lab.metrics import evaluate
+from workbench.memory.embedding import READINGS, LocalEmbedder
+from workbench.memory.files import memory_root
+from workbench.memory.sync import index_folder, open_index
+from workbench.systems.openclaw import FIXED, SHIPPED, WORKAROUND
+from workbench.views.text import evaluation_table
+
+
+def main() -> None:
+    root = memory_root(sys.argv[1] if len(sys.argv) > 1 else "sample_memory")
+    questions = load_questions(root / "questions.yaml")
+    for reading in READINGS.values():
+        embedder = LocalEmbedder(reading=reading)
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder) / "index.sqlite"
+            index_folder(root, embedder, index_path=file)
+            with open_index(root, embedder, index_path=file) as index:
+                shares = [share for (share,) in index.store.db.execute("SELECT read_share FROM chunks")]
+                print(f"\n{reading.name}: {sum(shares) / len(shares):.0%} of the average chunk is read")
+                Console(width=120).print(
+                    evaluation_table(evaluate(questions, [SHIPPED, WORKAROUND, FIXED], index))
+                )
+
+
+if __name__ == "__main__":
+    main()
