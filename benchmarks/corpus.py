@@ -1,4 +1,8 @@
-"""A synthetic index of any size: Zipfian words, random unit vectors, and questions in its language."""
+"""A synthetic index of any size: Zipfian words, random unit vectors, and questions in its language.
+
+A question has 5 to 12 words, 45 % of them stop words, so that OR over all of them matches about nine rows
+in ten, as English questions do.
+"""
 
 from __future__ import annotations
 
@@ -15,9 +19,12 @@ from workbench.memory.index import MemoryIndex
 from workbench.memory.store import Cached, Settings, Store
 from workbench.records import Document, Passage
 
-VOCABULARY = 20_000
-COMMON = 100
-"""The most frequent words, which stand for stop words: about 45 % of a question's."""
+VOCABULARY = 30_000
+COMMON = 120
+"""The most frequent words, which stand for stop words."""
+
+ZIPF = 1.0 / np.arange(1, VOCABULARY + 1)
+ZIPF /= ZIPF.sum()
 
 
 @dataclass(frozen=True)
@@ -58,10 +65,10 @@ def questions(count: int, seed: int = 2) -> list[str]:
 def _question_words(random: np.random.Generator) -> list[str]:
     length = int(random.integers(5, 13))
     common = random.random(length) < 0.45
-    picks = np.where(common, random.integers(0, COMMON, length), random.integers(COMMON, VOCABULARY, length))
-    return [f"w{pick}" for pick in picks]
+    stop = random.choice(COMMON, length, p=ZIPF[:COMMON] / ZIPF[:COMMON].sum())
+    content = COMMON + random.choice(VOCABULARY - COMMON, length, p=ZIPF[COMMON:] / ZIPF[COMMON:].sum())
+    return [f"w{word}" for word in np.where(common, stop, content)]
 
 
 def _text(random: np.random.Generator, words: int) -> str:
-    ranks = np.minimum(random.zipf(1.2, words) - 1, VOCABULARY - 1)
-    return " ".join(f"w{rank}" for rank in ranks)
+    return " ".join(f"w{rank}" for rank in random.choice(VOCABULARY, words, p=ZIPF))

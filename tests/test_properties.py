@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests import world
+from tests.adapters.openclaw_february import FixedIndex
 from tests.arithmetic import evaluated
-from tests.run_vectors import FixedIndex
 from tests.test_retrieval import QUESTIONS
 from workbench.lab.judgments import QuestionSet
 from workbench.memory.embedding import Embedded, Embedder, Role, unit

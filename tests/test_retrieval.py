@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.adapters.openclaw_february import FixedIndex
 from tests.arithmetic import evaluated
-from tests.run_vectors import FixedIndex
 from workbench.memory.index import MemoryIndex
 from workbench.records import KEPT, Chunk, InputError, Trace
 from workbench.retrieval.columns import Columns

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from tests.run_vectors import ADAPTERS, EXACT, VECTORS, Case, adapter_for, load, main, run, same
+from tests.adapters import ADAPTERS, Case, adapter_for
+from tests.run_vectors import EXACT, VECTORS, load, main, run, same
 
 CASES = [
     (file, number, case) for file in sorted(VECTORS.glob("*.json")) for number, case in enumerate(load(file))
@@ -83,7 +84,7 @@ def test_the_version_is_found_by_its_beginning(version: str) -> None:
 def chunk_lengths(recipe: str) -> Any:
     """What the chunking adapter gives for a text that is only described."""
     case = {"content_generator": recipe, "chunking": {"tokens": 8, "overlap": 0}}
-    return ADAPTERS["chunking", "2026.2.12"](case)
+    return ADAPTERS["chunking", "2026.2.12"](Case("chunking", "2026.2.12", case, None))
 
 
 def test_a_described_text_is_made() -> None:
@@ -100,7 +101,9 @@ def test_a_description_is_never_run_as_code(recipe: str) -> None:
 def test_settings_that_no_adapter_knows_are_refused() -> None:
     given = {"query": "X", "opts": {"temperature": 1}, "settingsOverride": {}, "keywordHits": []}
     with pytest.raises(NotImplementedError):
-        ADAPTERS["search-pipeline", "2026.2.12"]({**given, "vectorHits": [], "queryVec": [1]})
+        ADAPTERS["search-pipeline", "2026.2.12"](
+            Case("search-pipeline", "2026.2.12", {**given, "vectorHits": [], "queryVec": [1]}, None)
+        )
 
 
 @pytest.mark.parametrize(

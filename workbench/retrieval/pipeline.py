@@ -23,7 +23,7 @@ class Source:
 
     def __str__(self) -> str:
         where = ", ".join(part for part in (self.release, self.place, self.issue) if part)
-        return f"{self.repository} {where}" + (f"\n{self.note}" if self.note else "")
+        return f"{self.repository} {where}" + (f"\n  {self.note}" if self.note else "")
 
 
 @dataclass(frozen=True)

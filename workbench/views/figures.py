@@ -133,6 +133,7 @@ def _dress(figure: go.Figure, low: float, high: float) -> None:
         barmode="stack",
         showlegend=False,
         height=520,
+        width=840,
         margin={"l": 90, "r": 20, "t": 20, "b": 50},
         modebar={"bgcolor": clear, "color": OUT_OF_REACH},
         paper_bgcolor=clear,

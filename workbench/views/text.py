@@ -19,7 +19,7 @@ from workbench.retrieval.explain import Explanation, Fate, Standing, Verdict, fl
 from workbench.retrieval.pipeline import Difference
 
 ABSENT = "–"
-WIDTH = 132
+WIDTH = 112
 
 
 def apart(value: float, limit: float) -> tuple[str, str]:
@@ -54,7 +54,7 @@ def show(thing: Any) -> None:
 
 
 @view.register
-def trace_view(trace: Trace, width: int = 36) -> RenderableType:
+def trace_view(trace: Trace, width: int = 24) -> RenderableType:
     """A search as a table of its results, with what it asked and what it dropped in words around it."""
     parts: list[RenderableType] = [Text(line, style="dim") for line in asked_lines(trace)]
     if trace.results:
@@ -72,7 +72,7 @@ def asked_lines(trace: Trace) -> list[str]:
     return [*lines, *trace.notes]
 
 
-def candidates_table(candidates: Sequence[Candidate], width: int = 36) -> Table:
+def candidates_table(candidates: Sequence[Candidate], width: int = 24) -> Table:
     """One line a candidate: its score, both legs' ranks and scores, its place, and how it begins."""
     table = Table(box=None, padding=(0, 1), header_style="bold")
     for name in ("#", "score", "cosine", "rank", "keyword", "rank"):
