@@ -21,7 +21,7 @@ def encoded_texts(root: Path, embedder: LocalEmbedder) -> list[str]:
     documents = [read_document(root, path) for path in list_files(root)]
     chunks = {p.hash: p.text for d in documents for p in LineChunker().chunk(d.text) if p.text.strip()}
     texts = list(chunks.values())
-    spans = embedder._offsets(texts)
+    spans = embedder.offsets(texts)
     pieces = (embedder.reading.pieces(text, s, embedder.window) for text, s in zip(texts, spans, strict=True))
     return [piece for several in pieces for piece in several]
 

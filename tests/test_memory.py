@@ -201,11 +201,11 @@ def model() -> LocalEmbedder:
 
 
 def pieces_of(text: str, model: LocalEmbedder) -> list[str]:
-    return Windowed().pieces(text, model._offsets([text])[0], model.window)
+    return Windowed().pieces(text, model.offsets([text])[0], model.window)
 
 
 def word_pieces(texts: Sequence[str], model: LocalEmbedder) -> list[int]:
-    return [len(spans) for spans in model._offsets(texts)]
+    return [len(spans) for spans in model.offsets(texts)]
 
 
 def test_a_toy_vector_can_be_computed_in_the_head() -> None:

@@ -119,6 +119,7 @@ class Trace:
 
     `columns` hold float64 with NaN for absent: `keyword_raw` and `vector_raw` as the engine gave them,
     `keyword_rank` and `vector_rank` from 1, `keyword_score` and `vector_score` larger is better, `score`.
+    `view` is how the pipeline laid the index out before it searched, where it did.
     `dropped` holds the index of the stage that dropped the row, or KEPT. `order` lists rows best first.
     """
 
@@ -133,6 +134,7 @@ class Trace:
     dropped: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
     order: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
     notes: tuple[str, ...] = ()
+    view: Any = None
 
     def candidate(self, row: int) -> Candidate:
         """The candidate in row `row` of the columns."""

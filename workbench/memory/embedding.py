@@ -219,14 +219,15 @@ class LocalEmbedder:
         """One unit vector a text."""
         if not texts:
             return Embedded(np.empty((0, self.dimensions), np.float32), np.empty(0))
-        offsets = self._offsets(texts)
+        offsets = self.offsets(texts)
         pieces = [
             self.reading.pieces(text, spans, self.window) for text, spans in zip(texts, offsets, strict=True)
         ]
         share = [self.reading.share(len(spans), self.window) for spans in offsets]
         return Embedded(self._mean_vectors(pieces, role), np.array(share))
 
-    def _offsets(self, texts: Sequence[str]) -> list[list[tuple[int, int]]]:
+    def offsets(self, texts: Sequence[str]) -> list[list[tuple[int, int]]]:
+        """For each text, where each of its word pieces begins and ends, in characters."""
         tokenizer = self.model.tokenizer
         encoded = tokenizer(
             list(texts), return_offsets_mapping=True, add_special_tokens=False, truncation=False,

@@ -15,7 +15,7 @@ from workbench.memory.chunking import whole_characters
 from workbench.memory.embedding import Embedder
 from workbench.memory.files import content_hash
 from workbench.memory.store import Cached, Store
-from workbench.records import Chunk, Hits, InputError, Rows, Vector
+from workbench.records import Chunk, Document, Hits, InputError, Rows, Vector
 
 
 def default_index_path(root: Path) -> Path:
@@ -101,6 +101,15 @@ class MemoryIndex:
             if self.store.writable:
                 self.store.remember(settings, "query", known)
         return known[key].vector
+
+    @property
+    def generation(self) -> int:
+        """A number that changes with every change of the index."""
+        return self.store.generation
+
+    def documents(self) -> Sequence[Document]:
+        """All indexed documents, by path, with their whole text."""
+        return self.store.documents()
 
     def chunks(self, rows: Rows) -> Sequence[Chunk]:
         return self.store.chunks(rows)

@@ -202,9 +202,9 @@ class Store:
         with self.writing():
             self._delete(document.path)
             document_id = self.db.execute(
-                "INSERT INTO documents (path, source, hash, size, mtime_ns) VALUES (?, ?, ?, ?, ?) "
-                "RETURNING id",
-                (document.path, document.source, document.hash, document.size, document.mtime_ns),
+                "INSERT INTO documents (path, source, text, hash, size, mtime_ns) "
+                "VALUES (:path, :source, :text, :hash, :size, :mtime_ns) RETURNING id",
+                asdict(document),
             ).get
             for passage, (vector, read_share) in zip(passages, cached, strict=True):
                 self._insert_chunk(document_id, document, passage, vector, read_share)
@@ -322,6 +322,11 @@ class Store:
     def keys(self) -> list[str]:
         """All chunk ids, in row order."""
         return [key for (key,) in self.db.execute("SELECT key FROM chunks ORDER BY id")]
+
+    def documents(self) -> list[Document]:
+        """All indexed documents, by path."""
+        rows = self.db.execute("SELECT path, source, text, hash, size, mtime_ns FROM documents ORDER BY path")
+        return [Document(*row) for row in rows]
 
     def chunks(self, rows: Rows) -> list[Chunk]:
         """The chunks of these rows, in their order."""

@@ -72,6 +72,8 @@ def explain(trace: Trace, index: Index, target: str, vector: Vector | None = Non
     `index` must be the one that was searched: what was beyond the pool is looked up there. `vector` is
     the question's, where `search` was given one.
     """
+    if trace.view:
+        index = trace.view.of(index)
     rows = index.rows_of(target)
     if rows.size == 0:
         return Explanation(trace, target, Fate.NEVER_INDEXED, ())

@@ -35,6 +35,19 @@ class Index(Protocol):
         """The rows of a file's chunks, in the file's order; none when the file is not indexed."""
 
 
+class View(Protocol):
+    """Another way to lay a memory out: whole notes instead of chunks, or other text in the full-text index.
+
+    A frozen value; what it builds it keeps for as long as the index and its generation are the same.
+    """
+
+    @property
+    def says(self) -> str: ...
+
+    def of(self, index: Index) -> Index:
+        """The index as this view lays it out."""
+
+
 class Context(Protocol):
     """What a stage may ask for while it runs."""
 

@@ -7,7 +7,7 @@ from functools import cached_property
 
 from workbench.records import InputError, Stage, Trace, Vector
 from workbench.retrieval.cutoff import Limit, MinScore
-from workbench.retrieval.legs import Index
+from workbench.retrieval.legs import Index, View
 from workbench.retrieval.query import BLANKS
 
 
@@ -56,6 +56,7 @@ class Pipeline:
     stages: tuple[Stage, ...]
     source: Source
     changes: tuple[Change, ...] = field(default=())
+    view: View | None = None
 
     def __post_init__(self) -> None:
         slots = [stage.slot for stage in self.stages]
@@ -122,9 +123,10 @@ class Pipeline:
         return stage.floor if isinstance(stage, MinScore) else 0.0
 
     def __str__(self) -> str:
+        view = [f"  view: {self.view.says}"] if self.view else []
         steps = [f"  {place}. {stage.says}" for place, stage in enumerate(self.stages, 1)]
         changes = [f"  +{change.name}: {change.why}" for change in self.changes]
-        return "\n".join([self.name, *steps, *changes, f"  source: {self.source}"])
+        return "\n".join([self.name, *view, *steps, *changes, f"  source: {self.source}"])
 
 
 @dataclass(frozen=True)
@@ -150,9 +152,11 @@ def search(question: str, pipeline: Pipeline, index: Index, vector: Vector | Non
     `vector` is the question's unit vector where it is already known.
     """
     cleaned = question.strip(BLANKS)
-    trace = Trace(cleaned, pipeline.name, pipeline.stages)
+    trace = Trace(cleaned, pipeline.name, pipeline.stages, view=pipeline.view)
     if not cleaned:
         return trace
+    if pipeline.view:
+        index = pipeline.view.of(index)
     running = Running(index, cleaned, pipeline.limit, vector)
     for stage in pipeline.stages:
         trace = stage.run(trace, running)
