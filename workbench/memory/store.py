@@ -43,7 +43,7 @@ KEYWORD_TIES_SQL = """
 KNN_SQL = "SELECT chunk_id, distance FROM chunks_vec WHERE embedding MATCH ? AND k = ?"
 
 CHUNKS_SQL = """
-    SELECT chunks.id, chunks.key, path, source, start_line, end_line, text, read_share
+    SELECT chunks.id, chunks.key, path, source, start_line, end_line, chunks.text, read_share
     FROM chunks JOIN documents ON documents.id = document_id
     WHERE chunks.id IN (SELECT value FROM json_each(?))
 """
