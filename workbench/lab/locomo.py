@@ -1,0 +1,168 @@
+"""LoCoMo's long conversations as documents, turns and questions, with the audit's corrections on top.
+
+The data are CC BY-NC 4.0 and never part of this project: they are read from a path. The file is that of
+snap-research/locomo (`data/locomo10.json`, or a part of it), the corrections are those of
+dial481/locomo-audit (`audit/errors_*.json`, or several of them in one list).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from workbench.records import InputError
+
+SESSION = re.compile(r"session_(\d+)$")
+EVIDENCE = re.compile(r"^D(\d+):")
+TURN = re.compile(r"D\d+:\d+")
+
+
+@dataclass(frozen=True)
+class Turn:
+    """What one speaker said once; `id` is unique over all conversations."""
+
+    id: str
+    conversation: int
+    session: int
+    speaker: str
+    text: str
+
+    @property
+    def bullet(self) -> str:
+        """The turn as a line of its session's document."""
+        return f"- **{self.speaker}:** {self.text}"
+
+
+@dataclass(frozen=True)
+class SessionDocument:
+    """One session of a conversation as a Markdown document."""
+
+    id: str
+    title: str
+    body: str
+    conversation: int
+    session: int
+
+
+@dataclass(frozen=True)
+class LocomoQuestion:
+    """A question with the ids of the turns and of the documents that answer it.
+
+    `category` is LoCoMo's number; its names differ between projects, and the common ones are wrong.
+    """
+
+    text: str
+    category: int
+    conversation: int
+    turns: frozenset[str]
+    documents: frozenset[str]
+    answer: str
+
+
+@dataclass(frozen=True)
+class Locomo:
+    """The conversations of one file, in its order."""
+
+    documents: tuple[SessionDocument, ...]
+    turns: tuple[Turn, ...]
+    questions: tuple[LocomoQuestion, ...]
+    corrected: int
+
+
+def load(path: str | os.PathLike[str], corrections: str | os.PathLike[str] | None = None) -> Locomo:
+    """The documents, turns and questions of a LoCoMo file.
+
+    A correction replaces the evidence of its question where it lists any. Raises InputError for a file
+    that is missing or of another form, and for a correction whose text is not that of its question: an
+    edited copy of the data is known to be in circulation.
+    """
+    conversations = _read(path)
+    fixes = {one["question_id"]: one for one in (_read(corrections) if corrections else [])}
+    documents: list[SessionDocument] = []
+    turns: list[Turn] = []
+    questions: list[LocomoQuestion] = []
+    corrected = 0
+    try:
+        for number, sample in enumerate(conversations):
+            sessions = list(_sessions(number, sample["conversation"]))
+            documents += [document for document, _ in sessions]
+            turns += [turn for _, some in sessions for turn in some]
+            for place, row in enumerate(sample["qa"]):
+                fix = fixes.pop(f"locomo_{number}_qa{place}", None)
+                corrected += fix is not None
+                questions.append(_question(number, row, fix))
+    except (KeyError, TypeError, AttributeError) as error:
+        raise InputError(f"{path} is not a LoCoMo file: {error!r}.", FORM) from None
+    if fixes:
+        raise InputError(
+            f"{corrections} corrects {next(iter(fixes))}, which {path} does not have.",
+            "Give the corrections that belong to this file.",
+        )
+    return Locomo(tuple(documents), tuple(turns), tuple(questions), corrected)
+
+
+FORM = "Give a file of the form of snap-research/locomo's data/locomo10.json."
+
+
+def _read(path: str | os.PathLike[str]) -> list[Any]:
+    try:
+        data = json.loads(Path(path).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror}.", "Check the path.") from None
+    except ValueError as error:
+        raise InputError(f"{path} is not JSON: {error}.", FORM) from None
+    if not isinstance(data, list):
+        raise InputError(f"{path} holds no list.", FORM)
+    return data
+
+
+def _sessions(number: int, conversation: Mapping[str, Any]) -> Iterator[tuple[SessionDocument, list[Turn]]]:
+    found = (SESSION.match(key) for key in conversation)
+    for session in sorted(int(match[1]) for match in found if match):
+        rows = conversation[f"session_{session}"]
+        turns = [
+            Turn(f"c{number:02}-{row['dia_id']}", number, session, row["speaker"], row["text"])
+            for row in rows
+            if row.get("text", "").strip()
+        ]
+        yield _document(number, session, conversation[f"session_{session}_date_time"], turns), turns
+
+
+def _document(number: int, session: int, date: str, turns: Sequence[Turn]) -> SessionDocument:
+    id_ = f"locomo-c{number:02}-s{session:02}"
+    lines = [f"# Chat session at {date}", "", "## Conversation", "", *(turn.bullet for turn in turns)]
+    return SessionDocument(id_, f"{id_} ({date})", "\n".join(lines) + "\n", number, session)
+
+
+def _question(number: int, row: Mapping[str, Any], fix: Mapping[str, Any] | None) -> LocomoQuestion:
+    evidence = list(row.get("evidence") or [])
+    if fix is not None:
+        if fix["question"] != row["question"]:
+            raise InputError(
+                f"The correction {fix['question_id']} is of {fix['question']!r}, not of {row['question']!r}.",
+                "Use the original data; an edited copy shifts the questions.",
+            )
+        evidence = list(fix.get("correct_evidence") or []) or evidence
+    return LocomoQuestion(
+        row["question"],
+        int(row["category"]),
+        number,
+        frozenset(f"c{number:02}-{id_}" for text in evidence for id_ in TURN.findall(text)),
+        frozenset(f"locomo-c{number:02}-s{session:02}" for session in evidence_sessions(evidence)),
+        str(row.get("answer", row.get("adversarial_answer", ""))),
+    )
+
+
+def evidence_sessions(evidence: Sequence[str]) -> list[int]:
+    """The sessions that evidence strings name, each once, in their order: the first id of each string.
+
+    >>> evidence_sessions(["D1:12", "D9:1 D4:4", "D1:3"])
+    [1, 9]
+    """
+    found = (EVIDENCE.match(text) for text in evidence)
+    return list(dict.fromkeys(int(match[1]) for match in found if match))
