@@ -40,6 +40,9 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 System = Annotated[str, typer.Option("--system", "-s", help="The pipeline to run.")]
 AskedLimit = Annotated[int | None, typer.Option("--limit", min=1, help="Return at most this many.")]
 AskedFloor = Annotated[float | None, typer.Option("--min-score", help="Drop what scores below this.")]
+Settings = Annotated[
+    list[str] | None, typer.Option("--set", help="One parameter: slot.parameter=value; may be given often.")
+]
 SHIPPED = "openclaw-2026.2.13"
 
 
@@ -86,6 +89,7 @@ def search(
     system: System = SHIPPED,
     limit: AskedLimit = None,
     min_score: AskedFloor = None,
+    settings: Settings = None,
     index_file: IndexFile = None,
     as_json: AsJson = False,
 ) -> None:
@@ -94,7 +98,7 @@ def search(
     from workbench.retrieval.query import check_question
     from workbench.views.data import trace_data
 
-    asked, cleaned = _pipeline(system, limit, min_score), check_question(question)
+    asked, cleaned = _pipeline(system, limit, min_score, settings), check_question(question)
     with _opened(memory, index_file) as opened:
         trace = pipeline.search(cleaned, asked, opened)
     _show(trace_data(trace) if as_json else trace, as_json)
@@ -109,6 +113,7 @@ def explain(
     system: System = SHIPPED,
     limit: AskedLimit = None,
     min_score: AskedFloor = None,
+    settings: Settings = None,
     index_file: IndexFile = None,
     as_json: AsJson = False,
 ) -> None:
@@ -118,7 +123,7 @@ def explain(
     from workbench.retrieval.query import check_question
     from workbench.views.data import explanation_data
 
-    asked, cleaned = _pipeline(system, limit, min_score), check_question(question)
+    asked, cleaned = _pipeline(system, limit, min_score, settings), check_question(question)
     with _opened(memory, index_file) as opened:
         trace = pipeline.search(cleaned, asked, opened)
         explanation = explaining.explain(trace, opened, _relative(target, memory))
@@ -136,6 +141,7 @@ def evaluate(
     ] = None,
     limit: AskedLimit = None,
     min_score: AskedFloor = None,
+    settings: Settings = None,
     memory: Memory = SAMPLE,
     index_file: IndexFile = None,
     as_json: AsJson = False,
@@ -145,12 +151,77 @@ def evaluate(
     from workbench.lab.metrics import evaluate as evaluate_all
     from workbench.systems import SYSTEMS
 
-    chosen = [_pipeline(name, limit, min_score) for name in systems or SYSTEMS]
+    chosen = [_pipeline(name, limit, min_score, settings) for name in systems or SYSTEMS]
     asked = load_questions(questions or memory / "questions.yaml")
     with _opened(memory, index_file) as opened:
         check_targets(asked, opened.store.stamps())
         evaluations = evaluate_all(asked, chosen, opened)
     _show([one.as_json() for one in evaluations] if as_json else evaluations, as_json)
+
+
+@app.command()
+def systems(as_json: AsJson = False) -> None:
+    """List the systems that can be run."""
+    from workbench.systems import SYSTEMS
+    from workbench.views.systems import system_data, systems_table
+
+    known = list(SYSTEMS.values())
+    _show([system_data(one) for one in known] if as_json else systems_table(known), as_json)
+
+
+@app.command()
+def show(
+    name: Annotated[str, typer.Argument(help="A system.")],
+    limit: AskedLimit = None,
+    min_score: AskedFloor = None,
+    settings: Settings = None,
+    as_json: AsJson = False,
+) -> None:
+    """Print a system: its stages in order, its changes, and its source."""
+    from workbench.views.systems import system_data
+
+    asked = _pipeline(name, limit, min_score, settings)
+    _show(system_data(asked) if as_json else asked, as_json)
+
+
+@app.command()
+def diff(
+    before: Annotated[str, typer.Argument(help="A system.")],
+    after: Annotated[str, typer.Argument(help="Another.")],
+    as_json: AsJson = False,
+) -> None:
+    """Print what differs between two systems. Exit code 1 when nothing does."""
+    from workbench.systems import system
+    from workbench.views.systems import diff_data
+    from workbench.views.text import diff_text
+
+    found = system(before).diff(system(after))
+    _show(diff_data(found) if as_json else diff_text(found), as_json)
+    raise typer.Exit(0 if found else 1)
+
+
+@app.command()
+def compare(
+    names: Annotated[list[str], typer.Argument(help="Two systems, or more.")],
+    question: Annotated[str, typer.Option("--question", "-q", help="What to look for.")],
+    memory: Memory = SAMPLE,
+    limit: AskedLimit = None,
+    min_score: AskedFloor = None,
+    settings: Settings = None,
+    index_file: IndexFile = None,
+    as_json: AsJson = False,
+) -> None:
+    """Ask several systems the same question, and set their answers side by side."""
+    from workbench.retrieval import pipeline
+    from workbench.retrieval.query import check_question
+    from workbench.views.data import trace_data
+    from workbench.views.systems import comparison_table
+
+    cleaned = check_question(question)
+    asked = [_pipeline(name, limit, min_score, settings) for name in names]
+    with _opened(memory, index_file) as opened:
+        traces = [pipeline.search(cleaned, one, opened) for one in asked]
+    _show([trace_data(one) for one in traces] if as_json else comparison_table(traces), as_json)
 
 
 @app.command()
@@ -181,10 +252,11 @@ def lab(
     raise typer.Exit(launch(notebooks, "00_start.ipynb", port, browser))
 
 
-def _pipeline(name: str, limit: int | None, min_score: float | None) -> Pipeline:
+def _pipeline(name: str, limit: int | None, min_score: float | None, settings: list[str] | None) -> Pipeline:
+    from workbench.retrieval.settings import with_settings
     from workbench.systems import system
 
-    return system(name).asking(limit, min_score)
+    return with_settings(system(name).asking(limit, min_score), settings or [])
 
 
 @contextmanager

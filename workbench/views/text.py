@@ -42,7 +42,8 @@ def _number(value: float, pattern: str = ".3f") -> str:
 @singledispatch
 def view(thing: Any) -> RenderableType:
     """Anything of the workbench as something to print: a trace, an explanation, evaluations, a pipeline."""
-    return Text(str(thing))
+    is_drawn = hasattr(thing, "__rich_console__")
+    return thing if is_drawn else Text(str(thing))
 
 
 def show(thing: Any) -> None:

@@ -1,0 +1,98 @@
+"""One parameter of one stage set by name, as a person types it: `fusion.vector=0.5`."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping, Sequence
+from dataclasses import fields, is_dataclass, replace
+from typing import Any
+
+from workbench.records import InputError, Stage
+from workbench.retrieval.pipeline import Pipeline
+
+
+def with_settings(pipeline: Pipeline, settings: Sequence[str]) -> Pipeline:
+    """`pipeline` with each `slot.parameter=value` set.
+
+    Raises InputError for text of another form, for a slot or parameter that the pipeline does not have
+    (naming the nearest), for a value that is no number where one is needed, and for one out of its range.
+    """
+    for text in settings:
+        slot, parameter, value = _parts(text)
+        stage = _stage(pipeline, slot)
+        pipeline = pipeline.with_stage(_changed(stage, slot, parameter, value))
+    return pipeline
+
+
+def parameters(stage: Stage) -> dict[str, Any]:
+    """The parameters of a stage with their values, nested ones with a dot: `depth.multiplier`."""
+    found: dict[str, Any] = {}
+    for field in fields(stage):  # type: ignore[arg-type]
+        value = getattr(stage, field.name)
+        if is_dataclass(value):
+            found |= {f"{field.name}.{name}": inner for name, inner in parameters(value).items()}  # type: ignore[arg-type]
+        elif isinstance(value, int | float | str | bool):
+            found[field.name] = value
+    return found
+
+
+def _parts(text: str) -> tuple[str, str, str]:
+    name, equals, value = text.partition("=")
+    slot, dot, parameter = name.strip().partition(".")
+    if not (equals and dot and slot and parameter and value.strip()):
+        raise InputError(
+            f"The setting {text!r} is not of the form slot.parameter=value.", "For example: fusion.vector=0.5"
+        )
+    return slot, parameter, value.strip()
+
+
+def _stage(pipeline: Pipeline, slot: str) -> Stage:
+    slots = [stage.slot for stage in pipeline.stages]
+    if slot not in slots:
+        raise InputError(
+            f"{pipeline.name} has no stage {slot!r}{_nearest(slot, slots)}",
+            f"Its stages are {', '.join(slots)}.",
+        )
+    return pipeline[slot]
+
+
+def _changed(stage: Stage, slot: str, parameter: str, text: str) -> Stage:
+    known = parameters(stage)
+    if parameter not in known:
+        raise InputError(
+            f"The stage {slot!r} has no parameter {parameter!r}{_nearest(parameter, known)}",
+            f"It has {', '.join(known)}." if known else "It has none.",
+        )
+    value = _typed(f"{slot}.{parameter}", text, known[parameter])
+    _check_range(f"{slot}.{parameter}", value, getattr(stage, "ranges", {}).get(parameter))
+    outer, _, inner = parameter.partition(".")
+    if inner:
+        value = replace(getattr(stage, outer), **{inner: value})
+    changed: Stage = replace(stage, **{outer: value})  # type: ignore[type-var]
+    return changed
+
+
+def _typed(name: str, text: str, now: Any) -> Any:
+    if isinstance(now, str):
+        return text
+    if isinstance(now, bool):
+        if text.lower() not in ("true", "false"):
+            raise InputError(f"{name} is true or false, not {text!r}.", f"It is {now} now.")
+        return text.lower() == "true"
+    try:
+        number = float(text)
+    except ValueError:
+        raise InputError(f"{name} takes a number, not {text!r}.", f"It is {now:g} now.") from None
+    return int(number) if isinstance(now, int) and number.is_integer() else number
+
+
+def _check_range(name: str, value: Any, span: tuple[float, float] | None) -> None:
+    if span is not None and not span[0] <= value <= span[1]:
+        raise InputError(
+            f"{name} is {value:g}, out of its range.", f"It goes from {span[0]:g} to {span[1]:g}."
+        )
+
+
+def _nearest(name: str, known: Mapping[str, Any] | Sequence[str]) -> str:
+    near = difflib.get_close_matches(name, list(known), n=2, cutoff=0.3)
+    return f"; the nearest is {' or '.join(near)}." if near else "."

@@ -1,0 +1,81 @@
+"""Systems as tables and as data, and their answers to one question side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from workbench.records import Candidate, Trace
+from workbench.retrieval.pipeline import Difference, Pipeline
+from workbench.views.text import ABSENT
+
+SHOWN = 10
+"""How many places of each answer a comparison shows."""
+
+
+def systems_table(pipelines: Sequence[Pipeline]) -> Table:
+    """One line a system: its name, where it comes from, and what was changed."""
+    table = Table(box=None, padding=(0, 1), header_style="bold")
+    for name in ("system", "source", "changes"):
+        table.add_column(name, no_wrap=name == "system")
+    for one in pipelines:
+        source = one.source
+        where = " ".join(part for part in (source.repository, source.release, source.issue) if part)
+        table.add_row(one.name, where, ", ".join(change.name for change in one.changes) or ABSENT)
+    return table
+
+
+def system_data(pipeline: Pipeline) -> dict[str, Any]:
+    """A system: its stages by slot, its changes, and its source."""
+    return {
+        "name": pipeline.name,
+        "view": pipeline.view.says if pipeline.view else None,
+        "stages": [{"slot": stage.slot, "says": stage.says} for stage in pipeline.stages],
+        "changes": [{"name": one.name, "slot": one.stage.slot, "why": one.why} for one in pipeline.changes],
+        "source": asdict(pipeline.source),
+    }
+
+
+def diff_data(differences: Sequence[Difference]) -> list[dict[str, Any]]:
+    """What differs, slot by slot; null where a system has no such stage."""
+    return [
+        {
+            "slot": one.slot,
+            "before": one.before.says if one.before else None,
+            "after": one.after.says if one.after else None,
+        }
+        for one in differences
+    ]
+
+
+def comparison_table(traces: Sequence[Trace]) -> RenderableType:
+    """The same question's answers, one column a system."""
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold", title_justify="left")
+    table.add_column("#", justify="right")
+    for trace in traces:
+        table.add_column(trace.system)
+    results = [trace.results for trace in traces]
+    for place in range(min(SHOWN, max((len(some) for some in results), default=0))):
+        table.add_row(str(place + 1), *(_cell(some, place) for some in results))
+    asked = Text(f"“{traces[0].question}”") if traces else Text("")
+    return Group(asked, table, *(Text(line) for line in _silent(traces)))
+
+
+def _cell(results: Sequence[Candidate], place: int) -> str:
+    if place >= len(results):
+        return ABSENT
+    found = results[place]
+    return f"{found.score:.3f} {found.chunk.place}"
+
+
+def _silent(traces: Sequence[Trace]) -> list[str]:
+    return [
+        f"{trace.system}: nothing returned, of {len(trace.chunks)} candidates"
+        for trace in traces
+        if not trace.results
+    ]
