@@ -22,6 +22,7 @@ bench: $(INSTALLED)
 	$(BIN)/python -m benchmarks.search
 	$(BIN)/python -m benchmarks.indexing
 	$(BIN)/python -m benchmarks.reading
+	$(BIN)/python -m benchmarks.evaluating
 
 $(INSTALLED): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \

@@ -29,8 +29,7 @@ def main() -> None:
             file = Path(folder) / "index.sqlite"
             index_folder(root, embedder, index_path=file)
             with open_index(root, embedder, index_path=file) as index:
-                shares = [share for (share,) in index.store.db.execute("SELECT read_share FROM chunks")]
-                print(f"\n{reading.name}: {sum(shares) / len(shares):.0%} of the average chunk is read")
+                print(f"\n{reading.name}: {index.store.read_share:.0%} of the average chunk is read")
                 Console(width=120).print(
                     evaluation_table(evaluate(questions, [SHIPPED, WORKAROUND, FIXED], index))
                 )

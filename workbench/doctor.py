@@ -63,5 +63,5 @@ def _index(memory: Path, index_path: Path | None) -> str:
         made_with = store.settings
         return (
             f"{path}: {len(store.stamps())} files, {store.size} chunks, "
-            f"{made_with.model} ({made_with.revision})"
+            f"{made_with.model} ({made_with.revision}), {store.read_share:.0%} of the average chunk read"
         )

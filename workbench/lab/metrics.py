@@ -8,6 +8,7 @@ from typing import Any
 
 from tqdm.auto import tqdm
 
+from workbench.lab.cached import CachedIndex
 from workbench.lab.judgments import Control, Question, QuestionSet
 from workbench.records import Trace
 from workbench.retrieval.legs import Index
@@ -136,6 +137,7 @@ def mean_reciprocal_rank(asked: Sequence[Asked]) -> float:
 
 def evaluate(questions: QuestionSet, pipelines: Sequence[Pipeline], index: Index) -> list[Evaluation]:
     """One evaluation a pipeline: every question and every control asked of each."""
+    index = CachedIndex(index)
     total = len(pipelines) * (len(questions.questions) + len(questions.controls))
     with tqdm(total=total, desc="asking", unit="question", disable=None, leave=False) as bar:
         return [_evaluate(questions, pipeline, index, bar) for pipeline in pipelines]

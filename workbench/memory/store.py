@@ -281,6 +281,11 @@ class Store:
         """How many chunks there are."""
         return int(self.db.execute("SELECT count(*) FROM chunks").get)
 
+    @property
+    def read_share(self) -> float:
+        """The mean share of a chunk that the model has read, 0 to 1; 1 for an index without chunks."""
+        return float(self.db.execute("SELECT ifnull(avg(read_share), 1) FROM chunks").get)
+
     def keyword(self, match: str, limit: int) -> Hits:
         """The chunks that a MATCH expression finds, by (bm25, chunk id), with FTS5's negative bm25."""
         found = self.db.execute(KEYWORD_SQL, (match, limit + 1)).fetchall()
