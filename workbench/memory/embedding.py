@@ -194,10 +194,9 @@ class LocalEmbedder:
 
         The packaged weights are verified here, before anything is asked of an index.
         """
-        if self.name == PACKAGED_MODEL:
-            assert self._folder  # verified
-            return f"{PACKAGED_SHA256[:12]}/{self.reading.name}"
-        return f"{self._hub_revision()}/{self.reading.name}"
+        packaged = self._folder != self.name
+        weights = PACKAGED_SHA256[:12] if packaged else self._hub_revision()
+        return f"{weights}/{self.reading.name}"
 
     def _hub_revision(self) -> str:
         transformer: Any = self.model[0]
