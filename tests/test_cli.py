@@ -296,3 +296,15 @@ def test_the_front_door_opens_on_at_most_twenty_names() -> None:
 def test_the_front_door_has_no_other_name() -> None:
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         _ = workbench.nothing
+
+
+def test_a_search_says_when_the_memory_is_newer_than_its_index(run: Run, tmp_path: Path) -> None:
+    root = world.write(tmp_path / "memory_of_wren")
+    index_folder(root, index_path=tmp_path / "i.sqlite")
+    options = ["--memory", str(root), "--index", str(tmp_path / "i.sqlite")]
+    assert run("search", QUESTION, *options).err == ""
+    (root / "memory/tea.md").write_text("Tea is gone.", encoding="utf-8")
+    (root / "memory/bike.md").unlink()
+    warned = run("search", QUESTION, *options).err
+    assert "2 files differ, memory/bike.md first" in warned
+    assert f"workbench index {root}" in warned

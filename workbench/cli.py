@@ -261,9 +261,16 @@ def _pipeline(name: str, limit: int | None, min_score: float | None, settings: l
 
 @contextmanager
 def _opened(memory: Path, index_file: Path | None) -> Iterator[MemoryIndex]:
-    from workbench.memory.sync import open_index
+    from workbench.memory.sync import open_index, outdated
 
     with open_index(memory, index_path=index_file) as opened:
+        changed = outdated(memory, opened)
+        if changed:
+            print(
+                f"The index is older than the memory: {len(changed)} files differ, {changed[0]} first.\n"
+                f"  Bring it up to date: workbench index {memory}",
+                file=sys.stderr,
+            )
         yield opened
 
 

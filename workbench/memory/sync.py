@@ -90,12 +90,31 @@ def open_index(
     Raises InputError when there is none yet, or when `embedder` is not the one that made it.
     """
     root = memory_root(folder)
-    store = Store.open(index_path or default_index_path(root))
+    path = index_path or default_index_path(root)
+    if not path.exists():
+        raise InputError(
+            f"The memory {folder} has no index yet: there is no index at {path}.",
+            f"Make one: workbench index {folder}",
+        )
+    store = Store.open(path)
     try:
         return MemoryIndex(store, embedder_of(store, embedder))
     except InputError:
         store.close()
         raise
+
+
+def outdated(folder: str | os.PathLike[str], index: MemoryIndex) -> list[str]:
+    """The files that are new, gone, or of another size or time than when they were indexed; none is read."""
+    root = memory_root(folder)
+    known = index.store.stamps()
+    there = {path: (root / path).lstat() for path in list_files(root)}
+    changed = [
+        path
+        for path, info in there.items()
+        if path not in known or known[path][1:] != (info.st_size, info.st_mtime_ns)
+    ]
+    return sorted([*changed, *(known.keys() - there.keys())])
 
 
 def embedder_of(store: Store, embedder: Embedder | None = None) -> Embedder:
