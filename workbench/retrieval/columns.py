@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Protocol
 
@@ -26,6 +26,9 @@ class Numbers(Protocol):
     def greatest(self, name: str) -> Any:
         """The largest number of a column, over the candidates that have one."""
 
+    def over(self, statistic: Callable[[Floats], Any], name: str) -> Any:
+        """Another statistic of a column, over the candidates that have a number there."""
+
 
 @dataclass(frozen=True)
 class Columns:
@@ -44,6 +47,9 @@ class Columns:
 
     def greatest(self, name: str) -> float:
         return _over_present(np.max, self.values[name])
+
+    def over(self, statistic: Callable[[Floats], Any], name: str) -> float:
+        return _over_present(statistic, self.values[name])
 
 
 @dataclass(frozen=True)
@@ -65,6 +71,9 @@ class Row:
 
     def greatest(self, name: str) -> Term:
         return self.constant(_over_present(np.max, self.values[name]))
+
+    def over(self, statistic: Callable[[Floats], Any], name: str) -> Term:
+        return self.constant(_over_present(statistic, self.values[name]))
 
 
 def _over_present(reduce: Any, column: Floats) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -50,6 +51,7 @@ class Limit:
     """Keeps the first `count` candidates that are still in; a fraction is rounded down."""
 
     slot: ClassVar[str] = "limit"
+    ranges: ClassVar[Mapping[str, tuple[float, float]]] = {"count": (0, 10_000)}
     count: float = 6
 
     @property
@@ -61,6 +63,65 @@ class Limit:
         beyond = np.zeros(trace.dropped.size, bool)
         beyond[still_in[int(self.count) :]] = True
         return marked(trace, self, beyond)
+
+
+@dataclass(frozen=True)
+class KeywordRescue:
+    """Brings keyword hits back when the floor has dropped every candidate, down to a lower floor of its own.
+
+    Source: openclaw 2026.2.27, src/memory/manager.ts, with 0.3, the keyword weight; 0 by 2026.7.1.
+    """
+
+    slot: ClassVar[str] = "rescue"
+    floor: float = 0.3
+
+    @property
+    def says(self) -> str:
+        return f"rescue: when nothing passes the floor, keep keyword hits that score at least {self.floor:g}"
+
+    def run(self, trace: Trace, context: Context) -> Trace:
+        if (trace.dropped == KEPT).any():
+            return trace
+        asked = [stage.floor for stage in trace.stages if isinstance(stage, MinScore)]
+        enough = trace.columns["score"] >= min([self.floor, *asked])
+        return _brought_back(trace, keyword_backed(trace) & enough)
+
+
+@dataclass(frozen=True)
+class SpareSlots:
+    """Gives places that the floor has left empty to keyword hits, behind all that pass the floor.
+
+    When nothing passes, every keyword hit with a score of at least 0 comes back. When something does, only
+    those that the vector leg did not bring, or that are at a right angle to the question.
+    Source: openclaw 2026.9.6, extensions/memory-core/src/memory/hybrid.ts (openclaw#92524).
+    """
+
+    slot: ClassVar[str] = "rescue"
+    says: ClassVar[str] = (
+        "rescue: places left empty go to hits of the keyword leg alone; when nothing passes the floor, to "
+        "all keyword hits that score at least 0"
+    )
+
+    def run(self, trace: Trace, context: Context) -> Trace:
+        strict = trace.dropped == KEPT
+        backed = keyword_backed(trace)
+        if not strict.any():
+            return _brought_back(trace, backed & (trace.columns["score"] >= 0))
+        unseen = np.nan_to_num(trace.columns["vector_score"], nan=0.0) == 0
+        spare = ~strict & backed & unseen
+        turn = np.where(strict, 0, np.where(spare, 1, 2))[trace.order]
+        return replace(_brought_back(trace, spare), order=trace.order[np.argsort(turn, kind="stable")])
+
+
+def keyword_backed(trace: Trace) -> NDArray[np.bool_]:
+    """Which candidates the keyword leg brought, or share their file and lines with one that it brought."""
+    found = ~np.isnan(trace.columns["keyword_rank"])
+    places = {(one.source, one.place) for one, yes in zip(trace.chunks, found, strict=True) if yes}
+    return np.array([(one.source, one.place) in places for one in trace.chunks], bool)
+
+
+def _brought_back(trace: Trace, rows: NDArray[np.bool_]) -> Trace:
+    return replace(trace, dropped=np.where(rows, KEPT, trace.dropped))
 
 
 def marked(trace: Trace, stage: Order | MinScore | Limit, drop: NDArray[np.bool_]) -> Trace:

@@ -12,8 +12,8 @@ from workbench.records import Candidate, Chunk, Hits, Rows, Trace, Vector
 from workbench.retrieval.columns import ColumnStage, Row
 from workbench.retrieval.cutoff import Limit, MinScore
 from workbench.retrieval.formula import Term
-from workbench.retrieval.legs import Index
-from workbench.retrieval.query import ascii_words, quoted
+from workbench.retrieval.legs import Index, ManyAsked
+from workbench.retrieval.query import JoinedWords, ascii_words, quoted
 
 
 class Fate(StrEnum):
@@ -123,13 +123,26 @@ def _vector_standings(trace: Trace, index: Index, rows: Rows, vector: Vector | N
 
 
 def _keyword_standings(trace: Trace, index: Index, rows: Rows) -> list[Standing]:
-    every = index.keyword(trace.match, index.size) if trace.match else None
-    words = list(dict.fromkeys(ascii_words(trace.question)))
+    every = _every_match(trace, index)
+    words = list(dict.fromkeys(_words(trace)))
     having = {word: set(index.keyword(quoted(word), index.size).rows.tolist()) for word in words}
     return [
         _standing(trace, "keyword", every, int(row), tuple(w for w in words if int(row) not in having[w]))
         for row in rows
     ]
+
+
+def _every_match(trace: Trace, index: Index) -> Hits | None:
+    """All that the keyword leg would bring if it were deep enough; None when it was not asked."""
+    for stage in trace.stages:
+        if isinstance(stage, ManyAsked):
+            return stage.every(trace, index)
+    return index.keyword(trace.match, index.size) if trace.match else None
+
+
+def _words(trace: Trace) -> list[str]:
+    readers = [stage.words for stage in trace.stages if isinstance(stage, JoinedWords)]
+    return (readers[0] if readers else ascii_words)(trace.question)
 
 
 def _standing(trace: Trace, leg: str, every: Hits | None, row: int, missing: Sequence[str] = ()) -> Standing:

@@ -93,6 +93,7 @@ WRITERS: dict[np.ufunc, Callable[..., tuple[str, int]]] = {
     np.minimum: _call("min"),
     np.absolute: _call("abs"),
     np.exp: _call("exp"),
+    np.log: _call("log"),
 }
 
 PREDICATES = (np.isnan, np.isfinite, np.less, np.less_equal, np.greater, np.greater_equal, np.equal)

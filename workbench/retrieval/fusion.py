@@ -5,6 +5,7 @@ Each function works on columns, on single numbers and on terms (see `formula`).
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -44,6 +45,50 @@ def weighted_rrf(vector_rank: Any, keyword_rank: Any, vector_weight: Any, keywor
     return both / ((vector_weight + keyword_weight) / (k + 1))
 
 
+def larger(vector: Any, keyword: Any) -> Any:
+    """The larger of two scores, and the only one where the other is absent: CombMAX.
+
+    Source: Fox and Shaw, TREC-2, 1994.
+    """
+    both = np.maximum(filled(vector, -np.inf), filled(keyword, -np.inf))
+    return np.where(np.isnan(keyword), vector, np.where(np.isnan(vector), keyword, both))
+
+
+def legs_present(vector: Any, keyword: Any) -> Any:
+    """How many of the two legs brought the candidate."""
+    return np.where(np.isnan(vector), 0.0, 1.0) + np.where(np.isnan(keyword), 0.0, 1.0)
+
+
+def geometric_mean(vector: Any, keyword: Any, vector_weight: Any, keyword_weight: Any) -> Any:
+    """exp(Σ w ln s / Σ w) over the scores above 0; what is absent, or not above 0, is in neither sum.
+
+    Source: OpenSearch neural-search, GeometricMeanScoreCombinationTechnique.
+    """
+    weights = _counted(vector, vector_weight), _counted(keyword, keyword_weight)
+    total = weights[0] + weights[1]
+    logs = weighted_sum(np.log(_above_zero(vector)), np.log(_above_zero(keyword)), *weights)
+    return np.where(total == 0, 0.0, np.exp(logs / np.where(total == 0, 1.0, total)))
+
+
+def harmonic_mean(vector: Any, keyword: Any, vector_weight: Any, keyword_weight: Any) -> Any:
+    """Σ w / Σ (w / s) over the scores above 0; what is absent, or not above 0, is in neither sum.
+
+    Source: OpenSearch neural-search, HarmonicMeanScoreCombinationTechnique.
+    """
+    weights = _counted(vector, vector_weight), _counted(keyword, keyword_weight)
+    total = weights[0] + weights[1]
+    inverse = weights[0] / _above_zero(vector) + weights[1] / _above_zero(keyword)
+    return np.where(total == 0, 0.0, total / np.where(total == 0, 1.0, inverse))
+
+
+def _counted(score: Any, weight: Any) -> Any:
+    return np.where(score > 0, weight, 0.0)
+
+
+def _above_zero(score: Any) -> Any:
+    return np.where(score > 0, score, 1.0)
+
+
 @dataclass(frozen=True)
 class WeightedSum(ColumnStage):
     """`weighted_sum` of the two scores, where an absent score counts as `absent`.
@@ -54,6 +99,11 @@ class WeightedSum(ColumnStage):
 
     slot: ClassVar[str] = "fusion"
     output: ClassVar[str] = "score"
+    ranges: ClassVar[Mapping[str, tuple[float, float]]] = {
+        "vector": (0, 1),
+        "keyword": (0, 1),
+        "absent": (-1, 1),
+    }
     vector: float = 0.7
     keyword: float = 0.3
     absent: float = 0.0
@@ -80,6 +130,11 @@ class WeightedRRF(ColumnStage):
 
     slot: ClassVar[str] = "fusion"
     output: ClassVar[str] = "score"
+    ranges: ClassVar[Mapping[str, tuple[float, float]]] = {
+        "vector": (0, 1),
+        "keyword": (0, 1),
+        "k": (0, 10_000),
+    }
     vector: float = 0.7
     keyword: float = 0.3
     k: float = 60

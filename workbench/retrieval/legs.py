@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar, Protocol
+from typing import ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -98,6 +98,14 @@ class KeywordLeg:
         depth = self.depth.of(context.limit)
         found = context.index.keyword(trace.match, depth) if trace.match else no_hits()
         return with_leg(trace, Leg(self.name, trace.match, depth, found))
+
+
+@runtime_checkable
+class ManyAsked(Protocol):
+    """A keyword leg that asks more than the trace's one MATCH expression."""
+
+    def every(self, trace: Trace, index: Index) -> Hits | None:
+        """All that it would bring if it were deep enough, what it did bring first; None when not asked."""
 
 
 @dataclass(frozen=True)

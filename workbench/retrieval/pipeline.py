@@ -28,12 +28,16 @@ class Source:
 
 @dataclass(frozen=True)
 class Change:
-    """One named difference: a stage that takes the place of the one in its slot."""
+    """One named difference: a stage that takes the place of the one in its slot.
+
+    A stage whose slot is new comes before the stage in the slot `before`, which must then be named.
+    """
 
     name: str
     stage: Stage
     why: str
     source: Source
+    before: str = ""
 
 
 @dataclass(frozen=True)
@@ -81,12 +85,20 @@ class Pipeline:
         there = self[stage.slot]
         return replace(self, stages=tuple(stage if old is there else old for old in self.stages))
 
+    def with_new_stage(self, stage: Stage, before: str) -> Pipeline:
+        """This pipeline with `stage` in a slot that it did not have, ahead of the slot `before`."""
+        place = self.stages.index(self[before])
+        return replace(self, stages=(*self.stages[:place], stage, *self.stages[place:]))
+
     def but(self, *changes: Change) -> Pipeline:
         """This pipeline with each change made; its name says which: `openclaw-2026.2.13+or+rrf`."""
         changed = self
         for change in changes:
+            new = change.before and all(stage.slot != change.stage.slot for stage in changed.stages)
             changed = replace(
-                changed.with_stage(change.stage),
+                changed.with_new_stage(change.stage, change.before)
+                if new
+                else changed.with_stage(change.stage),
                 name=f"{changed.name}+{change.name}",
                 changes=(*changed.changes, change),
             )

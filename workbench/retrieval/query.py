@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 from workbench.records import InputError, Trace
 
 ASCII_WORDS = re.compile(r"[A-Za-z0-9_]+")
+UNICODE_WORDS = re.compile(r"\w+")
 LONGEST_QUESTION = 1_000
 BLANKS = (
     "\t\n\v\f\r \u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
@@ -26,6 +27,18 @@ def ascii_words(text: str) -> list[str]:
     ['na', 've', 'caf', 'FOO_bar', '1']
     """
     return ASCII_WORDS.findall(text)
+
+
+def unicode_words(text: str) -> list[str]:
+    """The runs of letters and numbers of any script, and underscores; a combining mark parts two runs.
+
+    Python's `\\w` is exactly the `[\\p{L}\\p{N}_]` of the source.
+    Source: openclaw 2026.2.15, src/memory/hybrid.ts, buildFtsQuery (openclaw#17672).
+
+    >>> unicode_words("naïve café, API設計 2026年")
+    ['naïve', 'café', 'API設計', '2026年']
+    """
+    return UNICODE_WORDS.findall(text)
 
 
 def quoted(token: str) -> str:
@@ -57,11 +70,26 @@ class JoinedWords:
     def says(self) -> str:
         return f"MATCH = every ASCII word of the question, quoted, joined with {self.join}"
 
+    def words(self, question: str) -> list[str]:
+        return ascii_words(question)
+
     def match(self, question: str) -> str | None:
-        return f" {self.join} ".join(quoted(word) for word in ascii_words(question)) or None
+        return f" {self.join} ".join(quoted(word) for word in self.words(question)) or None
 
     def run(self, trace: Trace, context: Any) -> Trace:
         return replace(trace, match=self.match(trace.question))
+
+
+@dataclass(frozen=True)
+class UnicodeWords(JoinedWords):
+    """The MATCH expression of `JoinedWords`, from words of any script: `unicode_words`."""
+
+    @property
+    def says(self) -> str:
+        return f"MATCH = every word of the question, in any script, quoted, joined with {self.join}"
+
+    def words(self, question: str) -> list[str]:
+        return unicode_words(question)
 
 
 def check_question(question: str) -> str:

@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from workbench.records import Floats
 from workbench.retrieval.columns import ColumnStage, Numbers
 
 NOT_FINITE = 1 / 1000
@@ -25,6 +26,18 @@ def clamped_rank(raw: Any) -> Any:
     return np.where(np.isfinite(raw), 1 / (1 + np.maximum(0.0, raw)), NOT_FINITE)
 
 
+def relevance(raw: Any) -> Any:
+    """r / (1 + r) with r = -raw for FTS5's negative bm25(), 0 to 1, larger for a better match.
+
+    A rank of 0 or more gives 1 / (1 + rank). FTS5 sets the rank of a word that is in half of the rows or
+    more to about -1e-6, so in a memory of one or two chunks nearly every match scores nearly 0.
+    Source: openclaw 2026.3.7, src/memory/hybrid.ts, bm25RankToScore; openclaw#33757.
+    """
+    finite = np.isfinite(raw)
+    size = np.where(finite, np.abs(raw), 0.0)
+    return np.where(finite, np.where(raw < 0, size / (1 + size), 1 / (1 + size)), NOT_FINITE)
+
+
 def absolute_rank(raw: Any) -> Any:
     """1 / (1 + |raw|): a gradient, but upside down, since a better match has the larger |raw|.
 
@@ -33,13 +46,33 @@ def absolute_rank(raw: Any) -> Any:
     return np.where(np.isfinite(raw), 1 / (1 + np.abs(raw)), NOT_FINITE)
 
 
-def min_max(raw: Any, best: Any, worst: Any) -> Any:
-    """(worst - raw) / (worst - best) for raw numbers where smaller is better; 1.0 when all are equal.
+def min_max(raw: Any, best: Any, worst: Any, equal: Any = 1.0) -> Any:
+    """(worst - raw) / (worst - best), whichever of the two is the larger; `equal` when they are one number.
 
-    Source: fix 3 of openclaw#16021, normalizeBm25Scores; never shipped.
+    `best` and `worst` are those of the hits, or bounds that the engine cannot pass (theoretical min-max).
+    Source: fix 3 of openclaw#16021, normalizeBm25Scores, which gives 1.0 to equal hits; never shipped.
     """
     spread = worst - best
-    return np.where(spread == 0, 1.0, (worst - raw) / np.where(spread == 0, 1.0, spread))
+    return np.where(spread == 0, equal, (worst - raw) / np.where(spread == 0, 1.0, spread))
+
+
+def three_sigma(score: Any, mean: Any, deviation: Any, equal: Any) -> Any:
+    """Min-max between three standard deviations below and above the mean; `equal` for no deviation.
+
+    Source: distribution-based score fusion, as in qdrant_client/hybrid/fusion.py.
+    """
+    low, span = mean - 3 * deviation, 6 * deviation
+    return np.where(deviation == 0, equal, (score - low) / np.where(deviation == 0, 1.0, span))
+
+
+def population_deviation(scores: Floats) -> float:
+    """The standard deviation, by n; exactly 0 for equal numbers, which rounding would deny."""
+    return 0.0 if np.ptp(scores) == 0 else float(np.std(scores))
+
+
+def sample_deviation(scores: Floats) -> float:
+    """The standard deviation, by n - 1; exactly 0 for one number, and for equal ones."""
+    return 0.0 if np.ptp(scores) == 0 else float(np.std(scores, ddof=1))
 
 
 def cosine_similarity(distance: Any) -> Any:
@@ -65,6 +98,16 @@ class ClampedRank(_KeywordScore):
 
 
 @dataclass(frozen=True)
+class Relevance(_KeywordScore):
+    """BM25 as OpenClaw has converted it since 2026.3.7: `relevance`."""
+
+    says: ClassVar[str] = "keyword score = |bm25| / (1 + |bm25|), which grows with the match"
+
+    def formula(self, of: Numbers) -> Any:
+        return relevance(of["keyword_raw"])
+
+
+@dataclass(frozen=True)
 class AbsoluteRank(_KeywordScore):
     """BM25 under the report's minimal fix: `absolute_rank`."""
 
@@ -83,6 +126,16 @@ class MinMaxRank(_KeywordScore):
     def formula(self, of: Numbers) -> Any:
         raw = of["keyword_raw"]
         return min_max(raw, best=of.least("keyword_raw"), worst=of.greatest("keyword_raw"))
+
+
+@dataclass(frozen=True)
+class PositiveRank(_KeywordScore):
+    """BM25 with the sign that other engines give it: larger is better."""
+
+    says: ClassVar[str] = "keyword score = -bm25"
+
+    def formula(self, of: Numbers) -> Any:
+        return -of["keyword_raw"]
 
 
 @dataclass(frozen=True)

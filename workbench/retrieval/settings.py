@@ -39,7 +39,7 @@ def parameters(stage: Stage) -> dict[str, Any]:
 def _parts(text: str) -> tuple[str, str, str]:
     name, equals, value = text.partition("=")
     slot, dot, parameter = name.strip().partition(".")
-    if not (equals and dot and slot and parameter and value.strip()):
+    if not (equals and dot and slot and parameter):
         raise InputError(
             f"The setting {text!r} is not of the form slot.parameter=value.", "For example: fusion.vector=0.5"
         )

@@ -12,6 +12,7 @@ import numpy as np
 
 from workbench.records import Chunk
 from workbench.retrieval.cutoff import Limit, MinScore, Order
+from workbench.retrieval.diversity import beginning
 from workbench.retrieval.fusion import VectorAlone, WeightedRRF, WeightedSum
 from workbench.retrieval.legs import Depth, KeywordLeg, Union, VectorLeg
 from workbench.retrieval.pipeline import Change, Pipeline, Source
@@ -117,7 +118,7 @@ SNIPPET = 700
 
 def snippet(chunk: Chunk) -> str:
     """The first 700 UTF-16 code units of a chunk's text, never half a surrogate pair."""
-    return chunk.text.encode("utf-16-le")[: SNIPPET * 2].decode("utf-16-le", "ignore")
+    return beginning(chunk.text, SNIPPET)
 
 
 def cosine(a: Sequence[float], b: Sequence[float]) -> float:

@@ -1,0 +1,228 @@
+"""A document's text becomes passages as OpenClaw 2026.9.6 cuts it: by weighted characters, overlap bounded.
+
+Two rules changed since 2026.2.13 (`chunking.LineChunker`): a character weighs what a tokeniser makes of it,
+so that Chinese text is no longer four times over its budget; and what is carried into the next chunk can no
+longer push that chunk past its budget (openclaw#138722, mended by #138798).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from workbench.memory.chunking import utf16_length
+from workbench.memory.files import content_hash
+from workbench.records import InputError, Passage
+
+CHARACTERS_PER_TOKEN = 4
+
+# Characters that weigh more than their UTF-16 units, by the weight of one code point.
+WEIGHTS: dict[int, tuple[tuple[int, int], ...]] = {
+    # Common: middle dot, kana and CJK punctuation, unified ideographs, Hangul syllables, fullwidth forms.
+    4: ((0xB7, 0xB7), (0x3000, 0x319F), (0x4E00, 0x9FA5), (0xAC00, 0xD7AF), (0xFF01, 0xFF60)),
+    # Rarer ones of the basic plane: jamo, radicals, enclosed letters, extension A, Yi, compatibility.
+    12: (
+        (0x1100, 0x11FF), (0x2E80, 0x2FFF), (0x31A0, 0x4DFF), (0x9FA6, 0x9FFF), (0xA000, 0xA4FF),
+        (0xA700, 0xA707), (0xA960, 0xA97F), (0xD7B0, 0xD7FF), (0xF900, 0xFAFF), (0x1D360, 0x1D371),
+    ),
+    # Tone marks, vertical and halfwidth forms, fullwidth signs.
+    8: (
+        (0x2C7, 0x2C7), (0x2C9, 0x2CB), (0x2D9, 0x2D9), (0x2EA, 0x2EB), (0x305, 0x305), (0x323, 0x323),
+        (0xFE10, 0xFE4F), (0xFF61, 0xFFDC), (0xFFE0, 0xFFE6),
+    ),
+    # Supplementary planes: rare kana, enclosed ideographs, extensions B and later.
+    16: (
+        (0x16FE0, 0x16FFF), (0x1AFF0, 0x1AFFF), (0x1B000, 0x1B16F), (0x1F200, 0x1F2FF), (0x20000, 0x2FA1F),
+        (0x30000, 0x3347F),
+    ),
+}  # fmt: skip
+
+_HEAVY = re.compile(
+    "|".join(
+        f"(?P<w{weight}>[{''.join(f'{chr(first)}-{chr(last)}' for first, last in ranges)}])"
+        for weight, ranges in WEIGHTS.items()
+    )
+)
+
+
+def weight(text: str) -> int:
+    """What a text costs: four for each token that it is likely to become.
+
+    >>> weight("abc"), weight("中文"), weight("a中"), weight("😀"), weight("\\U00020000")
+    (3, 8, 5, 2, 16)
+    """
+    units = utf16_length(text)
+    if text.isascii():
+        return units
+    return units + sum(
+        int(found.lastgroup[1:]) - utf16_length(found[0])
+        for found in _HEAVY.finditer(text)
+        if found.lastgroup
+    )
+
+
+class _Segment(NamedTuple):
+    """A line or a piece of one, its number, and what it costs with its line break."""
+
+    text: str
+    line: int
+    cost: int
+
+
+class Entry(NamedTuple):
+    """A stretch of lines from 1, both ends included; `bullet` when it is an item of a list."""
+
+    start_line: int
+    end_line: int
+    bullet: bool
+
+
+@dataclass(frozen=True)
+class WeightedChunker:
+    """Whole lines up to tokens × 4 of `weight`, with at most overlap × 4 of them carried into the next chunk.
+
+    A line that is too heavy is cut between characters, all pieces under one line number. Carried are whole
+    lines from the end, or the tail of the last one, and never more than the incoming line leaves room for.
+    Source: openclaw 2026.9.6, packages/memory-host-sdk/src/host/markdown-chunks.ts (chunking version 5).
+    Left out: the comments `<!-- importance: … -->` and their like stay in the text.
+    """
+
+    tokens: int = 400
+    overlap: int = 80
+
+    def __post_init__(self) -> None:
+        if self.tokens < 1 or not 0 <= self.overlap < self.tokens:
+            raise InputError(
+                f"A chunker of {self.tokens} tokens with {self.overlap} overlapping cannot advance.",
+                "Use at least 1 token, and an overlap from 0 to tokens - 1.",
+            )
+
+    @property
+    def name(self) -> str:
+        return f"openclaw-2026.9.6 tokens={self.tokens} overlap={self.overlap}"
+
+    @property
+    def budget(self) -> int:
+        return max(32, self.tokens * CHARACTERS_PER_TOKEN)
+
+    def chunk(self, text: str) -> list[Passage]:
+        """The passages of `text` in order; an empty text is one empty passage."""
+        return self._passages(text.split("\n"), 1)
+
+    def _passages(self, lines: Sequence[str], first_line: int) -> list[Passage]:
+        passages: list[Passage] = []
+        current: list[_Segment] = []
+        for number, line in enumerate(lines, first_line):
+            for segment in _segments(line, number, self.budget):
+                if current and _cost(current) + segment.cost > self.budget:
+                    passages.append(_passage(current))
+                    room = max(0, self.budget - segment.cost)
+                    current = _carried(current, min(self.overlap * CHARACTERS_PER_TOKEN, room))
+                current.append(segment)
+        passages.append(_passage(current))
+        return passages
+
+
+@dataclass(frozen=True)
+class EntryChunker(WeightedChunker):
+    """`WeightedChunker` for each entry by itself: no chunk reaches into the next bullet or heading.
+
+    OpenClaw 2026.9.6 cuts the root MEMORY.md and USER.md so, and all other files as `WeightedChunker` does.
+    """
+
+    @property
+    def name(self) -> str:
+        return f"openclaw-2026.9.6-entries tokens={self.tokens} overlap={self.overlap}"
+
+    def chunk(self, text: str) -> list[Passage]:
+        return [passage for passage, _ in self.by_entry(text)]
+
+    def by_entry(self, text: str) -> list[tuple[Passage, Entry]]:
+        """Each passage, with the entry that it belongs to."""
+        lines = text.split("\n")
+        return [
+            (passage, entry)
+            for entry in entries(text)
+            for passage in self._passages(lines[entry.start_line - 1 : entry.end_line], entry.start_line)
+        ]
+
+
+HEADING = re.compile(r"#{1,6}(?:\s|$)")
+
+
+def entries(text: str) -> list[Entry]:
+    """The text cut before every line that begins with `- ` or is a heading of level 1 to 6."""
+    lines = text.split("\n")
+    later = enumerate(lines[1:], 2)
+    starts = [1, *(number for number, line in later if line.startswith("- ") or HEADING.match(line))]
+    ends = [*(start - 1 for start in starts[1:]), len(lines)]
+    return [
+        Entry(start, end, lines[start - 1].startswith("- ")) for start, end in zip(starts, ends, strict=True)
+    ]
+
+
+def _segments(line: str, number: int, budget: int) -> Iterator[_Segment]:
+    if not line:
+        yield _Segment("", number, 1)
+    for coarse in _whole_units(line, budget):
+        for piece in _light_pieces(coarse, budget):
+            yield _Segment(piece, number, weight(piece) + 1)
+
+
+def _whole_units(line: str, units: int) -> Iterator[str]:
+    """Pieces of at most `units` UTF-16 units; a pair of surrogates stays together."""
+    data = line.encode("utf-16-le", "surrogatepass")
+    start = 0
+    while start < len(data):
+        end = min(start + units * 2, len(data))
+        if end < len(data) and 0xD8 <= data[end - 1] <= 0xDB and 0xDC <= data[end + 1] <= 0xDF:
+            end -= 2
+        yield data[start:end].decode("utf-16-le", "surrogatepass")
+        start = end
+
+
+def _light_pieces(text: str, budget: int) -> Iterator[str]:
+    if weight(text) <= budget:
+        yield text
+        return
+    start, size = 0, 0
+    for place, character in enumerate(text):
+        heavier = weight(character)
+        if size + heavier > budget:
+            yield text[start:place]
+            start, size = place, 0
+        size += heavier
+    yield text[start:]
+
+
+def _carried(segments: Sequence[_Segment], window: int) -> list[_Segment]:
+    """The last segments that fit into `window`; of the last one at least its tail, if that fits."""
+    kept: list[_Segment] = []
+    for segment in reversed(segments):
+        room = window - _cost(kept)
+        if room <= 0:
+            break
+        if segment.cost > room:
+            tail = "" if kept else _tail(segment.text, room - 1)
+            return [_Segment(tail, segment.line, weight(tail) + 1)] if tail else kept
+        kept.insert(0, segment)
+    return kept
+
+
+def _tail(text: str, room: int) -> str:
+    size, start = 0, len(text)
+    while start > 0 and size + weight(text[start - 1]) <= room:
+        start -= 1
+        size += weight(text[start])
+    return text[start:]
+
+
+def _cost(segments: Sequence[_Segment]) -> int:
+    return sum(segment.cost for segment in segments)
+
+
+def _passage(segments: Sequence[_Segment]) -> Passage:
+    text = "\n".join(segment.text for segment in segments)
+    return Passage(text, segments[0].line, segments[-1].line, content_hash(text))
