@@ -15,7 +15,13 @@ OPERATORS: Mapping[type[ast.AST], Callable[..., Any]] = {
     ast.Div: operator.truediv,
     ast.USub: operator.neg,
 }
-FUNCTIONS: Mapping[str, Callable[..., Any]] = {"max": max, "min": min, "abs": abs, "exp": math.exp}
+FUNCTIONS: Mapping[str, Callable[..., Any]] = {
+    "max": max,
+    "min": min,
+    "abs": abs,
+    "exp": math.exp,
+    "log": math.log,
+}
 
 
 def evaluated(formula: str, number: Callable[[str], Any] = float) -> Any:

@@ -225,6 +225,93 @@ def compare(
 
 
 @app.command()
+def museum(
+    name: Annotated[
+        str | None, typer.Argument(help="A specimen; without one, all are listed and run.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Run public bugs as specimens: shipped, and fixed. Exit code 1 when one does not show its bug."""
+    from workbench.lab.museum import SPECIMENS, specimen
+    from workbench.views.museum import finding_data, findings_view
+
+    chosen = [specimen(name)] if name else list(SPECIMENS.values())
+    findings = [one.run() for one in chosen]
+    if as_json:
+        _show([finding_data(one) for one in findings], as_json)
+    else:
+        _show(findings[0] if name else findings_view(findings))
+    raise typer.Exit(0 if all(one.shows for one in findings) else 1)
+
+
+@app.command()
+def fusion(
+    lists: Annotated[
+        Path | None,
+        typer.Option(readable=False, help='JSON: {"vector": {"id": score}, "keyword": {"id": score}}.'),
+    ] = None,
+    question: Annotated[str | None, typer.Option("--question", "-q", help="Take its two legs.")] = None,
+    memory: Memory = SAMPLE,
+    floor: Annotated[float, typer.Option(help="The least score that counts as passing.")] = 0.35,
+    watch: Annotated[str | None, typer.Option(help="An id to watch.")] = None,
+    index_file: IndexFile = None,
+) -> None:
+    """The same two lists, whose fusion? Every engine's order of them, side by side."""
+    from workbench.lab.whose_fusion import EXAMPLE, legs_of, read_lists, whose_fusion
+    from workbench.retrieval.query import check_question
+    from workbench.views.fusion import comparison_view
+
+    if lists is not None:
+        vector, keyword = read_lists(lists)
+    elif question is not None:
+        with _opened(memory, index_file) as opened:
+            vector, keyword = legs_of(check_question(question), opened)
+    else:
+        vector, keyword = EXAMPLE
+    _show(comparison_view(whose_fusion(vector, keyword, floor, watch)))
+
+
+bench = typer.Typer(help="Benchmarks on data that you have.", no_args_is_help=True, rich_markup_mode=None)
+app.add_typer(bench, name="bench")
+
+
+@bench.command()
+def locomo(
+    path: Annotated[Path, typer.Argument(readable=False, help="LoCoMo's JSON file.")],
+    corrections: Annotated[
+        Path | None, typer.Option(readable=False, help="The audit's corrections, as one JSON list.")
+    ] = None,
+    systems: Annotated[
+        list[str] | None, typer.Option("--system", "-s", help="A pipeline; may be given often.")
+    ] = None,
+    min_similarity: Annotated[
+        float | None, typer.Option(help="For Basic Memory's profiles, in place of their 0.55.")
+    ] = None,
+    settings: Settings = None,
+    as_json: AsJson = False,
+) -> None:
+    """Recall@5, recall@10 and MRR on LoCoMo; vectors are kept between runs."""
+    from workbench.lab.bench import Bench
+    from workbench.lab.locomo import load
+    from workbench.systems import automem, basic_memory
+    from workbench.views.bench import results_view
+
+    known = [one.name for one in (*automem.PIPELINES, *basic_memory.PIPELINES)]
+    least = [] if min_similarity is None else [f"min_similarity.least={min_similarity}"]
+    chosen = [_pipeline(name, None, None, settings) for name in systems or known]
+    chosen = [_with_least(one, least) for one in chosen]
+    results = list(Bench(load(path, corrections), path).run(chosen))
+    _show([one.as_json() for one in results] if as_json else results_view(results), as_json)
+
+
+def _with_least(pipeline: Pipeline, settings: list[str]) -> Pipeline:
+    from workbench.retrieval.settings import with_settings
+
+    has = any(stage.slot == "min_similarity" for stage in pipeline.stages)
+    return with_settings(pipeline, settings) if has else pipeline
+
+
+@app.command()
 def doctor(memory: Memory = SAMPLE, index_file: IndexFile = None, as_json: AsJson = False) -> None:
     """Check what the workbench stands on. Exit code 1 when something is missing."""
     from dataclasses import asdict

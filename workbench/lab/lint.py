@@ -30,13 +30,24 @@ def reach(pipeline: Pipeline, leg: str) -> Reach | None:
     """The reach of a leg, computed by the pipeline's own stages on a perfect candidate.
 
     Perfect means first in its leg, with the best raw number, and absent from the other leg. None when the
-    pipeline does not ask that leg.
+    pipeline does not ask that leg, and when its score needs more of a candidate than that, such as its text.
     """
     slots = {stage.slot for stage in pipeline.stages}
     if f"{leg}_leg" not in slots:
         return None
+    if not _computable(pipeline):
+        return None
     best = max(_score(pipeline, leg, raw) for raw in BEST_RAW[leg])
     return Reach(leg, best, pipeline.floor)
+
+
+def _computable(pipeline: Pipeline) -> bool:
+    """Whether every score is made of raw numbers and ranks alone."""
+    try:
+        _score(pipeline, "vector", 0.0)
+    except KeyError:
+        return False
+    return True
 
 
 def _score(pipeline: Pipeline, leg: str, raw: float) -> float:

@@ -7,9 +7,17 @@ from collections.abc import Mapping
 
 from workbench.records import InputError
 from workbench.retrieval.pipeline import Pipeline
-from workbench.systems import openclaw
+from workbench.systems import automem, basic_memory, engines, openclaw, openclaw_releases, tutorial
 
-SYSTEMS: Mapping[str, Pipeline] = {pipeline.name: pipeline for pipeline in openclaw.PIPELINES}
+_MODULES = (
+    openclaw,
+    openclaw_releases,
+    tutorial,
+    engines,
+    automem,
+    basic_memory,
+)
+SYSTEMS: Mapping[str, Pipeline] = {one.name: one for module in _MODULES for one in module.PIPELINES}
 
 
 def system(name: str) -> Pipeline:

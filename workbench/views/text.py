@@ -183,6 +183,8 @@ def _ending(trace: Trace, candidate: Candidate) -> str:
     if candidate.score >= floor:
         kept = "" if candidate.dropped_by is None else f", but {candidate.dropped_by.says}"
         return f"{score} ≥ {limit}, so it passes the floor; {place}{kept}"
+    if candidate.dropped_by is None:
+        return f"{score} < {limit}, but it was kept all the same; {place}"
     return f"{score} < {limit}, so the floor drops it, by {floor - candidate.score:.3g}; {place}"
 
 

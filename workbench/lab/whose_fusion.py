@@ -1,0 +1,238 @@
+"""The same two lists, whose fusion? Every engine's order of them, its ties, its floor, and why it differs."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from pathlib import Path
+
+from workbench.records import InputError
+from workbench.retrieval.legs import Index
+from workbench.retrieval.pipeline import search
+from workbench.systems.engines import ELEVEN, ENGINES, PIPELINES, Engine, FusedHit, fuse, normalised
+from workbench.systems.engines_fusion import ScoreSum, WeightedScores
+
+Lists = tuple[Mapping[str, float], Mapping[str, float]]
+"""The vector leg's scores by id, and the keyword leg's; larger is better."""
+
+EXAMPLE: Lists = (
+    {"v1": 0.82, "both": 0.74, "v2": 0.71, "v3": 0.69},
+    {"kwonly": 9.1, "both": 4.0, "k2": 1.2},
+)
+"""A vector list and a keyword list on which the eleven engines have eight opinions."""
+
+TIED = 1e-12
+"""Scores nearer than this, relative to the larger, are a tie: what is apart by rounding alone."""
+
+
+@dataclass(frozen=True)
+class Flip:
+    """Two candidates that an engine orders the other way round than the first engine, and why."""
+
+    above: str
+    below: str
+    why: str
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What one engine makes of the two lists: groups of ids in order, tied ones in one group."""
+
+    engine: Engine
+    hits: tuple[FusedHit, ...]
+    groups: tuple[tuple[str, ...], ...]
+    flips: tuple[Flip, ...]
+    floor: float
+
+    def hit(self, name: str) -> FusedHit:
+        """The candidate of that id. Raises InputError for one that is in neither list."""
+        for one in self.hits:
+            if one.id == name:
+                return one
+        raise InputError(f"{name!r} is in neither list.", f"The lists have {_names(self.hits)}.")
+
+    def places(self, name: str) -> tuple[int, int]:
+        """The first and the last place that the candidate can claim, from 1; they differ in a tie."""
+        ahead = 0
+        for group in self.groups:
+            if name in group:
+                return ahead + 1, ahead + len(group)
+            ahead += len(group)
+        raise InputError(f"{name!r} is in neither list.", f"The lists have {_names(self.hits)}.")
+
+    def passes(self, name: str) -> bool:
+        """Whether the candidate's score is at least the floor."""
+        return self.hit(name).score >= self.floor
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Two lists, a floor, and every engine's verdict on them; the first engine is what others flip against.
+
+    `target` is the id that is watched.
+    """
+
+    vector: Mapping[str, float]
+    keyword: Mapping[str, float]
+    floor: float
+    target: str | None
+    verdicts: tuple[Verdict, ...]
+
+
+def whose_fusion(
+    vector: Mapping[str, float],
+    keyword: Mapping[str, float],
+    floor: float = 0.35,
+    target: str | None = None,
+    engines: Sequence[str] = ELEVEN,
+) -> Comparison:
+    """The verdict of each of `engines` on two lists of scores by id, larger is better.
+
+    Raises InputError for an unknown engine, for a target that is in neither list, and for a score that is
+    no finite number.
+
+    >>> told = whose_fusion({"a": 0.9, "b": 0.8}, {"c": 7.0}, engines=["rrf-60", "openclaw-clamped"])
+    >>> [verdict.groups for verdict in told.verdicts]
+    [(('a', 'c'), ('b',)), (('a',), ('b',), ('c',))]
+    """
+    if target is not None and target not in {*vector, *keyword}:
+        known = ", ".join(sorted({*vector, *keyword})) or "nothing"
+        raise InputError(f"{target!r} is in neither list.", f"The lists have {known}.")
+    chosen = [_engine(name) for name in engines]
+    fused = [fuse(engine.fusion, vector, keyword) for engine in chosen]
+    verdicts = tuple(
+        Verdict(engine, tuple(hits), tied_groups(hits), tuple(_flips(fused[0], engine, hits)), floor)
+        for engine, hits in zip(chosen, fused, strict=True)
+    )
+    return Comparison(dict(vector), dict(keyword), floor, target, verdicts)
+
+
+def read_lists(path: Path) -> Lists:
+    """The two lists of a JSON file: `{"vector": {"id": score}, "keyword": {"id": score}}`.
+
+    Raises InputError for a file that cannot be read, for other JSON, and for a score that is no number.
+    """
+    form = 'Write {"vector": {"id": 0.8}, "keyword": {"id": 4.2}}, larger is better.'
+    try:
+        told = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path} cannot be read as JSON: {error}.", form) from None
+    if not isinstance(told, dict) or told.keys() != {"vector", "keyword"}:
+        raise InputError(f"{path} does not have exactly the two lists vector and keyword.", form)
+    for leg, scores in told.items():
+        if not isinstance(scores, dict):
+            raise InputError(f"The {leg} list of {path} is not of the form id: score.", form)
+        for name, score in scores.items():
+            if isinstance(score, bool) or not isinstance(score, int | float):
+                raise InputError(f"The {leg} score of {name!r} in {path} is no number: {score!r}.", form)
+    return told["vector"], told["keyword"]
+
+
+def legs_of(question: str, index: Index) -> Lists:
+    """What the two legs of the engines' pipelines bring for a question, by the chunks' places.
+
+    Cosine similarity, and BM25 with larger is better; 24 candidates each, words joined with OR.
+    """
+    candidates = search(question, PIPELINES[0], index).candidates
+    lists: dict[str, dict[str, float]] = {"vector": {}, "keyword": {}}
+    for one in candidates:
+        twins = [other for other in candidates if other.chunk.place == one.chunk.place]
+        name = one.chunk.place if len(twins) == 1 else f"{one.chunk.place} ({one.chunk.id[:6]})"
+        for leg, scores in lists.items():
+            score = one.numbers[f"{leg}_score"]
+            if not math.isnan(score):
+                scores[name] = score
+    return lists["vector"], lists["keyword"]
+
+
+def _engine(name: str) -> Engine:
+    if name not in ENGINES:
+        raise InputError(f"There is no engine {name!r}.", f"Choose of: {', '.join(ENGINES)}.")
+    return ENGINES[name]
+
+
+def tied_groups(hits: Sequence[FusedHit]) -> tuple[tuple[str, ...], ...]:
+    """The ids in order, those with the same score together."""
+    groups: list[list[FusedHit]] = []
+    for hit in hits:
+        if groups and _tied(groups[-1][0].score, hit.score):
+            groups[-1].append(hit)
+        else:
+            groups.append([hit])
+    return tuple(tuple(hit.id for hit in group) for group in groups)
+
+
+def _tied(one: float, other: float) -> bool:
+    return math.isclose(one, other, rel_tol=TIED, abs_tol=TIED)
+
+
+def _flips(first: Sequence[FusedHit], engine: Engine, hits: Sequence[FusedHit]) -> Iterable[Flip]:
+    before = {hit.id: hit for hit in first}
+    for above, below in combinations(hits, 2):
+        was_above, was_below = before[above.id], before[below.id]
+        if not _tied(above.score, below.score) and _over(was_below, was_above):
+            yield Flip(above.id, below.id, _why(engine, above, below))
+
+
+def _over(one: FusedHit, other: FusedHit) -> bool:
+    return one.score > other.score and not _tied(one.score, other.score)
+
+
+def _why(engine: Engine, above: FusedHit, below: FusedHit) -> str:
+    """The leg that decides for `above` in this engine, by what it gives to each of the two."""
+    gaps = {leg: _given(above, leg) - _given(below, leg) for leg in ("vector", "keyword")}
+    if sum(gaps.values()) <= 0:
+        return f"not a plain sum: {engine.fusion.says.removeprefix('score = ')}"
+    leg = max(gaps, key=lambda name: gaps[name])
+    return f"{leg} leg: {_part(above, leg)} against {_part(below, leg)}, {_scale(engine, leg)}"
+
+
+def _given(hit: FusedHit, leg: str) -> float:
+    part: float = getattr(hit, leg)
+    return 0.0 if math.isnan(part) else part
+
+
+def _part(hit: FusedHit, leg: str) -> str:
+    part: float = getattr(hit, leg)
+    return f"nothing for {hit.id}" if math.isnan(part) else f"{part:.4f} for {hit.id}"
+
+
+def _scale(engine: Engine, leg: str) -> str:
+    fusion = engine.fusion
+    if isinstance(fusion, WeightedScores | ScoreSum):
+        scale = (fusion.of_vector if leg == "vector" else fusion.of_keyword).says
+        return f"{getattr(fusion, leg):g} × {scale}" if isinstance(fusion, WeightedScores) else scale
+    return fusion.says.removeprefix("score = ").split(", where")[0]
+
+
+@dataclass(frozen=True)
+class Degenerate:
+    """What an engine makes of a leg whose scores say nothing: one hit of 3, two hits of 3, no hit.
+
+    One number a hit, before weights; NaN is no number. An empty leg has nothing to scale.
+    """
+
+    engine: str
+    scale: str
+    one: tuple[float, ...]
+    equal: tuple[float, ...]
+    empty: tuple[float, ...]
+
+
+def degenerate_lists(engines: Sequence[str] = tuple(ENGINES), score: float = 3.0) -> list[Degenerate]:
+    """The degenerate case of every engine that looks at scores, by its keyword leg; no rank fusions."""
+    told = []
+    for name in engines:
+        fusion = _engine(name).fusion
+        if isinstance(fusion, WeightedScores | ScoreSum):
+            lists = [[score], [score, score], []]
+            one, equal, empty = (tuple(normalised(fusion.of_keyword, some)) for some in lists)
+            told.append(Degenerate(name, fusion.of_keyword.says, one, equal, empty))
+    return told
+
+
+def _names(hits: Sequence[FusedHit]) -> str:
+    return ", ".join(sorted(hit.id for hit in hits)) or "nothing"

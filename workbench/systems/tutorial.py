@@ -1,0 +1,62 @@
+"""A tutorial's hybrid search as it is taught: min-max on both legs, 0.7 / 0.3, and no floor at all.
+
+In each leg the worst of the fetched candidates scores 0, however good it is: whether a hit counts depends on
+how many were fetched. And the best candidate of a hopeless question scores as much as that of a good one.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from workbench.retrieval.columns import ColumnStage, Numbers
+from workbench.retrieval.cutoff import Limit, MinScore, Order
+from workbench.retrieval.fusion import WeightedSum
+from workbench.retrieval.legs import Depth, KeywordLeg, Union, VectorLeg
+from workbench.retrieval.pipeline import Pipeline, Source
+from workbench.retrieval.query import JoinedWords
+from workbench.retrieval.scoring import MinMaxRank, min_max
+
+# The tutorial has no cap; this one is beyond any limit that can be asked for.
+DEPTH = Depth(multiplier=3, cap=1_000_000)
+
+
+@dataclass(frozen=True)
+class MinMaxDistance(ColumnStage):
+    """The vector leg stretched over its own hits, nearest 1 and farthest 0; 1 for one hit, or equal ones."""
+
+    slot: ClassVar[str] = "vector_score"
+    output: ClassVar[str] = "vector_score"
+    present: ClassVar[str | None] = "vector_rank"
+    says: ClassVar[str] = "vector score = (farthest - distance) / (farthest - nearest) over the leg's hits"
+
+    def formula(self, of: Numbers) -> Any:
+        raw = of["vector_raw"]
+        return min_max(raw, best=of.least("vector_raw"), worst=of.greatest("vector_raw"))
+
+
+DAY_13 = Pipeline(
+    "tutorial-day13",
+    stages=(
+        JoinedWords(join="OR"),
+        KeywordLeg(DEPTH),
+        VectorLeg(DEPTH),
+        Union(),
+        MinMaxRank(),
+        MinMaxDistance(),
+        WeightedSum(vector=0.7, keyword=0.3, absent=0.0),
+        Order(ties=("vector_rank", "keyword_rank")),
+        MinScore(-math.inf),
+        Limit(5),
+    ),
+    source=Source(
+        "Day 13: Hybrid Search (BM25 + Vector + Merge)",
+        "a tutorial",
+        "packages/memory/src/search.ts, hybridSearch and normalizeScores",
+        note="Simplified: what its store does with the words of a question is another day's; ours joins them "
+        "with OR. Min-max of cosine similarities is min-max of our distances.",
+    ),
+)
+
+PIPELINES = (DAY_13,)

@@ -1,0 +1,87 @@
+"""The same two lists under every engine's fusion, in tables and words. No arithmetic happens here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from workbench.lab.whose_fusion import Comparison, Degenerate, Verdict
+from workbench.views.text import view
+
+MORE = 2
+"""How many flips of one engine are told; the others are counted."""
+
+
+@view.register
+def comparison_view(comparison: Comparison) -> RenderableType:
+    """The two lists, a line an engine, and under it why its order differs from the first engine's."""
+    lists = [
+        f"{leg} leg: " + (", ".join(f"{name} {score:g}" for name, score in _best_first(scores)) or "nothing")
+        for leg, scores in (("vector", comparison.vector), ("keyword", comparison.keyword))
+    ]
+    parts: list[RenderableType] = [Text(line, style="dim") for line in lists]
+    parts += [comparison_table(comparison), *(Text(line) for line in flip_lines(comparison))]
+    return Group(*parts)
+
+
+def _best_first(scores: Mapping[str, float]) -> list[tuple[str, float]]:
+    return sorted(scores.items(), key=lambda pair: (-pair[1], pair[0]))
+
+
+def comparison_table(comparison: Comparison) -> Table:
+    """One line an engine: its order with ties in brackets, and the target's place, score and fate."""
+    table = Table(box=None, padding=(0, 1), header_style="bold")
+    table.add_column("engine", no_wrap=True)
+    table.add_column("order")
+    watched = comparison.target
+    if watched is not None:
+        for name in (f"place of {watched}", "score", f"≥ {comparison.floor:g}"):
+            table.add_column(name, justify="right")
+    table.add_column("flips", justify="right")
+    for verdict in comparison.verdicts:
+        cells = [] if watched is None else _watched_cells(verdict, watched)
+        table.add_row(verdict.engine.name, order_text(verdict), *cells, str(len(verdict.flips) or ""))
+    return table
+
+
+def order_text(verdict: Verdict) -> str:
+    """The order in a line: `both (kwonly = v1) v3`, with ties in brackets."""
+    return " ".join(group[0] if len(group) == 1 else f"({' = '.join(group)})" for group in verdict.groups)
+
+
+def _watched_cells(verdict: Verdict, name: str) -> list[str]:
+    first, last = verdict.places(name)
+    place = str(first) if first == last else f"{first}–{last} tied"
+    return [place, f"{verdict.hit(name).score:.4f}", "yes" if verdict.passes(name) else "no"]
+
+
+def flip_lines(comparison: Comparison) -> list[str]:
+    """What each engine orders the other way round than the first, and why: the target's flips first."""
+    lines = []
+    for verdict in comparison.verdicts:
+        watched = [flip for flip in verdict.flips if comparison.target in (flip.above, flip.below)]
+        flips = [*watched, *(flip for flip in verdict.flips if flip not in watched)]
+        if not flips:
+            continue
+        lines.append(f"{verdict.engine.name}, against {comparison.verdicts[0].engine.name}:")
+        lines += [f"  {flip.above} over {flip.below}: {flip.why}" for flip in flips[:MORE]]
+        if len(flips) > MORE:
+            lines.append(f"  and {len(flips) - MORE} more")
+    return lines
+
+
+def degenerate_table(rows: Sequence[Degenerate]) -> Table:
+    """What each engine makes of one hit, of two equal ones, and of an empty leg."""
+    table = Table(box=None, padding=(0, 1), header_style="bold")
+    for name in ("engine", "scale", "one hit of 3", "two hits of 3", "no hit"):
+        table.add_column(name)
+    for row in rows:
+        table.add_row(row.engine, row.scale, *(_numbers(some) for some in (row.one, row.equal, row.empty)))
+    return table
+
+
+def _numbers(some: Sequence[float]) -> str:
+    return ", ".join("no number" if number != number else f"{number:g}" for number in some) or "–"

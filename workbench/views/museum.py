@@ -1,0 +1,123 @@
+"""The bug museum in words: a table of the specimens, and one of them run and explained."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from workbench.lab.museum_specimen import Answer, Finding, Side, Specimen
+from workbench.views.text import view
+
+
+def specimens_table(specimens: Iterable[Specimen]) -> Table:
+    """One line a specimen: its name, where it was reported, and what was seen."""
+    table = _table("specimen", "reported in", "what was seen")
+    for one in specimens:
+        table.add_row(one.name, one.references[0], one.symptom)
+    return table
+
+
+def _table(*names: str) -> Table:
+    table = Table(box=None, padding=(0, 1), header_style="bold")
+    for name in names:
+        table.add_column(name, no_wrap=name in ("specimen", "shows it"))
+    return table
+
+
+def findings_view(findings: Sequence[Finding]) -> RenderableType:
+    """The specimens that have been run, a line each, and how many of them show their bug."""
+    table = _table("specimen", "reported in", "what was seen", "shows it")
+    for finding in findings:
+        one = finding.specimen
+        table.add_row(one.name, one.references[0], one.symptom, "yes" if finding.shows else "no")
+    shown = sum(finding.shows for finding in findings)
+    total = f"{shown} of {len(findings)} show their bug as shipped, and lose it with the change."
+    return Group(table, Text(total))
+
+
+def finding_data(finding: Finding) -> dict[str, Any]:
+    """A specimen that has been run, as a plain dictionary."""
+    one = finding.specimen
+    return {
+        "name": one.name,
+        "references": list(one.references),
+        "symptom": one.symptom,
+        "mechanism": one.mechanism,
+        "change": one.change,
+        "world": one.world,
+        "expected": one.expected,
+        "note": one.note,
+        "shipped": _side_data(one.shipped, finding.shipped, finding.shipped_healthy),
+        "fixed": _side_data(one.fixed, finding.fixed, finding.fixed_healthy),
+        "shows": finding.shows,
+    }
+
+
+def _side_data(side: Side, answer: Answer, healthy: bool) -> dict[str, Any]:
+    answers = [{"name": name, "score": score} for name, score in answer.items()]
+    return {"does": side.says, "answers": answers, "as_expected": healthy}
+
+
+@view.register
+def specimen_view(finding: Finding) -> RenderableType:
+    """A specimen that has been run: the story in words, both answers, and whether each is as expected."""
+    one = finding.specimen
+    story = {
+        "seen": one.symptom,
+        "why": one.mechanism,
+        "the change": one.change,
+        "the world": one.world,
+        "expected": one.expected,
+    }
+    parts: list[RenderableType] = [
+        Text(one.name, style="bold"),
+        Text(", ".join(one.references), style="dim"),
+        _story_table(story),
+        answers_table(finding),
+        Text(outcome_line(finding)),
+    ]
+    if one.note:
+        parts.append(Text(one.note, style="dim"))
+    return Group(*parts)
+
+
+def _story_table(story: dict[str, str]) -> Table:
+    table = Table(box=None, padding=(0, 1), show_header=False)
+    table.add_column(style="bold", no_wrap=True)
+    table.add_column()
+    for name, text in story.items():
+        table.add_row(name, text)
+    return table
+
+
+def answers_table(finding: Finding) -> Table:
+    """Both sides: what each does, what it answers, best first, and whether that is as expected."""
+    table = _table("", "does", "answers", "as expected")
+    one = finding.specimen
+    rows = (
+        ("shipped", one.shipped.says, finding.shipped, finding.shipped_healthy),
+        ("fixed", one.fixed.says, finding.fixed, finding.fixed_healthy),
+    )
+    for name, says, answer, healthy in rows:
+        table.add_row(name, says, answer_text(answer), "yes" if healthy else "no")
+    return table
+
+
+def answer_text(answer: Answer) -> str:
+    """An answer in a line: `exact 0.5, vec-1 0.5`."""
+    return ", ".join(f"{name} {score:.4g}" for name, score in answer.items()) or "nothing"
+
+
+def outcome_line(finding: Finding) -> str:
+    """Whether the specimen shows its bug, in a sentence."""
+    if finding.shows:
+        return "The bug is there as shipped, and gone with the change."
+    state = {True: "as expected", False: "not as expected"}
+    return (
+        f"This specimen does not show its bug: shipped is {state[finding.shipped_healthy]}, "
+        f"fixed is {state[finding.fixed_healthy]}."
+    )
