@@ -22,6 +22,7 @@ from workbench.lab.bench_basic_memory import (
     Report,
     bench,
     line,
+    main,
     precision_at_k,
     recall_at_k,
     reciprocal_rank,
@@ -29,7 +30,7 @@ from workbench.lab.bench_basic_memory import (
     session_note,
 )
 from workbench.lab.cached import CachedIndex
-from workbench.lab.lint import needed_similarity, reach
+from workbench.lab.lint import reach
 from workbench.lab.locomo import Locomo, LocomoQuestion, SessionDocument, load
 from workbench.memory.chunking_bullets import BulletChunker
 from workbench.memory.index import MemoryIndex
@@ -374,12 +375,10 @@ def test_a_leg_is_asked_for_ten_candidates_a_result_and_one_more(limit: float, d
     assert PageDepth().of(limit) == depth
 
 
-def test_the_best_keyword_hit_alone_always_passes_and_a_vector_hit_needs_the_minimum() -> None:
+def test_the_best_keyword_hit_alone_scores_1_however_weak_its_bm25() -> None:
     found = reach(bm.HEAD, "keyword")
     assert found is not None
     assert found.score == 1.0
-    assert asked(bm.HEAD, {}, {"a": 0.549}).results == []
-    assert needed_similarity(bm.HEAD) == -1.0  # the floor of 0 on the fused score holds nothing back
 
 
 # The profiles
@@ -599,6 +598,11 @@ def test_vectors_are_kept_between_runs(tmp_path: Path) -> None:
 def test_a_pipeline_that_searches_chunks_cannot_be_benchmarked(small: MemoryIndex) -> None:
     with pytest.raises(InputError, match="does not search notes"):
         bench(SESSIONS, replace(bm.HEAD, view=None), 0.5, small)
+
+
+def test_data_that_cannot_be_read_exit_with_2(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([str(tmp_path / "none.json")]) == 2
+    assert "none.json cannot be read" in capsys.readouterr().err
 
 
 FOLDER = os.environ.get("WORKBENCH_LOCOMO")

@@ -20,7 +20,7 @@ HOMES = {
     "plotly": {"views/figures.py"},
     "ipywidgets": {"views/widgets.py"},
     "anywidget": {"views/widgets.py"},
-    "apsw": {"memory/store.py", "memory/schema.py"},
+    "apsw": {"memory/store.py", "memory/schema.py", "memory/note_store.py"},
     "sqlite_vec": {"memory/store.py"},
     "torch": {"memory/embedding.py"},
     "transformers": {"memory/embedding.py"},

@@ -101,9 +101,16 @@ def _absent_last(number: float) -> float:
 def check_cuts(trace: Trace, pipeline: Pipeline) -> None:
     if after_order(trace) > {"floor", "limit"}:
         return  # a rescue or an adaptive floor, which its own tests check
-    passing = [one.chunk for one in trace.candidates if one.score >= pipeline.floor]
+    slots = [stage.slot for stage in trace.stages]
+    # A leg's own minimum drops its candidates before they are fused and put in order.
+    left = [
+        one
+        for one in trace.candidates
+        if one.dropped_by is None or slots.index(one.dropped_by.slot) > slots.index("order")
+    ]
+    passing = [one.chunk for one in left if one.score >= pipeline.floor]
     assert [one.chunk for one in trace.results] == passing[: int(pipeline.limit)]
-    for one in trace.candidates:
+    for one in left:
         if one.dropped_by is not None:
             assert isinstance(one.dropped_by, MinScore if one.score < pipeline.floor else Limit)
 
@@ -126,7 +133,8 @@ FATES = {type(None): Fate.RETURNED, Limit: Fate.BEYOND_LIMIT, MinScore: Fate.BEL
 def check_explanation(trace: Trace, index: MemoryIndex, path: str) -> None:
     explanation = explain(trace, index, path)
     candidates = {one.chunk.id: one for one in trace.candidates}
-    file = {chunk.id for chunk in index.chunks(index.rows_of(path))}
+    laid = trace.view.of(index) if trace.view else index
+    file = {chunk.id for chunk in laid.chunks(laid.rows_of(path))}
     assert {verdict.chunk.id for verdict in explanation.verdicts} == file
     assert len(explanation.verdicts) == len(file)
     assert explanation.fate == min((one.fate for one in explanation.verdicts), key=list(Fate).index)
@@ -135,7 +143,9 @@ def check_explanation(trace: Trace, index: MemoryIndex, path: str) -> None:
         assert identity(verdict.candidate) == identity(candidate)
         matched = any(standing.rank is not None for standing in verdict.standings)
         outside = Fate.BEYOND_POOL if matched else Fate.NO_MATCH
-        assert verdict.fate is (FATES[type(candidate.dropped_by)] if candidate else outside)
+        assert verdict.fate is (
+            FATES.get(type(candidate.dropped_by), Fate.BELOW_FLOOR) if candidate else outside
+        )
         for standing in verdict.standings:
             numbers = candidate.numbers if candidate else {}
             rank = numbers.get(f"{standing.leg}_rank", float("nan"))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -228,21 +229,28 @@ ROWS = (
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Prints one line a variant and min similarity."""
+    """0 after a line for each variant and min similarity; 2 for data that cannot be used."""
     parser = argparse.ArgumentParser(prog="python -m workbench.lab.bench_basic_memory")
     parser.add_argument("locomo", type=Path)
     parser.add_argument("corrections", type=Path, nargs="?")
     parser.add_argument("--min-similarity", type=float, nargs="+", default=[0.0, 0.3, 0.55])
     given = parser.parse_args(arguments)
-    locomo = load(given.locomo, given.corrections)
+    try:
+        _print_table(load(given.locomo, given.corrections), given.min_similarity)
+    except InputError as error:
+        print(error, file=sys.stderr)
+        return 2
+    return 0
+
+
+def _print_table(locomo: Locomo, minima: Sequence[float]) -> None:
     with session_index(locomo) as opened:
         index = CachedIndex(opened)
         print(f"{len(locomo.documents)} notes, {index.size} chunks, {len(locomo.questions)} questions")
-        for least in given.min_similarity:
-            print(f"min similarity {least:g}: recall@5, recall@10, MRR, empty keyword legs")
+        for least in minima:
+            print(f"min similarity {least:g}: recall@5, recall@10, MRR, empty keyword legs (r@5 by category)")
             for name, pipeline in ROWS:
                 print(line(name, bench(locomo, pipeline, least, index)), flush=True)
-    return 0
 
 
 def line(name: str, report: Report) -> str:
@@ -256,4 +264,4 @@ def line(name: str, report: Report) -> str:
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    sys.exit(main())

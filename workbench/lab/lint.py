@@ -7,10 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from workbench.retrieval.columns import Columns, ColumnStage
+from workbench.retrieval.legs import Depth
 from workbench.retrieval.pipeline import Pipeline
 
 # The best raw number of a BM25 leg depends on the conversion: some reward large ones, one rewards none.
 BEST_RAW = {"vector": (0.0,), "keyword": (-1e12, -1e-12)}
+WORST_RAW = {"vector": 2.0, "keyword": -1e-12}
 
 
 @dataclass(frozen=True)
@@ -29,30 +31,39 @@ class Reach:
 def reach(pipeline: Pipeline, leg: str) -> Reach | None:
     """The reach of a leg, computed by the pipeline's own stages on a perfect candidate.
 
-    Perfect means first in its leg, with the best raw number, and absent from the other leg. None when the
+    Perfect means first in its leg, with the best raw number, and absent from the other leg: alone, or above
+    as many of the worst as the leg may bring, since some scales look at the other hits. None when the
     pipeline does not ask that leg, and when its score needs more of a candidate than that, such as its text.
     """
     slots = {stage.slot for stage in pipeline.stages}
     if f"{leg}_leg" not in slots:
         return None
-    if not _computable(pipeline):
+    if not _computable(pipeline, leg):
         return None
-    best = max(_score(pipeline, leg, raw) for raw in BEST_RAW[leg])
+    depth = getattr(pipeline[f"{leg}_leg"], "depth", None)
+    company = (0, depth.of(pipeline.limit) - 1) if isinstance(depth, Depth) else (0,)
+    best = max(_score(pipeline, leg, raw, others) for raw in BEST_RAW[leg] for others in company)
     return Reach(leg, best, pipeline.floor)
 
 
-def _computable(pipeline: Pipeline) -> bool:
+def _computable(pipeline: Pipeline, leg: str) -> bool:
     """Whether every score is made of raw numbers and ranks alone."""
     try:
-        _score(pipeline, "vector", 0.0)
+        _score(pipeline, leg, BEST_RAW[leg][0])
     except KeyError:
         return False
     return True
 
 
-def _score(pipeline: Pipeline, leg: str, raw: float) -> float:
-    columns = {f"{name}_{what}": np.array([np.nan]) for name in BEST_RAW for what in ("raw", "rank", "score")}
-    columns |= {f"{leg}_raw": np.array([raw]), f"{leg}_rank": np.array([1.0])}
+def _score(pipeline: Pipeline, leg: str, raw: float, others: int = 0) -> float:
+    absent = np.full(1 + others, np.nan)
+    columns = {f"{name}_{what}": absent for name in BEST_RAW for what in ("raw", "rank", "score")}
+    columns |= {
+        f"{leg}_raw": np.array([raw, *[WORST_RAW[leg]] * others]),
+        f"{leg}_rank": np.arange(1.0, 2 + others),
+    }
+    for stage in pipeline.stages:  # what a stage reads in texts and notes, at its most favourable
+        columns |= {name: np.full(1 + others, best) for name, best in getattr(stage, "best", {}).items()}
     for stage in pipeline.stages:
         if isinstance(stage, ColumnStage) and not _absent(stage, columns):
             columns[stage.output] = np.asarray(stage.formula(Columns(columns)), float)

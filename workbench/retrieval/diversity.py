@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import chain, pairwise
 from typing import Any, ClassVar, NamedTuple
 
@@ -38,7 +39,7 @@ def words_and_characters_of(text: str) -> list[str]:
     ['hello', '我喜', '喜欢', '你好', '我', '喜', '欢', '你', '好']
     """
     lower = text.lower()
-    places = [place for place, character in enumerate(lower) if UNSPACED.match(character)]
+    places = [match.start() for match in UNSPACED.finditer(lower)]
     pairs = [lower[a : a + 2] for a, b in pairwise(places) if b == a + 1]
     return list(dict.fromkeys([*words_of(text), *pairs, *(lower[place] for place in places)]))
 
@@ -149,7 +150,7 @@ class MMR(ColumnStage):
 
     def similarities(self, texts: Sequence[str]) -> Floats:
         """`jaccard` of every two texts: shape (n, n)."""
-        tokens = [self.tokens(text) for text in texts]
+        tokens = [_tokens(self, text) for text in texts]
         columns = {token: place for place, token in enumerate(dict.fromkeys(chain.from_iterable(tokens)))}
         has = np.zeros((len(texts), len(columns)), np.float32)
         for row, some in enumerate(tokens):
@@ -161,6 +162,11 @@ class MMR(ColumnStage):
         for a, b in zip(*np.nonzero(union == 0), strict=True):
             result[a, b] = self.alike(texts[a], texts[b])
         return result
+
+
+@lru_cache(maxsize=8192)
+def _tokens(stage: MMR, text: str) -> tuple[str, ...]:
+    return tuple(stage.tokens(text))
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ import re
 import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -93,10 +94,15 @@ class Features(NamedTuple):
 
 def features(words: Sequence[str], path: str, text: str) -> Features:
     """How much of `words`, which are distinct and in lower case, is in the text and in the path."""
-    in_text = {word.lower() for word in unicode_words(text)}
+    in_text = _lower_words(text)
     present = sum(word in in_text for word in words)
     in_path = sum(word in path.lower() for word in words)
     return Features(present / max(len(words), 1), present / max(len(in_text), 1), in_path, utf16_length(text))
+
+
+@lru_cache(maxsize=8192)
+def _lower_words(text: str) -> frozenset[str]:
+    return frozenset(word.lower() for word in unicode_words(text))
 
 
 def ranking_words(question: str) -> list[str]:
