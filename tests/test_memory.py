@@ -30,7 +30,7 @@ from workbench.memory.store import Cached, Settings, Store
 from workbench.memory.sync import Summary, index_folder, open_index
 from workbench.records import Document, InputError, Passage
 from workbench.retrieval.pipeline import search
-from workbench.systems import SYSTEMS
+from workbench.systems.openclaw import FIXED, SHIPPED, WORKAROUND
 
 # files
 
@@ -391,14 +391,17 @@ def test_a_question_of_other_dimensions_is_refused(toy: MemoryIndex) -> None:
         toy.vector(np.zeros(384, np.float32), 5)
 
 
+THREE = (SHIPPED, FIXED, WORKAROUND)
+
+
 def answers(index: MemoryIndex) -> list[list[tuple[str, float]]]:
-    """What every system answers to four questions: paths and scores, best first."""
+    """What three systems answer to four questions: paths and scores, best first."""
     questions = ("rooibos tea", "the bike", "the hub of the bike", "backup disk")
-    traces = [search(question, system, index) for question in questions for system in SYSTEMS.values()]
+    traces = [search(question, system, index) for question in questions for system in THREE]
     return [[(one.chunk.path, one.score) for one in trace.candidates] for trace in traces]
 
 
-@settings(max_examples=25)
+@settings(max_examples=25, deadline=None)
 @given(paths=st.permutations(sorted(world.NOTES)))
 def test_insertion_order_does_not_matter_for_answers(toy: MemoryIndex, paths: list[str]) -> None:
     made_with = Settings("toy", world.EMBEDDER.revision, 3, "c")
@@ -641,7 +644,7 @@ def test_an_index_that_cannot_be_written_can_be_searched(home: Home, monkeypatch
     before = home.file.read_bytes()
     monkeypatch.setattr(os, "access", lambda *_: False)
     with open_index(home.root, world.EMBEDDER, index_path=home.file) as opened:
-        assert search("tea", SYSTEMS["openclaw-2026.2.13"], opened).results
+        assert search("tea", SHIPPED, opened).results
     assert home.file.read_bytes() == before
 
 
@@ -660,4 +663,4 @@ def test_a_full_text_index_that_lost_a_chunk_is_not_sound(home: Home) -> None:
 
 def test_a_memory_without_a_word_can_be_searched(tmp_path: Path) -> None:
     with world.build(tmp_path, {"MEMORY.md": ""}) as index:
-        assert search("tea", SYSTEMS["openclaw-2026.2.13"], index).results == []
+        assert search("tea", SHIPPED, index).results == []

@@ -26,6 +26,6 @@ def system(name: str) -> Pipeline:
         near = difflib.get_close_matches(name, SYSTEMS, n=3, cutoff=0.3) or list(SYSTEMS)[:3]
         raise InputError(
             f"There is no system {name!r}; the nearest are {', '.join(near)}.",
-            f"Choose one of: {', '.join(SYSTEMS)}.",
+            "Choose one of them, or see all: workbench systems",
         )
     return SYSTEMS[name]
