@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from workbench.memory.index import MemoryIndex
 from workbench.records import InputError
+from workbench.retrieval.pipeline import search
 from workbench.retrieval.settings import parameters, with_settings
 from workbench.systems import SYSTEMS
 from workbench.systems.openclaw import FIXED, SHIPPED
@@ -52,3 +54,18 @@ def test_every_number_of_every_system_can_be_set_to_what_it_is(name: str) -> Non
     for stage in pipeline.stages:
         for parameter, value in parameters(stage).items():
             assert with_settings(pipeline, [f"{stage.slot}.{parameter}={value}"]).stages == pipeline.stages
+
+
+def test_weights_that_do_not_sum_to_one_are_scaled_as_openclaw_does(toy: MemoryIndex) -> None:
+    trace = search("rooibos tea", with_settings(SHIPPED, ["fusion.vector=0.6", "fusion.keyword=0.2"]), toy)
+    best = trace.candidates[0].numbers
+    assert best["score"] == pytest.approx(0.75 * best["vector_score"] + 0.25 * best["keyword_score"])
+    assert "do not sum to 1; OpenClaw uses 0.75 and 0.25" in trace.notes[0]
+
+
+def test_two_weights_of_nothing_are_the_default_ones(toy: MemoryIndex) -> None:
+    none = with_settings(SHIPPED, ["fusion.vector=0", "fusion.keyword=0"])
+    assert list(search("tea", none, toy).columns["score"]) == list(
+        search("tea", SHIPPED, toy).columns["score"]
+    )
+    assert search("tea", SHIPPED, toy).notes == ()

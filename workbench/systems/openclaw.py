@@ -6,11 +6,14 @@ OR-join, RRF and min-max are the proposals of openclaw#16021; none of them ever 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from itertools import product
+from typing import Any
 
 import numpy as np
 
-from workbench.records import Chunk
+from workbench.records import Chunk, Trace
+from workbench.retrieval.columns import Numbers
 from workbench.retrieval.cutoff import Limit, MinScore, Order
 from workbench.retrieval.diversity import beginning
 from workbench.retrieval.fusion import VectorAlone, WeightedRRF, WeightedSum
@@ -18,6 +21,39 @@ from workbench.retrieval.legs import Depth, KeywordLeg, Union, VectorLeg
 from workbench.retrieval.pipeline import Change, Pipeline, Source
 from workbench.retrieval.query import JoinedWords
 from workbench.retrieval.scoring import AbsoluteRank, ClampedRank, Cosine, MinMaxRank
+
+
+@dataclass(frozen=True)
+class ConfiguredSum(WeightedSum):
+    """`WeightedSum` under the weights that OpenClaw makes of the configured ones.
+
+    They are scaled to sum to 1; 0 and 0 become 0.7 and 0.3. The trace says so where they differ.
+    """
+
+    @property
+    def weights(self) -> tuple[float, float]:
+        """The weights that are used, of the vector and of the keyword score."""
+        total = self.vector + self.keyword
+        return (self.vector / total, self.keyword / total) if total else (0.7, 0.3)
+
+    @property
+    def says(self) -> str:
+        vector, keyword = self.weights
+        return WeightedSum(vector, keyword, self.absent).says
+
+    def formula(self, of: Numbers) -> Any:
+        vector, keyword = self.weights
+        return WeightedSum(vector, keyword, self.absent).formula(of)
+
+    def run(self, trace: Trace, context: Any) -> Trace:
+        if self.weights != (self.vector, self.keyword):
+            note = (
+                f"The weights {self.vector:g} and {self.keyword:g} do not sum to 1; "
+                "OpenClaw uses {:.4g} and {:.4g}.".format(*self.weights)
+            )
+            trace = replace(trace, notes=(*trace.notes, note))
+        return super().run(trace, context)
+
 
 DEPTH = Depth(multiplier=4, cap=200)
 REPORT = "#16021"
@@ -34,7 +70,7 @@ SHIPPED = Pipeline(
         Union(),
         ClampedRank(),
         Cosine(),
-        WeightedSum(vector=0.7, keyword=0.3, absent=0.0),
+        ConfiguredSum(vector=0.7, keyword=0.3, absent=0.0),
         INSERTION,
         MinScore(0.35),
         Limit(6),
