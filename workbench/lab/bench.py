@@ -7,7 +7,7 @@ benchmark has it; any other system on sessions as files, cut by OpenClaw's chunk
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -147,8 +147,6 @@ class Bench:
 @contextmanager
 def _when_needed(open_: Callable[[], Any]) -> Iterator[Callable[[], CachedIndex]]:
     """What opens an index at its first call, and closes it at the end if it was opened."""
-    from contextlib import ExitStack
-
     with ExitStack() as stack:
         kept: list[CachedIndex] = []
 
