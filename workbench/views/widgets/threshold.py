@@ -1,7 +1,4 @@
-"""Widgets: a few named values, a figure computed from them, and the same in words beside it.
-
-Every widget can be set and read without a browser.
-"""
+"""The threshold lab: a floor to slide over the scores of evaluated pipelines."""
 
 from __future__ import annotations
 
@@ -14,7 +11,8 @@ from workbench.lab.lint import Reach, reach
 from workbench.lab.metrics import Evaluation
 from workbench.lab.thresholds import Scores, scores
 from workbench.records import InputError
-from workbench.views.figures import live, reach_traces, score_range, threshold_figure, trace_updates
+from workbench.views.figures.style import live
+from workbench.views.figures.threshold import reach_traces, score_range, threshold_figure, trace_updates
 
 
 class ThresholdLab:

@@ -1,4 +1,4 @@
-"""Figures, as plain plotly figures: each is drawn from numbers that were computed elsewhere."""
+"""The threshold lab's figure: scores by kind of candidate, the floor across them, what one leg can reach."""
 
 from __future__ import annotations
 
@@ -11,11 +11,17 @@ from plotly.subplots import make_subplots
 from workbench.lab.lint import Reach
 from workbench.lab.thresholds import Scores
 from workbench.records import Floats
+from workbench.views.figures.style import (
+    CONTROL,
+    FADED,
+    FLOOR,
+    OTHER,
+    OUT_OF_REACH,
+    REACHED,
+    TARGET,
+    dress,
+)
 
-# Okabe and Ito's palette, told apart under the common colour-blindnesses; the rows say it again in words.
-TARGET, OTHER, CONTROL = "#0072B2", "#E69F00", "#CC79A7"
-REACHED, OUT_OF_REACH, FLOOR, INK = "#009E73", "#999999", "#D55E00", "#757575"
-FADED = 0.3
 BIN = 0.02
 
 ROWS = (
@@ -47,11 +53,6 @@ def threshold_figure(scores: Scores, reaches: Sequence[Reach], floor: float | No
         figure.data[index].update(update)
     _dress(figure, low, high)
     return figure
-
-
-def live(figure: go.Figure) -> go.FigureWidget:
-    """The same figure as a widget, whose traces can be changed while it is shown."""
-    return go.FigureWidget(figure)
 
 
 def score_range(scores: Scores) -> tuple[float, float]:
@@ -124,19 +125,9 @@ def counted(column: Floats, edges: Floats) -> Floats:
 
 
 def _dress(figure: go.Figure, low: float, high: float) -> None:
-    clear, grid = "rgba(0,0,0,0)", "rgba(128,128,128,0.25)"
-    figure.update_xaxes(range=[low, high], gridcolor=grid, zeroline=False)
+    dress(figure, height=520)
+    figure.update_xaxes(range=[low, high])
     figure.update_xaxes(title_text="fused score (no unit)", row=4, col=1)
-    figure.update_yaxes(gridcolor=grid, zeroline=False, rangemode="tozero")
+    figure.update_yaxes(rangemode="tozero")
     figure.update_yaxes(showticklabels=False, title_text="one leg<br>alone", row=1, col=1, range=[-0.5, 1.5])
-    figure.update_layout(
-        barmode="stack",
-        showlegend=False,
-        height=520,
-        width=840,
-        margin={"l": 90, "r": 20, "t": 20, "b": 50},
-        modebar={"bgcolor": clear, "color": OUT_OF_REACH},
-        paper_bgcolor=clear,
-        plot_bgcolor=clear,
-        font={"color": INK, "size": 12},
-    )
+    figure.update_layout(barmode="stack")

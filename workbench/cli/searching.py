@@ -1,0 +1,126 @@
+"""Commands that ask a memory: one question, or many with labels."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from workbench.cli.app import (
+    SAMPLE,
+    SHIPPED,
+    AsJson,
+    AskedFloor,
+    AskedLimit,
+    IndexFile,
+    Memory,
+    Settings,
+    System,
+    app,
+    opened_index,
+    pipeline_of,
+    put,
+    relative,
+)
+
+
+@app.command()
+def search(
+    question: Annotated[str, typer.Argument(help="What to look for.")],
+    memory: Memory = SAMPLE,
+    system: System = SHIPPED,
+    limit: AskedLimit = None,
+    min_score: AskedFloor = None,
+    settings: Settings = None,
+    index_file: IndexFile = None,
+    as_json: AsJson = False,
+) -> None:
+    """Search a memory. Exit code 1 when nothing is returned."""
+    from workbench.retrieval import pipeline
+    from workbench.retrieval.query import check_question
+    from workbench.views.data import trace_data
+
+    asked, cleaned = pipeline_of(system, limit, min_score, settings), check_question(question)
+    with opened_index(memory, index_file) as opened:
+        trace = pipeline.search(cleaned, asked, opened)
+    put(trace_data(trace) if as_json else trace, as_json)
+    raise typer.Exit(0 if trace.results else 1)
+
+
+@app.command()
+def explain(
+    question: Annotated[str, typer.Argument(help="What was looked for.")],
+    target: Annotated[str, typer.Option("--target", "-t", help="The file that should be found.")],
+    memory: Memory = SAMPLE,
+    system: System = SHIPPED,
+    limit: AskedLimit = None,
+    min_score: AskedFloor = None,
+    settings: Settings = None,
+    index_file: IndexFile = None,
+    as_json: AsJson = False,
+) -> None:
+    """Say why a file is in the answer, or not. Exit code 1 when it is not."""
+    from workbench.retrieval import explain as explaining
+    from workbench.retrieval import pipeline
+    from workbench.retrieval.query import check_question
+    from workbench.views.data import explanation_data
+
+    asked, cleaned = pipeline_of(system, limit, min_score, settings), check_question(question)
+    with opened_index(memory, index_file) as opened:
+        trace = pipeline.search(cleaned, asked, opened)
+        explanation = explaining.explain(trace, opened, relative(target, memory))
+    put(explanation_data(explanation) if as_json else explanation, as_json)
+    raise typer.Exit(0 if explanation.fate is explaining.Fate.RETURNED else 1)
+
+
+@app.command()
+def evaluate(
+    systems: Annotated[
+        list[str] | None, typer.Option("--system", "-s", help="A pipeline; may be given often.")
+    ] = None,
+    questions: Annotated[
+        Path | None, typer.Option("--questions", "-q", readable=False, help="Labelled questions, as YAML.")
+    ] = None,
+    limit: AskedLimit = None,
+    min_score: AskedFloor = None,
+    settings: Settings = None,
+    memory: Memory = SAMPLE,
+    index_file: IndexFile = None,
+    as_json: AsJson = False,
+) -> None:
+    """Ask labelled questions of pipelines: hits, files passing, MRR, and silence on the controls."""
+    from workbench.lab.judgments import check_targets, load_questions
+    from workbench.lab.metrics import evaluate as evaluate_all
+    from workbench.systems import SYSTEMS
+
+    chosen = [pipeline_of(name, limit, min_score, settings) for name in systems or SYSTEMS]
+    asked = load_questions(questions or memory / "questions.yaml")
+    with opened_index(memory, index_file) as opened:
+        check_targets(asked, opened.store.stamps())
+        evaluations = evaluate_all(asked, chosen, opened)
+    put([one.as_json() for one in evaluations] if as_json else evaluations, as_json)
+
+
+@app.command()
+def compare(
+    names: Annotated[list[str], typer.Argument(help="Two systems, or more.")],
+    question: Annotated[str, typer.Option("--question", "-q", help="What to look for.")],
+    memory: Memory = SAMPLE,
+    limit: AskedLimit = None,
+    min_score: AskedFloor = None,
+    settings: Settings = None,
+    index_file: IndexFile = None,
+    as_json: AsJson = False,
+) -> None:
+    """Ask several systems the same question, and set their answers side by side."""
+    from workbench.retrieval import pipeline
+    from workbench.retrieval.query import check_question
+    from workbench.views.data import trace_data
+    from workbench.views.systems import comparison_table
+
+    cleaned = check_question(question)
+    asked = [pipeline_of(name, limit, min_score, settings) for name in names]
+    with opened_index(memory, index_file) as opened:
+        traces = [pipeline.search(cleaned, one, opened) for one in asked]
+    put([trace_data(one) for one in traces] if as_json else comparison_table(traces), as_json)

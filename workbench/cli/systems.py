@@ -1,0 +1,110 @@
+"""Commands about the systems: which there are, what they are, what differs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from workbench.cli.app import (
+    SAMPLE,
+    AsJson,
+    AskedFloor,
+    AskedLimit,
+    IndexFile,
+    Memory,
+    Settings,
+    app,
+    opened_index,
+    pipeline_of,
+    put,
+)
+
+
+@app.command()
+def systems(as_json: AsJson = False) -> None:
+    """List the systems that can be run."""
+    from workbench.systems import SYSTEMS
+    from workbench.views.systems import system_data, systems_table
+
+    known = list(SYSTEMS.values())
+    put([system_data(one) for one in known] if as_json else systems_table(known), as_json)
+
+
+@app.command()
+def show(
+    name: Annotated[str, typer.Argument(help="A system.")],
+    limit: AskedLimit = None,
+    min_score: AskedFloor = None,
+    settings: Settings = None,
+    as_json: AsJson = False,
+) -> None:
+    """Print a system: its stages in order, its changes, and its source."""
+    from workbench.views.systems import system_data
+
+    asked = pipeline_of(name, limit, min_score, settings)
+    put(system_data(asked) if as_json else asked, as_json)
+
+
+@app.command()
+def diff(
+    before: Annotated[str, typer.Argument(help="A system.")],
+    after: Annotated[str, typer.Argument(help="Another.")],
+    as_json: AsJson = False,
+) -> None:
+    """Print what differs between two systems. Exit code 1 when nothing does."""
+    from workbench.systems import system
+    from workbench.views.systems import diff_data
+    from workbench.views.text import diff_text
+
+    found = system(before).diff(system(after))
+    put(diff_data(found) if as_json else diff_text(found), as_json)
+    raise typer.Exit(0 if found else 1)
+
+
+@app.command()
+def museum(
+    name: Annotated[
+        str | None, typer.Argument(help="A specimen; without one, all are listed and run.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Run public bugs as specimens: shipped, and fixed. Exit code 1 when one does not show its bug."""
+    from workbench.lab.museum import SPECIMENS, specimen
+    from workbench.views.museum import finding_data, findings_view
+
+    chosen = [specimen(name)] if name else list(SPECIMENS.values())
+    findings = [one.run() for one in chosen]
+    if as_json:
+        put([finding_data(one) for one in findings], as_json)
+    else:
+        put(findings[0] if name else findings_view(findings))
+    raise typer.Exit(0 if all(one.shows for one in findings) else 1)
+
+
+@app.command()
+def fusion(
+    lists: Annotated[
+        Path | None,
+        typer.Option(readable=False, help='JSON: {"vector": {"id": score}, "keyword": {"id": score}}.'),
+    ] = None,
+    question: Annotated[str | None, typer.Option("--question", "-q", help="Take its two legs.")] = None,
+    memory: Memory = SAMPLE,
+    floor: Annotated[float, typer.Option(help="The least score that counts as passing.")] = 0.35,
+    watch: Annotated[str | None, typer.Option(help="An id to watch.")] = None,
+    index_file: IndexFile = None,
+) -> None:
+    """The same two lists, whose fusion? Every engine's order of them, side by side."""
+    from workbench.lab.whose_fusion import EXAMPLE, legs_of, read_lists, whose_fusion
+    from workbench.retrieval.query import check_question
+    from workbench.views.fusion import comparison_view
+
+    if lists is not None:
+        vector, keyword = read_lists(lists)
+    elif question is not None:
+        with opened_index(memory, index_file) as opened:
+            vector, keyword = legs_of(check_question(question), opened)
+    else:
+        vector, keyword = EXAMPLE
+    put(comparison_view(whose_fusion(vector, keyword, floor, watch)))

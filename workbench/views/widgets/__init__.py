@@ -1,0 +1,8 @@
+"""Widgets: a few named values, a figure computed from them, and the same in words beside it.
+
+Every widget can be set and read without a browser.
+"""
+
+from workbench.views.widgets.threshold import ThresholdLab
+
+__all__ = ["ThresholdLab"]
