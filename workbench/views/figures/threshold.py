@@ -15,6 +15,7 @@ from workbench.views.figures.style import (
     CONTROL,
     FADED,
     FLOOR,
+    INK,
     OTHER,
     OUT_OF_REACH,
     REACHED,
