@@ -125,6 +125,24 @@ class WeightedSum(ColumnStage):
 
 
 @dataclass(frozen=True)
+class AnsweredSum(WeightedSum):
+    """`weighted_sum` over the weights of the legs that brought anything at all.
+
+    A leg that is empty gives its weight away; one that answered, but not with this candidate, does not.
+    """
+
+    @property
+    def says(self) -> str:
+        return f"{super().says}; an empty leg's weight is not counted"
+
+    def formula(self, of: Numbers) -> Any:
+        vector = np.where(np.isnan(of.least("vector_score")), 0.0, of.constant(self.vector))
+        keyword = np.where(np.isnan(of.least("keyword_score")), 0.0, of.constant(self.keyword))
+        scores = filled(of["vector_score"], self.absent), filled(of["keyword_score"], self.absent)
+        return weighted_sum(*scores, vector, keyword) / (vector + keyword)
+
+
+@dataclass(frozen=True)
 class WeightedRRF(ColumnStage):
     """`weighted_rrf` of the two ranks: an absent rank adds nothing, and takes nothing away."""
 

@@ -16,7 +16,7 @@ from workbench.records import Chunk, Trace
 from workbench.retrieval.columns import Numbers
 from workbench.retrieval.cutoff import Limit, MinScore, Order
 from workbench.retrieval.diversity import beginning
-from workbench.retrieval.fusion import VectorAlone, WeightedRRF, WeightedSum
+from workbench.retrieval.fusion import AnsweredSum, VectorAlone, WeightedRRF, WeightedSum
 from workbench.retrieval.legs import Depth, KeywordLeg, Union, VectorLeg
 from workbench.retrieval.pipeline import Change, Pipeline, Source
 from workbench.retrieval.query import JoinedWords
@@ -122,6 +122,12 @@ MIN_MAX = _proposal(
     "minmax", MinMaxRank(), "a gradient over the hits, instead of 1.0 for every match", "fix 3"
 )
 ABSOLUTE = _proposal("abs", AbsoluteRank(), "the minimal fix, which turns the order upside down", "fix 3")
+RENORMALISED = Change(
+    "renormalised",
+    AnsweredSum(vector=0.7, keyword=0.3, absent=0.0),
+    "a leg that brought nothing has no say in the scale",
+    Source("openclaw/openclaw", "proposed", "src/memory/hybrid.ts", "#29485", "Closed unmerged."),
+)
 
 FIXES = (OR_JOIN, RRF, MIN_MAX)
 
@@ -141,6 +147,7 @@ TEN = _proposal("ten", Limit(10), "ten results, as many as the report gave its w
 
 PIPELINES = (
     *EIGHT,
+    SHIPPED.but(RENORMALISED),
     SHIPPED.but(ABSOLUTE),
     SHIPPED.but(OR_JOIN, ABSOLUTE),
     SHIPPED.but(TEN),
