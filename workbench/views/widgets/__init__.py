@@ -3,6 +3,7 @@
 Every widget can be set and read without a browser.
 """
 
+from workbench.views.widgets.prediction import Prediction
 from workbench.views.widgets.threshold import ThresholdLab
 
-__all__ = ["ThresholdLab"]
+__all__ = ["Prediction", "ThresholdLab"]
