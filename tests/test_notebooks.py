@@ -76,7 +76,7 @@ def test_a_lesson_has_the_arc_of_a_mistake(path: Path) -> None:
     code = "\n".join(cell.source for cell in cells if cell.cell_type == "code")
     headings = re.findall(r"^## (.*)$", "\n".join(c.source for c in cells if c.cell_type == "markdown"), re.M)
     assert code.index("Prediction(") < code.index(".reveal(") < code.index("diff_text(")
-    assert ["Check", "What to take away", "Exercises"] == headings[-3:]
+    assert headings[-3:] == ["Check", "What to take away", "Exercises"]
 
 
 @each(LESSONS[1:])
