@@ -7,11 +7,12 @@ from collections.abc import Mapping
 
 from workbench.records import InputError
 from workbench.retrieval.pipeline import Pipeline
-from workbench.systems import automem, basic_memory, engines, openclaw, openclaw_releases, tutorial
+from workbench.systems import automem, basic_memory, engines, house, openclaw, openclaw_releases, tutorial
 
 _MODULES = (
     openclaw,
     openclaw_releases,
+    house,
     tutorial,
     engines,
     automem,
