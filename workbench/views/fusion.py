@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from rich.console import Group, RenderableType
@@ -14,21 +15,28 @@ from workbench.views.text import view
 MORE = 2
 """How many flips of one engine are told; the others are counted."""
 
+FIRST = 6
+"""How many candidates of a long order are told; the others are counted."""
+
 
 @view.register
 def comparison_view(comparison: Comparison) -> RenderableType:
     """The two lists, a line an engine, and under it why its order differs from the first engine's."""
     lists = [
-        f"{leg} leg: " + (", ".join(f"{name} {score:g}" for name, score in _best_first(scores)) or "nothing")
+        f"{leg} leg: {_list_text(scores)}"
         for leg, scores in (("vector", comparison.vector), ("keyword", comparison.keyword))
     ]
+    if comparison.target is not None:
+        lists.append(f"watched: {comparison.target}")
     parts: list[RenderableType] = [Text(line, style="dim") for line in lists]
     parts += [comparison_table(comparison), *(Text(line) for line in flip_lines(comparison))]
     return Group(*parts)
 
 
-def _best_first(scores: Mapping[str, float]) -> list[tuple[str, float]]:
-    return sorted(scores.items(), key=lambda pair: (-pair[1], pair[0]))
+def _list_text(scores: Mapping[str, float]) -> str:
+    best_first = sorted(scores.items(), key=lambda pair: (-pair[1], pair[0]))
+    more = f" and {len(scores) - FIRST} more" if len(scores) > FIRST else ""
+    return ", ".join(f"{name} {score:.4g}" for name, score in best_first[:FIRST]) + more or "nothing"
 
 
 def comparison_table(comparison: Comparison) -> Table:
@@ -38,7 +46,7 @@ def comparison_table(comparison: Comparison) -> Table:
     table.add_column("order")
     watched = comparison.target
     if watched is not None:
-        for name in (f"place of {watched}", "score", f"≥ {comparison.floor:g}"):
+        for name in ("its place", "score", f"≥ {comparison.floor:g}"):
             table.add_column(name, justify="right")
     table.add_column("flips", justify="right")
     for verdict in comparison.verdicts:
@@ -48,8 +56,24 @@ def comparison_table(comparison: Comparison) -> Table:
 
 
 def order_text(verdict: Verdict) -> str:
-    """The order in a line: `both (kwonly = v1) v3`, with ties in brackets."""
-    return " ".join(group[0] if len(group) == 1 else f"({' = '.join(group)})" for group in verdict.groups)
+    """The order in a line: `both (kwonly = v1) v3`, with ties in brackets, and a long one's end counted.
+
+    What stands in folders goes by its name alone where no other has that name.
+    """
+    named = Counter(_last_part(hit.id) for hit in verdict.hits)
+    told: list[str] = []
+    left = len(verdict.hits)
+    for group in verdict.groups:
+        names = [_last_part(name) if named[_last_part(name)] == 1 else name for name in group]
+        told.append(names[0] if len(names) == 1 else f"({' = '.join(names)})")
+        left -= len(group)
+        if len(verdict.hits) - left >= FIRST:
+            break
+    return " ".join(told) + (f" … and {left} more" if left else "")
+
+
+def _last_part(name: str) -> str:
+    return name.rpartition("/")[2]
 
 
 def _watched_cells(verdict: Verdict, name: str) -> list[str]:
