@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests import world
+from tests.home import Home
 from workbench.lab.judgments import QuestionSet, load_questions
 from workbench.memory.index import MemoryIndex
 from workbench.memory.sync import index_folder, open_index
@@ -21,6 +22,14 @@ def toy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MemoryIndex]:
     """The six notes of `world`, indexed."""
     with world.build(tmp_path_factory.mktemp("world")) as index:
         yield index
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Home:
+    """The notes of `world` in a folder of their own, indexed."""
+    made = Home(world.write(tmp_path / "memory_of_wren"), tmp_path / "index" / "i.sqlite")
+    made.sync()
+    return made
 
 
 @pytest.fixture(scope="session")

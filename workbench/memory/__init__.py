@@ -1,0 +1,1 @@
+"""A folder becomes an index: files, chunks, vectors, and the one store that keeps them."""

@@ -1,4 +1,4 @@
-"""Which files of a folder are its memory, and how each is read so that nothing surprising gets in."""
+"""How a memory's folder is found and its files are read, so that nothing surprising gets in."""
 
 from __future__ import annotations
 
@@ -6,13 +6,23 @@ import errno
 import hashlib
 import os
 import stat
+import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import BinaryIO
 
 from workbench.records import Document, InputError
 
 LARGEST_FILE = 10_000_000
+SAME_TIME_NS = 20_000_000
+"""Two changes of a file within this time may leave the same time on it; Linux ticks every 1 to 10 ms."""
+
 SOURCE = "memory"
+
+
+class GoneError(InputError):
+    """The file is not there any more."""
 
 
 def content_hash(text: str) -> str:
@@ -38,56 +48,18 @@ def memory_root(folder: str | os.PathLike[str]) -> Path:
         ) from None
 
 
-def list_files(root: Path) -> list[str]:
-    """The paths of the memory's files, relative to `root`, with forward slashes, sorted.
-
-    A folder with MEMORY.md, memory.md or memory/ is read as OpenClaw reads it: these, and every *.md
-    below memory/. In any other folder every *.md outside hidden folders counts. Raises InputError when
-    there is none. Source: openclaw 2026.2.13, src/memory/internal.ts, listMemoryFiles.
-    """
-    heads = [name for name in ("MEMORY.md", "memory.md") if (root / name).is_file()]
-    if len(heads) == 2 and (root / heads[0]).samefile(root / heads[1]):
-        heads = heads[:1]
-    if (root / "memory").is_symlink():
-        found = [*heads, "memory"]
-    elif heads or (root / "memory").is_dir():
-        found = heads + list(_markdown(root, root / "memory"))
-    else:
-        found = list(_markdown(root, root))
-    if not found:
-        raise InputError(
-            f"The folder {root} holds no Markdown: no MEMORY.md, no memory/*.md, no other *.md.",
-            "Give the folder that holds MEMORY.md, or write a first note into it.",
-        )
-    return sorted(found)
-
-
-def _markdown(root: Path, folder: Path) -> Iterator[str]:
-    if not folder.is_dir():
-        return
-    try:
-        entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
-    except PermissionError:
-        raise InputError(
-            f"The folder {folder} cannot be read.", f"Give yourself access: chmod u+rx {folder}"
-        ) from None
-    for entry in entries:
-        if entry.is_dir(follow_symlinks=False) and not entry.name.endswith(".md"):
-            if not entry.name.startswith("."):
-                yield from _markdown(root, Path(entry.path))
-        elif entry.name.endswith(".md"):
-            yield Path(entry.path).relative_to(root).as_posix()
-
-
 def read_document(root: Path, path: str) -> Document:
     """The file at `path` below `root`, read whole.
 
     Raises InputError for a symbolic link, anything that is no plain file, a file of more than 10 MB,
     one that may not be read, and one that is not UTF-8, be it in its text or in its name.
     """
-    if not _is_utf8(path):
+    if not is_utf8(path):
         raise InputError(f"The file name {path!r} is not UTF-8.", "Rename the file.")
-    data, info = _read_plain_file(root / path, path)
+    with open_plain(root / path, path) as file:
+        info = settled(file)
+        _check_size(info, path)
+        data = file.read()
     try:
         text = data.decode()
     except UnicodeDecodeError as error:
@@ -98,7 +70,8 @@ def read_document(root: Path, path: str) -> Document:
     return Document(path, SOURCE, text, content_hash(text), info.st_size, info.st_mtime_ns)
 
 
-def _is_utf8(name: str) -> bool:
+def is_utf8(name: str) -> bool:
+    """Whether the bytes of a file's name are UTF-8, as most are."""
     try:
         name.encode()
     except UnicodeEncodeError:
@@ -106,27 +79,47 @@ def _is_utf8(name: str) -> bool:
     return True
 
 
-def _read_plain_file(file: Path, path: str) -> tuple[bytes, os.stat_result]:
+@contextmanager
+def open_plain(file: Path, path: str) -> Iterator[BinaryIO]:
+    """The plain file, open for reading; messages call it `path`.
+
+    Raises InputError for a symbolic link, for anything that is no plain file, and for one that may not be
+    read.
+    """
     try:
         # O_NONBLOCK: opening a named pipe must fail the plain-file test, not wait for a writer.
         handle = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError as error:
         raise _unreadable(error, path) from None
     try:
-        info = os.fstat(handle)
-        _check_plain(info, path)
+        _check_plain(os.fstat(handle), path)
     except InputError:
         os.close(handle)
         raise
     with os.fdopen(handle, "rb") as opened:
-        return opened.read(), info
+        yield opened
 
 
 def _check_plain(info: os.stat_result, path: str) -> None:
     if stat.S_ISDIR(info.st_mode):
-        raise InputError(f"{path} is a folder with a file's name.", "Rename it without the .md.")
+        ending = Path(path).suffix
+        raise InputError(f"{path} is a folder with a file's name.", f"Rename it without the {ending}.")
     if not stat.S_ISREG(info.st_mode):
         raise InputError(f"{path} is not a plain file.", "Move it out of the memory.")
+
+
+def settled(file: BinaryIO) -> os.stat_result:
+    """What an open file looks like before it is read: whatever is written from then on changes its look.
+
+    A file that was written just now is given time to settle first.
+    """
+    age = time.time_ns() - os.fstat(file.fileno()).st_mtime_ns
+    if 0 <= age < SAME_TIME_NS:
+        time.sleep((SAME_TIME_NS - age) / 1e9)
+    return os.fstat(file.fileno())
+
+
+def _check_size(info: os.stat_result, path: str) -> None:
     if info.st_size > LARGEST_FILE:
         raise InputError(
             f"{path} has {info.st_size / 1e6:.0f} MB; a memory file has at most 10 MB.",
@@ -142,4 +135,6 @@ def _unreadable(error: OSError, path: str) -> InputError:
         )
     if error.errno in (errno.EACCES, errno.EPERM):
         return InputError(f"{path} cannot be read.", f"Give yourself access: chmod u+r {path}")
+    if error.errno == errno.ENOENT:
+        return GoneError(f"{path} is not there any more.", "Check the path, then index again.")
     return InputError(f"{path} cannot be read: {error.strerror}.", "Check the file, then index again.")

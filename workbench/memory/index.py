@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 
 import numpy as np
-from numpy.typing import NDArray
 
+from workbench.memory.cached_embedding import embed_through_cache
 from workbench.memory.chunking import whole_characters
-from workbench.memory.embedding import Embedder
+from workbench.memory.database import plain_errors
+from workbench.memory.embedding import READINGS, Embedder, LocalEmbedder
 from workbench.memory.files import content_hash
-from workbench.memory.store import Cached, Store
+from workbench.memory.providers import remembered
+from workbench.memory.scan import Scan
+from workbench.memory.store import Settings, Store
 from workbench.records import Chunk, Document, Hits, InputError, Rows, Vector
 
 
@@ -32,27 +36,87 @@ def default_index_path(root: Path) -> Path:
     return Path(home) / f"{root.resolve().name}-{digest}.sqlite"
 
 
-ROUNDING = 1e-5
-"""More than float32 loses in a dot product of two unit vectors."""
+def embedder_of(store: Store, embedder: Embedder | None = None) -> Embedder:
+    """The embedder that made the store: `embedder` when given, or else the model that it names.
+
+    Raises InputError when that would give other vectors than the stored ones.
+    """
+    settings = store.settings
+    if embedder is None:
+        embedder = remembered(settings.model, settings.revision, settings.dimensions)
+    if embedder is None:
+        reading = READINGS.get(settings.revision.rpartition("/")[2])
+        if reading is None:
+            raise InputError(
+                f"The index {store.path} was made with {settings.model} ({settings.revision}), "
+                "which is no model that can be named.",
+                "Give that embedder to open_index(), or make it anew: workbench index FOLDER --rebuild",
+            )
+        embedder = LocalEmbedder(settings.model, reading)
+    check_same(store, Settings(embedder.name, embedder.revision, 0, settings.chunker))
+    return embedder
+
+
+def check_same(store: Store, here: Settings) -> None:
+    """Nothing when the store was made with the model and chunker of `here`. Raises InputError otherwise."""
+    there = store.settings
+    differing = [
+        f"another {what}: {old}, not {new}"
+        for what, old, new in (
+            ("model", f"{there.model} ({there.revision})", f"{here.model} ({here.revision})"),
+            ("chunker", there.chunker, here.chunker),
+        )
+        if old != new
+    ]
+    if differing:
+        raise InputError(
+            f"The index {store.path} was made with {'; and with '.join(differing)}.",
+            "Index with the same settings, or make it anew: workbench index FOLDER --rebuild",
+        )
 
 
 class MemoryIndex:
     """What a search asks: keyword and vector candidates, chunks, and the vector of a question.
 
-    Vectors are scanned exactly, in NumPy, over a copy that is read again when the store has changed; at
-    100,000 chunks that is five times faster than the same scan in vec0.
+    It follows its file: what is asked after another process has stored something sees that, and after a
+    rebuild the next `snapshot` opens the new index. One index is for one thread at a time.
+
+    Vectors are scanned exactly, in NumPy, over a copy that is read again when the store has changed.
     """
 
     def __init__(self, store: Store, embedder: Embedder) -> None:
         self.store = store
         self.embedder = embedder
+        self._given: Embedder | None = embedder
         self._seen = -1
-        self._rows = np.empty(0, np.int64)
-        self._by_key = np.empty(0, np.int64)
-        self._vectors = np.empty((0, 0), np.float32)
+        self._scan = Scan(np.empty(0, np.int64), [], np.empty((0, 0), np.float32))
+
+    @classmethod
+    def open(cls, path: Path, embedder: Embedder | None = None) -> MemoryIndex:
+        """The index at `path` with `embedder`, or else with the local model that made it.
+
+        Raises InputError when there is no index, or when `embedder` is not the one that made it.
+        """
+        index = cls(*_opened(path, embedder))
+        index._given = embedder
+        return index
 
     def close(self) -> None:
         self.store.close()
+
+    @contextmanager
+    def snapshot(self) -> Iterator[None]:
+        """One state of the index for all that is asked within, the latest at its beginning.
+
+        Raises InputError when the index has been rebuilt with a model that this one does not have.
+        """
+        outlived = self.store.replaced or not self.store.writable
+        if outlived and not self.store.db.in_transaction:
+            fresh, self.embedder = _opened(self.store.path, self._given)
+            self.store.close()
+            self.store = fresh
+        with self.store.reading():
+            yield
 
     def __enter__(self) -> MemoryIndex:
         return self
@@ -71,36 +135,27 @@ class MemoryIndex:
 
     def vector(self, query: Vector, limit: int) -> Hits:
         self._refresh()
-        if query.size != self._vectors.shape[1]:
+        if query.size != self._scan.dimensions:
             raise InputError(
-                f"The question's vector has {query.size} dimensions, the index {self._vectors.shape[1]}.",
+                f"The question's vector has {query.size} dimensions, the index {self._scan.dimensions}.",
                 "Use the model that made the index, or index again with --rebuild.",
             )
-        near = _within(1.0 - self._vectors @ query, limit)
-        # One row at a time and in float64: the fast product above rounds a row by where it stands.
-        distance = 1.0 - np.einsum("ij,j->i", self._vectors[near].astype(float), query.astype(float))
-        best = np.lexsort((self._by_key[near], distance))[:limit]
-        return Hits(self._rows[near[best]], distance[best])
+        return self._scan.nearest(query, limit)
 
     def _refresh(self) -> None:
         generation = self.store.generation
         if generation != self._seen:
-            self._rows, self._vectors = self.store.matrix()
-            self._by_key = np.argsort(np.argsort(np.array(self.store.keys(), np.str_)))
+            rows, vectors = self.store.matrix()
+            self._scan = Scan(rows, self.store.keys(), vectors)
             self._seen = generation
 
     def embed(self, question: str) -> Vector:
         """The question's unit vector, from the cache when the question has been asked before."""
-        question = whole_characters(question)
-        key = content_hash(question)
-        settings = self.store.settings
-        known = self.store.cached(settings, "query", [key])
-        if key not in known:
-            embedded = self.embedder.embed([question], "query")
-            known[key] = Cached(embedded.vectors[0], float(embedded.read_share[0]))
-            if self.store.writable:
-                self.store.remember(settings, "query", known)
-        return known[key].vector
+        text = whole_characters(question)
+        key = content_hash(text)
+        with self.snapshot():
+            settings = self.store.settings
+            return embed_through_cache(self.store, settings, self.embedder, "query", {key: text})[key].vector
 
     @property
     def generation(self) -> int:
@@ -118,9 +173,11 @@ class MemoryIndex:
         return self.store.rows_of(path)
 
 
-def _within(numbers: NDArray[np.float32], count: int) -> NDArray[np.int64]:
-    """The places of the `count` smallest numbers, and of all that rounding could put among them."""
-    if count >= numbers.size:
-        return np.arange(numbers.size)
-    edge = np.partition(numbers, count - 1)[count - 1]
-    return np.flatnonzero(numbers <= edge + ROUNDING)
+def _opened(path: Path, embedder: Embedder | None) -> tuple[Store, Embedder]:
+    store = Store.open(path)
+    try:
+        with plain_errors(path):
+            return store, embedder_of(store, embedder)
+    except InputError:
+        store.close()
+        raise

@@ -16,7 +16,7 @@ def step_1(db: apsw.Connection, dimensions: int) -> None:
         CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
         CREATE TABLE documents (
             id INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE, source TEXT NOT NULL,
-            text TEXT NOT NULL, hash TEXT NOT NULL, size INTEGER NOT NULL, mtime_ns INTEGER NOT NULL
+            hash TEXT NOT NULL, size INTEGER NOT NULL, mtime_ns INTEGER NOT NULL, text TEXT NOT NULL
         );
         CREATE TABLE chunks (
             id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE,

@@ -1,27 +1,33 @@
 """Everything that is kept in SQLite, and all the SQL that is said to it.
 
-One file: documents, chunks, FTS5 (external content), sqlite-vec, the embedding cache, and meta. The
-adapter is apsw, whose SQLite is current, has FTS5 and loads extensions.
+One file: documents, chunks, FTS5 (external content), sqlite-vec, the embedding cache, and meta.
 """
 
 from __future__ import annotations
 
 import json
-import os
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import apsw
 import numpy as np
-import sqlite_vec
 from numpy.typing import NDArray
 
 from workbench.memory import schema
 from workbench.memory.chunking import chunk_id
+from workbench.memory.database import (
+    Database,
+    Identity,
+    UnwritableError,
+    connect_new,
+    identity,
+    plain_errors,
+)
 from workbench.records import Chunk, Document, Hits, InputError, Passage, Rows, Vector
 
 LARGEST_KNN = 4096
@@ -60,11 +66,17 @@ class Settings:
 
 
 class Stamp(NamedTuple):
-    """How a file looked when it was last indexed."""
+    """How a file looked when it was last indexed, and where it came from."""
 
     hash: str
     size: int
     mtime_ns: int
+    source: str = "memory"
+
+    @property
+    def look(self) -> tuple[int, int]:
+        """What can be seen without reading the file: its size and time."""
+        return self.size, self.mtime_ns
 
 
 class Cached(NamedTuple):
@@ -74,37 +86,33 @@ class Cached(NamedTuple):
     read_share: float
 
 
-class Store:
-    """An open index file. Close it, or use it in a `with` statement."""
+STORED = attrgetter("path", "source", "hash", "size", "mtime_ns", "text")
+"""What is kept of a document, column by column."""
 
-    def __init__(self, path: Path, db: apsw.Connection) -> None:
-        self.path = path
-        self.db = db
+
+class Store(Database):
+    """An open index file, for one thread at a time. Close it, or use it in a `with` statement."""
+
+    def __init__(self, path: Path, db: apsw.Connection, seen: Identity | None = None) -> None:
+        super().__init__(path, db, seen)
+        self._put_off: dict[tuple[Settings, str], dict[str, Cached]] | None = None
 
     @classmethod
     def create(cls, path: Path, settings: Settings) -> Store:
         """A new, empty index at `path`. Raises InputError when the place cannot be written."""
-        db = _connect(path, apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE)
-        store = cls(path, db)
-        db.pragma("journal_mode", "wal")
-        with store.writing():
-            store.reset(settings)
-        return store
-
-    @classmethod
-    def open(cls, path: Path, any_version: bool = False) -> Store:
-        """The index at `path`. Raises InputError when there is none, or it is not one of this version."""
-        if not path.is_file():
-            raise InputError(f"There is no index at {path}.", "Make one: workbench index FOLDER")
-        store = cls(path, _connect_existing(path))
+        store = cls(path, connect_new(path), identity(path))
         try:
-            store._check_ours()
-            if not any_version:
-                store._check_version()
+            with store.writing():
+                store.reset(settings)
         except InputError:
             store.close()
             raise
         return store
+
+    def check(self, any_version: bool) -> None:
+        self._check_ours()
+        if not any_version:
+            self._check_version()
 
     def _check_ours(self) -> None:
         try:
@@ -117,31 +125,17 @@ class Store:
                 "Choose another file with --index, or move this one away.",
             )
 
+    @property
+    def of_this_version(self) -> bool:
+        return self.version == len(schema.STEPS)
+
     def _check_version(self) -> None:
-        if self.version != len(schema.STEPS):
+        if not self.of_this_version:
             raise InputError(
                 f"The index {self.path} has schema version {self.version}; this workbench reads "
                 f"version {len(schema.STEPS)}.",
                 "Make it anew: workbench index FOLDER --rebuild",
             )
-
-    @property
-    def version(self) -> int:
-        """How many schema steps this file has taken."""
-        return int(self.db.pragma("user_version"))
-
-    @property
-    def writable(self) -> bool:
-        return not self.db.readonly("main")
-
-    def close(self) -> None:
-        self.db.close()
-
-    def __enter__(self) -> Store:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     # meta
 
@@ -163,27 +157,13 @@ class Store:
 
     # writing
 
-    @contextmanager
-    def writing(self) -> Iterator[None]:
-        """One transaction, all of it or nothing; within another it is a part of that."""
-        if self.db.in_transaction:
-            yield
-            return
-        self.db.execute("BEGIN IMMEDIATE")
-        try:
-            yield
-        except BaseException:
-            self.db.execute("ROLLBACK")
-            raise
-        self.db.execute("COMMIT")
-
     def reset(self, settings: Settings) -> None:
         """Forgets everything but the embedding cache, and starts again with these settings.
 
         A file of another schema version forgets its cache too. Within `writing`, readers see the old
         index until the end.
         """
-        keep = ("embedding_cache",) if self.version == len(schema.STEPS) else ()
+        keep = ("embedding_cache",) if self.of_this_version else ()
         schema.drop_all(self.db, keep)
         schema.create(self.db, settings.dimensions)
         self._set_meta("settings", json.dumps(asdict(settings)))
@@ -191,7 +171,7 @@ class Store:
 
     def stamps(self) -> dict[str, Stamp]:
         """Every indexed file's stamp, by path."""
-        rows = self.db.execute("SELECT path, hash, size, mtime_ns FROM documents")
+        rows = self.db.execute("SELECT path, hash, size, mtime_ns, source FROM documents")
         return {path: Stamp(*stamp) for path, *stamp in rows}
 
     def replace(self, document: Document, passages: Sequence[Passage], cached: Sequence[Cached]) -> None:
@@ -201,20 +181,22 @@ class Store:
         """
         with self.writing():
             self._delete(document.path)
+            model = self.settings.model
             document_id = self.db.execute(
-                "INSERT INTO documents (path, source, text, hash, size, mtime_ns) "
-                "VALUES (:path, :source, :text, :hash, :size, :mtime_ns) RETURNING id",
-                asdict(document),
+                "INSERT INTO documents (path, source, hash, size, mtime_ns, text) "
+                "VALUES (?, ?, ?, ?, ?, ?) RETURNING id",
+                STORED(document),
             ).get
             for passage, (vector, read_share) in zip(passages, cached, strict=True):
-                self._insert_chunk(document_id, document, passage, vector, read_share)
+                lines = passage.start_line, passage.end_line
+                key = chunk_id(document.source, document.path, *lines, passage.hash, model)
+                self._insert_chunk(key, document_id, passage, vector, read_share)
             self._advance()
 
     def _insert_chunk(
-        self, document_id: int, document: Document, passage: Passage, vector: Vector, read_share: float
+        self, key: str, document_id: int, passage: Passage, vector: Vector, read_share: float
     ) -> None:
         lines = passage.start_line, passage.end_line
-        key = chunk_id(document.source, document.path, *lines, passage.hash, self._model)
         row = self.db.execute(
             "INSERT INTO chunks (key, document_id, start_line, end_line, hash, text, read_share) "
             "VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO NOTHING RETURNING id",
@@ -223,10 +205,6 @@ class Store:
         if row is not None:
             self.db.execute("INSERT INTO chunks_fts (rowid, text) VALUES (?, ?)", (row, passage.text))
             self.db.execute("INSERT INTO chunks_vec VALUES (?, ?)", (row, vector.tobytes()))
-
-    @property
-    def _model(self) -> str:
-        return self.settings.model
 
     def delete(self, path: str) -> None:
         """Forgets a file, in one transaction."""
@@ -248,23 +226,53 @@ class Store:
     def _advance(self) -> None:
         self._set_meta("generation", str(self.generation + 1))
 
-    def restamp(self, path: str, size: int, mtime_ns: int) -> None:
-        """Notes that a file with the same content has another size or time on disk."""
-        self.db.execute("UPDATE documents SET size = ?, mtime_ns = ? WHERE path = ?", (size, mtime_ns, path))
+    def restamp(self, looks: Mapping[str, tuple[int, int]]) -> None:
+        """Notes that these files, their content unchanged, have another size or time on disk."""
+        rows = [(size, mtime_ns, path) for path, (size, mtime_ns) in looks.items()]
+        with self.writing():
+            self.db.executemany("UPDATE documents SET size = ?, mtime_ns = ? WHERE path = ?", rows)
 
     # the embedding cache
 
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """One state of the index for all that is asked within, whatever others write meanwhile.
+
+        What is to be remembered within is written at the end, where that can be done: a question that has
+        been answered does not fail for want of room in the cache.
+        """
+        if self.db.in_transaction:
+            yield
+            return
+        self._put_off = {}
+        try:
+            with super().reading():
+                yield
+            found = self._put_off
+        finally:
+            self._put_off = None
+        if self.writable:
+            with suppress(UnwritableError):
+                for (settings, role), vectors in found.items():
+                    self.remember(settings, role, vectors)
+
     def cached(self, settings: Settings, role: str, hashes: Iterable[str]) -> dict[str, Cached]:
         """The vectors that are known for these text hashes, under the model and revision of `settings`."""
+        wanted = list(hashes)
         rows = self.db.execute(
             "SELECT hash, vector, read_share FROM embedding_cache WHERE model = ? AND revision = ? "
             "AND role = ? AND hash IN (SELECT value FROM json_each(?))",
-            (settings.model, settings.revision, role, json.dumps(list(hashes))),
+            (settings.model, settings.revision, role, json.dumps(wanted)),
         )
-        return {hash_: Cached(np.frombuffer(blob, np.float32), share) for hash_, blob, share in rows}
+        put_off = (self._put_off or {}).get((settings, role), {})
+        found = {hash_: Cached(np.frombuffer(blob, np.float32), share) for hash_, blob, share in rows}
+        return found | {hash_: put_off[hash_] for hash_ in wanted if hash_ in put_off}
 
     def remember(self, settings: Settings, role: str, found: Mapping[str, Cached]) -> None:
         """Keeps vectors by model, revision, role, and the hash of their exact text."""
+        if self._put_off is not None:
+            self._put_off.setdefault((settings, role), {}).update(found)
+            return
         with self.writing():
             self.db.executemany(
                 "INSERT OR REPLACE INTO embedding_cache VALUES (?, ?, ?, ?, ?, ?)",
@@ -273,6 +281,19 @@ class Store:
                     for hash_, one in found.items()
                 ],
             )
+
+    def take_cache(self, file: Path) -> None:
+        """Everything that another index file has in its embedding cache, unless it has another schema."""
+        with plain_errors(file):
+            self.db.execute("ATTACH ? AS other", (str(file),))
+            try:
+                if self.db.execute("PRAGMA other.user_version").get == self.version:
+                    with self.writing():
+                        self.db.execute(
+                            "INSERT OR IGNORE INTO embedding_cache SELECT * FROM other.embedding_cache"
+                        )
+            finally:
+                self.db.execute("DETACH other")
 
     # reading
 
@@ -358,31 +379,3 @@ class Store:
         except apsw.CorruptError as error:
             problems.append(f"full-text index: {error}")
         return problems
-
-
-def _connect_existing(path: Path) -> apsw.Connection:
-    if os.access(path, os.W_OK) and os.access(path.parent, os.W_OK):
-        return _connect(path, apsw.SQLITE_OPEN_READWRITE)
-    # In a folder that cannot be written, SQLite reads a WAL database only as one that nobody changes.
-    frozen = f"{path.resolve().as_uri()}?immutable=1"
-    return _connect(path, apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI, frozen)
-
-
-def _connect(path: Path, flags: int, name: str | None = None) -> apsw.Connection:
-    try:
-        db = apsw.Connection(name or str(path), flags=flags)
-        db.set_busy_timeout(10_000)
-        db.enable_load_extension(True)
-        db.load_extension(sqlite_vec.loadable_path())
-        db.enable_load_extension(False)
-    except (apsw.CantOpenError, apsw.ReadOnlyError, apsw.IOError) as error:
-        raise InputError(
-            f"The index {path} cannot be opened: {error}.", "Choose another place with --index FILE."
-        ) from None
-    return db
-
-
-def libraries() -> Mapping[str, Any]:
-    """The versions of SQLite and sqlite-vec that the index runs on."""
-    db = _connect(Path(":memory:"), apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE)
-    return {"sqlite": apsw.sqlite_lib_version(), "sqlite-vec": db.execute("SELECT vec_version()").get}

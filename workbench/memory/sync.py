@@ -1,25 +1,32 @@
-"""A folder becomes an index: what is new or changed is chunked and embedded, the rest is left alone."""
+"""A folder becomes an index: what is new or changed is chunked and embedded, the rest is left alone.
+
+A glance at size and time says which files may have changed, their content says which have. Those are all
+read before anything is written, so that a file that cannot be used stops the run in time; then each is read
+again, and stored in a transaction of its own. Memory holds a few files at a time, however many there are.
+"""
 
 from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from tqdm.auto import tqdm
 
+from workbench.memory import builds, cached_embedding
+from workbench.memory.cached_embedding import embed_through_cache
 from workbench.memory.chunking import Chunker, LineChunker
-from workbench.memory.embedding import READINGS, Embedder, LocalEmbedder
-from workbench.memory.files import list_files, memory_root, read_document
-from workbench.memory.index import MemoryIndex, default_index_path
-from workbench.memory.schema import STEPS
+from workbench.memory.database import DamagedError, UnwritableError, plain_errors
+from workbench.memory.embedding import Embedder, LocalEmbedder
+from workbench.memory.files import GoneError, memory_root
+from workbench.memory.index import MemoryIndex, check_same, default_index_path
+from workbench.memory.lock import WAIT_SECONDS, alone
+from workbench.memory.sources import Look, MemoryFolder, Source
 from workbench.memory.store import Cached, Settings, Stamp, Store
 from workbench.records import Document, InputError, Passage
-
-TEXTS_IN_FLIGHT = 256
-"""How many chunks at most wait for their vectors at once, unless one document alone has more."""
 
 
 @dataclass
@@ -40,12 +47,8 @@ class Summary:
         return (
             f"{len(self.new)} new, {len(self.changed)} changed, {len(self.deleted)} deleted, "
             f"{self.unchanged} unchanged; {self.embedded} chunks embedded, {self.from_cache} from cache; "
-            f"{self.chunks} chunks in all; {self.seconds:.1f} s"
+            f"{self.seconds:.1f} s"
         )
-
-
-Cut = tuple[Document, list[Passage]]
-"""A document that has been read and cut, and waits for its vectors."""
 
 
 def index_folder(
@@ -54,32 +57,38 @@ def index_folder(
     *,
     index_path: Path | None = None,
     chunker: Chunker | None = None,
+    extra: Sequence[str] = (),
+    sources: Sequence[Source] = (),
     rebuild: bool = False,
     skip: bool = False,
+    wait: float = WAIT_SECONDS,
 ) -> Summary:
-    """What changed, after making the index of `folder` agree with the folder.
+    """What changed, after making the index agree with the folder, its extra paths, and further sources.
 
-    Every file is read before anything is written. With `skip` a file that cannot be used is left out and
-    named in the summary. With `rebuild` everything but the embedding cache is made anew, in one
-    transaction: readers see the old index until the new one is whole. Raises InputError for a folder or a
-    file that cannot be used, and for an index made by another model, chunker or version; the index then
-    stays as it was.
+    A file whose size and time are as they were counts as unchanged, unread. What the index has of sources
+    that are not given stays. With `skip` a file that cannot be used is left as it was, and named in the
+    summary. With `rebuild` all is made anew but for the vectors that are known, beside the old index, and
+    takes its place when it is whole; what a failed rebuild had embedded, the next run takes over. `wait` is
+    how many seconds another process is waited for.
+
+    Raises InputError for a folder or a file that cannot be used, and for an index that was made by another
+    model, chunker or version; the index then stays as it was. It is for the caller to rebuild: to embed a
+    memory again may take hours, or money.
     """
     started = time.perf_counter()
     root = memory_root(folder)
     embedder, chunker = embedder or LocalEmbedder(), chunker or LineChunker()
     path = index_path or default_index_path(root)
-    summary = Summary()
-    documents = list(_readable(root, summary, skip))
     settings = Settings(embedder.name, embedder.revision, embedder.dimensions, chunker.name)
-    with _opened(path, settings, rebuild) as store:
-        job = Job(store, settings, embedder, chunker, summary)
-        if rebuild:
-            _rebuild(job, documents)
+    work = Work(settings, embedder, chunker, (MemoryFolder(root, extra), *sources), skip)
+    make_folder(path.parent)
+    with alone(path, wait):
+        if rebuild or not path.exists():
+            _rebuild(path, work)
         else:
-            _sync(job, documents)
-    summary.seconds = time.perf_counter() - started
-    return summary
+            _update(path, work)
+    work.summary.seconds = time.perf_counter() - started
+    return work.summary
 
 
 def open_index(
@@ -96,172 +105,204 @@ def open_index(
             f"The memory {folder} has no index yet: there is no index at {path}.",
             f"Make one: workbench index {folder}",
         )
-    store = Store.open(path)
-    try:
-        return MemoryIndex(store, embedder_of(store, embedder))
-    except InputError:
-        store.close()
-        raise
+    return MemoryIndex.open(path, embedder)
 
 
-def outdated(folder: str | os.PathLike[str], index: MemoryIndex) -> list[str]:
+def outdated(
+    folder: str | os.PathLike[str],
+    index: MemoryIndex,
+    *,
+    extra: Sequence[str] = (),
+    sources: Sequence[Source] = (),
+) -> list[str]:
     """The files that are new, gone, or of another size or time than when they were indexed; none is read."""
-    root = memory_root(folder)
-    known = index.store.stamps()
-    there = {path: (root / path).lstat() for path in list_files(root)}
-    changed = [
-        path
-        for path, info in there.items()
-        if path not in known or known[path][1:] != (info.st_size, info.st_mtime_ns)
-    ]
-    return sorted([*changed, *(known.keys() - there.keys())])
+    given = (MemoryFolder(memory_root(folder), extra), *sources)
+    there = _there(given)
+    with index.snapshot():
+        known = index.store.stamps()
+    differing = [path for path, (_, look) in there.items() if path not in known or known[path].look != look]
+    return sorted([*differing, *_missing(there, known, given)])
 
 
-def embedder_of(store: Store, embedder: Embedder | None = None) -> Embedder:
-    """The embedder that made the store: `embedder` when given, or else the local model that it names.
+Place = tuple[Source, Look]
+"""Where a document is, and what it looks like."""
 
-    Raises InputError when that would give other vectors than the stored ones.
-    """
-    settings = store.settings
-    if embedder is None:
-        reading = READINGS.get(settings.revision.rpartition("/")[2])
-        if reading is None:
-            raise InputError(
-                f"The index {store.path} was made with {settings.model} ({settings.revision}), "
-                "which is no local model.",
-                "Give that embedder to open_index(), or make it anew: workbench index FOLDER --rebuild",
-            )
-        embedder = LocalEmbedder(settings.model, reading)
-    _check_same(store, settings, Settings(embedder.name, embedder.revision, 0, settings.chunker))
-    return embedder
-
-
-def _readable(root: Path, summary: Summary, skip: bool) -> Iterator[Document]:
-    for path in list_files(root):
-        try:
-            yield read_document(root, path)
-        except InputError as error:
-            if not skip:
-                raise InputError(
-                    error.problem, f"{error.remedy} Or leave such files out, with --skip."
-                ) from None
-            summary.skipped.append(error.problem)
+Cut = tuple[Document, list[Passage]]
+"""A document that has been read and cut, and waits for its vectors."""
 
 
 @dataclass(frozen=True)
-class Job:
+class Work:
     """What one indexing run works with."""
 
-    store: Store
     settings: Settings
     embedder: Embedder
     chunker: Chunker
-    summary: Summary
+    sources: Sequence[Source]
+    skip: bool
+    summary: Summary = field(default_factory=Summary)
+
+    def read(self, source: Source, path: str) -> Document | None:
+        """The document; None for one that has just gone, and for one that is to be skipped."""
+        try:
+            return source.read(path)
+        except GoneError:
+            return None  # the next sync finds it missing
+        except InputError as error:
+            if not self.skip:
+                remedy = f"{error.remedy} Or leave such files out, with --skip."
+                raise InputError(error.problem, remedy) from None
+            self.summary.skipped.append(error.problem)
+            return None
 
 
-def _opened(path: Path, settings: Settings, rebuild: bool) -> Store:
-    if not path.exists():
-        return _created(path, settings)
-    store = Store.open(path, any_version=rebuild)
+@dataclass(frozen=True)
+class Plan:
+    """What is to be done: documents to store, others whose look alone has changed, and paths to forget."""
+
+    known: Mapping[str, Stamp]
+    changed: Sequence[tuple[Source, str]]
+    touched: Mapping[str, Look]
+    deleted: Sequence[str]
+
+
+def make_folder(folder: Path) -> None:
+    """The folder for an index is there. Raises InputError when it cannot be made."""
     try:
-        if not rebuild:
-            _check_same(store, store.settings, settings)
-    except InputError:
-        store.close()
-        raise
-    return store
-
-
-def _created(path: Path, settings: Settings) -> Store:
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(
-            f"The folder {path.parent} for the index cannot be made: {error.strerror}.",
+            f"The folder {folder} for the index cannot be made: {error.strerror}.",
             "Choose another place with --index FILE.",
         ) from None
-    return Store.create(path, settings)
 
 
-def _check_same(store: Store, there: Settings, here: Settings) -> None:
-    for what, old, new in (
-        ("model", f"{there.model} ({there.revision})", f"{here.model} ({here.revision})"),
-        ("chunker", there.chunker, here.chunker),
-    ):
-        if old != new:
-            raise InputError(
-                f"The index {store.path} was made with another {what}: {old}, not {new}.",
-                "Index with the same settings, or make it anew: workbench index FOLDER --rebuild",
-            )
+def _update(path: Path, work: Work) -> None:
+    with Store.open(path) as store, plain_errors(path):
+        check_same(store, work.settings)
+        plan = _planned(work, store.stamps())
+        _clear_up(builds.leftovers(path), store)
+        _carry_out(plan, work, store)
 
 
-def _rebuild(job: Job, documents: Sequence[Document]) -> None:
-    # The model works before the transaction, into the cache: a search that is under way meanwhile may
-    # have to write the vector of its question.
-    if job.store.version == len(STEPS):
-        for group in _groups(documents, job.chunker):
-            _vectors(job, group)
-    with job.store.writing():
-        job.store.reset(job.settings)
-        _sync(job, documents)
+def _rebuild(path: Path, work: Work) -> None:
+    old = [path] if path.exists() else []
+    for one in old:
+        _check_may_go(one, work)
+    plan = _planned(work, {})
+    left, build = builds.leftovers(path), builds.new_build(path)
+    try:
+        with Store.create(build, work.settings) as store:
+            for one in old:
+                _take_cache(store, one)
+            _clear_up(left, store)
+            _carry_out(plan, work, store)
+            store.settle()
+        builds.publish(build, path)
+    except UnwritableError:
+        builds.remove(builds.leftovers(path))
+        raise
+    builds.remove(builds.leftovers(path))
 
 
-def _sync(job: Job, documents: Sequence[Document]) -> None:
-    store, summary = job.store, job.summary
-    known = store.stamps()
-    changed = [document for document in documents if _is_changed(store, document, known)]
-    summary.unchanged = len(documents) - len(changed)
-    stored = 0
-    with tqdm(total=len(changed), desc="indexing", unit="file", disable=None) as bar:
-        for group in _groups(changed, job.chunker):
-            vectors = _vectors(job, group)
+def _check_may_go(path: Path, work: Work) -> None:
+    """Raises InputError for a file that is no index, and for an index of more than the sources given."""
+    with Store.open(path, any_version=True) as old, suppress(DamagedError):
+        if old.of_this_version:
+            with old.reading():
+                sources = {stamp.source for stamp in old.stamps().values()}
+            lost = sources - {source.name for source in work.sources}
+            if lost:
+                raise InputError(
+                    f"The index {path} also holds {' and '.join(sorted(lost))}, which a rebuild would lose.",
+                    "Give their folder too (--sessions FOLDER), or make a new index with --index FILE.",
+                )
+
+
+def _clear_up(left: Sequence[Path], store: Store) -> None:
+    """Removes what earlier rebuilds have left behind; the vectors that they had come to go into `store`."""
+    try:
+        for file in builds.databases(left):
+            _take_cache(store, file)
+    finally:
+        builds.remove(left)
+
+
+def _take_cache(store: Store, file: Path) -> None:
+    with suppress(DamagedError):  # to make an index anew is the remedy for a damaged one
+        store.take_cache(file)
+
+
+def _there(sources: Iterable[Source]) -> dict[str, Place]:
+    return {path: (source, look) for source in sources for path, look in source.stamps().items()}
+
+
+def _missing(there: Mapping[str, Place], known: Mapping[str, Stamp], sources: Iterable[Source]) -> list[str]:
+    names = {source.name for source in sources}
+    return sorted(path for path, stamp in known.items() if stamp.source in names and path not in there)
+
+
+def _planned(work: Work, known: Mapping[str, Stamp]) -> Plan:
+    """The plan, for which every file that may have changed is read once."""
+    there = _there(work.sources)
+    changed: list[tuple[Source, str]] = []
+    touched: dict[str, Look] = {}
+    for path in sorted(there):
+        source, look = there[path]
+        stamp = known.get(path)
+        if stamp is not None and stamp.look == look:
+            work.summary.unchanged += 1
+        elif document := work.read(source, path):
+            if stamp is not None and stamp.hash == document.hash:
+                touched[path] = Look(document.size, document.mtime_ns)
+            else:
+                changed.append((source, path))
+    work.summary.unchanged += len(touched)
+    return Plan(known, changed, touched, _missing(there, known, work.sources))
+
+
+def _carry_out(plan: Plan, work: Work, store: Store) -> None:
+    summary, stored = work.summary, 0
+    if plan.touched:
+        store.restamp(plan.touched)
+    with tqdm(total=len(plan.changed), desc="indexing", unit="file", disable=None) as bar:
+        for group in _groups(_cuts(plan.changed, work)):
+            vectors = _vectors(group, work, store)
             for document, passages in group:
                 store.replace(document, passages, [vectors[p.hash] for p in passages])
                 stored += len(passages)
-                (summary.changed if document.path in known else summary.new).append(document.path)
+                (summary.changed if document.path in plan.known else summary.new).append(document.path)
                 bar.update()
-    for path in sorted(known.keys() - {document.path for document in documents}):
+    for path in plan.deleted:
         store.delete(path)
         summary.deleted.append(path)
     summary.chunks = store.size
     summary.from_cache = stored - summary.embedded
 
 
-def _is_changed(store: Store, document: Document, known: dict[str, Stamp]) -> bool:
-    stamp = known.get(document.path)
-    if stamp is None or stamp.hash != document.hash:
-        return True
-    if stamp[1:] != (document.size, document.mtime_ns):
-        store.restamp(document.path, document.size, document.mtime_ns)
-    return False
+def _cuts(places: Iterable[tuple[Source, str]], work: Work) -> Iterator[Cut]:
+    for source, path in places:
+        if document := work.read(source, path):
+            yield document, source.cut(document, work.chunker)
 
 
-def _groups(documents: Sequence[Document], chunker: Chunker) -> Iterator[list[Cut]]:
+def _groups(cuts: Iterable[Cut]) -> Iterator[list[Cut]]:
+    """As many documents at a time as are full batches for the model together."""
     group: list[Cut] = []
     texts = 0
-    for document in documents:
-        passages = [p for p in chunker.chunk(document.text) if p.text.strip()]
-        if group and texts + len(passages) > TEXTS_IN_FLIGHT:
+    for cut in cuts:
+        if group and texts + len(cut[1]) > cached_embedding.TEXTS_IN_FLIGHT:
             yield group
             group, texts = [], 0
-        group.append((document, passages))
-        texts += len(passages)
+        group.append(cut)
+        texts += len(cut[1])
     if group:
         yield group
 
 
-def _vectors(job: Job, group: Sequence[Cut]) -> dict[str, Cached]:
-    """The vectors of a group's passages by text hash, from the cache or else from the model."""
-    texts = {p.hash: p.text for _, passages in group for p in passages}
-    known = job.store.cached(job.settings, "passage", texts)
-    missing = [hash_ for hash_ in texts if hash_ not in known]
-    if missing:
-        embedded = job.embedder.embed([texts[hash_] for hash_ in missing], "passage")
-        fresh = {
-            hash_: Cached(vector, float(share))
-            for hash_, vector, share in zip(missing, embedded.vectors, embedded.read_share, strict=True)
-        }
-        job.store.remember(job.settings, "passage", fresh)
-        known |= fresh
-    job.summary.embedded += len(missing)
-    return known
+def _vectors(group: Iterable[Cut], work: Work, store: Store) -> Mapping[str, Cached]:
+    def count(embedded: int) -> None:
+        work.summary.embedded += embedded
+
+    texts = {passage.hash: passage.text for _, passages in group for passage in passages}
+    return embed_through_cache(store, work.settings, work.embedder, "passage", texts, count)

@@ -1,0 +1,66 @@
+"""A memory with its index, and an embedder that is watched: what tests of the memory room work on."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tests import world
+from workbench.memory.chunking import LineChunker
+from workbench.memory.embedding import Embedded, Embedder, Role
+from workbench.memory.index import MemoryIndex
+from workbench.memory.store import Store
+from workbench.memory.sync import Summary, index_folder, open_index
+
+
+@dataclass
+class Watched:
+    """The toy embedder, keeping what it was asked, and failing from the call `fails_at` on."""
+
+    fails_at: int = 1 << 30
+    asked: list[list[str]] = field(default_factory=list)
+    name: str = "toy"
+    revision: str = world.EMBEDDER.revision
+    dimensions: int = 3
+
+    def embed(self, texts: Sequence[str], role: Role) -> Embedded:
+        self.asked.append(list(texts))
+        if len(self.asked) >= self.fails_at:
+            raise ConnectionError("the embedder is gone")
+        return world.EMBEDDER.embed(texts, role)
+
+
+@dataclass
+class Home:
+    """A memory and its index file."""
+
+    root: Path
+    file: Path
+    chunker: LineChunker = field(default_factory=LineChunker)
+
+    def sync(self, embedder: Embedder | None = None, **options: Any) -> Summary:
+        chosen = embedder or Watched()
+        return index_folder(self.root, chosen, index_path=self.file, chunker=self.chunker, **options)
+
+    def opened(self, embedder: Embedder | None = None) -> MemoryIndex:
+        return open_index(self.root, embedder or Watched(), index_path=self.file)
+
+    def text_of(self, path: str) -> str:
+        """The text of an indexed file."""
+        with Store.open(self.file) as store:
+            return next(document.text for document in store.documents() if document.path == path)
+
+    def beside(self) -> list[str]:
+        """The names of all files in the index's folder."""
+        return sorted(os.listdir(self.file.parent))
+
+    def contents(self) -> tuple[int, dict[str, list[str]]]:
+        """The generation, and the ids of every file's chunks; the index is sound."""
+        with Store.open(self.file) as store:
+            assert store.integrity() == []
+            paths = list(store.stamps())
+            ids = {path: [chunk.id for chunk in store.chunks(store.rows_of(path))] for path in paths}
+            return store.generation, ids

@@ -1,0 +1,105 @@
+"""Texts become passages as OpenClaw 2026.2.13 cuts them."""
+
+from __future__ import annotations
+
+import hashlib
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from workbench.memory.chunking import LineChunker, chunk_id, remap_lines, utf16_length
+from workbench.records import InputError, Passage
+
+LINE = st.text(st.characters(codec="utf-8", exclude_characters="\n"), max_size=15)
+ANY_TEXT = st.text(st.sampled_from("ab \n\r\u2028é😀"), max_size=400)
+
+
+@given(st.lists(LINE, max_size=40))
+def test_every_line_is_in_a_chunk_under_its_own_number(lines: list[str]) -> None:
+    passages = LineChunker(tokens=20, overlap=4).chunk("\n".join(lines))
+    lines = lines or [""]
+    assert all(p.text == "\n".join(lines[p.start_line - 1 : p.end_line]) for p in passages)
+    assert passages[0].start_line == 1
+    assert passages[-1].end_line == len(lines)
+    assert all(b.start_line <= a.end_line + 1 for a, b in pairwise(passages))
+
+
+def test_carrying_stops_as_soon_as_the_overlap_is_reached() -> None:
+    # Each line costs 8, and 8 are wanted: one line is carried, not two.
+    lines = [f"line-{n:02}" for n in range(8)]
+    first, second, *_ = LineChunker(tokens=8, overlap=2).chunk("\n".join(lines))
+    assert (first.start_line, first.end_line) == (1, 4)
+    assert second.start_line == 4
+
+
+@given(st.text(st.sampled_from("ab é\n"), max_size=500))
+def test_without_overlap_the_chunks_are_the_text(text: str) -> None:
+    passages = LineChunker(tokens=8, overlap=0).chunk(text)
+    assert "".join(p.text for p in passages).replace("\n", "") == text.replace("\n", "")
+
+
+@given(ANY_TEXT)
+def test_without_overlap_no_chunk_is_beyond_the_budget(text: str) -> None:
+    assert all(utf16_length(p.text) <= 8 * 4 for p in LineChunker(tokens=8, overlap=0).chunk(text))
+
+
+@given(st.lists(LINE, max_size=40))
+def test_short_carried_lines_keep_a_chunk_within_the_budget(lines: list[str]) -> None:
+    # A line has at most 30 units: 4 × 4 carried, or one line more, and the next line fit into 80.
+    passages = LineChunker(tokens=20, overlap=4).chunk("\n".join(lines))
+    assert all(utf16_length(p.text) <= 20 * 4 for p in passages)
+
+
+@given(ANY_TEXT)
+def test_cutting_twice_gives_the_same_chunks(text: str) -> None:
+    assert LineChunker(tokens=8, overlap=2).chunk(text) == LineChunker(tokens=8, overlap=2).chunk(text)
+
+
+@given(ANY_TEXT)
+def test_the_hash_of_a_passage_is_that_of_its_text(text: str) -> None:
+    passages = LineChunker(tokens=8, overlap=2).chunk(text)
+    assert all(p.hash == hashlib.sha256(p.text.encode()).hexdigest() for p in passages)
+
+
+def test_a_carried_long_segment_reaches_twice_the_budget() -> None:
+    passages = LineChunker().chunk("a" * 3000)
+    assert [utf16_length(p.text) for p in passages] == [1600, 1600 + 1 + 1400]
+    assert {(p.start_line, p.end_line) for p in passages} == {(1, 1)}
+
+
+def test_lengths_are_counted_in_utf_16_units() -> None:
+    assert utf16_length("é😀") == 1 + 2
+    passages = LineChunker(tokens=8, overlap=0).chunk("😀" * 40)
+    assert [p.text for p in passages] == ["😀" * 16, "😀" * 16, "😀" * 8]
+
+
+def test_a_cut_surrogate_pair_becomes_two_replacement_characters() -> None:
+    passages = LineChunker(tokens=8, overlap=0).chunk("a" + "😀" * 16)
+    assert [p.text for p in passages] == ["a" + "😀" * 15 + "\ufffd", "\ufffd"]
+
+
+def test_only_a_line_feed_ends_a_line() -> None:
+    (passage,) = LineChunker().chunk("a\r\nb\u2028c\x0bd\x85e\n")
+    assert (passage.text, passage.start_line, passage.end_line) == ("a\r\nb\u2028c\x0bd\x85e\n", 1, 3)
+
+
+def test_an_empty_text_is_one_empty_passage() -> None:
+    assert [p.text for p in LineChunker().chunk("")] == [""]
+
+
+@pytest.mark.parametrize(("tokens", "overlap"), [(0, 0), (8, 8), (8, -1)])
+def test_a_chunker_that_cannot_advance_is_refused(tokens: int, overlap: int) -> None:
+    with pytest.raises(InputError, match="cannot advance"):
+        LineChunker(tokens, overlap)
+
+
+def test_remapped_lines_follow_the_map_as_far_as_it_goes() -> None:
+    passages = [Passage("a", 1, 2, "h"), Passage("b", 2, 3, "i")]
+    assert remap_lines(passages, [10, 20]) == [Passage("a", 10, 20, "h"), Passage("b", 20, 3, "i")]
+
+
+def test_a_chunk_id_is_the_sha256_of_what_makes_it_itself() -> None:
+    expected = hashlib.sha256(b"memory:memory/a.md:3:17:cafe:toy").hexdigest()
+    assert chunk_id("memory", "memory/a.md", 3, 17, "cafe", "toy") == expected

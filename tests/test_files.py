@@ -1,0 +1,89 @@
+"""Which files are a memory, and how each is read."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+import pytest
+
+from tests import world
+from workbench.memory import files
+from workbench.memory.files import memory_root, read_document
+from workbench.memory.index import default_index_path
+from workbench.memory.paths import list_files
+from workbench.records import InputError
+
+
+@pytest.mark.parametrize(
+    ("there", "listed"),
+    [
+        (["MEMORY.md", "memory/a.md", "notes.md"], ["MEMORY.md", "memory/a.md"]),
+        (["memory.md", "notes.md"], ["memory.md"]),
+        (["MEMORY.md", "memory.md"], ["MEMORY.md", "memory.md"]),
+        (["memory/b.md", "memory/a/z.md", "memory/a.txt", "memory/c.MD"], ["memory/a/z.md", "memory/b.md"]),
+        (["b.md", "a/c.md", ".git/d.md", "readme.txt"], ["a/c.md", "b.md"]),
+        (["MEMORY.md", "memory/.trash/a.md"], ["MEMORY.md"]),
+    ],
+)
+def test_the_files_of_a_memory_are_those_openclaw_reads(
+    tmp_path: Path, there: list[str], listed: list[str]
+) -> None:
+    world.write(tmp_path, dict.fromkeys(there, "tea"))
+    assert list_files(tmp_path) == listed
+
+
+def test_a_document_is_read_as_it_is(tmp_path: Path) -> None:
+    data = "\ufeff# Té\r\nrooibos\u2028☕\n".encode()
+    (tmp_path / "a.md").write_bytes(data)
+    document = read_document(tmp_path, "a.md")
+    assert document.text.encode() == data
+    assert (document.hash, document.size) == (hashlib.sha256(data).hexdigest(), len(data))
+
+
+@pytest.mark.parametrize(("age_ms", "waited_ms"), [(0, 20), (5, 15), (20, 0), (3_600_000, 0), (-5, 0)])
+def test_a_file_is_given_time_before_it_is_read_so_that_a_later_change_has_another_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, age_ms: int, waited_ms: int
+) -> None:
+    world.write(tmp_path, {"a.md": "tea"})
+    written, waited = (tmp_path / "a.md").stat().st_mtime_ns, [0.0]
+    monkeypatch.setattr(files.time, "time_ns", lambda: written + age_ms * 1_000_000)
+    monkeypatch.setattr(files.time, "sleep", waited.append)
+    read_document(tmp_path, "a.md")
+    assert sum(waited) * 1000 == pytest.approx(waited_ms)
+
+
+def test_a_symlink_is_refused(tmp_path: Path) -> None:
+    world.write(tmp_path, {"secret.txt": "tea", "memory/a.md": "tea"})
+    (tmp_path / "memory" / "link.md").symlink_to(tmp_path / "secret.txt")
+    with pytest.raises(InputError, match=r"memory/link\.md is a symbolic link"):
+        read_document(tmp_path, "memory/link.md")
+
+
+def test_a_memory_folder_that_links_elsewhere_is_not_followed(tmp_path: Path) -> None:
+    world.write(tmp_path, {"elsewhere/secret.md": "tea", "root/MEMORY.md": "tea"})
+    (tmp_path / "root" / "memory").symlink_to(tmp_path / "elsewhere")
+    try:
+        listed = list_files(tmp_path / "root")
+    except InputError:
+        listed = []
+    assert "memory/secret.md" not in listed
+
+
+def test_a_linked_folder_below_the_memory_is_not_followed(tmp_path: Path) -> None:
+    world.write(tmp_path, {"elsewhere/secret.md": "tea", "root/memory/a.md": "tea"})
+    (tmp_path / "root" / "memory" / "link").symlink_to(tmp_path / "elsewhere")
+    assert list_files(tmp_path / "root") == ["memory/a.md"]
+
+
+def test_the_index_is_kept_outside_the_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    root = world.write(tmp_path / "wren")
+    monkeypatch.setenv("WORKBENCH_HOME", str(tmp_path / "home"))
+    assert default_index_path(root).parent == tmp_path / "home"
+    monkeypatch.delenv("WORKBENCH_HOME")
+    assert not default_index_path(root).is_relative_to(root)
+
+
+def test_the_same_folder_by_another_name_has_the_same_index(tmp_path: Path) -> None:
+    root = world.write(tmp_path / "wren")
+    assert default_index_path(memory_root(root / "memory" / "..")) == default_index_path(root)

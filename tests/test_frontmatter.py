@@ -1,0 +1,95 @@
+"""The YAML block at the head of a note: what is read, and what is refused with its line."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+
+from workbench.memory.frontmatter import NOTHING, front_matter
+from workbench.records import InputError
+
+BLOCK = """---
+# what this note is
+tags: [Tea, "rooibos"]
+importance: 0.8
+confidence: 0.4
+date: 2026-02-13
+topic: cup of tea
+---
+# Tea
+A cup.
+"""
+
+
+def test_front_matter_is_read() -> None:
+    found = front_matter("a.md", BLOCK)
+    assert (found.tags, found.importance, found.confidence) == (("Tea", "rooibos"), 0.8, 0.4)
+    assert found.date == datetime(2026, 2, 13, tzinfo=UTC)
+    assert found.rest == {"topic": "cup of tea"}
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "# Tea\n", "---\n# A rule, and a heading\n", "---\nA sentence.\n---\n", "----\na: 1\n---\n", "---"],
+)
+def test_a_note_without_front_matter_says_nothing(text: str) -> None:
+    assert front_matter("a.md", text) == NOTHING
+
+
+@pytest.mark.parametrize("end", ["\r\n", "\n"])
+def test_byte_order_marks_and_line_ends_do_not_matter(end: str) -> None:
+    text = "\ufeff" + BLOCK.replace("\n", end)
+    assert front_matter("a.md", text) == front_matter("a.md", BLOCK)
+
+
+def test_an_empty_value_is_absent() -> None:
+    assert front_matter("a.md", "---\ntags:\nimportance:\ndate: ~\n---\n") == NOTHING
+
+
+@pytest.mark.parametrize(
+    ("line", "tags"), [("a, b", ("a", "b")), ("one two", ("one two",)), ("[1, x]", ("1", "x"))]
+)
+def test_tags_may_be_words_between_commas(line: str, tags: tuple[str, ...]) -> None:
+    assert front_matter("a.md", f"---\ntags: {line}\n---\n").tags == tags
+
+
+def test_a_date_with_a_time_zone_keeps_it() -> None:
+    found = front_matter("a.md", "---\ntimestamp: 2026-02-13T10:00:00+02:00\n---\n").date
+    assert found == datetime(2026, 2, 13, 8, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("block", "line", "problem"),
+    [
+        ("importance: high", 2, "not a number from 0 to 1"),
+        ("a: 1\nimportance: 1.5", 3, "not a number from 0 to 1"),
+        ("confidence: true", 2, "not a number from 0 to 1"),
+        ("confidence: .nan", 2, "not a number from 0 to 1"),
+        ("a: 1\nb: 2\na: 3", 4, "a is there a second time"),
+        ("tags: {a: 1}", 2, "not a list of words"),
+        ("tags: [[a]]", 2, "not a list of words"),
+        ("date: yesterday", 2, "not a date"),
+        ("date: 12", 2, "not a date"),
+        ("x: 1\ndate: 2026-13-45", 3, "date: month"),
+        ("a: [1, 2\nb: 3", 3, "expected"),
+        ("a: &x [1]\nb: *x", 3, "the alias"),
+        ("a: !!python/object:os.system x", 2, "constructor"),
+        ("a: " + "[" * 3_000 + "]" * 3_000, 2, "nested too deeply"),
+    ],
+)
+def test_broken_front_matter_is_named_with_its_file_and_line(block: str, line: int, problem: str) -> None:
+    with pytest.raises(InputError) as raised:
+        front_matter("memory/a.md", f"---\n{block}\n---\ntext\n")
+    assert f"memory/a.md cannot be used: line {line}:" in raised.value.problem
+    assert problem in raised.value.problem
+
+
+def test_a_block_that_goes_on_for_ever_is_named() -> None:
+    with pytest.raises(InputError, match="more than 100,000 characters"):
+        front_matter("a.md", "---\na: 1\n" + "# more\n" * 20_000 + "---\n")
+
+
+def test_a_block_without_an_end_is_named() -> None:
+    with pytest.raises(InputError, match="no end"):
+        front_matter("a.md", "---\ntags: [a]\n# Tea\n")
