@@ -1,0 +1,104 @@
+"""OpenClaw 2026.2.12 and 2026.2.13: which files are memory, and what becomes of a session's transcript."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import astuple
+from pathlib import Path
+from typing import Any
+
+from tests.adapters import Given, adapts
+from tests.adapters.openclaw_february import FEBRUARY
+from workbench.memory.files import read_document
+from workbench.memory.paths import extra_paths, is_memory_path, list_files
+from workbench.memory.sessions import Pending, Sessions, Thresholds, takes_sessions
+from workbench.records import InputError
+
+
+@contextmanager
+def empty_folder() -> Iterator[Path]:
+    with tempfile.TemporaryDirectory() as name:
+        yield Path(name).resolve()
+
+
+@adapts("is-memory-path", *FEBRUARY)
+def memory_path(given: Given) -> bool:
+    return is_memory_path(given["relPath"])
+
+
+@adapts("extra-paths", *FEBRUARY)
+def extra(given: Given) -> list[str]:
+    return [str(one) for one in extra_paths(Path(given["workspaceDir"]), given["extraPaths"])]
+
+
+@adapts("list-files", *FEBRUARY)
+def listed(given: Given) -> list[str]:
+    """The files that can be read: OpenClaw passes over a link in silence, where reading it here says so."""
+    with empty_folder() as root:
+        for line in given["tree"]:
+            _plant(root, line)
+        return list(_readable(root, list_files(root, given["extraPaths"])))
+
+
+def _plant(root: Path, line: str) -> None:
+    path, _, target = line.partition(" -> ")
+    file = root / path
+    file.parent.mkdir(parents=True, exist_ok=True)
+    if target:
+        file.symlink_to(target)
+    else:
+        file.write_text("a note", encoding="utf-8")
+
+
+def _readable(root: Path, paths: list[str]) -> Iterator[str]:
+    for path in paths:
+        with suppress(InputError):
+            yield read_document(root, path).path
+
+
+@adapts("session-text", *FEBRUARY)
+def session_text(given: Given) -> dict[str, Any]:
+    with empty_folder() as folder:
+        lines = "".join(f"{json.dumps(one)}\n" for one in given["jsonlLines"])
+        (folder / "s.jsonl").write_text(lines, encoding="utf-8")
+        read = Sessions(folder).read("sessions/s.jsonl")
+    return {"path": read.path, "content": read.text, "lineMap": list(read.line_map), "hash": read.hash}
+
+
+@adapts("session-delta", *FEBRUARY)
+def session_delta(given: Given) -> list[dict[str, Any]]:
+    """What is pending at each size of a file whose newlines are spread evenly over its bytes."""
+    thresholds = Thresholds(given["thresholds"]["deltaBytes"], given["thresholds"]["deltaMessages"])
+    pending, found = Pending(), []
+    with empty_folder() as folder:
+        for state in given["fileSizesWithNewlines"]:
+            line = b"x" * (state["bytes"] // state["newlines"] - 1) + b"\n"
+            (folder / "s.jsonl").write_bytes(line * state["newlines"])
+            pending = pending.now(folder / "s.jsonl", thresholds)
+            found.append(_delta(state["bytes"], pending, pending.enough(thresholds)))
+    return found
+
+
+def _delta(size: int, pending: Pending, synced: bool) -> dict[str, Any]:
+    last, come, messages = astuple(pending)
+    return {
+        "size": size,
+        "synced": synced,
+        "pendingBytes": come,
+        "pendingMessages": messages,
+        "lastSize": last,
+    }
+
+
+@adapts("should-sync-sessions", *FEBRUARY)
+def should_sync(given: Given) -> bool:
+    return takes_sessions(
+        given["reason"],
+        force=given["force"],
+        rebuild=given["needsFullReindex"],
+        dirty=given["sessionsDirty"],
+        dirty_files=given["dirtyFiles"],
+    )

@@ -1,0 +1,76 @@
+"""The command that keeps an index in step with its folder."""
+
+from __future__ import annotations
+
+import signal
+import sys
+import traceback
+from datetime import datetime
+from threading import Event
+
+import typer
+
+from workbench.cli.app import SAMPLE, IndexFile, app
+from workbench.cli.configuring import asked_of
+from workbench.cli.memory import MODEL, READING, Folder, Model, Reading, Skip, Transcripts, say_left_out
+from workbench.records import InputError
+
+
+@app.command()
+def watch(
+    context: typer.Context,
+    folder: Folder = SAMPLE,
+    index_file: IndexFile = None,
+    sessions: Transcripts = None,
+    model: Model = MODEL,
+    reading: Reading = READING,
+    skip: Skip = False,
+) -> None:
+    """Keep an index in step with its folder, until Ctrl-C; prints a line for each sync.
+
+    A sync comes when the files have been quiet for 1.5 seconds. A transcript asks for one when 100,000
+    bytes or 50 lines have come to it.
+    """
+    from workbench.memory import watching
+    from workbench.memory.embedding import reading_named
+    from workbench.memory.files import memory_root
+    from workbench.memory.providers import embedder_named
+    from workbench.memory.sessions import Sessions, Thresholds
+    from workbench.memory.sync import index_folder
+
+    root, embedder = memory_root(folder), embedder_named(model, reading_named(reading))
+    sources = [] if sessions is None else [Sessions(sessions.resolve())]
+    configured = asked_of(context)
+    thresholds = configured.thresholds if configured else Thresholds()
+    timing = watching.Timing(configured.quiet) if configured else watching.Timing()
+    extra = configured.extra_paths if configured else ()
+    transcripts = [watching.Transcripts(source, thresholds) for source in sources]
+
+    def sync() -> None:
+        for one in transcripts:
+            one.syncing()
+        summary = index_folder(
+            root,
+            embedder,
+            index_path=index_file,
+            chunker=configured.chunker if configured else None,
+            extra=extra,
+            sources=sources,
+            skip=skip,
+        )
+        say_left_out(summary, sources)
+        print(f"{datetime.now():%H:%M:%S}  {summary}", flush=True)
+
+    def failed(error: Exception) -> None:
+        # What is no fault of the input is a fault of ours, and its place belongs into the report of it.
+        problem = error if isinstance(error, InputError) else "".join(traceback.format_exception(error))
+        print(f"{datetime.now():%H:%M:%S}  not synced: {problem}", file=sys.stderr)
+
+    print(f"Watching {root}. Ctrl-C ends it.", file=sys.stderr)
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        watching.Watcher([watching.Notes(root, extra), *transcripts], sync, failed, timing).run(Event())
+    except KeyboardInterrupt:
+        print("Stopped.", file=sys.stderr)
+    finally:
+        signal.signal(signal.SIGTERM, before)

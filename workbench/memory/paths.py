@@ -1,0 +1,137 @@
+"""Which paths are memory: the files that count, the folders they lie in, and extra paths beside them."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+
+from workbench.records import InputError
+
+HEADS = ("MEMORY.md", "memory.md")
+TREE = "memory"
+SUFFIX = ".md"
+
+
+def is_memory_path(path: str) -> bool:
+    """Whether a path, relative to the workspace, is MEMORY.md, memory.md or something below memory/.
+
+    Dots and slashes at its beginning do not count, so `../memory/a.md` passes: whoever opens the file has
+    to refuse `..` himself. Source: openclaw 2026.2.13, src/memory/internal.ts, isMemoryPath.
+    """
+    plain = path.strip().lstrip("./").replace("\\", "/")
+    return plain in HEADS or plain.startswith(f"{TREE}/")
+
+
+def extra_paths(root: Path, given: Iterable[str]) -> list[Path]:
+    """The extra paths as absolute ones, each once, in their order; no link is resolved.
+
+    Source: openclaw 2026.2.13, src/memory/internal.ts, normalizeExtraMemoryPaths.
+    """
+    named = [one.strip() for one in given]
+    return list(dict.fromkeys(Path(os.path.normpath(root / one)) for one in named if one))
+
+
+def list_files(root: Path, extra: Iterable[str] = ()) -> list[str]:
+    """The paths of the memory's files, relative to `root`, with forward slashes, sorted.
+
+    A folder with MEMORY.md, memory.md or memory/ is read as OpenClaw reads it: these, and every *.md
+    below memory/. In any other folder every *.md outside hidden folders counts. An extra path is a *.md
+    file, or a folder of them, and nothing when it is missing; outside `root` its files begin with `../`.
+    Links are not followed. One that has a note's name, or is an extra path, is listed, where OpenClaw
+    passes over it in silence: reading it says what is wrong.
+
+    Raises InputError when there is no file, for a folder that cannot be read, and for an extra path of
+    another kind. Source: openclaw 2026.2.13, src/memory/internal.ts, listMemoryFiles.
+    """
+    found = set(_own_files(root))
+    for path in extra_paths(root, extra):
+        found.update(_extra_files(root, path))
+    if not found:
+        raise InputError(
+            f"The folder {root} holds no Markdown: no MEMORY.md, no memory/*.md, no other *.md.",
+            "Give the folder that holds MEMORY.md, or write a first note into it.",
+        )
+    return sorted(found)
+
+
+def folders(root: Path, extra: Iterable[str] = ()) -> set[Path]:
+    """The folders that are there, links left out, in which a file of the memory can appear."""
+    found = {root, *_walked(_tree(root))}
+    for path in extra_paths(root, extra):
+        found |= {path.parent, *_walked(path)}
+    return {one for one in found if os.path.isdir(one)}
+
+
+def _heads(root: Path) -> list[str]:
+    heads = [name for name in HEADS if os.path.isfile(root / name) or os.path.islink(root / name)]
+    if len(heads) == 2 and os.path.samestat(*(os.lstat(root / name) for name in heads)):
+        return heads[:1]  # one file, where the file system does not tell capitals apart
+    return heads
+
+
+def _tree(root: Path) -> Path:
+    """The folder whose every *.md counts: memory/ in an agent's workspace, elsewhere all of `root`."""
+    tree = root / TREE
+    return tree if _heads(root) or os.path.isdir(tree) or os.path.islink(tree) else root
+
+
+def _own_files(root: Path) -> Iterator[str]:
+    yield from _heads(root)
+    tree = _tree(root)
+    if os.path.islink(tree):
+        yield TREE
+    else:
+        yield from _markdown(root, tree)
+
+
+def _extra_files(root: Path, path: Path) -> Iterator[str]:
+    # The same file may be reached by two ways; without links above it, its path is the same by both.
+    plain = path.parent.resolve() / path.name
+    try:
+        mode = os.lstat(plain).st_mode
+    except OSError as error:
+        return _refuse(error)
+    if stat.S_ISDIR(mode):
+        yield from _markdown(root, plain)
+    elif stat.S_ISLNK(mode) or (stat.S_ISREG(mode) and plain.suffix == SUFFIX):
+        yield _relative(root, plain)
+    else:
+        raise InputError(f"The extra path {path} is no folder and no {SUFFIX} file.", "Leave it out.")
+
+
+def _relative(root: Path, path: str | Path) -> str:
+    return os.path.relpath(path, root).replace(os.sep, "/")
+
+
+def _markdown(root: Path, top: Path) -> Iterator[str]:
+    for folder, names in _walk(top, _refuse):
+        inside = _relative(root, folder)
+        yield from (name if inside == "." else f"{inside}/{name}" for name in names)
+
+
+def _walked(top: Path) -> Iterator[Path]:
+    return iter(()) if os.path.islink(top) else (Path(folder) for folder, _ in _walk(top))
+
+
+def _walk(top: Path, on_error: Callable[[OSError], None] | None = None) -> Iterator[tuple[str, list[str]]]:
+    """Every folder from `top` down that is not hidden, with the names of the Markdown in it."""
+    for folder, below, files in os.walk(top, onerror=on_error):
+        # A folder with a note's name is listed like a note, so that reading it says what is wrong.
+        yield folder, [name for name in (*files, *below) if name.endswith(SUFFIX)]
+        below[:] = [name for name in below if not name.startswith(".") and not name.endswith(SUFFIX)]
+
+
+def _refuse(error: OSError) -> None:
+    """What is not there holds nothing; what cannot be read is not taken for empty."""
+    if isinstance(error, PermissionError):
+        raise InputError(
+            f"{error.filename} cannot be read.",
+            f"Give yourself access: chmod u+rx {error.filename}",
+        ) from None
+    if not isinstance(error, FileNotFoundError | NotADirectoryError):
+        raise InputError(
+            f"{error.filename} cannot be read: {error.strerror}.",
+            "Check the disk, then index again.",
+        ) from None

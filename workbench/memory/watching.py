@@ -1,0 +1,193 @@
+"""A folder is watched: when its files have changed and come to rest they are synced, and no change is missed.
+
+Each folder is watched by itself, for its own entries. A recursive watch would follow links out of the
+memory, and would miss what is written into a new folder before the watch on it is set.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Generator, Iterable, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
+from pathlib import Path
+from threading import Event
+from typing import Protocol
+
+import watchfiles
+
+from workbench.memory import paths, sessions
+from workbench.memory.files import is_utf8
+from workbench.records import InputError
+
+QUIET = 1.5
+"""Seconds without a change after which files are taken to be at rest. As in openclaw 2026.2.13."""
+PATIENCE = 20
+"""After so many times the quiet a sync comes even if changes have not come to rest."""
+RETRIES = (5.0, 10.0, 20.0, 40.0, 60.0)
+"""Seconds after which a failed sync is tried again; the last one for all further times."""
+TICK_MS = 250
+
+
+@dataclass
+class Timing:
+    """When a sync is due, in seconds of the caller's clock: at once, then after changes and failures."""
+
+    quiet: float = QUIET
+    at: float | None = float("-inf")
+    first_change: float | None = None
+    failures: int = 0
+
+    def changed(self, now: float) -> None:
+        """A file has changed: the sync waits until all is quiet, but not for ever."""
+        if self.first_change is None:
+            self.first_change = now
+        self.at = min(now + self.quiet, self.first_change + PATIENCE * self.quiet)
+
+    def due(self, now: float) -> bool:
+        """Whether it is time."""
+        return self.at is not None and now >= self.at
+
+    def begun(self) -> None:
+        """A sync begins: whatever changes from now on asks for another one."""
+        self.at = self.first_change = None
+
+    def succeeded(self) -> None:
+        """The sync went well."""
+        self.failures = 0
+
+    def failed(self, now: float) -> None:
+        """The sync did not: there will be another one, even if nothing changes."""
+        self.at = now + RETRIES[min(self.failures, len(RETRIES) - 1)]
+        self.failures += 1
+
+
+class Scope(Protocol):
+    """What is watched."""
+
+    def folders(self) -> set[Path]:
+        """The folders that there are now, in which something of it can appear."""
+
+    def counts(self, path: Path) -> bool:
+        """Whether a change of this file asks for a sync."""
+
+
+@dataclass(frozen=True)
+class Notes:
+    """The notes of a memory, and of extra paths beside it."""
+
+    root: Path
+    extra: Sequence[str] = ()
+
+    def folders(self) -> set[Path]:
+        return paths.folders(self.root, self.extra)
+
+    def counts(self, path: Path) -> bool:
+        return path.suffix == paths.SUFFIX
+
+
+@dataclass(frozen=True)
+class Transcripts:
+    """Transcripts in an absolute folder: one counts when enough has come to it, or when it has gone."""
+
+    source: sessions.Sessions
+    thresholds: sessions.Thresholds = field(default_factory=sessions.Thresholds)
+    pending: dict[Path, sessions.Pending] = field(default_factory=dict)
+
+    def folders(self) -> set[Path]:
+        return {self.source.folder} if os.path.isdir(self.source.folder) else set()
+
+    def counts(self, path: Path) -> bool:
+        if path.parent != self.source.folder or path.suffix != sessions.SUFFIX:
+            return False
+        try:
+            before = self.pending.get(path, sessions.Pending())
+            self.pending[path] = before.now(path, self.thresholds)
+        except OSError:
+            return True  # gone, or not to be read: the sync finds out, and says so
+        return self.pending[path].enough(self.thresholds)
+
+    def syncing(self) -> None:
+        """A sync begins, and takes every transcript as it is: nothing is pending any more."""
+        self.pending.clear()
+        for path, look in self.source.stamps().items():
+            self.pending[self.source.folder / Path(path).name] = sessions.Pending(look.size)
+
+
+@dataclass
+class Watcher:
+    """Calls `sync` at once, and again each time that files have changed and come to rest.
+
+    An exception of `sync` goes to `failed`, unless it says the same as the one before. The sync is tried
+    again after a while, or on the next change.
+    """
+
+    scopes: Sequence[Scope]
+    sync: Callable[[], object]
+    failed: Callable[[Exception], object]
+    timing: Timing = field(default_factory=Timing)
+    said: str = field(default="", init=False)
+
+    def run(self, stop: Event) -> None:
+        """Until `stop` is set. Raises InputError when the system does not watch that many folders."""
+        while not stop.is_set():
+            folders = self._folders()
+            with closing(_changes(folders, stop)) as changes:
+                self._follow(changes, folders)
+
+    def _folders(self) -> set[Path]:
+        return set().union(*(scope.folders() for scope in self.scopes))
+
+    def _follow(self, changes: Iterable[set[Path]], folders: set[Path]) -> None:
+        """Syncs whenever it is due, until a folder has come or gone, which has to be watched first."""
+        moved = False
+        for changed in changes:
+            came_or_went = any(path in folders or _is_folder(path) for path in changed)
+            moved = moved or came_or_went
+            if came_or_went or any(scope.counts(path) for path in changed for scope in self.scopes):
+                self.timing.changed(time.monotonic())
+            if self.timing.due(time.monotonic()):
+                if moved or self._folders() != folders:
+                    return
+                self._sync()
+
+    def _sync(self) -> None:
+        self.timing.begun()
+        try:
+            self.sync()
+        except Exception as error:
+            self.timing.failed(time.monotonic())
+            if str(error) != self.said:
+                self.failed(error)
+            self.said = str(error)
+        else:
+            self.timing.succeeded()
+            self.said = ""
+
+
+def _is_folder(path: Path) -> bool:
+    return os.path.isdir(path) and not path.name.startswith(".")
+
+
+def _changes(folders: set[Path], stop: Event) -> Generator[set[Path]]:
+    """The paths that have changed, if any, every quarter of a second; those of before are kept meanwhile."""
+    try:
+        for changes in watchfiles.watch(
+            *(folder for folder in folders if is_utf8(str(folder))),
+            recursive=False,
+            watch_filter=None,
+            debounce=TICK_MS,
+            rust_timeout=TICK_MS,
+            yield_on_timeout=True,
+            stop_event=stop,
+            ignore_permission_denied=True,
+        ):
+            yield {Path(path) for _, path in changes}
+    except FileNotFoundError:  # a folder has gone since it was listed
+        stop.wait(TICK_MS / 1000)
+    except OSError as error:
+        raise InputError(
+            f"The system does not watch {len(folders)} folders: {error}",
+            "Raise fs.inotify.max_user_watches, or set WATCHFILES_FORCE_POLLING=1 to look at them in turn.",
+        ) from None
