@@ -242,13 +242,22 @@ class LocalEmbedder:
             encode(flat, batch_size=self.batch_size, normalize_embeddings=True, show_progress_bar=False),
             np.float32,
         )
-        owner = np.repeat(np.arange(len(pieces)), [len(several) for several in pieces])
-        sums = np.zeros((len(pieces), vectors.shape[1]), np.float32)
-        np.add.at(sums, owner, vectors * np.array([[len(piece)] for piece in flat], np.float32))
-        return unit(sums)
+        return mean_vectors(vectors, pieces)
 
 
-def unit(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
+def mean_vectors(vectors: NDArray[np.float32], pieces: Sequence[Sequence[str]]) -> NDArray[np.float32]:
+    """One unit vector a text: the mean of its pieces' `vectors`, weighted by the pieces' lengths.
+
+    `pieces` holds the pieces of each text; `vectors` has a row for each piece, in the same order.
+    """
+    owner = np.repeat(np.arange(len(pieces)), [len(several) for several in pieces])
+    lengths = [[len(piece)] for several in pieces for piece in several]
+    sums = np.zeros((len(pieces), vectors.shape[1]), np.float32)
+    np.add.at(sums, owner, vectors * np.array(lengths, np.float32))
+    return unit(sums)
+
+
+def unit(vectors: NDArray[np.floating[Any]]) -> NDArray[np.float32]:
     """Each row scaled to length 1; a row of zeros stays as it is."""
     norms = np.linalg.norm(vectors, axis=1, keepdims=True)
     scaled: NDArray[np.float32] = (vectors / np.where(norms == 0, 1, norms)).astype(np.float32)

@@ -1,0 +1,77 @@
+"""OpenClaw 2026.2.12 and 2026.2.13: limits of embedding providers, and the settings of memory search."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+from tests.adapters import Given, adapts
+from tests.adapters.openclaw_february import FEBRUARY, content
+from workbench.memory.files import content_hash
+from workbench.memory.providers_clients import retryable
+from workbench.memory.providers_limits import batches, longest, within
+from workbench.records import Passage
+from workbench.systems.openclaw_config_file import FEBRUARY_FORM, at
+from workbench.systems.openclaw_configured import configured
+
+
+@adapts("embedding-limits", *FEBRUARY)
+def embedding_limits(given: Given) -> Any:
+    if "text_generator" not in given:
+        return longest(given["id"], given["model"])
+    text = "".join(map(_term, given["text_generator"].split(" + ")))
+    parts = within(Passage(text, *given["lines"], content_hash(text)), given["provider"]["maxInputTokens"])
+    return {
+        "byteLengths": [len(part.text.encode()) for part in parts],
+        "lines": [[part.start_line, part.end_line] for part in parts],
+    }
+
+
+def _term(recipe: str) -> str:
+    return "\n" if recipe == r"'\n'" else content({"content_generator": recipe})
+
+
+@adapts("embedding-batches", *FEBRUARY)
+def embedding_batches(given: Given) -> list[list[int]]:
+    return [list(one) for one in batches(given["chunkByteSizes"], given["maxBytesPerBatch"])]
+
+
+@adapts("retryable-error", *FEBRUARY)
+def retryable_error(given: Given) -> bool:
+    return retryable(given["message"])
+
+
+LATER = {
+    "query": {"hybrid": {"mmr", "temporal_decay"}},
+    "store": {"fts"},
+    "sync": {"sessions": {"post_compaction_force"}},
+}
+"""Settings that February did not have."""
+
+WHOLE: Mapping[frozenset[str], str] = {
+    frozenset({"extraPaths"}): "extraPaths",
+    frozenset({"sources"}): "sources",
+    frozenset({"sources", "experimental"}): "sources",
+    frozenset({"store"}): "store",
+}
+"""Which setting a case is about, by the keys that it sets, where it is about one."""
+
+
+@adapts("config", *FEBRUARY)
+def config(given: Given) -> Any:
+    with patch.dict(os.environ, {"OPENCLAW_STATE_DIR": "/state"}):
+        made = configured(given["config"], Path("openclaw.json"), given["agentId"])
+    if not made.search.enabled:
+        return None
+    settings = made.search.model_dump(by_alias=True, exclude=LATER)
+    settings["store"]["path"] = str(made.store)
+    settings["extraPaths"] = made.extra_paths
+    asked = frozenset(at(given["config"], FEBRUARY_FORM, {}))
+    if asked in WHOLE:
+        return settings[WHOLE[asked]]
+    if asked == {"provider"}:
+        return {key: settings[key] for key in ("remote", "model")}
+    return {key: settings[key] for key in asked or settings}

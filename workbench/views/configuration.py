@@ -1,0 +1,31 @@
+"""An OpenClaw configuration in words: what the workbench made of it, and of each of its keys."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from workbench.systems.openclaw_configured import Configuration
+
+MARKS = {"used": "✓", "no effect": "–", "unknown": "?"}
+
+
+def configuration_text(made: Configuration) -> str:
+    """The settings in use, then a line a key: ✓ used, – no effect here, ? not known."""
+    lines = [f"{name:<10} {value}" for name, value in _summary(made).items()]
+    keys = [f"{MARKS[one.fate]} {one.key} = {one.value}\n    {one.says}" for one in made.findings]
+    return "\n".join([*lines, "", *(keys or ["The file sets no key of memory search."])])
+
+
+def configuration_data(made: Configuration) -> dict[str, Any]:
+    """The same for JSON."""
+    return {**_summary(made), "keys": [one._asdict() for one in made.findings]}
+
+
+def _summary(made: Configuration) -> dict[str, str]:
+    return {
+        "agent": made.agent,
+        "system": made.pipeline.name,
+        "model": made.model or "the workbench's own",
+        "chunker": made.chunker.name,
+        "store": str(made.store),
+    }
