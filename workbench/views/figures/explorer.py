@@ -1,0 +1,176 @@
+"""The question explorer's figure: two systems' candidates by position and score, and who moved where."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import isfinite
+from typing import Any
+
+import plotly.graph_objects as go
+from plotly.subplots import make_subplots
+
+from workbench.records import Candidate, Trace
+from workbench.retrieval.explain import Fate, fate_of, floor_of
+from workbench.views.figures.style import BLUE, GREEN, GREY, INK, ORANGE, VERMILION, dress, restyle
+
+MOST_DRAWN = 48
+"""So many positions of each system are drawn: two legs of 24 candidates."""
+
+SIDES = ("left", "right")
+LOOKS: dict[Fate, dict[str, Any]] = {
+    Fate.RETURNED: {"color": GREEN, "symbol": "circle"},
+    Fate.BEYOND_LIMIT: {"color": ORANGE, "symbol": "triangle-down"},
+    Fate.BELOW_FLOOR: {"color": VERMILION, "symbol": "x"},
+}
+"""How a candidate is drawn, by what became of it."""
+
+MOVED, MOVED_TARGET = "in both", "in both, of the file"
+
+
+def explorer_figure(left: Trace, right: Trace, target: str = "") -> go.Figure:
+    """The candidates of two searches for one question, first position on top, and their fates.
+
+    Outside: each candidate's score, with the floor as a line; circle, triangle and cross say what became of
+    it, and a ring that it is of the file `target`. Between them: a line from each candidate's position in
+    the one search to that in the other.
+    """
+    figure = make_subplots(rows=1, cols=3, column_widths=[0.38, 0.24, 0.38], horizontal_spacing=0.03)
+    for column, side in ((1, "left"), (3, "right")):
+        for trace in (_floor_trace(side), _ring_trace(side), *(_dots(side, fate) for fate in LOOKS)):
+            figure.add_trace(trace, row=1, col=column)
+    for trace in (_line_trace(MOVED, GREY, 1), _line_trace(MOVED_TARGET, BLUE, 3)):
+        figure.add_trace(trace, row=1, col=2)
+    figure.add_traces(_legend())
+    restyle(figure, trace_updates(left, right, target))
+    _dress(figure)
+    figure.update_layout(axis_updates(left, right))
+    return figure
+
+
+def _dots(side: str, fate: Fate) -> go.Scatter:
+    return go.Scatter(
+        name=f"{fate} ({side})", mode="markers", marker={"size": 8, **LOOKS[fate]},
+        hovertemplate="%{customdata}<extra></extra>", showlegend=False,
+    )  # fmt: skip
+
+
+def _ring_trace(side: str) -> go.Scatter:
+    ring = {"size": 15, "symbol": "circle-open", "line": {"color": BLUE, "width": 2}, "color": BLUE}
+    return go.Scatter(
+        name=f"file ({side})", mode="markers", marker=ring, cliponaxis=False, hoverinfo="skip",
+        showlegend=False,
+    )  # fmt: skip
+
+
+def _floor_trace(side: str) -> go.Scatter:
+    # A trace, not a layout shape: shapes that move are lost under Voila.
+    return go.Scatter(
+        name=f"floor ({side})", mode="lines", line={"color": INK, "width": 1.5, "dash": "dash"},
+        hovertemplate="floor %{x:.3g}<extra></extra>", showlegend=False,
+    )  # fmt: skip
+
+
+def _line_trace(name: str, colour: str, width: int) -> go.Scatter:
+    line = {"color": colour, "width": width}
+    return go.Scatter(name=name, mode="lines", line=line, hoverinfo="skip", showlegend=False)
+
+
+def _legend() -> list[go.Scatter]:
+    """A key to every look, whether or not a candidate has it: plotly leaves empty traces out."""
+    keys = [
+        *(_dots("", fate).update(name=fate.value) for fate in LOOKS),
+        _floor_trace("").update(name="floor"),
+        _ring_trace("").update(name="of the file"),
+    ]
+    return [key.update(x=[None], y=[None], showlegend=True) for key in keys]
+
+
+def beside(left: Trace, right: Trace) -> list[tuple[Candidate | None, Candidate | None]]:
+    """Each candidate of two searches beside the same chunk's in the other, or None; the left ones come first.
+
+    Where one search is of whole notes and the other of chunks, a note stands beside its best chunk.
+    """
+    of_notes = any(chunk.id == chunk.path for chunk in (*left.chunks, *right.chunks))
+
+    def key(one: Candidate) -> str:
+        return one.chunk.path if of_notes else one.chunk.id
+
+    theirs = {key(one): one for one in reversed(right.candidates)}
+    pairs = [(one, theirs.pop(key(one), None)) for one in left.candidates]
+    taken = {other.position for _, other in pairs if other}
+    return [*pairs, *((None, one) for one in right.candidates if one.position not in taken)]
+
+
+def trace_updates(left: Trace, right: Trace, target: str = "") -> dict[str, dict[str, Any]]:
+    """What to set on each of the figure's traces, by name, for these two searches and this file."""
+    updates: dict[str, dict[str, Any]] = {}
+    for side, trace in zip(SIDES, (left, right), strict=True):
+        shown = _shown(trace)
+        for fate in LOOKS:
+            some = [one for one in shown if fate_of(one) is fate]
+            updates[f"{fate} ({side})"] = _points(some) | {"customdata": [_hover(one) for one in some]}
+        updates[f"file ({side})"] = _points([one for one in shown if one.chunk.path == target])
+        floor = floor_of(trace)
+        drawn = floor is not None and isfinite(floor)
+        updates[f"floor ({side})"] = {"x": [floor] * 2 if drawn else [], "y": [0, MOST_DRAWN + 1]}
+    both = [(one, other) for one, other in beside(left, right) if one and other and _both_shown(one, other)]
+    updates[MOVED] = _lines([pair for pair in both if pair[0].chunk.path != target])
+    updates[MOVED_TARGET] = _lines([pair for pair in both if pair[0].chunk.path == target])
+    return updates
+
+
+def axis_updates(left: Trace, right: Trace) -> dict[str, dict[str, Any]]:
+    """What to set on the figure's axes, by name, for these two searches."""
+    places = max([1, len(_shown(left)), len(_shown(right))])
+    down = {"range": [places + 0.5, 0.5]}
+    return {
+        "xaxis": {"title": {"text": f"score: {left.system}"}, "range": _span(left)},
+        "xaxis3": {"title": {"text": f"score: {right.system}"}, "range": _span(right)},
+        **dict.fromkeys(("yaxis", "yaxis2", "yaxis3"), down),
+    }
+
+
+def _shown(trace: Trace) -> list[Candidate]:
+    return [one for one in trace.candidates[:MOST_DRAWN] if isfinite(one.score)]
+
+
+def _both_shown(one: Candidate, other: Candidate) -> bool:
+    return max(one.position, other.position) <= MOST_DRAWN
+
+
+def _points(some: Sequence[Candidate]) -> dict[str, Any]:
+    return {"x": [one.score for one in some], "y": [one.position for one in some]}
+
+
+def _hover(one: Candidate) -> str:
+    return f"{one.position}. {one.chunk.place}<br>score {one.score:.4g}, {fate_of(one)}"
+
+
+def _lines(pairs: Sequence[tuple[Candidate, Candidate]]) -> dict[str, Any]:
+    return {
+        "x": [x for _ in pairs for x in (0, 1, None)],
+        "y": [y for one, other in pairs for y in (one.position, other.position, None)],
+    }
+
+
+def _span(trace: Trace) -> list[float]:
+    """The score axis: zero, every score that is drawn, and the floor."""
+    floor = floor_of(trace)
+    ends = [0.0, *(one.score for one in _shown(trace)), *([floor] if floor and isfinite(floor) else [])]
+    low, high = min(ends), max(ends)
+    room = 0.05 * (high - low or 1.0)
+    return [low - room, high + room]
+
+
+def _dress(figure: go.Figure) -> None:
+    dress(figure, height=510)
+    figure.update_yaxes(showticklabels=False, zeroline=False)
+    figure.update_yaxes(title_text="position (1 is best)", showticklabels=True, col=1)
+    figure.update_yaxes(showticklabels=True, side="right", col=3)
+    figure.update_xaxes(
+        title_text="the same chunk", range=[0, 1], showgrid=False, showticklabels=False, col=2
+    )
+    figure.update_layout(
+        showlegend=True, legend={"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0},
+        margin={"t": 64, "r": 60},
+    )  # fmt: skip

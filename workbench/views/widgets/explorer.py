@@ -1,0 +1,184 @@
+"""The question explorer: one question, two systems, every candidate with its fate, and “why not?”."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from html import escape
+
+import ipywidgets as w
+
+from workbench.memory.index import MemoryIndex
+from workbench.records import Candidate, Trace
+from workbench.retrieval.explain import Explanation, Fate, explain, fate_of
+from workbench.retrieval.pipeline import Pipeline, search
+from workbench.retrieval.query import check_question
+from workbench.systems import SYSTEMS
+from workbench.views.figures.explorer import MOST_DRAWN, axis_updates, beside, explorer_figure, trace_updates
+from workbench.views.figures.style import live, restyle
+from workbench.views.text import ABSENT, explanation_text, formula_lines
+from workbench.views.widgets.asking import BOX, GIVEN, Asking, question_box
+from workbench.views.widgets.shared import Table, put
+
+SHIPPED_AND_FIXED = ("openclaw-2026.2.13", "openclaw-2026.2.13+or+rrf+minmax")
+SCORE = "score = "
+WHY = (
+    "flex:1 1 380px;max-height:26em;overflow:auto;white-space:pre-wrap;overflow-wrap:anywhere;"
+    "word-break:normal;margin:0;padding:8px;line-height:1.4;border:1px solid rgba(128,128,128,0.4)"
+)
+
+
+class QuestionExplorer(Asking):
+    """Two systems' answers to one question side by side, and why a file is in them, or not.
+
+    `settings` are the question, the systems `left` and `right`, and the file `target`, which may be empty.
+    `traces` are the two searches, `explanations` what became of the file in them; None without a file.
+    `pipelines` are the systems to choose from, by name; all of them when none are given. Raises InputError
+    for a question that no search can answer, and for a system that is not among them.
+    """
+
+    name = "question-explorer"
+    traces: tuple[Trace, Trace]
+    explanations: tuple[Explanation, Explanation] | None
+
+    def __init__(
+        self,
+        index: MemoryIndex,
+        question: str,
+        target: str = "",
+        systems: Sequence[str] = SHIPPED_AND_FIXED,
+        pipelines: Mapping[str, Pipeline] = SYSTEMS,
+    ) -> None:
+        self.index = index
+        self.pipelines = pipelines
+        self.question = question_box(question)
+        self.left, self.right = (
+            w.Dropdown(options=list(pipelines), description=side, layout=dict(BOX))
+            for side in ("left", "right")
+        )
+        self.target = w.Combobox(
+            value=target, options=[one.path for one in index.documents()], description="why not?",
+            placeholder="a file of the memory", continuous_update=False, layout=dict(BOX),
+        )  # fmt: skip
+        self.controls = {
+            "question": self.question, "target": self.target, "left": self.left, "right": self.right,
+        }  # fmt: skip
+        for side, name in zip(("left", "right"), systems, strict=True):
+            put(side, self.controls[side], name)
+        self.look()
+        self.figure = live(explorer_figure(*self.traces, self.asked_for))
+        self.why = w.HTML()
+        self.lay_out(list(self.controls.values()), w.VBox([self.figure, self.why]))
+        self.watch()
+
+    @property
+    def asked_for(self) -> str:
+        """The file that “why not?” is about; empty for none."""
+        return str(self.target.value).strip()
+
+    def look(self) -> None:
+        """Searches with both systems, and explains what became of the file in each."""
+        question = check_question(self.question.value)
+        left, right = (
+            search(question, self.pipelines[side.value], self.index) for side in (self.left, self.right)
+        )
+        self.traces, self.explanations = (left, right), None
+        if self.asked_for:
+            self.explanations = (
+                explain(left, self.index, self.asked_for),
+                explain(right, self.index, self.asked_for),
+            )
+
+    def draw(self) -> None:
+        """Moves the figure's traces and axes to the present searches."""
+        restyle(self.figure, trace_updates(*self.traces, self.asked_for))
+        self.figure.update_layout(axis_updates(*self.traces))
+
+    def tell(self) -> None:
+        """Says the present state, “why not?” included."""
+        super().tell()
+        self.why.value = _why_html(self.explanations or ())
+
+    @property
+    def finding(self) -> str:
+        """What each system returns, what became of the file, and what the figure leaves out."""
+        said = [_outcome(trace) for trace in self.traces]
+        if self.explanations:
+            said.append(_fates_sentence(*self.explanations))
+        if any(len(trace.chunks) > MOST_DRAWN for trace in self.traces):
+            said.append(f"The figure draws the first {MOST_DRAWN} positions of each.")
+        return " ".join(said)
+
+    @property
+    def table(self) -> Table:
+        """Every candidate of the two searches: its position, its score as it came about, and its fate."""
+        left, right = self.traces
+        return Table(
+            f"Every candidate for “{left.question}”: position, score and fate",
+            ("chunk", left.system, "fate", right.system, "fate"),
+            tuple(
+                (_place(one, other), *_cells(left, one), *_cells(right, other))
+                for one, other in beside(left, right)
+            ),
+        )
+
+    @property
+    def code(self) -> str:
+        left, right = self.left.value, self.right.value
+        given = "" if self.pipelines is SYSTEMS else "# `pipelines` are the systems that it was given.\n"
+        pipelines = "wb.SYSTEMS" if self.pipelines is SYSTEMS else "pipelines"
+        lines = [
+            f"{GIVEN}{given}import workbench as wb",
+            "from workbench.retrieval.explain import fate_of",
+            "",
+            f"systems = [{pipelines}[name] for name in ({left!r}, {right!r})]",
+            f"traces = [wb.search({self.traces[0].question!r}, system, index) for system in systems]",
+            "fates = [{one.chunk.id: fate_of(one) for one in trace.candidates} for trace in traces]",
+            "for trace in traces:",
+            "    wb.show(trace)",
+        ]
+        if self.asked_for:
+            lines += [
+                f"explanations = [wb.explain(trace, index, {self.asked_for!r}) for trace in traces]",
+                "for explanation in explanations:",
+                "    wb.show(explanation)",
+            ]
+        return "\n".join(lines)
+
+
+def _outcome(trace: Trace) -> str:
+    if not trace.chunks:
+        return f"{trace.system}: no leg brought a candidate."
+    counts = Counter(fate_of(one) for one in trace.candidates)
+    dropped = [f"{counts[fate]} {fate}" for fate in Fate if counts[fate] and fate is not Fate.RETURNED]
+    rest = f" ({', '.join(dropped)})" if dropped else ""
+    return f"{trace.system} returns {counts[Fate.RETURNED]} of {len(trace.chunks)} candidates{rest}."
+
+
+def _fates_sentence(left: Explanation, right: Explanation) -> str:
+    if left.fate is Fate.NEVER_INDEXED:
+        return f"The index has no file {left.target!r}; choose one of the list, or index it."
+    if left.fate is right.fate:
+        return f"{left.target} is {left.fate} in both."
+    return f"{left.target} is {left.fate} on the left, {right.fate} on the right."
+
+
+def _place(one: Candidate | None, other: Candidate | None) -> str:
+    there = one or other
+    return there.chunk.place if there else ABSENT
+
+
+def _cells(trace: Trace, one: Candidate | None) -> tuple[str, str]:
+    if one is None:
+        return ABSENT, "no candidate"
+    formulas = (line.removeprefix(SCORE) for line in formula_lines(trace, one) if line.startswith(SCORE))
+    return f"{one.position}. {next(formulas, f'{one.score:.4g}')}", fate_of(one).value
+
+
+def _why_html(explanations: Sequence[Explanation]) -> str:
+    blocks = (
+        f'<pre tabindex="0" role="region" aria-label="why not, {escape(one.trace.system)}" '
+        f'style="{WHY}">{escape(explanation_text(one))}</pre>'
+        for one in explanations
+    )
+    return f'<div style="display:flex;flex-wrap:wrap;gap:8px">{"".join(blocks)}</div>'
