@@ -10,11 +10,13 @@ import pytest
 from rich.console import Console
 
 from workbench.lab.museum import SPECIMENS, specimen
+from workbench.lab.museum_profiles import AXES, SHELF
 from workbench.lab.museum_searches import PAIR, bm25, fts5_idf, lucene_idf
 from workbench.lab.museum_specimen import Finding, Specimen, computed, first, searched, small_memory
 from workbench.records import InputError
 from workbench.retrieval.columns import ColumnStage
-from workbench.retrieval.pipeline import Pipeline
+from workbench.retrieval.pipeline import Pipeline, search
+from workbench.systems.automem import DEAD_KEYWORD
 from workbench.systems.openclaw import FIXED, OR_JOIN, SHIPPED
 from workbench.views.museum import finding_data, findings_view, specimen_view, specimens_table
 from workbench.views.text import view
@@ -193,6 +195,11 @@ def test_a_finding_is_plain_json(one: Specimen) -> None:
     told = json.loads(json.dumps(finding_data(one.run()), allow_nan=False))
     assert (told["name"], told["shows"]) == (one.name, True)
     assert (told["shipped"]["as_expected"], told["fixed"]["as_expected"]) == (False, True)
+
+
+def test_the_floor_cuts_nothing_before_the_keyword_weight_works() -> None:
+    with small_memory(SHELF, AXES) as index:
+        assert len(search("autojack blue tin tea", DEAD_KEYWORD, index).results) == 5
 
 
 def test_the_museum_uses_openclaws_own_fix() -> None:

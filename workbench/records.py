@@ -76,12 +76,16 @@ class Hits:
 
 @dataclass(frozen=True, slots=True)
 class Leg:
-    """One leg of a search: what it was asked, how many hits it might bring, and those it brought."""
+    """One leg of a search: what it was asked, how many hits it might bring, and those it brought.
+
+    `number` says what the raw numbers of its hits are.
+    """
 
     name: str
     asked: str | None
     depth: int
     hits: Hits
+    number: str = field(default="bm25", kw_only=True)
 
 
 class Stage(Protocol):

@@ -23,6 +23,7 @@ from workbench.memory.frontmatter import age_in_days
 from workbench.retrieval.columns import Columns, ColumnStage
 from workbench.systems import automem
 from workbench.systems.automem_components import ContentKeyword
+from workbench.systems.automem_memories import Memory
 from workbench.systems.automem_recall import (
     MOST_RESULTS,
     AdaptiveFloor,
@@ -45,10 +46,11 @@ from workbench.systems.automem_scoring import (
 from workbench.systems.automem_text import (
     graph_best,
     graph_raw,
+    hits_in,
     is_exact,
     metadata_terms,
     query_tokens,
-    tag_hits,
+    tag_words,
 )
 
 Given = Mapping[str, Any]
@@ -113,8 +115,7 @@ def _keyword(case: Case, kind: str, score: float, content: str, tokens: Any) -> 
     """The component as the profile's own stage computes it, for one row."""
     stage = PROFILES[commit_of(case)]["keyword_component"]
     assert isinstance(stage, ColumnStage)
-    read = stage.reads(content) if isinstance(stage, ContentKeyword) else ()
-    hits = sum(token in read for token in tokens)
+    hits = hits_in(tokens, stage.reads(Memory(content)) if isinstance(stage, ContentKeyword) else ())
     graph = kind in GRAPH
     row = {
         "vector_rank": np.nan if graph else 1.0,
@@ -167,7 +168,7 @@ def _components(case: Case, knobs: Given) -> dict[str, Any]:
     kind, match = result["match_type"], float(result.get("match_score") or 0.0)
     skipped = ("entities",) if since(case, "8ff266e") else ()
     terms = metadata_terms(memory.get("metadata"), skipped)
-    hits = tag_hits(tokens, memory.get("tags") or [], terms)
+    hits = hits_in(tokens, terms | tag_words(memory.get("tags") or []))
     return {
         "vector": match if kind == "vector" else 0.0,
         "keyword": _keyword(case, kind, match, memory.get("content") or "", tokens),
@@ -199,7 +200,7 @@ def tag_component(case: Case) -> float:
     commit_of(case)
     given = case.input
     terms = metadata_terms(given.get("metadata"))
-    hits = tag_hits(given["tokens"], given["tags"], terms)
+    hits = hits_in(given["tokens"], terms | tag_words(given["tags"]))
     return float(tag_share(float(hits), float(len(given["tokens"])), given.get("cap", 0)))
 
 

@@ -7,10 +7,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from ir_measures import RR, R
 
 from tests.adapters import Case, adapts_every
-from workbench.lab.bench_basic_memory import precision_at_k, recall_at_k, reciprocal_rank
+from workbench.lab.bench_basic_memory import precision_at_k
 from workbench.lab.locomo import evidence_sessions
+from workbench.lab.metrics import Judged, means
 from workbench.memory.chunking_bullets import BulletChunker
 from workbench.memory.note_store import EachColumn, Note, NoteStore, OneMatch
 from workbench.retrieval.columns import Columns
@@ -214,7 +216,12 @@ def vector_chunking(case: Case) -> list[str]:
 @adapts_every("bench_recall_at_k")
 def bench_recall_at_k(case: Case) -> float:
     commit_of(case)
-    return recall_at_k(case.input["hits"], case.input["ground_truth"], case.input["k"])
+    (recall,) = means([_judged(case)], R @ case.input["k"])
+    return recall
+
+
+def _judged(case: Case) -> Judged:
+    return Judged(case.input["hits"], case.input["ground_truth"])
 
 
 @adapts_every("bench_precision_at_k")
@@ -226,7 +233,8 @@ def bench_precision_at_k(case: Case) -> float:
 @adapts_every("bench_mrr")
 def bench_mrr(case: Case) -> float:
     commit_of(case)
-    return reciprocal_rank(case.input["hits"], case.input["ground_truth"])
+    (reciprocal_rank,) = means([_judged(case)], RR)
+    return reciprocal_rank
 
 
 @adapts_every("locomo_evidence_to_sessions")

@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import sys
 
-from workbench.cli import lab, memory, searching, systems
+from workbench.cli import agent, configuring, lab, memory, searching, systems, watching
 from workbench.cli.app import app
 from workbench.records import InputError
 
-__all__ = ["app", "lab", "main", "memory", "searching", "systems"]
+__all__ = ["agent", "app", "configuring", "lab", "main", "memory", "searching", "systems", "watching"]
 
 
 def main() -> None:

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from workbench.records import InputError
+
 if TYPE_CHECKING:
     from workbench.memory.index import MemoryIndex
+    from workbench.memory.live_index import LiveIndex
     from workbench.retrieval.pipeline import Pipeline
 
 app = typer.Typer(
@@ -27,7 +30,16 @@ app = typer.Typer(
 SAMPLE = Path("sample_memory")
 
 Memory = Annotated[
-    Path, typer.Option("--memory", "-m", readable=False, help="The folder that holds the memory.")
+    Path,
+    typer.Option(
+        "--memory",
+        "-m",
+        readable=False,
+        help="The folder that holds the memory, or OpenClaw's SQLite file of it.",
+    ),
+]
+ReEmbed = Annotated[
+    bool, typer.Option("--re-embed", help="Of OpenClaw's file: embed its chunks with the packaged model.")
 ]
 IndexFile = Annotated[
     Path | None,
@@ -39,6 +51,14 @@ AskedLimit = Annotated[int | None, typer.Option("--limit", min=1, help="Return a
 AskedFloor = Annotated[float | None, typer.Option("--min-score", help="Drop what scores below this.")]
 Settings = Annotated[
     list[str] | None, typer.Option("--set", help="One parameter: slot.parameter=value; may be given often.")
+]
+SettingsOfMany = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        help="One parameter: slot.parameter=value; may be given often. It is set in each of the systems that "
+        "has it; an error when none has.",
+    ),
 ]
 SHIPPED = "openclaw-2026.2.13"
 
@@ -53,11 +73,33 @@ def pipeline_of(
     return with_settings(system(name).asking(limit, min_score), settings or [])
 
 
+def pipelines_of(
+    names: Iterable[str], limit: int | None, min_score: float | None, settings: list[str] | None
+) -> list[Pipeline]:
+    """The systems of these names as they are asked; a setting changes each of them that has its parameter."""
+    from workbench.retrieval.settings import with_settings_where_they_fit
+    from workbench.systems import system
+
+    asked = [system(name).asking(limit, min_score) for name in names]
+    return with_settings_where_they_fit(asked, settings or [])
+
+
 @contextmanager
-def opened_index(memory: Path, index_file: Path | None) -> Iterator[MemoryIndex]:
-    """The memory's index; stderr is told when the memory has changed since."""
+def opened_index(
+    memory: Path, index_file: Path | None, re_embed: bool = False
+) -> Iterator[MemoryIndex | LiveIndex]:
+    """The memory's index, or OpenClaw's own; stderr is told what is to be known of its answers."""
+    from workbench.memory.live_index import open_live_store
     from workbench.memory.sync import open_index, outdated
 
+    if memory.is_file():
+        with open_live_store(memory, re_embed=re_embed, index_path=index_file) as live:
+            for remark in live.remarks:
+                print(remark, file=sys.stderr)
+            yield live
+        return
+    if re_embed:
+        raise InputError(f"--re-embed is for OpenClaw's SQLite file, and {memory} is none.", "Leave it out.")
     with open_index(memory, index_path=index_file) as opened:
         changed = outdated(memory, opened)
         if changed:

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from workbench.cli.app import SAMPLE, AsJson, IndexFile, Memory, Settings, app, pipeline_of, put
-
-if TYPE_CHECKING:
-    from workbench.retrieval.pipeline import Pipeline
-
+from workbench.cli.app import SAMPLE, AsJson, IndexFile, Memory, SettingsOfMany, app, pipelines_of, put
+from workbench.records import InputError
 
 bench = typer.Typer(help="Benchmarks on data that you have.", no_args_is_help=True, rich_markup_mode=None)
 app.add_typer(bench, name="bench")
@@ -26,10 +23,7 @@ def locomo(
     systems: Annotated[
         list[str] | None, typer.Option("--system", "-s", help="A pipeline; may be given often.")
     ] = None,
-    min_similarity: Annotated[
-        float | None, typer.Option(help="For Basic Memory's profiles, in place of their 0.55.")
-    ] = None,
-    settings: Settings = None,
+    settings: SettingsOfMany = None,
     as_json: AsJson = False,
 ) -> None:
     """Recall@5, recall@10 and MRR on LoCoMo; vectors are kept between runs."""
@@ -39,18 +33,9 @@ def locomo(
     from workbench.views.bench import results_view
 
     known = [one.name for one in (*automem.PIPELINES, *basic_memory.PIPELINES)]
-    least = [] if min_similarity is None else [f"min_similarity.least={min_similarity}"]
-    chosen = [pipeline_of(name, None, None, settings) for name in systems or known]
-    chosen = [_with_least(one, least) for one in chosen]
+    chosen = pipelines_of(systems or known, None, None, settings)
     results = list(Bench(load(path, corrections), path).run(chosen))
     put([one.as_json() for one in results] if as_json else results_view(results), as_json)
-
-
-def _with_least(pipeline: Pipeline, settings: list[str]) -> Pipeline:
-    from workbench.retrieval.settings import with_settings
-
-    has = any(stage.slot == "min_similarity" for stage in pipeline.stages)
-    return with_settings(pipeline, settings) if has else pipeline
 
 
 @app.command()
@@ -68,14 +53,35 @@ def doctor(memory: Memory = SAMPLE, index_file: IndexFile = None, as_json: AsJso
 
 @app.command()
 def lab(
-    memory: Memory = SAMPLE,
-    notebooks: Annotated[Path, typer.Option(help="The folder of notebooks.")] = Path("notebooks"),
+    memory: Annotated[
+        Path | None,
+        typer.Option("--memory", "-m", readable=False, help="The memory to index; by default sample_memory."),
+    ] = None,
+    notebooks: Annotated[
+        Path | None, typer.Option(help="The folder of notebooks; by default notebooks/ here.")
+    ] = None,
+    to: Annotated[
+        Path | None,
+        typer.Option(
+            help="Copy the notebooks and the sample memory to this folder first, over nothing that exists. "
+            "Without notebooks/ here, they go to workbench-lab/."
+        ),
+    ] = None,
     port: Annotated[int, typer.Option(help="The port to serve on.")] = 8888,
     browser: Annotated[bool, typer.Option(help="Open a browser.")] = True,
 ) -> None:
     """Index the memory, and open JupyterLab on the first notebook."""
-    from workbench.jupyter import launch
+    from workbench.jupyter import check, launch
     from workbench.memory.sync import index_folder
+    from workbench.shelf import MEMORY, NOTEBOOKS, copy_to
 
-    put(str(index_folder(memory)))
-    raise typer.Exit(launch(notebooks, "00_start.ipynb", port, browser))
+    check()
+    if to is not None and notebooks is not None:
+        raise InputError("--to and --notebooks name two folders of notebooks.", "Give one of them.")
+    if to is None and notebooks is None and not Path(NOTEBOOKS).is_dir():
+        to = Path("workbench-lab")
+    if to is not None:
+        put(str(copy_to(to)))
+    here = to or Path()
+    put(str(index_folder(memory or here / MEMORY)))
+    raise typer.Exit(launch(notebooks or here / NOTEBOOKS, "00_start.ipynb", port, browser))

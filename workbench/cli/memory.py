@@ -3,36 +3,71 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from workbench.cli.app import SAMPLE, AsJson, IndexFile, app, put
+from workbench.cli.configuring import asked_of
+
+if TYPE_CHECKING:
+    from workbench.memory.sessions import Sessions
+    from workbench.memory.sync import Summary
+
+Folder = Annotated[Path, typer.Argument(readable=False, help="The folder that holds the memory.")]
+Model = Annotated[str, typer.Option(help="A local model, PROVIDER/MODEL, or auto.")]
+Reading = Annotated[str, typer.Option(help="Texts longer than the model's window: windowed or truncated.")]
+Skip = Annotated[bool, typer.Option("--skip", help="Leave out files that cannot be used.")]
+Transcripts = Annotated[
+    Path | None, typer.Option("--sessions", readable=False, help="Index a folder of *.jsonl transcripts too.")
+]
+MODEL, READING = "all-MiniLM-L6-v2", "windowed"
 
 
 @app.command()
 def index(
-    folder: Annotated[
-        Path, typer.Argument(readable=False, help="The folder that holds the memory.")
-    ] = SAMPLE,
+    context: typer.Context,
+    folder: Folder = SAMPLE,
     index_file: IndexFile = None,
-    model: Annotated[str, typer.Option(help="A sentence-transformers model.")] = "all-MiniLM-L6-v2",
-    reading: Annotated[
-        str, typer.Option(help="Texts longer than the model's window: windowed or truncated.")
-    ] = "windowed",
+    sessions: Transcripts = None,
+    model: Model = MODEL,
+    reading: Reading = READING,
     rebuild: Annotated[bool, typer.Option("--rebuild", help="Make the index anew.")] = False,
-    skip: Annotated[bool, typer.Option("--skip", help="Leave out files that cannot be used.")] = False,
+    skip: Skip = False,
     as_json: AsJson = False,
 ) -> None:
     """Make the index of a memory agree with its folder."""
     from dataclasses import asdict
 
-    from workbench.memory.embedding import LocalEmbedder, reading_named
+    from workbench.memory.embedding import reading_named
+    from workbench.memory.providers import embedder_named
+    from workbench.memory.sessions import Sessions
     from workbench.memory.sync import index_folder
 
-    embedder = LocalEmbedder(model, reading_named(reading))
-    summary = index_folder(folder, embedder, index_path=index_file, rebuild=rebuild, skip=skip)
+    embedder = embedder_named(model, reading_named(reading))
+    sources = [] if sessions is None else [Sessions(sessions)]
+    configured = asked_of(context)
+    summary = index_folder(
+        folder,
+        embedder,
+        index_path=index_file,
+        chunker=configured.chunker if configured else None,
+        extra=configured.extra_paths if configured else (),
+        sources=sources,
+        rebuild=rebuild,
+        skip=skip,
+    )
+    say_left_out(summary, sources)
+    put(asdict(summary) if as_json else str(summary), as_json)
+
+
+def say_left_out(summary: Summary, sources: Iterable[Sessions]) -> None:
+    """Names on stderr what a sync has left out: files, and lines of the transcripts that it has read."""
     for problem in summary.skipped:
         print(f"left out: {problem}", file=sys.stderr)
-    put(asdict(summary) if as_json else str(summary), as_json)
+    for source in sources:
+        for path in (*summary.new, *summary.changed):
+            for line in source.broken.get(path, ()):
+                print(f"left out: {path}:{line} is no JSON.", file=sys.stderr)

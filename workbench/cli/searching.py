@@ -15,11 +15,14 @@ from workbench.cli.app import (
     AskedLimit,
     IndexFile,
     Memory,
+    ReEmbed,
     Settings,
+    SettingsOfMany,
     System,
     app,
     opened_index,
     pipeline_of,
+    pipelines_of,
     put,
     relative,
 )
@@ -34,6 +37,7 @@ def search(
     min_score: AskedFloor = None,
     settings: Settings = None,
     index_file: IndexFile = None,
+    re_embed: ReEmbed = False,
     as_json: AsJson = False,
 ) -> None:
     """Search a memory. Exit code 1 when nothing is returned."""
@@ -42,7 +46,7 @@ def search(
     from workbench.views.data import trace_data
 
     asked, cleaned = pipeline_of(system, limit, min_score, settings), check_question(question)
-    with opened_index(memory, index_file) as opened:
+    with opened_index(memory, index_file, re_embed) as opened:
         trace = pipeline.search(cleaned, asked, opened)
     put(trace_data(trace) if as_json else trace, as_json)
     raise typer.Exit(0 if trace.results else 1)
@@ -58,6 +62,7 @@ def explain(
     min_score: AskedFloor = None,
     settings: Settings = None,
     index_file: IndexFile = None,
+    re_embed: ReEmbed = False,
     as_json: AsJson = False,
 ) -> None:
     """Say why a file is in the answer, or not. Exit code 1 when it is not."""
@@ -67,7 +72,7 @@ def explain(
     from workbench.views.data import explanation_data
 
     asked, cleaned = pipeline_of(system, limit, min_score, settings), check_question(question)
-    with opened_index(memory, index_file) as opened:
+    with opened_index(memory, index_file, re_embed) as opened, opened.snapshot():
         trace = pipeline.search(cleaned, asked, opened)
         explanation = explaining.explain(trace, opened, relative(target, memory))
     put(explanation_data(explanation) if as_json else explanation, as_json)
@@ -84,9 +89,10 @@ def evaluate(
     ] = None,
     limit: AskedLimit = None,
     min_score: AskedFloor = None,
-    settings: Settings = None,
+    settings: SettingsOfMany = None,
     memory: Memory = SAMPLE,
     index_file: IndexFile = None,
+    re_embed: ReEmbed = False,
     as_json: AsJson = False,
 ) -> None:
     """Ask labelled questions of pipelines: hits, files passing, MRR, and silence on the controls."""
@@ -94,9 +100,9 @@ def evaluate(
     from workbench.lab.metrics import evaluate as evaluate_all
     from workbench.systems import SYSTEMS
 
-    chosen = [pipeline_of(name, limit, min_score, settings) for name in systems or SYSTEMS]
+    chosen = pipelines_of(systems or SYSTEMS, limit, min_score, settings)
     asked = load_questions(questions or memory / "questions.yaml")
-    with opened_index(memory, index_file) as opened:
+    with opened_index(memory, index_file, re_embed) as opened:
         check_targets(asked, opened.store.stamps())
         evaluations = evaluate_all(asked, chosen, opened)
     put([one.as_json() for one in evaluations] if as_json else evaluations, as_json)
@@ -109,8 +115,9 @@ def compare(
     memory: Memory = SAMPLE,
     limit: AskedLimit = None,
     min_score: AskedFloor = None,
-    settings: Settings = None,
+    settings: SettingsOfMany = None,
     index_file: IndexFile = None,
+    re_embed: ReEmbed = False,
     as_json: AsJson = False,
 ) -> None:
     """Ask several systems the same question, and set their answers side by side."""
@@ -120,7 +127,7 @@ def compare(
     from workbench.views.systems import comparison_table
 
     cleaned = check_question(question)
-    asked = [pipeline_of(name, limit, min_score, settings) for name in names]
-    with opened_index(memory, index_file) as opened:
+    asked = pipelines_of(names, limit, min_score, settings)
+    with opened_index(memory, index_file, re_embed) as opened:
         traces = [pipeline.search(cleaned, one, opened) for one in asked]
     put([trace_data(one) for one in traces] if as_json else comparison_table(traces), as_json)

@@ -14,6 +14,7 @@ from workbench.cli.app import (
     AskedLimit,
     IndexFile,
     Memory,
+    ReEmbed,
     Settings,
     app,
     opened_index,
@@ -94,6 +95,7 @@ def fusion(
     floor: Annotated[float, typer.Option(help="The least score that counts as passing.")] = 0.35,
     watch: Annotated[str | None, typer.Option(help="An id to watch.")] = None,
     index_file: IndexFile = None,
+    re_embed: ReEmbed = False,
 ) -> None:
     """The same two lists, whose fusion? Every engine's order of them, side by side."""
     from workbench.lab.whose_fusion import EXAMPLE, legs_of, read_lists, whose_fusion
@@ -103,7 +105,7 @@ def fusion(
     if lists is not None:
         vector, keyword = read_lists(lists)
     elif question is not None:
-        with opened_index(memory, index_file) as opened:
+        with opened_index(memory, index_file, re_embed) as opened:
             vector, keyword = legs_of(check_question(question), opened)
     else:
         vector, keyword = EXAMPLE

@@ -1,0 +1,1 @@
+"""Questions asked of many traces: measures, thresholds, benchmarks, and a museum of bugs."""

@@ -13,9 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from workbench.lab import bench_automem, bench_basic_memory
-from workbench.lab.bench_basic_memory import recall_at_k, reciprocal_rank, session_index
+from workbench.lab.bench_basic_memory import session_index
 from workbench.lab.cached import CachedIndex
 from workbench.lab.locomo import Locomo, LocomoQuestion
+from workbench.lab.metrics import Judged, means
 from workbench.memory.chunking import LineChunker
 from workbench.memory.embedding import LocalEmbedder, Truncated
 from workbench.retrieval.pipeline import Pipeline, search
@@ -64,16 +65,10 @@ class Result:
 
 def figures(ranked: Sequence[Ranked]) -> Figures:
     """The means over these questions; 0 for none."""
+    from ir_measures import RR, R
 
-    def mean(measure: Callable[[Ranked], float]) -> float:
-        return sum(measure(one) for one in ranked) / len(ranked) if ranked else 0.0
-
-    return Figures(
-        len(ranked),
-        mean(lambda one: recall_at_k(one.returned, one.truth, 5)),
-        mean(lambda one: recall_at_k(one.returned, one.truth, 10)),
-        mean(lambda one: reciprocal_rank(one.returned, one.truth)),
-    )
+    judged = [Judged(one.returned, one.truth) for one in ranked]
+    return Figures(len(ranked), *means(judged, R @ 5, R @ 10, RR))
 
 
 def result(

@@ -18,16 +18,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.lab.locomo import Locomo, LocomoQuestion, Turn, load
+from workbench.lab.metrics import Judged, means
+from workbench.memory.cached_embedding import embed_through_cache
 from workbench.memory.embedding import Embedded, Embedder, LocalEmbedder, Role, Truncated
 from workbench.memory.files import content_hash
 from workbench.memory.index import default_index_path
-from workbench.memory.store import Cached, Settings, Store
+from workbench.memory.store import Settings, Store
 from workbench.records import Floats, InputError
 from workbench.retrieval.columns import Columns, ColumnStage
 from workbench.retrieval.legs import VectorLeg
 from workbench.retrieval.pipeline import Pipeline
 from workbench.systems import automem
 from workbench.systems.automem_components import ContentKeyword
+from workbench.systems.automem_memories import Memory
 from workbench.systems.automem_recall import AdaptiveFloor, kept_of
 from workbench.systems.automem_text import query_tokens
 
@@ -56,18 +59,11 @@ class StoredEmbedder:
         self.name, self.revision, self.dimensions = embedder.name, embedder.revision, embedder.dimensions
 
     def embed(self, texts: Sequence[str], role: Role) -> Embedded:
-        hashes = [content_hash(text) for text in texts]
-        known = self._store.cached(self._settings, role, hashes)
-        missing = {hash_: text for hash_, text in zip(hashes, texts, strict=True) if hash_ not in known}
-        if missing:
-            made = self._embedder.embed(list(missing.values()), role)
-            each = zip(missing, made.vectors, made.read_share.tolist(), strict=True)
-            fresh = {hash_: Cached(vector, share) for hash_, vector, share in each}
-            self._store.remember(self._settings, role, fresh)
-            known |= fresh
-        vectors = np.array([known[hash_].vector for hash_ in hashes], np.float32)
-        shares = np.array([known[hash_].read_share for hash_ in hashes], float)
-        return Embedded(vectors.reshape(len(texts), self.dimensions), shares)
+        by_hash = {content_hash(text): text for text in texts}
+        known = embed_through_cache(self._store, self._settings, self._embedder, role, by_hash)
+        found = [known[content_hash(text)] for text in texts]
+        vectors = np.array([one.vector for one in found], np.float32).reshape(len(texts), self.dimensions)
+        return Embedded(vectors, np.array([one.read_share for one in found], float))
 
 
 def settings_of(embedder: Embedder) -> Settings:
@@ -102,22 +98,12 @@ def bench(data: Locomo, pipeline: Pipeline, embedder: Embedder, limit: int = LIM
     answered = [one for one in answers(data, pipeline, embedder, limit) if one.question.turns]
     if not answered:
         return Measured(0.0, 0.0, 0.0, 0.0, 0, 0)
-    recall_5, recall_10, mrr = _means(answered)
+    from ir_measures import RR, R
+
+    judged = [Judged(one.turns, one.question.turns) for one in answered]
+    recall_5, recall_10, mrr = means(judged, R @ 5, R @ 10, RR)
     kept = float(np.mean([len(one.turns) for one in answered]))
     return Measured(recall_5, recall_10, mrr, kept, sum(one.cut for one in answered), len(answered))
-
-
-def _means(answered: Sequence[Answered]) -> tuple[float, float, float]:
-    from ir_measures import RR, Qrel, R, ScoredDoc, calc_aggregate
-
-    qrels = [Qrel(str(i), id_, 1) for i, one in enumerate(answered) for id_ in one.question.turns]
-    run = [
-        ScoredDoc(str(i), id_, -float(place))
-        for i, one in enumerate(answered)
-        for place, id_ in enumerate(one.turns)
-    ]
-    means = calc_aggregate([R @ 5, R @ 10, RR @ 10], qrels, run)
-    return float(means[R @ 5]), float(means[R @ 10]), float(means[RR @ 10])
 
 
 def answers(data: Locomo, pipeline: Pipeline, embedder: Embedder, limit: int = LIMIT) -> Iterator[Answered]:
@@ -196,7 +182,7 @@ def _token_hits(tokens: Sequence[Sequence[str]], turns: Sequence[Turn], pipeline
     stage = pipeline["keyword_component"]
     if not isinstance(stage, ContentKeyword):
         return np.zeros((len(tokens), len(turns)))
-    read = [stage.reads(f"{turn.speaker}: {turn.text}") for turn in turns]
+    read = [stage.reads(Memory(f"{turn.speaker}: {turn.text}")) for turn in turns]
     every = {token for some in tokens for token in some}
     has = {token: np.array([token in one for one in read], float) for token in every}
     return np.array([sum((has[token] for token in some), np.zeros(len(turns))) for some in tokens])

@@ -10,7 +10,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -19,6 +19,8 @@ from tqdm.auto import tqdm
 
 from workbench.lab.cached import CachedIndex
 from workbench.lab.locomo import Locomo, LocomoQuestion, SessionDocument, load
+from workbench.lab.metrics import Judged, means
+from workbench.memory.cached_embedding import embed_through_cache
 from workbench.memory.chunking import Chunker
 from workbench.memory.chunking_bullets import BulletChunker
 from workbench.memory.embedding import Embedder, LocalEmbedder, Role, Truncated
@@ -33,28 +35,19 @@ from workbench.systems.basic_memory_notes import NotesView
 from workbench.systems.basic_memory_scores import MinSimilarity
 
 PROJECT = "bm-bench-run"
-BATCH = 256
 HEADLINE = frozenset({1, 2, 3, 4})
 """The categories of the official figure; 5 are the adversarial questions."""
 
 # The measures
 
 
-def recall_at_k(hits: Sequence[str], truth: Collection[str], k: int) -> float:
-    """The share of the true documents that are among the first k hits; 0 where there are none to find."""
-    wanted = set(truth)
-    return len(wanted & set(hits[:k])) / len(wanted) if wanted else 0.0
-
-
 def precision_at_k(hits: Sequence[str], truth: Collection[str], k: int) -> float:
-    """The share of the first k hits that are true, over the hits that there are; 0 for none."""
+    """The share of the first k hits that are true, over the hits that there are; 0 for none.
+
+    The usual precision divides by k, however few there are.
+    """
     first = hits[:k]
     return sum(hit in set(truth) for hit in first) / len(first) if first else 0.0
-
-
-def reciprocal_rank(hits: Sequence[str], truth: Collection[str]) -> float:
-    """1 / the rank of the first true document among all hits; 0 where there is none."""
-    return next((1 / rank for rank, hit in enumerate(hits, 1) if hit in set(truth)), 0.0)
 
 
 # The index: one note a session
@@ -110,18 +103,8 @@ def _vectors(
 ) -> Mapping[str, Cached]:
     """The vectors of these texts by their hash; what the cache does not have goes into it."""
     by_hash = {content_hash(text): text for text in texts}
-    known = store.cached(settings, role, by_hash)
-    missing = [hash_ for hash_ in by_hash if hash_ not in known]
-    for start in tqdm(range(0, len(missing), BATCH), desc=f"embedding, {role}", disable=None, leave=False):
-        some = missing[start : start + BATCH]
-        embedded = embedder.embed([by_hash[hash_] for hash_ in some], role)
-        fresh = {
-            hash_: Cached(vector, float(share))
-            for hash_, vector, share in zip(some, embedded.vectors, embedded.read_share, strict=True)
-        }
-        store.remember(settings, role, fresh)
-        known |= fresh
-    return known
+    with tqdm(desc=f"embedding, {role}", unit="text", disable=None, leave=False) as bar:
+        return embed_through_cache(store, settings, embedder, role, by_hash, bar.update)
 
 
 # The benchmark
@@ -145,6 +128,10 @@ class Answered:
     question: LocomoQuestion
     hits: tuple[str, ...]
     keyword_empty: bool
+
+    @property
+    def judged(self) -> Judged:
+        return Judged(self.hits, self.question.documents)
 
 
 @dataclass(frozen=True)
@@ -180,18 +167,12 @@ class Report:
 
 def measured(answered: Sequence[Answered]) -> Measured:
     """The means over these questions; 0 for none."""
+    from ir_measures import RR, R
 
-    def mean(measure: Callable[[Sequence[str], Collection[str]], float]) -> float:
-        numbers = [measure(one.hits, one.question.documents) for one in answered]
-        return sum(numbers) / len(numbers) if numbers else 0.0
-
-    return Measured(
-        recall_5=mean(lambda hits, truth: recall_at_k(hits, truth, 5)),
-        recall_10=mean(lambda hits, truth: recall_at_k(hits, truth, 10)),
-        precision_5=mean(lambda hits, truth: precision_at_k(hits, truth, 5)),
-        mrr=mean(reciprocal_rank),
-        n=len(answered),
-    )
+    recall_5, recall_10, mrr = means([one.judged for one in answered], R @ 5, R @ 10, RR)
+    precise = [precision_at_k(one.hits, one.question.documents, 5) for one in answered]
+    precision_5 = sum(precise) / len(precise) if precise else 0.0
+    return Measured(recall_5, recall_10, precision_5, mrr, len(answered))
 
 
 def bench(locomo: Locomo, pipeline: Pipeline, least: float, index: Index) -> Report:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from contextlib import AbstractContextManager
 from typing import Any
 
+import numpy as np
+
 from workbench.records import Chunk, Hits, Rows, Vector
-from workbench.retrieval.legs import Index
+from workbench.retrieval.legs import Index, View, snapshot
 
 
 class CachedIndex:
@@ -15,6 +18,8 @@ class CachedIndex:
     def __init__(self, index: Index) -> None:
         self._index = index
         self._kept: dict[Hashable, Any] = {}
+        self._chunks: dict[int, Chunk] = {}
+        self._views: dict[View, CachedIndex] = {}
 
     def __getattr__(self, name: str) -> Any:
         # What only some systems ask of an index, such as whole documents, is passed on.
@@ -24,6 +29,10 @@ class CachedIndex:
         if key not in self._kept:
             self._kept[key] = getattr(self._index, method)(*arguments)
         return self._kept[key]
+
+    def snapshot(self) -> AbstractContextManager[object]:
+        """One state of the index for what is asked anew within."""
+        return snapshot(self._index)
 
     @property
     def size(self) -> int:
@@ -42,12 +51,19 @@ class CachedIndex:
         return vector
 
     def chunks(self, rows: Rows) -> Sequence[Chunk]:
-        return [self._chunk(int(row), rows[place : place + 1]) for place, row in enumerate(rows)]
-
-    def _chunk(self, row: int, rows: Rows) -> Chunk:
-        chunk: Chunk = self._once(("chunks", row), "chunks", rows)[0]
-        return chunk
+        wanted = rows.tolist()
+        missing = [row for row in wanted if row not in self._chunks]
+        if missing:
+            found = self._index.chunks(np.array(missing, np.int64))
+            self._chunks.update(zip(missing, found, strict=True))
+        return [self._chunks[row] for row in wanted]
 
     def rows_of(self, path: str) -> Rows:
         rows: Rows = self._once(("rows_of", path), "rows_of", path)
         return rows
+
+    def laid_out(self, view: View) -> CachedIndex:
+        """The index as `view` lays it out, with that one's answers kept too."""
+        if view not in self._views:
+            self._views[view] = CachedIndex(view.of(self))
+        return self._views[view]

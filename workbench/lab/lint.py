@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from workbench.retrieval.columns import Columns, ColumnStage
+from workbench.retrieval.columns import Columns, ColumnStage, Row
+from workbench.retrieval.formula import Term
 from workbench.retrieval.legs import Depth
 from workbench.retrieval.pipeline import Pipeline
 
@@ -17,11 +18,12 @@ WORST_RAW = {"vector": 2.0, "keyword": -1e-12}
 
 @dataclass(frozen=True)
 class Reach:
-    """The highest score that a candidate of one leg alone can get, and whether that passes the floor."""
+    """The highest score that a candidate of one leg alone can get, whether it passes, and how it is made."""
 
     leg: str
     score: float
     floor: float
+    formula: Term
 
     @property
     def passes(self) -> bool:
@@ -42,8 +44,16 @@ def reach(pipeline: Pipeline, leg: str) -> Reach | None:
         return None
     depth = getattr(pipeline[f"{leg}_leg"], "depth", None)
     company = (0, depth.of(pipeline.limit) - 1) if isinstance(depth, Depth) else (0,)
-    best = max(_score(pipeline, leg, raw, others) for raw in BEST_RAW[leg] for others in company)
-    return Reach(leg, best, pipeline.floor)
+    perfect = [_columns(pipeline, leg, raw, others) for raw in BEST_RAW[leg] for others in company]
+    best = max(perfect, key=lambda columns: columns["score"][0])
+    made = [stage for stage in pipeline.stages if isinstance(stage, ColumnStage) and stage.output == "score"]
+    return Reach(leg, float(best["score"][0]), pipeline.floor, made[-1].formula(Row(best, 0)))
+
+
+def reaches(pipeline: Pipeline) -> dict[str, Reach | None]:
+    """The reach of each leg that the pipeline asks; None where it takes more than numbers to tell."""
+    slots = {stage.slot for stage in pipeline.stages}
+    return {leg: reach(pipeline, leg) for leg in BEST_RAW if f"{leg}_leg" in slots}
 
 
 def _computable(pipeline: Pipeline, leg: str) -> bool:
@@ -55,7 +65,12 @@ def _computable(pipeline: Pipeline, leg: str) -> bool:
     return True
 
 
-def _score(pipeline: Pipeline, leg: str, raw: float, others: int = 0) -> float:
+def _score(pipeline: Pipeline, leg: str, raw: float) -> float:
+    return float(_columns(pipeline, leg, raw)["score"][0])
+
+
+def _columns(pipeline: Pipeline, leg: str, raw: float, others: int = 0) -> dict[str, np.ndarray]:
+    """The columns of a candidate of one leg alone, and of `others` of the worst below it."""
     absent = np.full(1 + others, np.nan)
     columns = {f"{name}_{what}": absent for name in BEST_RAW for what in ("raw", "rank", "score")}
     columns |= {
@@ -67,7 +82,7 @@ def _score(pipeline: Pipeline, leg: str, raw: float, others: int = 0) -> float:
     for stage in pipeline.stages:
         if isinstance(stage, ColumnStage) and not _absent(stage, columns):
             columns[stage.output] = np.asarray(stage.formula(Columns(columns)), float)
-    return float(columns["score"][0])
+    return columns
 
 
 def _absent(stage: ColumnStage, columns: dict[str, np.ndarray]) -> bool:

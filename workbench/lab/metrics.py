@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from tqdm.auto import tqdm
 
@@ -124,20 +124,45 @@ def mean_reciprocal_rank(asked: Sequence[Asked]) -> float:
 
     A file's rank is that of its best chunk. Every question counts, answered or not.
     """
-    from ir_measures import RR, Qrel, ScoredDoc, calc_aggregate
+    from ir_measures import RR
 
-    qrels = [Qrel(str(i), one.question.target, 1) for i, one in enumerate(asked)]
+    (mean,) = means([Judged(one.trace.paths(), [one.question.target]) for one in asked], RR)
+    return mean
+
+
+class Judged(NamedTuple):
+    """What was returned to one question, each once and best first, and what should have been."""
+
+    returned: Sequence[str]
+    truth: Collection[str]
+
+
+def means(judged: Sequence[Judged], *measures: Any) -> list[float]:
+    """The mean of each of ir_measures' measures over all questions; one without any truth counts as 0.
+
+    0 for no questions. ir_measures leaves out questions without truth, which would flatter the mean.
+    """
+    from ir_measures import Qrel, ScoredDoc, calc_aggregate
+
+    known = sum(bool(one.truth) for one in judged)
+    if not known:
+        return [0.0] * len(measures)
+    qrels = [Qrel(str(i), id_, 1) for i, one in enumerate(judged) for id_ in one.truth]
     run = [
-        ScoredDoc(str(i), path, -float(place))
-        for i, one in enumerate(asked)
-        for place, path in enumerate(one.trace.paths())
+        ScoredDoc(str(i), id_, -float(place))
+        for i, one in enumerate(judged)
+        for place, id_ in enumerate(one.returned)
     ]
-    return float(calc_aggregate([RR], qrels, run)[RR])
+    found = calc_aggregate(measures, qrels, run)
+    return [float(found[measure]) * known / len(judged) for measure in measures]
 
 
 def evaluate(questions: QuestionSet, pipelines: Sequence[Pipeline], index: Index) -> list[Evaluation]:
-    """One evaluation a pipeline: every question and every control asked of each."""
-    index = CachedIndex(index)
+    """One evaluation a pipeline: every question and every control asked of each.
+
+    Several evaluations share what they ask of `index` where it is a `CachedIndex`.
+    """
+    index = index if isinstance(index, CachedIndex) else CachedIndex(index)
     total = len(pipelines) * (len(questions.questions) + len(questions.controls))
     with tqdm(total=total, desc="asking", unit="question", disable=None, leave=False) as bar:
         return [_evaluate(questions, pipeline, index, bar) for pipeline in pipelines]

@@ -5,13 +5,13 @@ from __future__ import annotations
 import difflib
 from collections.abc import Mapping
 
-from workbench.lab import museum_fusions, museum_searches, museum_steps
+from workbench.lab import museum_fusions, museum_profiles, museum_searches, museum_steps
 from workbench.lab.museum_specimen import Specimen
 from workbench.records import InputError
 
 SPECIMENS: Mapping[str, Specimen] = {
     specimen.name: specimen
-    for room in (museum_searches, museum_fusions, museum_steps)
+    for room in (museum_searches, museum_profiles, museum_fusions, museum_steps)
     for specimen in room.SPECIMENS
 }
 

@@ -98,7 +98,7 @@ def fused(fusion: ColumnStage, vector: Mapping[str, float], keyword: Mapping[str
         scores = np.asarray(fusion.formula(of), float)
         return by_score(dict(zip(ids, scores.tolist(), strict=True)))
 
-    return Side(_says(fusion), fusion, answer)
+    return Side(getattr(fusion, "says", ""), fusion, answer)
 
 
 def searched(
@@ -108,9 +108,9 @@ def searched(
     notes: Mapping[str, str],
     axes: Mapping[str, tuple[str, ...]],
 ) -> tuple[Side, Side]:
-    """Two sides that are pipelines over a few notes, told apart by the one stage in which they differ.
+    """Two sides that are pipelines over a few notes, told apart by the one stage, or view, that differs.
 
-    Raises InputError for pipelines that differ in more than one stage, or in none.
+    Raises InputError for pipelines that differ in more than that, or in nothing.
     """
     differences = shipped.diff(fixed)
     if len(differences) != 1:
@@ -119,11 +119,15 @@ def searched(
             "Make two specimens of a fix that needs two changes.",
         )
     (one,) = differences
-    return _side(one.before, shipped, question, notes, axes), _side(one.after, fixed, question, notes, axes)
+    shipped_says, fixed_says = (part.says if part else f"no {one.slot}" for part in (one.before, one.after))
+    return (
+        _side(shipped_says, shipped, question, notes, axes),
+        _side(fixed_says, fixed, question, notes, axes),
+    )
 
 
 def _side(
-    stage: object,
+    says: str,
     pipeline: Pipeline,
     question: str,
     notes: Mapping[str, str],
@@ -133,11 +137,7 @@ def _side(
         with small_memory(notes, axes) as index:
             return {one.chunk.path: one.score for one in search(question, pipeline, index).results}
 
-    return Side(_says(stage), pipeline, answer)
-
-
-def _says(stage: object) -> str:
-    return str(getattr(stage, "says", "no such stage"))
+    return Side(says, pipeline, answer)
 
 
 def small_memory(notes: Mapping[str, str], axes: Mapping[str, tuple[str, ...]]) -> MemoryIndex:

@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from workbench.lab.metrics import Judged, means
 from workbench.records import InputError
 
 GUARD = 0.01
@@ -44,12 +45,8 @@ def ndcg_at(retrieved: Sequence[str], expected: Collection[str], k: int = 10) ->
 
 
 def _measured(measure: Any, retrieved: Sequence[str], expected: Collection[str]) -> float:
-    from ir_measures import Qrel, ScoredDoc, calc_aggregate
-
-    if not expected:
-        return 0.0
-    run = [ScoredDoc("q", id_, -float(place)) for place, id_ in enumerate(dict.fromkeys(retrieved))]
-    return float(calc_aggregate([measure], [Qrel("q", id_, 1) for id_ in expected], run)[measure])
+    (mean,) = means([Judged(list(dict.fromkeys(retrieved)), expected)], measure)
+    return mean
 
 
 def distractor_rate(retrieved: Sequence[str], distractors: Iterable[str], k: int = 10) -> float:

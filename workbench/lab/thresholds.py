@@ -1,13 +1,56 @@
-"""What a floor would do: every candidate's score, by whose it is, and the hits at any floor."""
+"""What a floor would do: every candidate's score, by whose it is, and what any floor lets through."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
-from workbench.lab.metrics import Evaluation
-from workbench.records import Floats, Trace
+from workbench.lab.metrics import Evaluation, Share
+from workbench.records import KEPT, Floats, Trace
+from workbench.retrieval.cutoff import Limit, MinScore
+from workbench.retrieval.pipeline import Pipeline
+
+Marks = NDArray[np.bool_]
+Numbers = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a floor lets through.
+
+    `hits` are the questions whose target is returned, `right` the chunks of the right file among all chunks
+    that the questions return, `silent` the controls that return nothing.
+    """
+
+    hits: Share
+    right: Share
+    silent: Share
+
+    @property
+    def precision(self) -> float | None:
+        """The share of the returned chunks that are of the right file; None when nothing is returned.
+
+        The chunks of all questions count alike. Controls have no right file, and are left out.
+        """
+        return self.right.rate if self.right.n else None
+
+
+class Counts(NamedTuple):
+    """Of each trace, how many chunks of the right file it returns, and how many in all."""
+
+    right: Numbers
+    returned: Numbers
+
+
+class Cut(Protocol):
+    """What follows the fused order of many traces: a floor, a limit, and whatever else there is."""
+
+    def at(self, floor: float) -> Counts:
+        """What every trace would return at this floor."""
 
 
 @dataclass(frozen=True)
@@ -15,8 +58,7 @@ class Scores:
     """The fused scores of one evaluation, before any floor.
 
     `target`, `other` and `control` are flat: the candidates from the right files, from other files, and
-    of the controls. `best` has one row a question: its target's best score, NaN when no chunk of it was a
-    candidate or when it stands beyond the limit. `control_best` is the best score of each control.
+    of the controls.
     """
 
     system: str
@@ -24,53 +66,131 @@ class Scores:
     target: Floats
     other: Floats
     control: Floats
-    best: Floats
-    control_best: Floats
+    questions: int
+    cut: Cut = field(repr=False)
+
+    def at(self, floor: float) -> Outcome:
+        """What this floor lets through: what asking all questions again with it would give."""
+        right, returned = self.cut.at(floor)
+        answers, of_controls = returned[: self.questions], returned[self.questions :]
+        return Outcome(
+            Share(int(np.count_nonzero(right)), self.questions),
+            Share(int(right.sum()), int(answers.sum())),
+            Share(int(np.count_nonzero(of_controls == 0)), of_controls.size),
+        )
 
     def hits(self, floor: float) -> int:
-        """How many questions would hit at this floor.
-
-        A floor cuts the end of an order that it does not change, so what stands within the limit without
-        it stands there with it.
-        """
-        return int(np.sum(self.best >= floor))
+        """How many questions would hit at this floor."""
+        return self.at(floor).hits.hits
 
     def silent(self, floor: float) -> int:
         """How many controls would return nothing at this floor."""
-        return int(np.sum(~(self.control_best >= floor)))
+        return self.at(floor).silent.hits
+
+
+@dataclass(frozen=True)
+class FloorAndLimit:
+    """A floor and then a limit, over all traces at once: for systems in which nothing else follows.
+
+    `score` holds one trace a row, in fused order, NaN where there is no candidate; `mine` marks those of
+    the right file.
+    """
+
+    score: Floats
+    mine: Marks
+    limit: int
+
+    def at(self, floor: float) -> Counts:
+        passing = self.score >= floor
+        kept = passing & (np.cumsum(passing, axis=1) <= self.limit)
+        return Counts(np.sum(kept & self.mine, axis=1), np.sum(kept, axis=1))
+
+
+@dataclass(frozen=True)
+class StagesAgain:
+    """The stages from the floor on, run again on every trace: for rescues, and floors that follow a limit.
+
+    The traces are as they stood before the floor. This takes milliseconds, `FloorAndLimit` a fraction of one.
+    """
+
+    pipeline: Pipeline
+    traces: Sequence[Trace]
+    mine: Sequence[Marks]
+
+    def at(self, floor: float) -> Counts:
+        floored = self.pipeline.asking(min_score=floor)
+        stages, first = floored.stages, _place_of_floor(floored)
+        kept = [_run(replace(trace, stages=stages), first).dropped == KEPT for trace in self.traces]
+        right = [np.count_nonzero(some & mine) for some, mine in zip(kept, self.mine, strict=True)]
+        return Counts(np.array(right, np.int64), np.array([some.sum() for some in kept], np.int64))
 
 
 def scores(evaluation: Evaluation) -> Scores:
-    """The scores of an evaluation, sorted into whose they are."""
-    target, other, best = [], [], []
-    for one in evaluation.asked:
-        mine = _of_file(one.trace, one.question.target)
-        fused = one.trace.columns["score"]
-        target.append(fused[mine])
-        other.append(fused[~mine])
-        best.append(_best(one.trace, mine, evaluation.pipeline.limit))
-    control = [trace.columns["score"] for trace in evaluation.controls]
+    """The scores of an evaluation, sorted into whose they are, and what follows them."""
+    mine = [_of_file(one.trace, one.question.target) for one in evaluation.asked]
+    fused = [one.trace.columns["score"] for one in evaluation.asked]
     return Scores(
         evaluation.pipeline.name,
         evaluation.pipeline.floor,
-        _flat(target),
-        _flat(other),
-        _flat(control),
-        np.array(best),
-        np.array([column.max(initial=-np.inf) for column in control]),
+        _flat([column[yes] for column, yes in zip(fused, mine, strict=True)]),
+        _flat([column[~yes] for column, yes in zip(fused, mine, strict=True)]),
+        _flat([trace.columns["score"] for trace in evaluation.controls]),
+        len(evaluation.asked),
+        _cut(evaluation, mine),
     )
 
 
-def _of_file(trace: Trace, path: str) -> np.ndarray:
+def _of_file(trace: Trace, path: str) -> Marks:
     return np.array([chunk.path == path for chunk in trace.chunks], bool)
-
-
-def _best(trace: Trace, mine: np.ndarray, limit: float) -> float:
-    places = np.flatnonzero(mine[trace.order])
-    if places.size == 0 or places[0] >= int(limit):
-        return float("nan")
-    return float(trace.columns["score"][trace.order[places[0]]])
 
 
 def _flat(columns: list[Floats]) -> Floats:
     return np.concatenate(columns) if columns else np.empty(0)
+
+
+def _cut(evaluation: Evaluation, mine: Sequence[Marks]) -> Cut:
+    pipeline = evaluation.pipeline.asking(min_score=evaluation.pipeline.floor)
+    place = _place_of_floor(pipeline)
+    traces = [*(one.trace for one in evaluation.asked), *evaluation.controls]
+    mine = [*mine, *(np.zeros(len(trace.chunks), bool) for trace in evaluation.controls)]
+    if all(isinstance(stage, Limit) for stage in pipeline.stages[place + 1 :]):
+        scores = [np.where(_reaches(trace, place), trace.columns["score"], np.nan) for trace in traces]
+        orders = [trace.order for trace in traces]
+        return FloorAndLimit(
+            _rows([column[order] for column, order in zip(scores, orders, strict=True)]),
+            _rows([marks[order].astype(float) for marks, order in zip(mine, orders, strict=True)]) == 1,
+            int(pipeline.limit),
+        )
+    return StagesAgain(pipeline, [_before(trace, place) for trace in traces], mine)
+
+
+def _place_of_floor(pipeline: Pipeline) -> int:
+    return next(i for i, stage in enumerate(pipeline.stages) if isinstance(stage, MinScore))
+
+
+def _reaches(trace: Trace, place: int) -> Marks:
+    """Which candidates no stage before `place` has dropped."""
+    reached: Marks = (trace.dropped == KEPT) | (trace.dropped >= place)
+    return reached
+
+
+def _before(trace: Trace, place: int) -> Trace:
+    """The trace as it stood before the stage at `place`, in the order that it had there."""
+    first = next(i for i, stage in enumerate(trace.stages) if stage.slot == "order")
+    clean = replace(trace, dropped=np.where(_reaches(trace, place), KEPT, trace.dropped))
+    return _run(clean, first, place)
+
+
+def _run(trace: Trace, first: int, last: int | None = None) -> Trace:
+    # From the order on, no stage asks for more than the trace.
+    for stage in trace.stages[first:last]:
+        trace = stage.run(trace, None)
+    return trace
+
+
+def _rows(rows: Sequence[Floats]) -> Floats:
+    """Rows of unequal length as one array, filled up with NaN."""
+    table = np.full((len(rows), max((row.size for row in rows), default=0)), np.nan)
+    for place, row in enumerate(rows):
+        table[place, : row.size] = row
+    return table

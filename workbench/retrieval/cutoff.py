@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.records import KEPT, Trace
+from workbench.records import KEPT, Stage, Trace
 from workbench.retrieval.legs import Context
 
 
@@ -44,6 +44,17 @@ class MinScore:
 
     def run(self, trace: Trace, context: Context) -> Trace:
         return marked(trace, self, ~(trace.columns["score"] >= self.floor))
+
+
+@dataclass(frozen=True)
+class AddedFloor(MinScore):
+    """The floor of a caller, for a system that has none: what its answer would be with one."""
+
+    slot: ClassVar[str] = "added_floor"
+
+    @property
+    def says(self) -> str:
+        return f"floor, which the system does not have: drop what scores below {self.floor:g}"
 
 
 @dataclass(frozen=True)
@@ -116,15 +127,16 @@ class SpareSlots:
 def keyword_backed(trace: Trace) -> NDArray[np.bool_]:
     """Which candidates the keyword leg brought, or share their file and lines with one that it brought."""
     found = ~np.isnan(trace.columns["keyword_rank"])
-    places = {(one.source, one.place) for one, yes in zip(trace.chunks, found, strict=True) if yes}
-    return np.array([(one.source, one.place) in places for one in trace.chunks], bool)
+    places = [(one.source, one.path, one.start_line, one.end_line) for one in trace.chunks]
+    backed = {place for place, yes in zip(places, found.tolist(), strict=True) if yes}
+    return np.array([place in backed for place in places], bool)
 
 
 def _brought_back(trace: Trace, rows: NDArray[np.bool_]) -> Trace:
     return replace(trace, dropped=np.where(rows, KEPT, trace.dropped))
 
 
-def marked(trace: Trace, stage: Order | MinScore | Limit, drop: NDArray[np.bool_]) -> Trace:
+def marked(trace: Trace, stage: Stage, drop: NDArray[np.bool_]) -> Trace:
     """`trace` with `stage` as the reason for the candidates in `drop` that nothing has dropped before."""
     place = trace.stages.index(stage)
     return replace(trace, dropped=np.where(drop & (trace.dropped == KEPT), place, trace.dropped))

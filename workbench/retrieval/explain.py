@@ -12,7 +12,7 @@ from workbench.records import Candidate, Chunk, Hits, Rows, Trace, Vector
 from workbench.retrieval.columns import ColumnStage, Row
 from workbench.retrieval.cutoff import Limit, MinScore
 from workbench.retrieval.formula import Term
-from workbench.retrieval.legs import Index, ManyAsked
+from workbench.retrieval.legs import Index, ManyAsked, laid_out, snapshot
 from workbench.retrieval.query import JoinedWords, ascii_words, quoted
 
 
@@ -31,7 +31,8 @@ class Fate(StrEnum):
 class Standing:
     """Where a chunk stands in one leg: its rank among all chunks (None: not matched) and the leg's depth.
 
-    `missing` are the words of the question that the chunk does not have; only the keyword leg says them.
+    `number` says what `raw` is. `missing` are the words of the question that the chunk does not have; only
+    the keyword leg says them.
     """
 
     leg: str
@@ -39,6 +40,7 @@ class Standing:
     matched: int
     depth: int
     raw: float | None
+    number: str
     missing: tuple[str, ...] = ()
 
     @property
@@ -69,11 +71,15 @@ class Explanation:
 def explain(trace: Trace, index: Index, target: str, vector: Vector | None = None) -> Explanation:
     """The fate of the file `target` in `trace`, and of each of its chunks; NEVER_INDEXED for an unknown file.
 
-    `index` must be the one that was searched: what was beyond the pool is looked up there. `vector` is
-    the question's, where `search` was given one.
+    `index` must be the one that was searched, and as it was then: what was beyond the pool is looked up
+    there. Where it may change meanwhile, put both into one `snapshot(index)`. `vector` is the question's,
+    where `search` was given one.
     """
-    if trace.view:
-        index = trace.view.of(index)
+    with snapshot(index):
+        return _explained(trace, laid_out(index, trace.view), target, vector)
+
+
+def _explained(trace: Trace, index: Index, target: str, vector: Vector | None) -> Explanation:
     rows = index.rows_of(target)
     if rows.size == 0:
         return Explanation(trace, target, Fate.NEVER_INDEXED, ())
@@ -97,10 +103,11 @@ def _verdict(trace: Trace, row: int, chunk: Chunk, standings: tuple[Standing, ..
         matched = any(standing.rank is not None for standing in standings)
         return Verdict(chunk, Fate.BEYOND_POOL if matched else Fate.NO_MATCH, None, standings)
     candidate = trace.candidate(int(place[0]))
-    return Verdict(chunk, _fate(candidate), candidate, standings)
+    return Verdict(chunk, fate_of(candidate), candidate, standings)
 
 
-def _fate(candidate: Candidate) -> Fate:
+def fate_of(candidate: Candidate) -> Fate:
+    """What became of a candidate: returned, or dropped by the limit or by a floor."""
     match candidate.dropped_by:
         case None:
             return Fate.RETURNED
@@ -146,13 +153,13 @@ def _words(trace: Trace) -> list[str]:
 
 
 def _standing(trace: Trace, leg: str, every: Hits | None, row: int, missing: Sequence[str] = ()) -> Standing:
-    depth = trace.legs[leg].depth
+    depth, number = trace.legs[leg].depth, trace.legs[leg].number
     if every is None:
-        return Standing(leg, None, 0, depth, None, tuple(missing))
+        return Standing(leg, None, 0, depth, None, number, tuple(missing))
     place = np.flatnonzero(every.rows == row)
     rank = int(place[0]) + 1 if place.size else None
     raw = float(every.raw[place[0]]) if place.size else None
-    return Standing(leg, rank, every.rows.size, depth, raw, tuple(missing))
+    return Standing(leg, rank, every.rows.size, depth, raw, number, tuple(missing))
 
 
 @dataclass(frozen=True)

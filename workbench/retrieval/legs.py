@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from typing import ClassVar, Protocol, runtime_checkable
 
@@ -46,6 +47,34 @@ class View(Protocol):
 
     def of(self, index: Index) -> Index:
         """The index as this view lays it out."""
+
+
+@runtime_checkable
+class KeepsViews(Protocol):
+    """An index that keeps what views have made of it, and their answers."""
+
+    def laid_out(self, view: View) -> Index:
+        """The index as this view lays it out, from memory where that has been asked before."""
+
+
+def laid_out(index: Index, view: View | None) -> Index:
+    """The index as `view` lays it out; as it is when there is none."""
+    if view is None:
+        return index
+    return index.laid_out(view) if isinstance(index, KeepsViews) else view.of(index)
+
+
+@runtime_checkable
+class Changing(Protocol):
+    """An index that others may change while it is searched."""
+
+    def snapshot(self) -> AbstractContextManager[object]:
+        """One state of the index for all that is asked within."""
+
+
+def snapshot(index: Index) -> AbstractContextManager[object]:
+    """One state of `index` for all that is asked within; nothing to do for an index that does not change."""
+    return index.snapshot() if isinstance(index, Changing) else nullcontext()
 
 
 class Context(Protocol):
@@ -114,6 +143,7 @@ class VectorLeg:
 
     slot: ClassVar[str] = "vector_leg"
     name: ClassVar[str] = "vector"
+    number: ClassVar[str] = "cosine distance"
     depth: Depth = Depth()
 
     @property
@@ -126,9 +156,9 @@ class VectorLeg:
         if not query.any():
             note = "The question's vector is all zeros, so the vector leg was not asked."
             skipped = replace(trace, notes=(*trace.notes, note))
-            return with_leg(skipped, Leg(self.name, None, depth, no_hits()))
-        asked = f"{query.size} dimensions"
-        return with_leg(trace, Leg(self.name, asked, depth, context.index.vector(query, depth)))
+            return with_leg(skipped, Leg(self.name, None, depth, no_hits(), number=self.number))
+        asked, hits = f"{query.size} dimensions", context.index.vector(query, depth)
+        return with_leg(trace, Leg(self.name, asked, depth, hits, number=self.number))
 
 
 @dataclass(frozen=True)

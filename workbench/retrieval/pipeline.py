@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from workbench.records import InputError, Stage, Trace, Vector
-from workbench.retrieval.cutoff import Limit, MinScore
-from workbench.retrieval.legs import Index, View
+from workbench.retrieval.cutoff import AddedFloor, Limit, MinScore
+from workbench.retrieval.legs import Index, VectorLeg, View, laid_out, snapshot
 from workbench.retrieval.query import BLANKS
 
 
@@ -42,11 +43,11 @@ class Change:
 
 @dataclass(frozen=True)
 class Difference:
-    """A slot in which two pipelines differ; None where a pipeline has no such stage."""
+    """A slot in which two pipelines differ, or `view`; None where a pipeline has no such stage."""
 
     slot: str
-    before: Stage | None
-    after: Stage | None
+    before: Stage | View | None
+    after: Stage | View | None
 
 
 @dataclass(frozen=True)
@@ -105,18 +106,23 @@ class Pipeline:
         return changed
 
     def asking(self, limit: float | None = None, min_score: float | None = None) -> Pipeline:
-        """This pipeline as a caller asks it: another limit, another floor; candidate depths follow."""
+        """This pipeline as a caller asks it: another limit, another floor; candidate depths follow.
+
+        A system that has no floor gets one ahead of its limit, which says that it is not the system's own.
+        """
         asked = self
         if limit is not None:
             asked = asked.with_stage(Limit(limit))
-        if min_score is not None:
-            asked = asked.with_stage(MinScore(min_score))
-        return asked
+        if min_score is None:
+            return asked
+        floors = [stage for stage in self.stages if isinstance(stage, MinScore)]
+        if floors:
+            return asked.with_stage(replace(floors[0], floor=min_score))
+        return asked.with_new_stage(AddedFloor(min_score), before=Limit.slot)
 
     def diff(self, other: Pipeline) -> list[Difference]:
-        """The slots in which `other` differs from this pipeline, in running order."""
-        mine = {stage.slot: stage for stage in self.stages}
-        theirs = {stage.slot: stage for stage in other.stages}
+        """What differs in `other`: the view, which comes first, and the slots in running order."""
+        mine, theirs = self._parts, other._parts
         slots = dict.fromkeys([*mine, *theirs])
         return [
             Difference(slot, mine.get(slot), theirs.get(slot))
@@ -125,14 +131,18 @@ class Pipeline:
         ]
 
     @property
+    def _parts(self) -> dict[str, Stage | View | None]:
+        return {"view": self.view, **{stage.slot: stage for stage in self.stages}}
+
+    @property
     def limit(self) -> float:
         stage = self["limit"]
         return stage.count if isinstance(stage, Limit) else 0.0
 
     @property
     def floor(self) -> float:
-        stage = self["floor"]
-        return stage.floor if isinstance(stage, MinScore) else 0.0
+        """The least score that is kept; minus infinity where there is no floor."""
+        return next((stage.floor for stage in self.stages if isinstance(stage, MinScore)), -math.inf)
 
     def __str__(self) -> str:
         view = [f"  view: {self.view.says}"] if self.view else []
@@ -167,9 +177,10 @@ def search(question: str, pipeline: Pipeline, index: Index, vector: Vector | Non
     trace = Trace(cleaned, pipeline.name, pipeline.stages, view=pipeline.view)
     if not cleaned:
         return trace
-    if pipeline.view:
-        index = pipeline.view.of(index)
-    running = Running(index, cleaned, pipeline.limit, vector)
-    for stage in pipeline.stages:
-        trace = stage.run(trace, running)
+    with snapshot(index):
+        if vector is None and any(isinstance(stage, VectorLeg) for stage in pipeline.stages):
+            vector = index.embed(cleaned)  # before anything is read: who reads may keep a writer waiting
+        running = Running(laid_out(index, pipeline.view), cleaned, pipeline.limit, vector)
+        for stage in pipeline.stages:
+            trace = stage.run(trace, running)
     return trace

@@ -24,6 +24,29 @@ def with_settings(pipeline: Pipeline, settings: Sequence[str]) -> Pipeline:
     return pipeline
 
 
+def with_settings_where_they_fit(pipelines: Sequence[Pipeline], settings: Sequence[str]) -> list[Pipeline]:
+    """Each pipeline with those of the settings that it has a parameter for; the others stay as they are.
+
+    Raises InputError as `with_settings` does, and for a setting that fits none of the pipelines.
+    """
+    changed = list(pipelines)
+    for text in settings:
+        slot, parameter, _ = _parts(text)
+        fits = [_has(one, slot, parameter) for one in changed]
+        if changed and not any(fits):
+            with_settings(next((one for one in changed if _has_slot(one, slot)), changed[0]), [text])
+        changed = [with_settings(one, [text]) if fit else one for one, fit in zip(changed, fits, strict=True)]
+    return changed
+
+
+def _has_slot(pipeline: Pipeline, slot: str) -> bool:
+    return any(stage.slot == slot for stage in pipeline.stages)
+
+
+def _has(pipeline: Pipeline, slot: str, parameter: str) -> bool:
+    return _has_slot(pipeline, slot) and parameter in parameters(pipeline[slot])
+
+
 def parameters(stage: Stage) -> dict[str, Any]:
     """The parameters of a stage with their values, nested ones with a dot: `depth.multiplier`."""
     found: dict[str, Any] = {}
@@ -47,8 +70,8 @@ def _parts(text: str) -> tuple[str, str, str]:
 
 
 def _stage(pipeline: Pipeline, slot: str) -> Stage:
-    slots = [stage.slot for stage in pipeline.stages]
-    if slot not in slots:
+    if not _has_slot(pipeline, slot):
+        slots = [stage.slot for stage in pipeline.stages]
         raise InputError(
             f"{pipeline.name} has no stage {slot!r}{_nearest(slot, slots)}",
             f"Its stages are {', '.join(slots)}.",

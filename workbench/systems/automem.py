@@ -45,10 +45,12 @@ SCORING = "automem/utils/scoring.py"
 RECALL = "automem/api/recall.py"
 
 NOTE = (
-    "Simplified: a chunk is a memory; what its note's front matter does not say counts as 0, as in AutoMem's "
-    "scorer. A folder of notes has no relations, no consolidation and no caller's context, so these "
-    "components are not there; nor are the metadata channel (#177), expansions, and the removal of equal "
-    "texts. Ties are those of 8ff266e. AutoMem keeps a caller's minimum score within 0 to 1."
+    "Simplified: a chunk is a memory, and its note's front matter what AutoMem stores beside it: what that "
+    "does not say counts as 0, as in AutoMem's scorer. The model has read it with the first chunk. Ages are "
+    "counted from the newest date in the notes, not from the clock (recency_component.now). A folder of "
+    "notes has no relations, no consolidation and no caller's context, so these components are not there; "
+    "nor are the metadata channel (#177), expansions, and the removal of equal texts. Ties are those of "
+    "8ff266e. AutoMem keeps a caller's minimum score within 0 to 1."
 )
 
 DEAD_KEYWORD = Pipeline(

@@ -15,11 +15,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from workbench.memory.frontmatter import age_in_days
-from workbench.records import Floats, Trace
+from workbench.records import Floats, InputError, Trace
 from workbench.retrieval.columns import ColumnStage, Numbers
 from workbench.retrieval.fusion import filled
 from workbench.retrieval.legs import Context
-from workbench.systems.automem_memories import front_matter_of
+from workbench.systems.automem_memories import Memory, memories_of, newest_date
 from workbench.systems.automem_scoring import (
     SHIPPED_WEIGHTS,
     Weights,
@@ -30,14 +30,7 @@ from workbench.systems.automem_scoring import (
     tag_share,
     token_share,
 )
-from workbench.systems.automem_text import (
-    content_words,
-    is_exact,
-    metadata_terms,
-    most_raw,
-    query_tokens,
-    tag_hits,
-)
+from workbench.systems.automem_text import hits_in, is_exact, most_raw, query_tokens
 
 
 @dataclass(frozen=True)
@@ -47,6 +40,7 @@ class _Observing(ColumnStage):
     best: ClassVar[Mapping[str, float]] = {}
 
     def observe(self, trace: Trace, context: Context) -> Mapping[str, Floats]:
+        """What is read of the candidates, by the name of its column."""
         raise NotImplementedError(f"{type(self).__name__} observes nothing")
 
     def run(self, trace: Trace, context: Any) -> Trace:
@@ -118,14 +112,13 @@ class ContentKeyword(_Observing):
     output: ClassVar[str] = "keyword_component"
     best: ClassVar[Mapping[str, float]] = {"token_hits": 1.0, "tokens": 1.0}
 
-    def reads(self, content: str) -> Container[str]:
-        """What of a text a token is looked for in."""
+    def reads(self, memory: Memory) -> Container[str]:
+        """What of a memory a token is looked for in."""
         raise NotImplementedError(f"{type(self).__name__} reads nothing")
 
     def observe(self, trace: Trace, context: Context) -> Mapping[str, Floats]:
         tokens = query_tokens(trace.question)
-        read = [self.reads(chunk.text) for chunk in trace.chunks]
-        hits = [float(sum(token in one for token in tokens)) for one in read]
+        hits = [hits_in(tokens, self.reads(one)) for one in memories_of(context.index, trace)]
         return {"token_hits": np.array(hits, float), "tokens": _each(trace, len(tokens))}
 
     def formula(self, of: Numbers) -> Any:
@@ -139,8 +132,8 @@ class SubstringKeyword(ContentKeyword):
 
     says: ClassVar[str] = "keyword component = share of the tokens that the text contains, as substrings"
 
-    def reads(self, content: str) -> Container[str]:
-        return content.lower()
+    def reads(self, memory: Memory) -> Container[str]:
+        return memory.lower
 
 
 @dataclass(frozen=True)
@@ -149,8 +142,8 @@ class WholeWordKeyword(ContentKeyword):
 
     says: ClassVar[str] = "keyword component = share of the tokens that are words of the text"
 
-    def reads(self, content: str) -> Container[str]:
-        return content_words(content)
+    def reads(self, memory: Memory) -> Container[str]:
+        return memory.words
 
 
 @dataclass(frozen=True)
@@ -182,8 +175,7 @@ class TagScore(_Observing):
 
     def observe(self, trace: Trace, context: Context) -> Mapping[str, Floats]:
         tokens = query_tokens(trace.question)
-        notes = [front_matter_of(context.index, chunk) for chunk in trace.chunks]
-        hits = [float(tag_hits(tokens, note.tags, metadata_terms(note.rest))) for note in notes]
+        hits = [hits_in(tokens, one.labels) for one in memories_of(context.index, trace)]
         return {"tag_hits": np.array(hits, float), "tokens": _each(trace, len(tokens))}
 
     def formula(self, of: Numbers) -> Any:
@@ -200,8 +192,7 @@ class ExactScore(_Observing):
     says: ClassVar[str] = "exact component = 1 where the question is a metadata term, else 0"
 
     def observe(self, trace: Trace, context: Context) -> Mapping[str, Floats]:
-        notes = [front_matter_of(context.index, chunk) for chunk in trace.chunks]
-        exact = [float(is_exact(trace.question, metadata_terms(note.rest))) for note in notes]
+        exact = [is_exact(trace.question, one.terms) for one in memories_of(context.index, trace)]
         return {"exact": np.array(exact, float)}
 
     def formula(self, of: Numbers) -> Any:
@@ -218,8 +209,8 @@ class Importance(_Observing):
     says: ClassVar[str] = "importance component = the memory's importance, absent is 0"
 
     def observe(self, trace: Trace, context: Context) -> Mapping[str, Floats]:
-        notes = [front_matter_of(context.index, chunk) for chunk in trace.chunks]
-        return {"importance": np.array([note.importance for note in notes], float)}
+        said = [one.note.importance for one in memories_of(context.index, trace)]
+        return {"importance": np.array(said, float)}
 
     def formula(self, of: Numbers) -> Any:
         return filled(of["importance"], 0.0)
@@ -235,8 +226,8 @@ class Confidence(_Observing):
     says: ClassVar[str] = "confidence component = the memory's confidence, absent is 0"
 
     def observe(self, trace: Trace, context: Context) -> Mapping[str, Floats]:
-        notes = [front_matter_of(context.index, chunk) for chunk in trace.chunks]
-        return {"confidence": np.array([note.confidence for note in notes], float)}
+        said = [one.note.confidence for one in memories_of(context.index, trace)]
+        return {"confidence": np.array(said, float)}
 
     def formula(self, of: Numbers) -> Any:
         return filled(of["confidence"], 0.0)
@@ -244,26 +235,53 @@ class Confidence(_Observing):
 
 @dataclass(frozen=True)
 class LinearRecency(_Observing):
-    """From 1 at the moment `now`, which is now unless given, down to 0 at `horizon` days before it."""
+    """From 1 at the moment `now` down to 0 at `horizon` days before it.
+
+    `now` is written like a date in front matter. Left empty it is the newest date of the memory's notes, so
+    that the same memory gives the same answer on any day; AutoMem takes the clock.
+    """
 
     slot: ClassVar[str] = "recency_component"
     output: ClassVar[str] = "recency_component"
     best: ClassVar[Mapping[str, float]] = {"age_days": 0.0}
     ranges: ClassVar[Mapping[str, tuple[float, float]]] = {"horizon": (1, 100_000)}
     horizon: float = 180
-    now: datetime | None = None
+    now: str = ""
+
+    def __post_init__(self) -> None:
+        if self.now:
+            moment_of(self.now)
 
     @property
     def says(self) -> str:
-        return f"recency component = max(0, 1 - age in days / {self.horizon:g}), without a date 0"
+        share = f"max(0, 1 - age in days / {self.horizon:g})"
+        return f"recency component = {share}, without a date 0; {self.when}"
+
+    @property
+    def when(self) -> str:
+        """From when ages are counted, in words."""
+        return f"now is {self.now or 'the newest date of the notes'}"
 
     def observe(self, trace: Trace, context: Context) -> Mapping[str, Floats]:
-        now = self.now or datetime.now(UTC)
-        dates = [front_matter_of(context.index, chunk).date for chunk in trace.chunks]
-        return {"age_days": np.array([age_in_days(one, now) for one in dates], float)}
+        dates = [one.note.date for one in memories_of(context.index, trace)]
+        now = moment_of(self.now) if self.now else newest_date(context.index)
+        ages = [math.nan if now is None else age_in_days(one, now) for one in dates]
+        return {"age_days": np.array(ages, float)}
 
     def formula(self, of: Numbers) -> Any:
         return linear_recency(of["age_days"], of.constant(self.horizon))
+
+
+def moment_of(text: str) -> datetime:
+    """The moment that a text such as 2026-02-13 or 2026-02-13T10:00+02:00 names; without a zone in UTC.
+
+    Raises InputError for other text.
+    """
+    try:
+        moment = datetime.fromisoformat(text.strip())
+    except ValueError:
+        raise InputError(f"{text!r} is no date.", "Write it like 2026-02-13.") from None
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
 @dataclass(frozen=True)
@@ -272,7 +290,8 @@ class ExponentialRecency(LinearRecency):
 
     @property
     def says(self) -> str:
-        return f"recency component = one half for each {self.horizon:g} days of age, without a date 0"
+        half = f"one half for each {self.horizon:g} days of age"
+        return f"recency component = {half}, without a date 0; {self.when}"
 
     def formula(self, of: Numbers) -> Any:
         return exponential_recency(of["age_days"], of.constant(self.horizon))

@@ -3,18 +3,27 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, cast
-from weakref import WeakKeyDictionary
+from datetime import datetime
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 
-from workbench.memory.frontmatter import NOTHING, FrontMatter, front_matter
-from workbench.records import Chunk, Document, Floats, Hits, Rows, Vector
+from workbench.memory.frontmatter import BLOCK, NOTHING, FrontMatter, front_matter
+from workbench.records import Chunk, Floats, Hits, Rows, Trace
+from workbench.retrieval.layout import Library, SeenThrough, kept, library
 from workbench.retrieval.legs import Index
 from workbench.retrieval.query import quoted
-from workbench.systems.automem_text import graph_raw, phrase_of, query_tokens
+from workbench.systems.automem_text import (
+    content_words,
+    graph_raw,
+    metadata_terms,
+    phrase_of,
+    query_tokens,
+    tag_words,
+)
 
 TRENDING = "*"
 ASKED = re.compile(r'(PHRASE )?"((?:[^"]|"")*)"')
@@ -43,36 +52,53 @@ def asked_of(match: str) -> tuple[list[str], str]:
     return [text for mark, text in parts if not mark], "".join(text for mark, text in parts if mark)
 
 
-class Whole(Index, Protocol):
-    """An index that also gives whole documents, and says when it has changed."""
+@dataclass(frozen=True)
+class Memory:
+    """One memory: its content and what its note says about itself. What is read of them is read once."""
 
-    @property
-    def generation(self) -> int: ...
+    content: str
+    note: FrontMatter = NOTHING
 
-    def documents(self) -> Sequence[Document]: ...
+    @cached_property
+    def lower(self) -> str:
+        """The content in small letters."""
+        return self.content.lower()
+
+    @cached_property
+    def words(self) -> frozenset[str]:
+        """The words of the content: `content_words`."""
+        return content_words(self.content)
+
+    @cached_property
+    def terms(self) -> frozenset[str]:
+        """The metadata terms: `metadata_terms` of every key that has no field of its own."""
+        return metadata_terms(self.note.rest)
+
+    @cached_property
+    def labels(self) -> frozenset[str]:
+        """The metadata terms and the tags."""
+        return self.terms | tag_words(self.note.tags)
 
 
 @dataclass(frozen=True)
 class Laid:
-    """Everything that the graph's keyword search reads, one entry a chunk, and each file's front matter."""
+    """Every memory by its row, rows in order of path and place, with their chunk ids; the newest date."""
 
-    rows: Rows
+    memories: Mapping[int, Memory]
     ids: Any
-    texts: tuple[str, ...]
-    notes: tuple[FrontMatter, ...]
-    by_path: dict[str, FrontMatter]
+    newest: datetime | None
+
+    @cached_property
+    def rows(self) -> Rows:
+        """The rows of the memories, in their order."""
+        return np.array(list(self.memories), np.int64)
 
 
-class Memories:
-    """`index`, with AutoMem's keyword search in place of the full-text one. Raw scores: larger is better."""
+@dataclass(frozen=True)
+class Memories(SeenThrough):
+    """An index with AutoMem's keyword search in place of the full-text one. Raw scores: larger is better."""
 
-    def __init__(self, index: Index, laid: Laid) -> None:
-        self._index = index
-        self._laid = laid
-
-    @property
-    def size(self) -> int:
-        return self._index.size
+    laid: Laid
 
     def keyword(self, match: str, limit: int) -> Hits:
         """The chunks that hold a keyword or the phrase, by (falling raw score, chunk id).
@@ -82,31 +108,15 @@ class Memories:
         """
         raw = self._importance() if match == TRENDING else self._raw(*asked_of(match))
         found = np.flatnonzero(raw >= 0 if match == TRENDING else raw > 0)
-        best = found[np.lexsort((self._laid.ids[found], -raw[found]))][:limit]
-        return Hits(self._laid.rows[best], raw[best])
+        best = found[np.lexsort((self.laid.ids[found], -raw[found]))][:limit]
+        return Hits(self.laid.rows[best], raw[best])
 
     def _raw(self, keywords: Sequence[str], phrase: str) -> Floats:
-        each = zip(self._laid.texts, self._laid.notes, strict=True)
-        return np.array([graph_raw(text, note.tags, keywords, phrase) for text, note in each], float)
+        every = self.laid.memories.values()
+        return np.array([graph_raw(one.lower, one.note.tags, keywords, phrase) for one in every], float)
 
     def _importance(self) -> Floats:
-        return np.array([note.importance or 0.0 for note in self._laid.notes], float)
-
-    def note(self, path: str) -> FrontMatter:
-        """The front matter of a file."""
-        return self._laid.by_path.get(path, NOTHING)
-
-    def vector(self, query: Vector, limit: int) -> Hits:
-        return self._index.vector(query, limit)
-
-    def embed(self, question: str) -> Vector:
-        return self._index.embed(question)
-
-    def chunks(self, rows: Rows) -> Sequence[Chunk]:
-        return self._index.chunks(rows)
-
-    def rows_of(self, path: str) -> Rows:
-        return self._index.rows_of(path)
+        return np.array([one.note.importance or 0.0 for one in self.laid.memories.values()], float)
 
 
 @dataclass(frozen=True)
@@ -119,37 +129,41 @@ class GraphOfMemories:
     says = "a chunk is a memory; the keyword search looks for substrings in texts and tags"
 
     def of(self, index: Index) -> Index:
-        if not hasattr(index, "documents"):
-            return index
-        whole = cast(Whole, index)
-        generation, laid = _LAID.get(index, (None, None))
-        if laid is None or generation != whole.generation:
-            generation, laid = whole.generation, _laid(whole)
-            _LAID[index] = generation, laid
-        return Memories(index, laid)
+        whole = library(index)
+        return index if whole is None else Memories(whole, kept(whole, self, lambda: _laid(whole)))
 
 
-_LAID: WeakKeyDictionary[Index, tuple[int | None, Laid | None]] = WeakKeyDictionary()
-
-
-def _laid(index: Whole) -> Laid:
-    documents = index.documents()
-    by_path = {document.path: front_matter(document.path, document.text) for document in documents}
-    chunks_rows = _all_rows(index.rows_of(document.path) for document in documents)
-    chunks = index.chunks(chunks_rows)
+def _laid(index: Library) -> Laid:
+    notes = {one.path: front_matter(one.path, one.text) for one in index.documents()}
+    found = [(row, chunk) for path in notes for row, chunk in _chunks_of(index, path)]
+    dates = [note.date for note in notes.values() if note.date]
     return Laid(
-        chunks_rows,
-        np.array([chunk.id for chunk in chunks], np.str_),
-        tuple(chunk.text.lower() for chunk in chunks),
-        tuple(by_path[chunk.path] for chunk in chunks),
-        by_path,
+        {row: _memory(chunk, notes[chunk.path]) for row, chunk in found},
+        np.array([chunk.id for _, chunk in found], np.str_),
+        max(dates, default=None),
     )
 
 
-def _all_rows(rows: Iterable[Rows]) -> Rows:
-    return np.concatenate([np.empty(0, np.int64), *rows])
+def _chunks_of(index: Library, path: str) -> Iterator[tuple[int, Chunk]]:
+    rows = index.rows_of(path)
+    return zip(rows.tolist(), index.chunks(rows), strict=True)
 
 
-def front_matter_of(index: Index, chunk: Chunk) -> FrontMatter:
-    """What the note of a chunk says about itself, NOTHING where the index does not know."""
-    return index.note(chunk.path) if isinstance(index, Memories) else NOTHING
+def _memory(chunk: Chunk, note: FrontMatter) -> Memory:
+    """The memory of a chunk; front matter is no content."""
+    block = BLOCK.match(chunk.text) if chunk.start_line == 1 and note != NOTHING else None
+    return Memory(chunk.text[block.end() :] if block else chunk.text, note)
+
+
+def memories_of(index: Index, trace: Trace) -> list[Memory]:
+    """The memory of each candidate; of an index that has none, its text and nothing about itself."""
+    laid = getattr(index, "laid", None)
+    if laid is None:
+        return [Memory(chunk.text) for chunk in trace.chunks]
+    return [laid.memories[row] for row in trace.rows.tolist()]
+
+
+def newest_date(index: Index) -> datetime | None:
+    """The newest date that a note gives itself; None where none does."""
+    laid = getattr(index, "laid", None)
+    return None if laid is None else laid.newest

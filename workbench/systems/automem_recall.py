@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.records import KEPT, Floats, Leg, Trace
-from workbench.retrieval.cutoff import Order
+from workbench.retrieval.cutoff import Order, marked
 from workbench.retrieval.legs import Context, Depth, no_hits, with_leg
-from workbench.systems.automem_memories import front_matter_of, graph_match
+from workbench.systems.automem_memories import graph_match, memories_of
 
 MOST_RESULTS = 100
 """RECALL_MAX_LIMIT, which a search with tags fetches whatever its limit is."""
@@ -68,6 +68,7 @@ class GraphLeg:
 
     slot: ClassVar[str] = "keyword_leg"
     name: ClassVar[str] = "keyword"
+    number: ClassVar[str] = "raw score"
     says: ClassVar[str] = (
         "keyword leg: substrings in texts and tags, only for the places that the vector leg leaves"
     )
@@ -79,7 +80,7 @@ class GraphLeg:
         if not asked:
             note = "The vector leg left no place, so the graph was not asked for keywords."
             trace = replace(trace, notes=(*trace.notes, note))
-        return with_leg(trace, Leg(self.name, trace.match, slots, hits))
+        return with_leg(trace, Leg(self.name, trace.match, slots, hits, number=self.number))
 
 
 @dataclass(frozen=True)
@@ -92,7 +93,7 @@ class SortKeys:
     def run(self, trace: Trace, context: Context) -> Trace:
         alone = np.isnan(trace.columns["vector_rank"])
         match = np.where(alone, trace.columns["keyword_score"], trace.columns["vector_score"])
-        importance = [front_matter_of(context.index, chunk).importance or 0.0 for chunk in trace.chunks]
+        importance = [one.note.importance or 0.0 for one in memories_of(context.index, trace)]
         keys = {
             "graph_alone": alone.astype(float),
             "match_below_0": -match,
@@ -172,8 +173,8 @@ class AdaptiveFloor:
         floor = float(self.floors(scores[in_]))
         if np.isnan(floor):
             return trace
-        dropped = np.where(in_ & (scores < floor), trace.stages.index(self), trace.dropped)
-        return replace(trace, dropped=dropped, notes=(*trace.notes, self._note(scores[in_], floor)))
+        noted = replace(trace, notes=(*trace.notes, self._note(scores[in_], floor)))
+        return marked(noted, self, scores < floor)
 
     def _note(self, scores: Floats, floor: float) -> str:
         gap = float(np.min(scores[scores > floor])) - floor

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 STOPWORDS = frozenset({
@@ -66,9 +66,13 @@ def _strings(value: Any, skipped: frozenset[str]) -> Iterator[str]:
             yield from _strings(inner, skipped)
 
 
-def tag_hits(tokens: Sequence[str], tags: Iterable[str], terms: frozenset[str]) -> int:
-    """How many tokens are a tag or a metadata term, word for word."""
-    known = terms | {tag.strip().lower() for tag in tags}
+def tag_words(tags: Iterable[str]) -> frozenset[str]:
+    """The tags as tokens are compared with them: in small letters, without blanks around them."""
+    return frozenset(tag.strip().lower() for tag in tags)
+
+
+def hits_in(tokens: Iterable[str], known: Container[str]) -> int:
+    """How many of the tokens are in `known`: words of a set, or substrings of a text."""
     return sum(token in known for token in tokens)
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from workbench.memory.note_store import EachColumn, OneMatch
-from workbench.retrieval.cutoff import Limit, MinScore, Order
+from workbench.retrieval.cutoff import Limit, Order
 from workbench.retrieval.legs import KeywordLeg, Union
 from workbench.retrieval.pipeline import Change, Pipeline, Source
 from workbench.systems.basic_memory_notes import SNIPPET, NotesView
@@ -40,8 +40,8 @@ SIMPLIFIED = (
     "anew (min_similarity.least). Simplified: notes alone, no observation or relation rows; chunks and "
     "vectors are the index's own; cosine distance stands for d² / 2; ties go by path, in Basic Memory by "
     "the seed of Python's hashes; its permalink rules are only approximated, and content_snippet is empty "
-    "before it is searched (5e4b1196); there is no floor on the "
-    "fused score, and the one of 0 is where a caller can put one."
+    "before it is searched (5e4b1196). There is no floor on the "
+    "fused score."
 )
 
 
@@ -62,7 +62,6 @@ SCORED_RRF = Pipeline(
         MinSimilarity(0.55),
         ScoredRRF(),
         Order(),
-        MinScore(0.0),
         Limit(10),
     ),
     source=_at("e46555bf"),
@@ -80,7 +79,6 @@ VECTOR_ONLY = replace(
         MinSimilarity(0.55),
         VectorOnly(),
         Order(),
-        MinScore(0.0),
         Limit(10),
     ),
     source=_at("232f4690", "", f"search_type=vector. {SIMPLIFIED}"),

@@ -6,11 +6,9 @@ Source: basicmachines-co/basic-memory, models/search.py and services/search_serv
 from __future__ import annotations
 
 import re
-import weakref
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
-from typing import Protocol, cast
 
 import numpy as np
 
@@ -18,6 +16,7 @@ from workbench.memory.chunking import whole_characters
 from workbench.memory.frontmatter import BLOCK, NOTHING, FrontMatter, front_matter
 from workbench.memory.note_store import EachColumn, Matching, Note, NoteStore
 from workbench.records import Chunk, Document, Hits, Rows, Vector
+from workbench.retrieval.layout import Library, SeenThrough, kept, library
 from workbench.retrieval.legs import Index
 
 LONGEST_STEMS = 6_000
@@ -74,12 +73,11 @@ def note_of(document: Document, project: str, snippet: int) -> Note:
 
 @dataclass(frozen=True)
 class Layout:
-    """The notes of one generation of an index, in the order of their paths; it does not hold the index.
+    """The notes of an index, in the order of their paths; it does not hold the index.
 
     `owners` has the note of each chunk, chunks in the order of `chunk_rows`.
     """
 
-    generation: int
     notes: tuple[Chunk, ...]
     store: NoteStore
     chunk_rows: Rows
@@ -91,15 +89,6 @@ class Layout:
         return found
 
 
-class Library(Index, Protocol):
-    """An index that has whole documents as well, by path, and a number that changes with every change."""
-
-    @property
-    def generation(self) -> int: ...
-
-    def documents(self) -> Sequence[Document]: ...
-
-
 def lay_out(index: Library, project: str, snippet: int) -> Layout:
     """The notes of an index. A note's id is its path, so that ties are in the order of the documents."""
     documents = index.documents()
@@ -108,7 +97,6 @@ def lay_out(index: Library, project: str, snippet: int) -> Layout:
     owners = np.repeat(np.arange(len(documents)), [some.size for some in rows])
     sorter = np.argsort(every)
     return Layout(
-        index.generation,
         tuple(_whole(one, index.chunks(some)) for one, some in zip(documents, rows, strict=True)),
         NoteStore([note_of(document, project, snippet) for document in documents]),
         every[sorter],
@@ -124,10 +112,9 @@ def _whole(document: Document, chunks: Sequence[Chunk]) -> Chunk:
 
 
 @dataclass(frozen=True)
-class NoteIndex:
+class NoteIndex(SeenThrough):
     """An index laid out as notes: what a search asks, answered with whole notes."""
 
-    inner: Index
     layout: Layout
     matching: Matching
 
@@ -148,9 +135,6 @@ class NoteIndex:
         best = np.lexsort((owners, near.raw[first]))[:limit]
         return Hits(owners[best], near.raw[first][best])
 
-    def embed(self, question: str) -> Vector:
-        return self.inner.embed(question)
-
     def chunks(self, rows: Rows) -> Sequence[Chunk]:
         return [self.layout.notes[row] for row in rows]
 
@@ -158,20 +142,6 @@ class NoteIndex:
         """The one row of a file; none when it is not indexed."""
         found = [row for row, note in enumerate(self.layout.notes) if note.path == path]
         return np.array(found, np.int64)
-
-
-Laid = dict[tuple[str, int], Layout]
-
-_LAYOUTS: dict[int, Laid] = {}
-"""What has been laid out, by the identity of the index; forgotten together with it."""
-
-
-def _layouts_of(index: Index) -> Laid:
-    key = id(index)
-    if key not in _LAYOUTS:
-        _LAYOUTS[key] = {}
-        weakref.finalize(index, _LAYOUTS.pop, key, None)
-    return _LAYOUTS[key]
 
 
 @dataclass(frozen=True)
@@ -189,15 +159,17 @@ class NotesView:
 
     @property
     def says(self) -> str:
-        return f"whole notes, {LONGEST_STEMS:,} characters each in the full-text index; {self.matching.says}"
+        snippet = f" and {self.snippet} in content_snippet" if self.snippet else ""
+        return (
+            f"whole notes of the project {self.project}, {LONGEST_STEMS:,} characters each in the full-text "
+            f"index{snippet}; {self.matching.says}"
+        )
 
     def of(self, index: Index) -> Index:
         """The index as notes, laid out once for each generation."""
-        if not hasattr(index, "documents"):
+        whole = library(index)
+        if whole is None:
             return index
-        library = cast(Library, index)
-        layouts, key = _layouts_of(index), (self.project, self.snippet)
-        known = layouts.get(key)
-        if known is None or known.generation != library.generation:
-            known = layouts[key] = lay_out(library, *key)
-        return NoteIndex(index, known, self.matching)
+        key = NotesView, self.project, self.snippet
+        layout = kept(whole, key, lambda: lay_out(whole, self.project, self.snippet))
+        return NoteIndex(whole, layout, self.matching)

@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from workbench.records import Leg, Trace
-from workbench.retrieval.legs import Context
+from workbench.records import Trace
+from workbench.retrieval.legs import Context, with_leg
 from workbench.retrieval.query import quoted
 from workbench.systems.basic_memory_query import EDGES, is_boolean, stripped_words, unique
 
@@ -119,8 +119,7 @@ class Relaxation:
         if relaxed is None:
             return _noted(trace, f"{tried}; this question is not relaxed")
         hits = context.index.keyword(relaxed, strict.depth)
-        leg = Leg("keyword", relaxed, strict.depth, hits)
-        again = replace(trace, match=relaxed, legs={**trace.legs, leg.name: leg})
+        again = with_leg(replace(trace, match=relaxed), replace(strict, asked=relaxed, hits=hits))
         return _noted(again, f"{tried}; relaxed MATCH {relaxed} found {hits.rows.size}")
 
 

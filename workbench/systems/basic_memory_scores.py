@@ -14,10 +14,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from workbench.memory.store import LARGEST_KNN
-from workbench.records import KEPT, Leg, Trace
+from workbench.records import Trace
 from workbench.retrieval.columns import ColumnStage, Numbers
+from workbench.retrieval.cutoff import marked
 from workbench.retrieval.fusion import filled
-from workbench.retrieval.legs import Context, Depth, VectorLeg
+from workbench.retrieval.legs import Context, Depth, VectorLeg, with_leg
 
 Ranges = Mapping[str, tuple[float, float]]
 
@@ -128,8 +129,7 @@ class NoteVectorLeg(VectorLeg):
         full = leg.asked is None or leg.hits.rows.size >= min(leg.depth, context.index.size)
         if full:
             return ran
-        reached = Leg(leg.name, leg.asked, leg.hits.rows.size, leg.hits)
-        return replace(ran, legs={**ran.legs, leg.name: reached})
+        return with_leg(ran, replace(leg, depth=leg.hits.rows.size))
 
 
 @dataclass(frozen=True)
@@ -186,9 +186,7 @@ class MinSimilarity(ColumnStage):
         found_by_none = np.isnan(scored.columns["vector_score"])
         if "keyword_rank" in scored.columns:
             found_by_none &= np.isnan(scored.columns["keyword_rank"])
-        place = trace.stages.index(self)
-        dropped = np.where(found_by_none & (trace.dropped == KEPT), place, trace.dropped)
-        return replace(scored, dropped=dropped)
+        return marked(scored, self, found_by_none)
 
 
 @dataclass(frozen=True)

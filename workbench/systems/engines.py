@@ -13,7 +13,7 @@ import numpy as np
 
 from workbench.records import Floats, InputError
 from workbench.retrieval.columns import Columns
-from workbench.retrieval.cutoff import Limit, MinScore, Order
+from workbench.retrieval.cutoff import Limit, Order
 from workbench.retrieval.legs import Depth, KeywordLeg, Union, VectorLeg
 from workbench.retrieval.pipeline import Pipeline, Source
 from workbench.retrieval.query import JoinedWords
@@ -50,8 +50,6 @@ from workbench.systems.engines_scales import (
     one_half,
     zero,
 )
-
-NO_FLOOR = MinScore(-math.inf)
 
 
 @dataclass(frozen=True)
@@ -305,7 +303,6 @@ def _pipeline(name: str) -> Pipeline:
             Cosine(),
             engine.fusion,
             Order(ties=("vector_rank", "keyword_rank")),
-            NO_FLOOR,
             Limit(6),
         ),
         source=Source(

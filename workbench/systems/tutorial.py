@@ -6,12 +6,11 @@ how many were fetched. And the best candidate of a hopeless question scores as m
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from workbench.retrieval.columns import ColumnStage, Numbers
-from workbench.retrieval.cutoff import Limit, MinScore, Order
+from workbench.retrieval.cutoff import Limit, Order
 from workbench.retrieval.fusion import WeightedSum
 from workbench.retrieval.legs import Depth, KeywordLeg, Union, VectorLeg
 from workbench.retrieval.pipeline import Pipeline, Source
@@ -47,7 +46,6 @@ DAY_13 = Pipeline(
         MinMaxDistance(),
         WeightedSum(vector=0.7, keyword=0.3, absent=0.0),
         Order(ties=("vector_rank", "keyword_rank")),
-        MinScore(-math.inf),
         Limit(5),
     ),
     source=Source(

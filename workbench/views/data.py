@@ -80,6 +80,7 @@ def _standing_data(standing: Standing) -> dict[str, Any]:
         "rank": standing.rank,
         "matched": standing.matched,
         "depth": standing.depth,
+        "number": standing.number,
         "raw": standing.raw,
         "missing": list(standing.missing),
     }

@@ -153,7 +153,7 @@ def _standing_line(standing: Standing) -> str:
         reason = f"it lacks {lacks}" if lacks else "the question gives it nothing to match"
         return f"{standing.leg} leg: no match, {reason} ({standing.matched} chunks match)"
     place = f"{standing.leg} leg: rank {standing.rank} of {standing.matched}"
-    raw = f"{'bm25' if standing.leg == 'keyword' else 'cosine distance'} {standing.raw:.4g}"
+    raw = f"{standing.number} {standing.raw:.4g}"
     pool = "" if standing.brought else f", beyond the {standing.depth} that it may bring"
     return f"{place}, {raw}{pool}" + (f", without {lacks}" if lacks else "")
 

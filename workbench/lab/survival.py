@@ -1,0 +1,124 @@
+"""How far the right file of each question comes: indexed, matched, pooled, past the floor, returned."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+
+import numpy as np
+
+from workbench.lab.cached import CachedIndex
+from workbench.lab.judgments import Question
+from workbench.lab.metrics import Asked, Evaluation
+from workbench.records import KEPT, Trace
+from workbench.retrieval.explain import Fate, explain
+from workbench.retrieval.legs import Index
+
+
+class Step(IntEnum):
+    """The steps of a search that a target can survive, in their order; each includes those before it."""
+
+    ASKED = 0
+    INDEXED = 1
+    MATCHED = 2
+    IN_POOL = 3
+    PAST_FLOOR = 4
+    WITHIN_LIMIT = 5
+    RETURNED = 6
+
+    @property
+    def says(self) -> str:
+        return SAYS[self]
+
+
+SAYS = {
+    Step.ASKED: "asked for",
+    Step.INDEXED: "indexed",
+    Step.MATCHED: "matched by a leg",
+    Step.IN_POOL: "in the pool",
+    Step.PAST_FLOOR: "past the floor",
+    Step.WITHIN_LIMIT: "within the limit",
+    Step.RETURNED: "returned",
+}
+
+# What became of a target that was no candidate at all: how far it came.
+OUTSIDE_POOL = {
+    Fate.NEVER_INDEXED: Step.ASKED,
+    Fate.NO_MATCH: Step.INDEXED,
+    Fate.BEYOND_POOL: Step.MATCHED,
+}
+
+
+@dataclass(frozen=True)
+class Survivor:
+    """A question, and the last step that a chunk of its target survived.
+
+    `rescued`: it was returned although its score is below the floor.
+    """
+
+    question: Question
+    reached: Step
+    rescued: bool
+
+
+@dataclass(frozen=True)
+class Survival:
+    """How far the targets of one evaluation came."""
+
+    system: str
+    survivors: tuple[Survivor, ...]
+
+    def count(self, step: Step) -> int:
+        """How many targets survived this step."""
+        return sum(one.reached >= step for one in self.survivors)
+
+    def lost(self, step: Step) -> list[Question]:
+        """The questions whose target survived the step before this one, and not this one."""
+        return [one.question for one in self.survivors if one.reached == step - 1]
+
+    @property
+    def rescued(self) -> int:
+        """How many targets were returned although they score below the floor."""
+        return sum(one.rescued for one in self.survivors)
+
+    def of_kind(self, kind: str) -> Survival:
+        """The questions of one kind."""
+        return Survival(self.system, tuple(one for one in self.survivors if one.question.kind == kind))
+
+
+def survival(evaluation: Evaluation, index: Index) -> Survival:
+    """How far each target came, from the evaluation's traces and the index that was searched.
+
+    Nothing is searched again; the index is asked only about targets that are no candidate.
+    """
+    floor = evaluation.pipeline.floor
+    return Survival(evaluation.pipeline.name, tuple(_survivor(one, floor, index) for one in evaluation.asked))
+
+
+def _survivor(asked: Asked, floor: float, index: Index) -> Survivor:
+    trace, target = asked.trace, asked.question.target
+    mine = [row for row, chunk in enumerate(trace.chunks) if chunk.path == target]
+    if not mine:
+        fate = explain(trace, index, target).fate
+        return Survivor(asked.question, OUTSIDE_POOL[fate], rescued=False)
+    reached = max(_reached(trace, int(trace.dropped[row])) for row in mine)
+    kept = [row for row in mine if trace.dropped[row] == KEPT]
+    below = bool(kept) and bool(np.all(trace.columns["score"][kept] < floor))
+    return Survivor(asked.question, reached, rescued=below)
+
+
+def _reached(trace: Trace, dropped: int) -> Step:
+    """The last step that a candidate survived, by the stage that dropped it."""
+    if dropped == KEPT:
+        return Step.RETURNED
+    slots = [stage.slot for stage in trace.stages]
+    if dropped > slots.index("limit"):
+        return Step.WITHIN_LIMIT
+    return Step.PAST_FLOOR if dropped == slots.index("limit") else Step.IN_POOL
+
+
+def survivals(evaluations: Sequence[Evaluation], index: Index) -> list[Survival]:
+    """One survival an evaluation."""
+    index = CachedIndex(index)
+    return [survival(one, index) for one in evaluations]
