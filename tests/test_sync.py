@@ -13,7 +13,7 @@ from workbench.memory import cached_embedding
 from workbench.memory.chunking import LineChunker
 from workbench.memory.sources import Look, MemoryFolder
 from workbench.memory.store import Store
-from workbench.memory.sync import Summary
+from workbench.memory.sync import Summary, outdated
 from workbench.records import Document, InputError
 
 
@@ -240,3 +240,22 @@ def test_the_summary_says_what_was_done(home: Home) -> None:
     said = str(home.sync())
     assert said.startswith("1 new, 1 changed, 1 deleted, 4 unchanged; 1 chunks embedded, 1 from cache; ")
     assert said.endswith(" s")
+
+
+@pytest.mark.parametrize("rebuild", [False, True])
+def test_an_index_remembers_its_extra_paths(home: Home, rebuild: bool) -> None:
+    beside = world.write(home.root.parent / "team", {"plan.md": "# Plan\nTea for the team.\n"})
+    assert home.sync(extra=[str(beside)]).new == ["../team/plan.md"]
+    assert home.sync(rebuild=rebuild).deleted == []
+    with home.opened() as index:
+        assert outdated(home.root, index) == []
+        world.write(beside, {"plan.md": "# Plan\nMore tea.\n"})
+        assert outdated(home.root, index) == ["../team/plan.md"]
+    assert home.sync().changed == ["../team/plan.md"]
+
+
+def test_extra_paths_are_forgotten_when_none_are_given(home: Home) -> None:
+    beside = world.write(home.root.parent / "team", {"plan.md": "# Plan\nTea for the team.\n"})
+    home.sync(extra=[str(beside)])
+    assert home.sync(extra=[]).deleted == ["../team/plan.md"]
+    assert did(home.sync()) == ([], [], [], 6)

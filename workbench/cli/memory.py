@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from workbench.cli.app import SAMPLE, AsJson, IndexFile, app, put
+from workbench.cli.app import SAMPLE, AsJson, Extra, IndexFile, app, put
 from workbench.cli.configuring import asked_of
 
 if TYPE_CHECKING:
@@ -32,6 +32,7 @@ def index(
     folder: Folder = SAMPLE,
     index_file: IndexFile = None,
     sessions: Transcripts = None,
+    extra: Extra = None,
     model: Model = MODEL,
     reading: Reading = READING,
     rebuild: Annotated[bool, typer.Option("--rebuild", help="Make the index anew.")] = False,
@@ -54,7 +55,7 @@ def index(
         embedder,
         index_path=index_file,
         chunker=configured.chunker if configured else None,
-        extra=configured.extra_paths if configured else (),
+        extra=extra,
         sources=sources,
         rebuild=rebuild,
         skip=skip,

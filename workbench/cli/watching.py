@@ -10,7 +10,7 @@ from threading import Event
 
 import typer
 
-from workbench.cli.app import SAMPLE, IndexFile, app
+from workbench.cli.app import SAMPLE, Extra, IndexFile, app
 from workbench.cli.configuring import asked_of
 from workbench.cli.memory import MODEL, READING, Folder, Model, Reading, Skip, Transcripts, say_left_out
 from workbench.records import InputError
@@ -22,6 +22,7 @@ def watch(
     folder: Folder = SAMPLE,
     index_file: IndexFile = None,
     sessions: Transcripts = None,
+    extra: Extra = None,
     model: Model = MODEL,
     reading: Reading = READING,
     skip: Skip = False,
@@ -34,16 +35,17 @@ def watch(
     from workbench.memory import watching
     from workbench.memory.embedding import reading_named
     from workbench.memory.files import memory_root
+    from workbench.memory.index import default_index_path
     from workbench.memory.providers import embedder_named
     from workbench.memory.sessions import Sessions, Thresholds
-    from workbench.memory.sync import index_folder
+    from workbench.memory.sync import extra_paths_of, index_folder
 
     root, embedder = memory_root(folder), embedder_named(model, reading_named(reading))
     sources = [] if sessions is None else [Sessions(sessions.resolve())]
     configured = asked_of(context)
     thresholds = configured.thresholds if configured else Thresholds()
     timing = watching.Timing(configured.quiet) if configured else watching.Timing()
-    extra = configured.extra_paths if configured else ()
+    beside = extra_paths_of(index_file or default_index_path(root)) if extra is None else extra
     transcripts = [watching.Transcripts(source, thresholds) for source in sources]
 
     def sync() -> None:
@@ -54,7 +56,7 @@ def watch(
             embedder,
             index_path=index_file,
             chunker=configured.chunker if configured else None,
-            extra=extra,
+            extra=beside,
             sources=sources,
             skip=skip,
         )
@@ -69,7 +71,7 @@ def watch(
     print(f"Watching {root}. Ctrl-C ends it.", file=sys.stderr)
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
-        watching.Watcher([watching.Notes(root, extra), *transcripts], sync, failed, timing).run(Event())
+        watching.Watcher([watching.Notes(root, beside), *transcripts], sync, failed, timing).run(Event())
     except KeyboardInterrupt:
         print("Stopped.", file=sys.stderr)
     finally:

@@ -149,8 +149,20 @@ class Store(Database):
         """A number that grows with every change."""
         return int(self._meta("generation"))
 
-    def _meta(self, key: str) -> str:
-        return str(self.db.execute("SELECT value FROM meta WHERE key = ?", (key,)).get)
+    @property
+    def extra_paths(self) -> tuple[str, ...]:
+        """The files and folders beside the memory that are indexed with it, as they were given."""
+        return tuple(json.loads(self._meta("extra_paths", "[]")))
+
+    @extra_paths.setter
+    def extra_paths(self, paths: Sequence[str]) -> None:
+        if tuple(paths) != self.extra_paths:
+            with self.writing():
+                self._set_meta("extra_paths", json.dumps(list(paths)))
+
+    def _meta(self, key: str, absent: str = "") -> str:
+        found = self.db.execute("SELECT value FROM meta WHERE key = ?", (key,)).get
+        return absent if found is None else str(found)
 
     def _set_meta(self, key: str, value: str) -> None:
         self.db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, value))
@@ -168,6 +180,7 @@ class Store(Database):
         schema.create(self.db, settings.dimensions)
         self._set_meta("settings", json.dumps(asdict(settings)))
         self._set_meta("generation", str(time.time_ns()))
+        self._set_meta("extra_paths", "[]")
 
     def stamps(self) -> dict[str, Stamp]:
         """Every indexed file's stamp, by path."""

@@ -57,7 +57,7 @@ def index_folder(
     *,
     index_path: Path | None = None,
     chunker: Chunker | None = None,
-    extra: Sequence[str] = (),
+    extra: Sequence[str] | None = None,
     sources: Sequence[Source] = (),
     rebuild: bool = False,
     skip: bool = False,
@@ -66,10 +66,10 @@ def index_folder(
     """What changed, after making the index agree with the folder, its extra paths, and further sources.
 
     A file whose size and time are as they were counts as unchanged, unread. What the index has of sources
-    that are not given stays. With `skip` a file that cannot be used is left as it was, and named in the
-    summary. With `rebuild` all is made anew but for the vectors that are known, beside the old index, and
-    takes its place when it is whole; what a failed rebuild had embedded, the next run takes over. `wait` is
-    how many seconds another process is waited for.
+    that are not given stays, and `extra` of None stands for the extra paths of the last time. With `skip` a
+    file that cannot be used is left as it was, and named in the summary. With `rebuild` all is made anew but
+    for the vectors that are known, beside the old index, and takes its place when it is whole; what a failed
+    rebuild had embedded, the next run takes over. `wait` is how many seconds another process is waited for.
 
     Raises InputError for a folder or a file that cannot be used, and for an index that was made by another
     model, chunker or version; the index then stays as it was. It is for the caller to rebuild: to embed a
@@ -80,9 +80,10 @@ def index_folder(
     embedder, chunker = embedder or LocalEmbedder(), chunker or LineChunker()
     path = index_path or default_index_path(root)
     settings = Settings(embedder.name, embedder.revision, embedder.dimensions, chunker.name)
-    work = Work(settings, embedder, chunker, (MemoryFolder(root, extra), *sources), skip)
     make_folder(path.parent)
     with alone(path, wait):
+        beside = extra_paths_of(path) if extra is None else tuple(extra)
+        work = Work(settings, embedder, chunker, beside, (MemoryFolder(root, beside), *sources), skip)
         if rebuild or not path.exists():
             _rebuild(path, work)
         else:
@@ -108,18 +109,25 @@ def open_index(
     return MemoryIndex.open(path, embedder)
 
 
+def extra_paths_of(index_path: Path) -> tuple[str, ...]:
+    """The extra paths that an index was made with; none where there is no index that could say."""
+    if not index_path.exists():
+        return ()
+    with Store.open(index_path, any_version=True) as store, suppress(DamagedError):
+        if store.of_this_version:
+            with store.reading():
+                return store.extra_paths
+    return ()
+
+
 def outdated(
-    folder: str | os.PathLike[str],
-    index: MemoryIndex,
-    *,
-    extra: Sequence[str] = (),
-    sources: Sequence[Source] = (),
+    folder: str | os.PathLike[str], index: MemoryIndex, *, sources: Sequence[Source] = ()
 ) -> list[str]:
     """The files that are new, gone, or of another size or time than when they were indexed; none is read."""
-    given = (MemoryFolder(memory_root(folder), extra), *sources)
-    there = _there(given)
     with index.snapshot():
-        known = index.store.stamps()
+        known, beside = index.store.stamps(), index.store.extra_paths
+    given = (MemoryFolder(memory_root(folder), beside), *sources)
+    there = _there(given)
     differing = [path for path, (_, look) in there.items() if path not in known or known[path].look != look]
     return sorted([*differing, *_missing(there, known, given)])
 
@@ -138,6 +146,7 @@ class Work:
     settings: Settings
     embedder: Embedder
     chunker: Chunker
+    extra: Sequence[str]
     sources: Sequence[Source]
     skip: bool
     summary: Summary = field(default_factory=Summary)
@@ -263,6 +272,7 @@ def _planned(work: Work, known: Mapping[str, Stamp]) -> Plan:
 
 def _carry_out(plan: Plan, work: Work, store: Store) -> None:
     summary, stored = work.summary, 0
+    store.extra_paths = tuple(work.extra)
     if plan.touched:
         store.restamp(plan.touched)
     with tqdm(total=len(plan.changed), desc="indexing", unit="file", disable=None) as bar:
