@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
+from tests.test_properties import check_same
+from workbench.lab.cached import CachedIndex
 from workbench.lab.judgments import Control, Question, QuestionSet, load_questions
 from workbench.lab.lint import needed_similarity, reach
 from workbench.lab.metrics import Evaluation, Share, evaluate
@@ -14,7 +17,7 @@ from workbench.lab.thresholds import scores
 from workbench.memory.index import MemoryIndex
 from workbench.records import InputError
 from workbench.retrieval.cutoff import MinScore
-from workbench.retrieval.pipeline import Pipeline
+from workbench.retrieval.pipeline import Pipeline, search
 from workbench.systems import SYSTEMS
 from workbench.systems.openclaw import EIGHT, FIXED, SHIPPED, WORKAROUND
 
@@ -26,6 +29,12 @@ SET = QuestionSet(
     ),
     controls=(Control(question="bicycle"), Control(question="server")),
 )
+
+
+@pytest.fixture(scope="module")
+def kept(sample: MemoryIndex) -> CachedIndex:
+    """The sample memory, each of whose answers is asked for once."""
+    return CachedIndex(sample)
 
 
 @pytest.fixture
@@ -74,11 +83,11 @@ def test_the_interval_is_wilson_s() -> None:
 
 @pytest.mark.parametrize("pipeline", [SHIPPED, FIXED, *EIGHT[1:4], WORKAROUND], ids=lambda p: p.name)
 def test_the_hits_at_a_floor_are_those_of_searching_with_that_floor(
-    sample: MemoryIndex, questions: QuestionSet, pipeline: Pipeline
+    kept: CachedIndex, questions: QuestionSet, pipeline: Pipeline
 ) -> None:
-    table = scores(evaluate(questions, [pipeline], sample)[0])
+    table = scores(evaluate(questions, [pipeline], kept)[0])
     for floor in (0.0, 0.2, 0.27, 0.35, 0.6, 0.9):
-        asked = evaluate(questions, [pipeline.with_stage(MinScore(floor))], sample)[0]
+        asked = evaluate(questions, [pipeline.with_stage(MinScore(floor))], kept)[0]
         assert table.hits(floor) == asked.overall.hits
         assert table.silent(floor) == asked.silent.hits
 
@@ -105,11 +114,11 @@ def test_a_pipeline_without_a_leg_has_no_reach_there() -> None:
 
 @pytest.mark.parametrize("name", SYSTEMS)
 def test_no_search_reaches_further_than_the_reach(
-    sample: MemoryIndex, questions: QuestionSet, name: str
+    kept: CachedIndex, questions: QuestionSet, name: str
 ) -> None:
     pipeline = SYSTEMS[name]
     bounds = {leg: reach(pipeline, leg) for leg in ("vector", "keyword")}
-    for one in evaluate(questions, [pipeline], sample)[0].asked:
+    for one in evaluate(questions, [pipeline], kept)[0].asked:
         columns = one.trace.columns
         for leg, other in (("vector", "keyword"), ("keyword", "vector")):
             bound = bounds[leg]
@@ -163,3 +172,28 @@ def test_a_question_file_of_another_form_is_refused(tmp_path: Path, text: str, n
     file.write_text(text)
     with pytest.raises(InputError, match=named):
         load_questions(file)
+
+
+class Counted:
+    """An index, and what has been wanted of it."""
+
+    def __init__(self, index: MemoryIndex) -> None:
+        self.index = index
+        self.calls: list[str] = []
+
+    def __getattr__(self, name: str) -> Any:
+        self.calls.append(name)
+        return getattr(self.index, name)
+
+
+@pytest.mark.parametrize("name", SYSTEMS)
+def test_an_index_that_keeps_its_answers_is_asked_once_and_answers_the_same(
+    toy: MemoryIndex, name: str
+) -> None:
+    counted, question = Counted(toy), "who drinks rooibos tea?"
+    cached = CachedIndex(counted)  # type: ignore[arg-type]
+    first = search(question, SYSTEMS[name], cached)
+    counted.calls.clear()
+    check_same(search(question, SYSTEMS[name], cached), first)
+    assert {"keyword", "vector", "embed", "chunks", "rows_of", "documents"}.isdisjoint(counted.calls)
+    check_same(search(question, SYSTEMS[name], toy), first)

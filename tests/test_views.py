@@ -1,4 +1,4 @@
-"""Words, tables, figures and widgets say what the numbers are."""
+"""Words and tables say what the numbers are."""
 
 from __future__ import annotations
 
@@ -11,14 +11,12 @@ from rich.console import Console
 from workbench.lab.judgments import QuestionSet
 from workbench.lab.metrics import Evaluation, evaluate
 from workbench.memory.index import MemoryIndex
-from workbench.records import InputError
 from workbench.retrieval.explain import explain
 from workbench.retrieval.pipeline import search
+from workbench.systems import SYSTEMS
 from workbench.systems.openclaw import FIXED, SHIPPED, WORKAROUND
 from workbench.views.data import explanation_data, trace_data
-from workbench.views.figures import threshold_figure
 from workbench.views.text import diff_text, explanation_text, view
-from workbench.views.widgets import ThresholdLab
 
 
 def printed(thing: object) -> str:
@@ -84,46 +82,17 @@ def test_a_diff_prints_only_what_differs() -> None:
     assert diff_text(SHIPPED.diff(SHIPPED)) == "no difference"
 
 
-def test_the_figure_counts_every_candidate(evaluations: list[Evaluation]) -> None:
-    lab = ThresholdLab(evaluations)
-    figure = threshold_figure(lab.scores, lab.reaches)
-    counted = {
-        trace.name: sum(trace.y) for trace in figure.data if trace.name in ("target", "other", "control")
-    }
-    assert counted == {
-        "target": lab.scores.target.size,
-        "other": lab.scores.other.size,
-        "control": lab.scores.control.size,
-    }
-
-
-def test_the_floor_line_and_the_fading_follow_the_floor(evaluations: list[Evaluation]) -> None:
-    lab = ThresholdLab(evaluations)
-    lab.floor.value = 0.2
-    lines = [trace for trace in lab.figure.data if trace.name.startswith("floor")]
-    assert [set(line.x) for line in lines] == [{0.2}] * 4
-    bars = next(trace for trace in lab.figure.data if trace.name == "target")
-    assert all((opacity == 1.0) == (x >= 0.2) for x, opacity in zip(bars.x, bars.marker.opacity, strict=True))
-
-
-def test_the_widget_s_numbers_are_those_of_its_scores(evaluations: list[Evaluation]) -> None:
-    lab = ThresholdLab(evaluations)
-    lab.box.value = 0.2
-    assert lab.floor.value == 0.2
-    assert lab.settings == {"system": SHIPPED.name, "min_score": 0.2}
-    assert f"{lab.scores.hits(0.2)} of 57 questions hit" in lab.status.value
-    assert lab.hits == lab.scores.hits(0.2)
-
-
-def test_another_system_brings_its_own_floor_and_reach(evaluations: list[Evaluation]) -> None:
-    lab = ThresholdLab(evaluations)
-    lab.system.value = WORKAROUND.name
-    assert lab.floor.value == 0.25
-    assert [one.leg for one in lab.reaches] == ["vector"]
-    assert "no keyword leg" in lab.figure.data[0].text
-    assert lab.hits == evaluations[2].overall.hits
-
-
-def test_a_widget_of_nothing_is_refused() -> None:
-    with pytest.raises(InputError, match="no evaluation"):
-        ThresholdLab([])
+@pytest.mark.parametrize(
+    ("name", "question", "line"),
+    [
+        ("openclaw-2026.2.13", "rooibos", r"keyword leg: rank \d of \d, bm25 -\d"),
+        ("openclaw-2026.2.13", "rooibos", r"vector leg: rank \d of \d, cosine distance \d"),
+        ("am-150", "Michael", r"keyword leg: rank 1 of 1, raw score 4"),
+    ],
+)
+def test_a_leg_names_its_own_number(toy: MemoryIndex, name: str, question: str, line: str) -> None:
+    trace = search(question, SYSTEMS[name], toy)
+    explanation = explain(trace, toy, "MEMORY.md")
+    assert re.search(line, explanation_text(explanation))
+    (chunk,) = explanation_data(explanation)["chunks"]
+    assert any(re.search(rf"\b{leg['number']}\b", line) for leg in chunk["legs"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from types import SimpleNamespace
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -13,6 +14,9 @@ from workbench.lab.metrics import Evaluation, Share
 from workbench.records import KEPT, Floats, Trace
 from workbench.retrieval.cutoff import Limit, MinScore
 from workbench.retrieval.pipeline import Pipeline
+
+NOWHERE = SimpleNamespace(index=None)
+"""Where stages run again: from the order on they read the trace alone, and the index would only remember."""
 
 Marks = NDArray[np.bool_]
 Numbers = NDArray[np.int64]
@@ -182,9 +186,8 @@ def _before(trace: Trace, place: int) -> Trace:
 
 
 def _run(trace: Trace, first: int, last: int | None = None) -> Trace:
-    # From the order on, no stage asks for more than the trace.
     for stage in trace.stages[first:last]:
-        trace = stage.run(trace, None)
+        trace = stage.run(trace, NOWHERE)
     return trace
 
 

@@ -1,5 +1,9 @@
 """Figures, as plain plotly figures: each is drawn from numbers that were computed elsewhere."""
 
+from workbench.views.figures.explorer import explorer_figure
+from workbench.views.figures.fusion import fusion_figure
+from workbench.views.figures.microscope import microscope_figure
+from workbench.views.figures.survival import survival_figure
 from workbench.views.figures.threshold import threshold_figure
 
-__all__ = ["threshold_figure"]
+__all__ = ["explorer_figure", "fusion_figure", "microscope_figure", "survival_figure", "threshold_figure"]

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
+from math import ceil, floor, isfinite, log10
+from typing import Any, NamedTuple
 
 import numpy as np
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from workbench.lab.lint import Reach
-from workbench.lab.thresholds import Scores
+from workbench.lab.thresholds import Outcome, Scores
 from workbench.records import Floats
 from workbench.views.figures.style import (
+    CLEAR,
     CONTROL,
-    FADED,
     FLOOR,
     INK,
     OTHER,
@@ -21,102 +23,160 @@ from workbench.views.figures.style import (
     REACHED,
     TARGET,
     dress,
+    restyle,
 )
+from workbench.views.text import apart
 
-BIN = 0.02
+BINS = 50
+LEGS = ("keyword", "vector")
+KINDS = {
+    "target": ("chunks of the<br>right file", TARGET),
+    "other": ("chunks of<br>other files", OTHER),
+    "control": ("answers to<br>controls", CONTROL),
+}
 
-ROWS = (
-    ("target", "chunks of the<br>right file", TARGET),
-    ("other", "chunks of<br>other files", OTHER),
-    ("control", "answers to<br>controls", CONTROL),
-)
+Reaches = Mapping[str, Reach | None]
+Updates = dict[str, dict[str, Any]]
 
 
-def threshold_figure(scores: Scores, reaches: Sequence[Reach], floor: float | None = None) -> go.Figure:
+class Span(NamedTuple):
+    """The ends of the score axis, and the step of a floor along it."""
+
+    low: float
+    high: float
+    step: float
+
+
+def threshold_figure(scores: Scores, reaches: Reaches, min_score: float | None = None) -> go.Figure:
     """The distribution of a pipeline's scores, with the floor across it and what one leg alone can reach.
 
-    Top row: per leg, a bar up to the highest score that a candidate of that leg alone can get, and a
-    hatched one over what it cannot reach. Below: candidates per score, for the right file, other files,
-    and controls; what the floor drops is faded.
+    Top row: per leg, a bar up to the highest score that a candidate of that leg alone can get, a hatched one
+    over what it cannot, and the arithmetic. Below: candidates per score, for the right file, other files,
+    and controls, filled where they pass the floor and hollow where they do not. Beside the line stands what
+    the floor lets through.
     """
-    low, high = score_range(scores)
     figure = make_subplots(
-        rows=4, cols=1, shared_xaxes=True, vertical_spacing=0.05, row_heights=[0.16, 0.28, 0.28, 0.28]
+        rows=4, cols=1, shared_xaxes=True, vertical_spacing=0.05, row_heights=[0.22, 0.26, 0.26, 0.26]
     )
-    for trace in reach_traces(reaches, high):
+    for trace in _reach_traces():
         figure.add_trace(trace, row=1, col=1)
-    for row, (name, label, colour) in enumerate(ROWS, 2):
-        figure.add_trace(_histogram(name, colour), row=row, col=1)
+    for row, (kind, (label, colour)) in enumerate(KINDS.items(), 2):
+        for trace in _histograms(kind, colour):
+            figure.add_trace(trace, row=row, col=1)
         figure.update_yaxes(title_text=label, row=row, col=1)
     for row in range(1, 5):
         figure.add_trace(_floor_line(row), row=row, col=1)
-    for index, update in trace_updates(scores, scores.floor if floor is None else floor).items():
-        figure.data[index].update(update)
-    _dress(figure, low, high)
+    _dress(figure)
+    chosen = scores.floor if min_score is None else min_score
+    restyle(figure, system_updates(scores, reaches))
+    restyle(figure, floor_updates(scores, reaches, scores.at(chosen), chosen))
+    figure.update_xaxes(range=list(score_span(scores)[:2]))
     return figure
 
 
-def score_range(scores: Scores) -> tuple[float, float]:
-    """The ends of the score axis: all the scores, and at least 0 to 1."""
-    every = np.concatenate([scores.target, scores.other, scores.control, [0.0, 1.0]])
-    return float(np.floor(every.min() / 0.1) * 0.1), float(np.ceil(every.max() / 0.1) * 0.1)
+def score_span(scores: Scores) -> Span:
+    """An axis that holds all scores and the floor: 0 to 1, or more, or less where no score is above 0.1."""
+    every = np.concatenate([scores.target, scores.other, scores.control, [0.0]])
+    every = np.append(every[np.isfinite(every)], scores.floor if isfinite(scores.floor) else 0.0)
+    most = float(every.max())
+    unit = 10.0 ** floor(log10(most)) / 2 if most > 0 else 1.0
+    high = 1.0 if 0.1 < most <= 1 or most <= 0 else ceil(most / unit) * unit
+    low = floor(float(every.min()) / (high / 10)) * (high / 10)
+    return Span(low, high, 10.0 ** (floor(log10(high)) - 2))
 
 
-def reach_traces(reaches: Sequence[Reach], high: float) -> list[go.Bar]:
-    """Two bars a leg, always for both legs: what it reaches alone, and what it cannot."""
-    by_leg = {one.leg: one.score for one in reaches}
-    legs = ["keyword", "vector"]
-    reached = [by_leg.get(leg, 0.0) for leg in legs]
-    words = [
-        f"{leg} leg alone: up to {by_leg[leg]:.2f}" if leg in by_leg else f"no {leg} leg" for leg in legs
-    ]
+def _reach_traces() -> list[Any]:
+    """Two thin bars a leg, what it reaches alone and what it cannot, and a line of words above them."""
+    bar: dict[str, Any] = {"y": [0, 1], "width": 0.3, "orientation": "h", "hoverinfo": "skip"}
+    hatched = {
+        "color": CLEAR,
+        "line": {"color": OUT_OF_REACH, "width": 1},
+        "pattern": {"shape": "/", "fgcolor": OUT_OF_REACH, "size": 6},
+    }
+    words = go.Scatter(
+        name="arithmetic", mode="text", y=[0.45, 1.45], textposition="middle right", hoverinfo="skip"
+    )
     return [
-        go.Bar(
-            name="reached", y=[0, 1], x=reached, orientation="h", marker_color=REACHED, text=words,
-            textposition="inside", insidetextanchor="start", constraintext="none", hoverinfo="text",
-            textfont={"color": "white"},
-        ),
-        go.Bar(
-            name="out of reach", y=[0, 1], x=[high - score for score in reached], orientation="h",
-            text=["out of reach"] * 2, textposition="inside", insidetextanchor="end", hoverinfo="text",
-            textfont={"color": INK},
-            marker={"color": "rgba(0,0,0,0)", "line": {"color": OUT_OF_REACH, "width": 1},
-                    "pattern": {"shape": "/", "fgcolor": OUT_OF_REACH, "size": 6}},
-        ),
-    ]  # fmt: skip
+        go.Bar(name="reached", marker={"color": REACHED}, **bar),
+        go.Bar(name="out of reach", marker=hatched, **bar),
+        words,
+    ]
 
 
-def _histogram(name: str, colour: str) -> go.Bar:
-    return go.Bar(
-        name=name, marker={"color": colour}, width=BIN * 0.9,
-        hovertemplate="score %{x:.2f}: %{y} candidates<extra></extra>",
-    )  # fmt: skip
+def _histograms(kind: str, colour: str) -> list[go.Bar]:
+    """Hollow bars of all candidates, and filled ones over them of those that pass the floor."""
+    hollow, filled = {"color": CLEAR, "line": {"color": colour, "width": 1.2}}, {"color": colour}
+    return [
+        go.Bar(name=kind, marker=hollow, hovertemplate="%{x:.3g}: %{y} in all<extra></extra>"),
+        go.Bar(name=f"{kind} passing", marker=filled, hovertemplate="%{x:.3g}: %{y} pass<extra></extra>"),
+    ]
 
 
 def _floor_line(row: int) -> go.Scatter:
     # A trace, not a layout shape: shapes that move are lost under Voila.
     return go.Scatter(
-        name=f"floor {row}", mode="lines", line={"color": FLOOR, "width": 2, "dash": "dash"},
-        hovertemplate="floor %{x:.2f}<extra></extra>",
+        name=f"floor {row}", mode="lines+text", line={"color": FLOOR, "width": 2, "dash": "dash"},
+        textfont={"color": INK}, hovertemplate="min score %{x:.3g}<extra></extra>",
     )  # fmt: skip
 
 
-def trace_updates(scores: Scores, floor: float) -> dict[int, dict[str, object]]:
-    """What to set on each of the figure's traces, by index, for these scores and this floor."""
-    low, high = score_range(scores)
-    edges = np.arange(low, high + BIN / 2, BIN)
-    updates: dict[int, dict[str, object]] = {}
-    tallest = [1.0]
-    for index, (name, _, _) in enumerate(ROWS, 2):
-        counts = counted(getattr(scores, name), edges)
-        centres = edges[:-1] + BIN / 2
-        faded = np.where(centres >= floor, 1.0, FADED)
-        updates[index] = {"x": centres, "y": counts, "marker.opacity": faded}
-        tallest.append(max(1.0, float(counts.max(initial=0))))
-    spans = [[-0.5, 1.5], *([0, height] for height in tallest[1:])]
-    for index, span in enumerate(spans, 5):
-        updates[index] = {"x": [floor, floor], "y": span}
+def system_updates(scores: Scores, reaches: Reaches) -> Updates:
+    """What to set on the traces for another system: all but what the floor moves."""
+    low, high, _ = score_span(scores)
+    ends = [_end(reaches.get(leg), low, high) for leg in LEGS]
+    updates: Updates = {
+        "reached": {"x": [end - low for end in ends], "base": [low] * 2},
+        "out of reach": {"x": [high - end for end in ends], "base": ends},
+        "arithmetic": {"x": [low] * 2},
+        "floor 1": {"y": [-0.4, 1.9]},
+    }
+    edges = _edges(scores)
+    for row, kind in enumerate(KINDS, 2):
+        counts = counted(getattr(scores, kind), edges)
+        middles = (edges[:-1] + edges[1:]) / 2
+        updates[kind] = {"x": middles, "y": counts}
+        updates[f"{kind} passing"] = {"x": middles}
+        updates[f"floor {row}"] = {"y": [0, 1.3 * max(1.0, counts.max())]}
     return updates
+
+
+def _end(reach: Reach | None, low: float, high: float) -> float:
+    return low if reach is None else min(max(reach.score, low), high)
+
+
+def reach_words(leg: str, reaches: Reaches, min_score: float) -> str:
+    """What one leg alone can reach, against a floor: `keyword alone: 0.7 × 0 + 0.3 × 1 = 0.300 < 0.350`."""
+    if leg not in reaches:
+        return f"no {leg} leg"
+    reach = reaches[leg]
+    if reach is None:
+        return f"{leg} leg alone: depends on the texts, too"
+    score, least = apart(reach.score, min_score)
+    made = "" if reach.formula.text == f"{reach.score:g}" else f"{reach.formula} = "
+    if not isfinite(min_score):
+        return f"{leg} leg alone: at most {made}{score}; no floor"
+    verdict = f"≥ {least}" if reach.score >= min_score else f"< {least}, out of reach"
+    return f"{leg} leg alone: at most {made}{score} {verdict}"
+
+
+def floor_updates(scores: Scores, reaches: Reaches, outcome: Outcome, min_score: float) -> Updates:
+    """What to set on the traces for another floor: who passes it, the line, and what is said of it."""
+    low, high, _ = score_span(scores)
+    edges = _edges(scores)
+    updates: Updates = {"arithmetic": {"text": [reach_words(leg, reaches, min_score) for leg in LEGS]}}
+    for kind in KINDS:
+        column = getattr(scores, kind)
+        updates[f"{kind} passing"] = {"y": counted(column[column >= min_score], edges)}
+    side = "bottom right" if min_score < (low + high) / 2 else "bottom left"
+    for row, words in enumerate(["", *beside(outcome)], 1):
+        line = {"x": [max(low, min_score)] * 2, "text": ["", f"\u00a0{words}\u00a0"], "textposition": side}
+        updates[f"floor {row}"] = line
+    return updates
+
+
+def _edges(scores: Scores) -> Floats:
+    low, high, _ = score_span(scores)
+    return np.linspace(low, high, BINS + 1)
 
 
 def counted(column: Floats, edges: Floats) -> Floats:
@@ -125,10 +185,18 @@ def counted(column: Floats, edges: Floats) -> Floats:
     return counts
 
 
-def _dress(figure: go.Figure, low: float, high: float) -> None:
+def beside(outcome: Outcome) -> list[str]:
+    """What a floor lets through, in a few words for each row: hits, precision, silent controls."""
+    hits, right, silent = outcome.hits, outcome.right, outcome.silent
+    precision = "nothing returned" if outcome.precision is None else (
+        f"precision {outcome.precision:.0%}: {right.hits} of {right.n} returned are right"
+    )  # fmt: skip
+    return [f"{hits.hits} of {hits.n} questions hit", precision, f"{silent.hits} of {silent.n} are silent"]
+
+
+def _dress(figure: go.Figure) -> None:
     dress(figure, height=520)
-    figure.update_xaxes(range=[low, high])
     figure.update_xaxes(title_text="fused score (no unit)", row=4, col=1)
     figure.update_yaxes(rangemode="tozero")
-    figure.update_yaxes(showticklabels=False, title_text="one leg<br>alone", row=1, col=1, range=[-0.5, 1.5])
-    figure.update_layout(barmode="stack")
+    figure.update_yaxes(showticklabels=False, title_text="one leg<br>alone", row=1, col=1, range=[-0.4, 1.9])
+    figure.update_layout(barmode="overlay", bargap=0.1)

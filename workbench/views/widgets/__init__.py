@@ -3,7 +3,11 @@
 Every widget can be set and read without a browser.
 """
 
+from workbench.views.widgets.explorer import QuestionExplorer
+from workbench.views.widgets.fusion import FusionLab
+from workbench.views.widgets.microscope import Microscope
 from workbench.views.widgets.prediction import Prediction
+from workbench.views.widgets.survival import SurvivalChart
 from workbench.views.widgets.threshold import ThresholdLab
 
-__all__ = ["Prediction", "ThresholdLab"]
+__all__ = ["FusionLab", "Microscope", "Prediction", "QuestionExplorer", "SurvivalChart", "ThresholdLab"]

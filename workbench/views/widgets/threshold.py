@@ -2,54 +2,59 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from math import isfinite
 from typing import Any
 
 import ipywidgets as w
+import numpy as np
 
-from workbench.lab.lint import Reach, reach
+from workbench.lab.lint import reaches
 from workbench.lab.metrics import Evaluation
-from workbench.lab.thresholds import Scores, scores
+from workbench.lab.thresholds import Outcome, Scores, scores
 from workbench.records import InputError
-from workbench.views.figures.style import live
-from workbench.views.figures.threshold import reach_traces, score_range, threshold_figure, trace_updates
+from workbench.views.figures.style import live, restyle
+from workbench.views.figures.threshold import (
+    KINDS,
+    LEGS,
+    Reaches,
+    floor_updates,
+    reach_words,
+    score_span,
+    system_updates,
+    threshold_figure,
+)
+from workbench.views.widgets.shared import Number, Panel, Table, number_text, pipeline_code
 
 
-class ThresholdLab:
+class ThresholdLab(Panel):
     """A floor to slide over the scores of evaluated pipelines, and what it lets through.
 
-    `settings` are the named values, `scores` the numbers behind the figure, `sentence` what the status
-    line says. Display it in a notebook by naming it.
+    `settings` are `system` and `min_score`; another system comes with its own floor. `scores` are the
+    numbers behind the figure, `outcome` is what the floor lets through: hits, precision, silent controls.
+    Raises InputError when there is no evaluation.
     """
+
+    name = "threshold-lab"
 
     def __init__(self, evaluations: Sequence[Evaluation]) -> None:
         if not evaluations:
             raise InputError("The threshold lab was given no evaluation.", "Pass what evaluate() returned.")
         self._by_system = {one.pipeline.name: one for one in evaluations}
         self._scores = {name: scores(one) for name, one in self._by_system.items()}
-        names = list(self._by_system)
-        self.system = w.Dropdown(options=names, description="system", layout={"width": "27em"})
-        self.floor = w.FloatSlider(
-            value=self.scores.floor, min=0, max=1, step=0.01, description="min score", readout=False,
-            layout={"width": "24em"},
-        )  # fmt: skip
-        self.box = w.BoundedFloatText(
-            value=self.floor.value, min=0, max=1, step=0.01, layout={"width": "5em"},
-            description="", tooltip="min score",
-        )  # fmt: skip
-        self.status = w.HTML()
-        self.figure = live(threshold_figure(self.scores, self.reaches))
-        w.link((self.floor, "value"), (self.box, "value"))
+        self._reaches = {name: reaches(one.pipeline) for name, one in self._by_system.items()}
+        self.system = w.Dropdown(
+            options=list(self._by_system), description="system", layout={"width": "27em"}
+        )
+        span = score_span(self.scores)
+        number = Number("min score", max(span.low, self.scores.floor), *span, width="26em")
+        self.number, self.floor, self.box = number, number.slider, number.box
+        self.controls = {"system": self.system, "min_score": self.floor}
+        self.outcome = self.scores.at(self.floor.value)
+        self.figure = live(threshold_figure(self.scores, self.reaches, self.floor.value))
         self.system.observe(self._system_changed, "value")
         self.floor.observe(self._floor_changed, "value")
-        self._say()
-        controls = w.HBox([self.system, self.floor, self.box], layout={"flex_flow": "row wrap"})
-        self.view = w.VBox([controls, self.status, self.figure])
-
-    @property
-    def settings(self) -> Mapping[str, Any]:
-        """The named values: the system, and the floor."""
-        return {"system": self.system.value, "min_score": self.floor.value}
+        self.lay_out([self.system, self.number.row], self.figure)
 
     @property
     def evaluation(self) -> Evaluation:
@@ -60,59 +65,90 @@ class ThresholdLab:
         return self._scores[self.system.value]
 
     @property
-    def reaches(self) -> list[Reach]:
+    def reaches(self) -> Reaches:
         """What each leg of the chosen system can reach alone."""
-        found = (reach(self.evaluation.pipeline, leg) for leg in ("vector", "keyword"))
-        return [one for one in found if one is not None]
+        return self._reaches[self.system.value]
 
     @property
     def hits(self) -> int:
         """How many questions hit at the floor."""
-        return self.scores.hits(self.floor.value)
+        return self.outcome.hits.hits
 
     @property
     def silent(self) -> int:
         """How many controls return nothing at the floor."""
-        return self.scores.silent(self.floor.value)
+        return self.outcome.silent.hits
+
+    @property
+    def floor_text(self) -> str:
+        """The floor, with as many decimals as it has."""
+        return number_text(self.floor.value, self.floor.step)
 
     @property
     def sentence(self) -> str:
-        """What the figure shows, in words."""
-        n, controls = len(self.scores.best), len(self.scores.control_best)
-        floor = self.floor.value
-        beyond = [
-            f"A candidate of the {one.leg} leg alone reaches {one.score:.2f} at most"
-            + (", below the floor: it is always dropped." if one.score < floor else ".")
-            for one in self.reaches
-        ]
-        found = (
-            f"At {floor:.2f}, {self.hits} of {n} questions hit, "
-            f"and {self.silent} of {controls} controls return nothing."
+        hits, silent = self.outcome.hits, self.outcome.silent
+        said = (
+            f"At {self.floor_text}, {hits.hits} of {hits.n} questions hit, {_precision(self.outcome)}, "
+            f"and {silent.hits} of {silent.n} controls return nothing."
         )
-        return " ".join([found, *beyond])
+        legs = [f"{reach_words(leg, self.reaches, self.floor.value).capitalize()}." for leg in LEGS]
+        return " ".join([said, *legs])
+
+    @property
+    def table(self) -> Table:
+        own = self.scores.floor
+        shipped = f"{own:g}" if isfinite(own) else "no floor"
+        columns = [self._column(self.outcome, self.floor.value), self._column(self.scores.at(own), own)]
+        return Table(
+            f"{self.system.value}: what passes the floor",
+            ("", f"at {self.floor_text}", f"as it is: {shipped}"),
+            tuple((name, *(column[name] for column in columns)) for name in columns[0]),
+        )
+
+    def _column(self, outcome: Outcome, floor: float) -> dict[str, str]:
+        passing = {
+            f"candidates passing: {label.replace('<br>', ' ')}": getattr(self.scores, kind)
+            for kind, (label, _) in KINDS.items()
+        }
+        return {
+            "questions that hit": f"{outcome.hits.hits} of {outcome.hits.n}",
+            "returned chunks of the right file": f"{outcome.right.hits} of {outcome.right.n}",
+            "precision": "–" if outcome.precision is None else f"{outcome.precision:.1%}",
+            "silent controls": f"{outcome.silent.hits} of {outcome.silent.n}",
+            **{name: f"{np.sum(some >= floor)} of {some.size}" for name, some in passing.items()},
+        }
+
+    @property
+    def code(self) -> str:
+        return "\n".join(
+            [
+                "import workbench as wb",
+                "",
+                *pipeline_code(self.evaluation.pipeline),
+                f"pipeline = pipeline.asking(min_score={self.floor.value!r})",
+                "[asked_again] = wb.evaluate(questions, [pipeline], index)",
+                "print(asked_again.overall, asked_again.silent)",
+            ]
+        )
 
     def _system_changed(self, _: Any) -> None:
-        low, high = score_range(self.scores)
-        with self.figure.batch_update():
-            for index, trace in enumerate(reach_traces(self.reaches, high)):
-                self.figure.data[index].x = trace.x
-                self.figure.data[index].text = trace.text
-            self.figure.update_xaxes(range=[low, high])
-            self._draw()
-        self.floor.value = self.scores.floor
-        self._say()
+        low, high, step = score_span(self.scores)
+        restyle(self.figure, system_updates(self.scores, self.reaches))
+        self.figure.update_xaxes(range=[low, high])
+        self.number.span(low, high, step, max(low, self.scores.floor))
+        self._floor_changed(None)
 
     def _floor_changed(self, _: Any) -> None:
-        with self.figure.batch_update():
-            self._draw()
-        self._say()
+        chosen = self.floor.value
+        self.outcome = self.scores.at(chosen)
+        restyle(self.figure, floor_updates(self.scores, self.reaches, self.outcome, chosen))
+        self.tell()
 
-    def _draw(self) -> None:
-        for index, update in trace_updates(self.scores, self.floor.value).items():
-            self.figure.data[index].update(update)
 
-    def _say(self) -> None:
-        self.status.value = f'<div role="status">{self.sentence}</div>'
-
-    def _repr_mimebundle_(self, **kwargs: Any) -> Any:
-        return self.view._repr_mimebundle_(**kwargs)
+def _precision(outcome: Outcome) -> str:
+    if outcome.precision is None:
+        return "no question returns anything"
+    right = outcome.right
+    return (
+        f"{right.hits} of {right.n} returned chunks are of the right file (precision {outcome.precision:.0%})"
+    )

@@ -1,0 +1,61 @@
+"""From a slider's event to changed traits, in Python: no browser, no kernel.
+
+python -m benchmarks.widgets [FOLDER]
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from statistics import median
+from time import process_time
+from typing import Any
+
+from workbench.lab.judgments import load_questions
+from workbench.lab.metrics import evaluate
+from workbench.memory.files import memory_root
+from workbench.memory.sync import index_folder, open_index
+from workbench.systems.openclaw import FIXED, SHIPPED
+from workbench.views.widgets import FusionLab, SurvivalChart, ThresholdLab
+
+BUDGET = 5.0
+"""Milliseconds."""
+
+EVENTS = 100
+
+
+def main() -> None:
+    root = memory_root(sys.argv[1] if len(sys.argv) > 1 else "sample_memory")
+    index_folder(root)
+    questions = load_questions(root / "questions.yaml")
+    with open_index(root) as index:
+        evaluations = evaluate(questions, [SHIPPED, FIXED], index)
+        threshold = ThresholdLab(evaluations)
+        fusion = FusionLab(index=index, question=questions.questions[0].question)
+        survival = SurvivalChart(evaluations, index)
+        steps = [step / EVENTS for step in range(EVENTS)]
+        print(f"{len(questions.questions)} questions x {len(evaluations)} systems, {EVENTS} events each:")
+        print(f"median CPU milliseconds from the event to the traits, and the ratio to {BUDGET:g} ms")
+        for name, control, values in (
+            ("threshold lab, min score", threshold.floor, steps),
+            ("fusion lab, min score", fusion.floor.slider, steps),
+            ("fusion lab, k", fusion.numbers["k"].slider, range(EVENTS)),
+            ("survival chart, kind", survival.kind, [*survival.kind.options] * 20),
+        ):
+            taken = median(_milliseconds(control, values))
+            print(f"{name:26} {taken:5.2f}  {taken / BUDGET:.2f}")
+
+
+def _milliseconds(control: Any, values: Sequence[Any]) -> list[float]:
+    """How long each value takes, from setting it until every observer has returned."""
+    control.value = values[-1]
+    taken = []
+    for value in values:
+        started = process_time()
+        control.value = value
+        taken.append(1000 * (process_time() - started))
+    return taken
+
+
+if __name__ == "__main__":
+    main()

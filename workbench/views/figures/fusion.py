@@ -1,0 +1,175 @@
+"""The fusion lab's figure: from each leg's ranks to fused places, and the fused scores beside the floor."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+from plotly.subplots import make_subplots
+
+from workbench.lab.fusing import Placed
+from workbench.records import Floats
+from workbench.views.figures.style import BLUE, FLOOR, GREEN, GREY, INK, dress, restyle
+
+MOST_ROWS = 16
+NAME = 27
+"""How many characters of a candidate's name are shown."""
+
+LEGS = ("keyword", "vector")
+STYLES: dict[str, dict[str, Any]] = {
+    "passing": {"line": {"color": GREEN, "width": 2}, "marker": {"symbol": "circle", "size": 8}},
+    "dropped": {
+        "line": {"color": GREY, "width": 1.2, "dash": "dot"},
+        "marker": {"symbol": "x-thin-open", "size": 7},
+    },
+    "watched": {"line": {"color": BLUE, "width": 4}, "marker": {"symbol": "diamond", "size": 11}},
+}
+
+Updates = dict[str, dict[str, Any]]
+
+
+def fusion_figure(places: Sequence[Placed], min_score: float, watched: Collection[str] = ()) -> go.Figure:
+    """A slope chart from the ranks of the keyword leg and of the vector leg to the fused places.
+
+    Ties end in one point, and a bracket holds their names. To the right, the fused scores with the floor:
+    solid lines and dots pass it, dotted ones and crosses do not; thick lines with diamonds are `watched`,
+    by id. At most MOST_ROWS candidates are drawn, those that are watched among them.
+    """
+    figure = make_subplots(
+        rows=1, cols=4, shared_yaxes=True, horizontal_spacing=0.015, column_widths=[0.19, 0.19, 0.32, 0.3]
+    )
+    for column, leg in enumerate(LEGS, 1):
+        for kind, style in STYLES.items():
+            line = go.Scatter(name=f"{leg} {kind}", mode="lines+markers", hoverinfo="skip", **style)
+            figure.add_trace(line, row=1, col=column)
+        names = [f"{leg}<br>rank", "fused<br>place"]
+        figure.update_xaxes(tickvals=[0, 1], ticktext=names, range=[-0.25, 1.25], row=1, col=column)
+    for trace in (_names(), _brackets()):
+        figure.add_trace(trace, row=1, col=3)
+    for trace in (_stems(), *_dots(), _floor_line()):
+        figure.add_trace(trace, row=1, col=4)
+    _dress(figure, places)
+    restyle(figure, list_updates(places))
+    restyle(figure, place_updates(places, min_score, watched))
+    return figure
+
+
+def _names() -> go.Scatter:
+    return go.Scatter(name="names", mode="text", textposition="middle right", hoverinfo="skip")
+
+
+def _brackets() -> go.Scatter:
+    return go.Scatter(name="ties", mode="lines", line={"color": INK, "width": 3}, hoverinfo="skip")
+
+
+def _stems() -> go.Scatter:
+    return go.Scatter(name="stems", mode="lines", line={"color": GREY, "width": 1}, hoverinfo="skip")
+
+
+def _dots() -> list[go.Scatter]:
+    template = "fused score %{x:.4f}<extra></extra>"
+    return [
+        go.Scatter(
+            name=f"score {kind}", mode="markers", hovertemplate=template,
+            marker={"symbol": STYLES[kind]["marker"]["symbol"], "color": STYLES[kind]["line"]["color"],
+                    "size": 9, "line": {"width": 2, "color": STYLES[kind]["line"]["color"]}},
+        )
+        for kind in ("passing", "dropped")
+    ]  # fmt: skip
+
+
+def _floor_line() -> go.Scatter:
+    return go.Scatter(
+        name="floor", mode="lines+text", line={"color": FLOOR, "width": 2, "dash": "dash"},
+        hovertemplate="min score %{x:.3g}<extra></extra>", textposition="top center", cliponaxis=False,
+        textfont={"color": INK},
+    )  # fmt: skip
+
+
+def shown(places: Sequence[Placed], watched: Collection[str]) -> list[Placed]:
+    """The candidates that are drawn, one a row: those that are watched, and the first of the others."""
+    wanted = sorted(enumerate(places), key=lambda pair: (pair[1].id not in watched, pair[0]))
+    return [one for _, one in sorted(wanted[:MOST_ROWS], key=lambda pair: pair[0])]
+
+
+def list_updates(places: Sequence[Placed]) -> Updates:
+    """What to set on the traces for other lists: all that stays when they are fused in another way."""
+    rows = np.arange(1.0, min(len(places), MOST_ROWS) + 1)
+    slopes = {f"{leg} {kind}": {"x": _lines(rows * 0, rows * 0 + 1)} for leg in LEGS for kind in STYLES}
+    dots = {f"score {kind}": {"y": rows} for kind in ("passing", "dropped")}
+    return {
+        **slopes,
+        **dots,
+        "names": {"x": np.full(rows.size, 0.06), "y": rows},
+        "ties": {"x": _lines(rows * 0 + 0.02, rows * 0 + 0.02)},
+        "stems": {"y": _lines(rows, rows)},
+        "floor": {"y": [0.4, max(rows.size, _deepest(places)) + 0.6]},
+    }
+
+
+def _lines(starts: Floats, ends: Floats) -> Floats:
+    """One coordinate of many lines as one trace has it: start, end, gap, start, …"""
+    return np.column_stack([starts, ends, np.full(starts.size, np.nan)]).ravel()
+
+
+def _deepest(places: Sequence[Placed]) -> int:
+    ranks = [given.rank for one in places for given in (one.keyword, one.vector) if given]
+    return max(ranks, default=1)
+
+
+def place_updates(places: Sequence[Placed], min_score: float, watched: Collection[str]) -> Updates:
+    """What to set on the traces for another fusion, or another floor, of the same lists."""
+    drawn = shown(places, watched)
+    scores = np.array([one.score for one in drawn])
+    passing, bold = scores >= min_score, np.array([one.id in watched for one in drawn], bool)
+    drawn_as = {"passing": passing & ~bold, "dropped": ~passing & ~bold, "watched": bold}
+    firsts, middles, sizes = _ties(drawn)
+    updates: Updates = {}
+    for leg in LEGS:
+        ranks = np.array([_rank(one, leg) for one in drawn])
+        for kind, some in drawn_as.items():
+            slopes = _lines(np.where(some, ranks, np.nan), np.where(some, middles, np.nan))
+            updates[f"{leg} {kind}"] = {"y": slopes}
+    for kind, some in (("passing", passing), ("dropped", ~passing)):
+        updates[f"score {kind}"] = {"x": np.where(some, scores, np.nan)}
+    updates["stems"] = {"x": _lines(scores * 0, scores)}
+    updates["names"] = {"text": [_name(one, yes) for one, yes in zip(drawn, bold, strict=True)]}
+    heads = (sizes > 1) & (firsts == np.arange(1, len(drawn) + 1))
+    tops, bottoms = firsts - 0.3, firsts + sizes - 0.7
+    updates["ties"] = {"y": _lines(np.where(heads, tops, np.nan), np.where(heads, bottoms, np.nan))}
+    updates["floor"] = {"x": [min_score] * 2, "text": [f"min score {min_score:g}", ""]}
+    return updates
+
+
+def _rank(one: Placed, leg: str) -> float:
+    given = one.keyword if leg == "keyword" else one.vector
+    return given.rank if given else np.nan
+
+
+def _ties(drawn: Sequence[Placed]) -> tuple[Floats, Floats, Floats]:
+    """Of each candidate's tie, alone or not: the first row, the middle one, and how many rows it has."""
+    first, back, sizes = np.unique([one.first for one in drawn], return_inverse=True, return_counts=True)
+    starts = 1.0 + np.concatenate([[0], np.cumsum(sizes)[:-1]]) if first.size else np.empty(0)
+    return starts[back], (starts + (sizes - 1) / 2)[back], sizes[back].astype(float)
+
+
+def _name(one: Placed, bold: bool) -> str:
+    text = f"{one.first}{'=' if one.tied else ' '} {_short(one.id)}"
+    return f"<b>{text}</b>" if bold else text
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= NAME else f"…{name[1 - NAME :]}"
+
+
+def _dress(figure: go.Figure, places: Sequence[Placed]) -> None:
+    rows = max(min(len(places), MOST_ROWS), _deepest(places))
+    dress(figure, height=110 + max(10, rows) * 14)
+    figure.update_layout(margin={"l": 50, "t": 25, "r": 50}, font={"size": 11})
+    figure.update_yaxes(range=[rows + 0.6, 0.4], dtick=1 if rows <= 12 else 4, tick0=1 if rows <= 12 else 0)
+    figure.update_yaxes(title_text="rank, from 1 (best)", row=1, col=1)
+    figure.update_xaxes(visible=False, range=[0, 1], row=1, col=3)
+    figure.update_yaxes(showgrid=False, row=1, col=3)
+    figure.update_xaxes(title_text="fused score (no unit)", rangemode="tozero", row=1, col=4)

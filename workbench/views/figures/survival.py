@@ -1,0 +1,58 @@
+"""The survival chart's figure: how many targets are left after each step of a search, system by system."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import plotly.graph_objects as go
+
+from workbench.lab.survival import Step, Survival
+from workbench.views.figures.style import BLUE, GREEN, INK, ORANGE, PURPLE, SKY, VERMILION, dress, restyle
+
+COLOURS = (BLUE, ORANGE, GREEN, PURPLE, SKY, VERMILION)
+PATTERNS = ("", "/", "x", ".", "-", "+", "|", "\\")
+
+
+def survival_figure(survivals: Sequence[Survival], chosen: Sequence[str] | None = None) -> go.Figure:
+    """One bar a step and system: how many questions still have their target, with the number on top.
+
+    `chosen` names the systems that are shown, all by default.
+    """
+    figure = go.Figure([_bars(place, one) for place, one in enumerate(survivals)])
+    names = [one.system for one in survivals] if chosen is None else chosen
+    restyle(figure, survival_updates(survivals, names))
+    most = max((len(one.survivors) for one in survivals), default=1)
+    dress(figure, height=420)
+    figure.update_layout(
+        barmode="group",
+        bargap=0.2,
+        showlegend=True,
+        legend={"orientation": "h", "y": 1.02, "yanchor": "bottom"},
+    )
+    figure.update_yaxes(title_text="questions whose target is left", range=[0, most * 1.12])
+    figure.update_xaxes(title_text="step of the search")
+    return figure
+
+
+def _bars(place: int, survival: Survival) -> go.Bar:
+    return go.Bar(
+        name=survival.system,
+        x=[step.says.replace(" ", "<br>", 1) for step in Step],
+        textposition="outside",
+        cliponaxis=False,
+        textfont={"color": INK},
+        marker={
+            "color": COLOURS[place % len(COLOURS)],
+            "pattern": {"shape": PATTERNS[place % len(PATTERNS)], "fgcolor": "white", "size": 6},
+        },
+        hovertemplate="%{x}: %{y}<extra>%{fullData.name}</extra>",
+    )
+
+
+def survival_updates(survivals: Sequence[Survival], chosen: Sequence[str]) -> dict[str, dict[str, object]]:
+    """What to set on the bars, by system: how many are left after each step, and whether they are shown."""
+    updates: dict[str, dict[str, object]] = {}
+    for one in survivals:
+        counts = [one.count(step) for step in Step]
+        updates[one.system] = {"y": counts, "text": counts, "visible": one.system in chosen}
+    return updates

@@ -1,0 +1,238 @@
+"""The fusion lab: two lists, a method with its weights, and what a floor makes of the fused scores."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+import ipywidgets as w
+
+from workbench.lab.cached import CachedIndex
+from workbench.lab.fusing import Given, Placed, placed
+from workbench.lab.whose_fusion import EXAMPLE, Lists, legs_of
+from workbench.records import InputError, Trace
+from workbench.retrieval.legs import Index
+from workbench.retrieval.pipeline import Pipeline, search
+from workbench.retrieval.settings import parameters
+from workbench.systems.engines import ENGINES, PIPELINES
+from workbench.systems.engines_fusion import Fusion
+from workbench.views.figures.fusion import fusion_figure, list_updates, place_updates
+from workbench.views.figures.style import live, restyle
+from workbench.views.text import ABSENT, apart
+from workbench.views.widgets.shared import Number, Panel, Table, number_text
+
+# What can be slid: the label, the ends, and the step.
+PARAMETERS = {
+    "keyword": ("keyword weight", 0.0, 2.0, 0.05),
+    "vector": ("vector weight", 0.0, 2.0, 0.05),
+    "k": ("k", 0.0, 100.0, 1.0),
+    "share": ("bonus share", 0.0, 1.0, 0.05),
+}
+NOTHING = "nothing"
+
+
+class FusionLab(Panel):
+    """Two lists under any engine's fusion, with its weights and constants to slide, and a floor.
+
+    `settings` are `method`, those of `keyword`, `vector`, `k` and `share` that the method has, `min_score`
+    and `watch`. With an `index`, the lists are what the legs bring for `question`, a setting too; then
+    `trace` is the search with this fusion. Without, they are `lists`: the vector leg's scores by id and the
+    keyword leg's, larger is better. `places` are the candidates behind the figure.
+    """
+
+    name = "fusion-lab"
+
+    def __init__(
+        self,
+        lists: Lists = EXAMPLE,
+        index: Index | None = None,
+        question: str = "",
+        watch: str = NOTHING,
+        method: str = "rrf-60",
+    ) -> None:
+        self._index = None if index is None else CachedIndex(index)
+        self.lists = lists if self._index is None else legs_of(question, self._index)
+        self.question = w.Text(
+            value=question, description="question", disabled=index is None, continuous_update=False,
+            layout={"width": "55em"},
+        )  # fmt: skip
+        self.method = w.Dropdown(options=list(ENGINES), description="method", layout={"width": "24em"})
+        self.watch = w.Dropdown(options=self._watchable(), description="watch", layout={"width": "27em"})
+        self.numbers = {
+            name: Number(label, low, low, high, step) for name, (label, low, high, step) in PARAMETERS.items()
+        }
+        self.floor = Number("min score", 0.35, 0.0, 1.0, 0.005)
+        self.controls = {
+            "question": self.question,
+            "method": self.method,
+            **{name: number.slider for name, number in self.numbers.items()},
+            "min_score": self.floor.slider,
+            "watch": self.watch,
+        }
+        self._quiet = False
+        self.settings = {"method": method, "watch": watch}
+        self._take_over_parameters()
+        self.places = placed(self.fusion, self.lists)
+        self.figure = live(fusion_figure(self.places, self.floor.value, self.watched))
+        self._observe()
+        asked = [] if index is None else [self.question]
+        rows = [number.row for number in (*self.numbers.values(), self.floor)]
+        self.lay_out([*asked, self.method, self.watch, *rows], self.figure)
+
+    def _observe(self) -> None:
+        self.question.observe(self._question_changed, "value")
+        self.method.observe(self._method_changed, "value")
+        self.watch.observe(self._lists_changed, "value")
+        for number in (*self.numbers.values(), self.floor):
+            number.slider.observe(self._changed, "value")
+
+    @property
+    def fusion(self) -> Fusion:
+        """The method with its numbers as they are set."""
+        return replace(ENGINES[self.method.value].fusion, **self._parameters)
+
+    @property
+    def _parameters(self) -> dict[str, float]:
+        return {name: n.value for name, n in self.numbers.items() if not n.slider.disabled}
+
+    @property
+    def pipeline(self) -> Pipeline:
+        """The engines' legs with this fusion and this floor."""
+        fused = PIPELINES[0].with_stage(self.fusion).asking(min_score=self.floor.value)
+        return replace(fused, name=f"engine-{self.method.value}")
+
+    @property
+    def trace(self) -> Trace:
+        """The search for the question with this fusion. Raises InputError where two lists were given."""
+        if self._index is None:
+            raise InputError("Two lists were given, and no search made.", "Give an index and a question.")
+        return search(self.question.value, self.pipeline, self._index)
+
+    @property
+    def watched(self) -> set[str]:
+        """The ids that are watched: one, or all chunks of a file."""
+        return {name for name in (*self.lists[0], *self.lists[1]) if _watch_name(name) == self.watch.value}
+
+    def _watchable(self) -> list[str]:
+        return [NOTHING, *sorted({_watch_name(name) for name in (*self.lists[0], *self.lists[1])})]
+
+    @property
+    def sentence(self) -> str:
+        if not self.places:
+            return "Neither list has a candidate."
+        floor = self.floor.value
+        passing = sum(one.score >= floor for one in self.places)
+        ties = {one.first for one in self.places if one.tied}
+        leaders, best = [one.id for one in self.places if one.first == 1], self.places[0].score
+        told = [
+            f"{self.method.value}: {self.fusion.says}.",
+            f"{' = '.join(leaders)} {'is' if len(leaders) == 1 else 'are'} first with {best:.4g}.",
+            f"{len(ties)} ties." if len(ties) != 1 else "One tie.",
+            f"{passing} of {len(self.places)} candidates pass {number_text(floor, 0.01)}.",
+        ]
+        watched = self.watched
+        looked_for = [one for one in self.places if one.id in watched]
+        return " ".join([*told, *(_told(one, floor) for one in looked_for[:1])])
+
+    @property
+    def table(self) -> Table:
+        legs = [name for leg in ("keyword", "vector") for name in (f"{leg} rank", "score", "gives")]
+        return Table(
+            f"{self.method.value}: all candidates, best first",
+            ("candidate", "place", *legs, "fused score", f"floor {number_text(self.floor.value, 0.01)}"),
+            tuple(self._row(one) for one in self.places),
+        )
+
+    def _row(self, one: Placed) -> tuple[str, ...]:
+        fate = "passes" if one.score >= self.floor.value else "dropped"
+        return (one.id, _places(one), *_cells(one.keyword), *_cells(one.vector), f"{one.score:.4f}", fate)
+
+    @property
+    def code(self) -> str:
+        numbers = "".join(f", {name}={value!r}" for name, value in self._parameters.items())
+        lists = (
+            ["from workbench.lab.whose_fusion import legs_of", "",
+             f"vector, keyword = legs_of({self.question.value!r}, index)"]
+            if self._index
+            else ["", f"vector = {dict(self.lists[0])!r}", f"keyword = {dict(self.lists[1])!r}"]
+        )  # fmt: skip
+        return "\n".join(
+            [
+                "from dataclasses import replace",
+                "",
+                "from workbench.systems.engines import ENGINES, fuse",
+                *lists,
+                f"fusion = replace(ENGINES[{self.method.value!r}].fusion{numbers})",
+                "hits = fuse(fusion, vector, keyword)",
+                "for hit in hits:",
+                f"    print(hit.id, hit.score, hit.score >= {self.floor.value!r})",
+            ]
+        )
+
+    @contextmanager
+    def _together(self) -> Iterator[None]:
+        """Several controls change, and the figure is drawn once, afterwards."""
+        self._quiet = True
+        try:
+            yield
+        finally:
+            self._quiet = False
+
+    def _question_changed(self, _: Any) -> None:
+        assert self._index is not None
+        self.lists = legs_of(self.question.value, self._index)
+        with self._together():
+            kept = self.watch.value
+            self.watch.options = self._watchable()
+            self.watch.value = kept if kept in self.watch.options else NOTHING
+        self._lists_changed(None)
+
+    def _method_changed(self, _: Any) -> None:
+        with self._together():
+            self._take_over_parameters()
+        self._changed(None)
+
+    def _take_over_parameters(self) -> None:
+        """Sets the sliders to the method's own numbers, and disables those that it does not have."""
+        own = parameters(ENGINES[self.method.value].fusion)
+        ranges = getattr(ENGINES[self.method.value].fusion, "ranges", {})
+        for name, number in self.numbers.items():
+            _, low, high, step = PARAMETERS[name]
+            number.enable(name in own)
+            if name in own:
+                number.span(max(low, ranges.get(name, (low, high))[0]), high, step, own[name])
+
+    def _lists_changed(self, _: Any) -> None:
+        if not self._quiet:
+            self.places = placed(self.fusion, self.lists)
+            restyle(self.figure, list_updates(self.places))
+            self._changed(None)
+
+    def _changed(self, _: Any) -> None:
+        if not self._quiet:
+            self.places = placed(self.fusion, self.lists)
+            restyle(self.figure, place_updates(self.places, self.floor.value, self.watched))
+            self.tell()
+
+
+def _watch_name(name: str) -> str:
+    """What is chosen to watch a candidate: its file, where its name is a place in one."""
+    return name.rpartition(":")[0] or name
+
+
+def _places(one: Placed) -> str:
+    return f"{one.first}–{one.last} tied" if one.tied else f"{one.first}"
+
+
+def _cells(given: Given | None) -> tuple[str, str, str]:
+    if given is None:
+        return ABSENT, ABSENT, ABSENT
+    return f"{given.rank}", f"{given.score:.4g}", f"{given.part:.4f}"
+
+
+def _told(one: Placed, floor: float) -> str:
+    score, least = apart(one.score, floor)
+    fate = f"≥ {least}, it passes" if one.score >= floor else f"< {least}, it is dropped"
+    return f"{one.id} is {_places(one)}: {score} {fate}."

@@ -1,0 +1,126 @@
+"""The survival chart: at which step the right files are lost, in two or more systems."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import ipywidgets as w
+
+from workbench.lab.metrics import Evaluation
+from workbench.lab.survival import Step, Survival, survivals
+from workbench.records import InputError, Trace
+from workbench.retrieval.legs import Index
+from workbench.views.figures.style import live, restyle
+from workbench.views.figures.survival import survival_figure, survival_updates
+from workbench.views.widgets.shared import Panel, Table, pipeline_code
+
+ALL = "all kinds"
+LOST = {
+    Step.INDEXED: "because they are not indexed",
+    Step.MATCHED: "because no leg matches them",
+    Step.IN_POOL: "beyond the pool",
+    Step.PAST_FLOOR: "at the floor",
+    Step.WITHIN_LIMIT: "at the limit",
+    Step.RETURNED: "behind the limit",
+}
+"""What loses a target that survives the step before, and not this one."""
+
+
+class SurvivalChart(Panel):
+    """How many targets are left after each step of the search, for the chosen systems.
+
+    `settings` are `systems`, those that are shown, and `kind`, which questions count. `survivals` are the
+    numbers behind the figure, one a chosen system; `lost` names the questions behind a step, and `traces`
+    opens the searches. Raises InputError when there is no evaluation.
+    """
+
+    name = "survival-chart"
+
+    def __init__(self, evaluations: Sequence[Evaluation], index: Index) -> None:
+        if not evaluations:
+            raise InputError("The survival chart was given no evaluation.", "Pass what evaluate() returned.")
+        self._by_system = {one.pipeline.name: one for one in evaluations}
+        self._all = {one.system: one for one in survivals(evaluations, index)}
+        names = list(self._all)
+        self.systems = w.SelectMultiple(
+            options=names, value=names[:2], description="systems", rows=min(6, len(names)),
+            layout={"width": "32em"},
+        )  # fmt: skip
+        self.kind = w.Dropdown(options=[ALL, *evaluations[0].by_kind], description="questions")
+        self.controls = {"systems": self.systems, "kind": self.kind}
+        self.figure = live(survival_figure(list(self._all.values()), self.systems.value))
+        for control in (self.systems, self.kind):
+            control.observe(self._changed, "value")
+        self.lay_out([self.systems, self.kind], self.figure)
+
+    @property
+    def survivals(self) -> list[Survival]:
+        """The chosen systems' numbers, of the chosen kind of question."""
+        return [one for one in self._of_kind if one.system in self.systems.value]
+
+    @property
+    def _of_kind(self) -> list[Survival]:
+        kind = self.kind.value
+        return [one if kind == ALL else one.of_kind(kind) for one in self._all.values()]
+
+    @property
+    def traces(self) -> dict[str, list[Trace]]:
+        """The searches of the chosen systems, one a question."""
+        return {name: [one.trace for one in self._by_system[name].asked] for name in self.systems.value}
+
+    @property
+    def sentence(self) -> str:
+        if not self.survivals:
+            return "No system is chosen."
+        return " ".join(_told(one) for one in self.survivals)
+
+    @property
+    def table(self) -> Table:
+        return Table(
+            f"Questions whose target is left after each step ({self.kind.value})",
+            ("step", *(one.system for one in self.survivals)),
+            tuple((step.says, *(_left(one, step) for one in self.survivals)) for step in Step),
+        )
+
+    @property
+    def code(self) -> str:
+        pipelines = [self._by_system[one.system].pipeline for one in self.survivals]
+        of_kind = "" if self.kind.value == ALL else f".of_kind({self.kind.value!r})"
+        lines = [
+            "import workbench as wb",
+            "from workbench.lab.survival import Step, survival",
+            "",
+            "left = {}",
+        ]
+        for pipeline in pipelines:
+            lines += [
+                "",
+                *pipeline_code(pipeline),
+                "[evaluation] = wb.evaluate(questions, [pipeline], index)",
+                f"found = survival(evaluation, index){of_kind}",
+                "left[pipeline.name] = [found.count(step) for step in Step]",
+            ]
+        return "\n".join([*lines, "", "print(left)"])
+
+    def _changed(self, _: Any) -> None:
+        restyle(self.figure, survival_updates(self._of_kind, self.systems.value))
+        self.tell()
+
+
+def _left(survival: Survival, step: Step) -> str:
+    lost = len(survival.lost(step)) if step > Step.ASKED else 0
+    rescued = f", {survival.rescued} of them rescued" if step is Step.RETURNED and survival.rescued else ""
+    return f"{survival.count(step)}" + (f" ({lost} lost here)" if lost else "") + rescued
+
+
+def _told(survival: Survival) -> str:
+    asked, returned = survival.count(Step.ASKED), survival.count(Step.RETURNED)
+    told = [f"{survival.system} returns the target of {returned} of {asked} questions"]
+    if survival.rescued:
+        told.append(f"{survival.rescued} of them score below the floor and were rescued")
+    lost = {step: len(survival.lost(step)) for step in LOST}
+    worst = max(LOST, key=lambda step: lost[step])
+    if lost[worst]:
+        told.append(f"most are lost {LOST[worst]}: {lost[worst]}")
+    return "; ".join(told) + "."
