@@ -35,14 +35,14 @@ def original(tmp_path_factory: pytest.TempPathFactory) -> Place:
 
 @pytest.fixture
 def place(original: Place, tmp_path: Path) -> Iterator[Place]:
-    """A copy that a test may spoil; its index has the same bytes at the end, and nothing lies beside it."""
+    """A copy that a test may spoil; its index keeps its bytes, and only a lock comes to lie beside it."""
     made = Place(tmp_path / "wren" / "memory_of_wren", tmp_path / "index" / "i.sqlite")
     shutil.copytree(original.folder, made.folder)
     made.index.parent.mkdir()
     shutil.copy(original.index, made.index)
     yield made
     assert made.index.read_bytes() == original.index.read_bytes()
-    assert os.listdir(made.index.parent) == [made.index.name]
+    assert set(os.listdir(made.index.parent)) <= {made.index.name, f"{made.index.name}.lock"}
 
 
 @pytest.fixture
@@ -104,8 +104,10 @@ def closed(original: Place) -> Iterator[Place]:
     with tempfile.TemporaryDirectory() as name:
         home = Path(name)
         home.chmod(0o755)
-        made = Place(home / "wren" / "memory_of_wren", home / "i.sqlite")
+        made = Place(home / "wren" / "memory_of_wren", home / "index" / "i.sqlite")
         shutil.copytree(original.folder, made.folder)
+        made.index.parent.mkdir()
+        made.index.parent.chmod(0o777)
         shutil.copy(original.index, made.index)
         try:
             yield made
@@ -126,6 +128,7 @@ def without_access(path: Path) -> None:
 @pytest.mark.parametrize("inner", ["..", ".", "memory", "memory/tea.md"])
 def test_what_may_not_be_read_is_refused(run: Run, closed: Place, inner: str) -> None:
     before = closed.index.read_bytes()
+    (closed.folder / "memory" / "tea.md").touch()
     without_access((closed.folder / inner).resolve())
     named = closed.folder if inner == ".." else inner.removeprefix(".")
     assert refuses(run("index", closed.folder, "--index", closed.index), named)
@@ -133,6 +136,7 @@ def test_what_may_not_be_read_is_refused(run: Run, closed: Place, inner: str) ->
 
 
 def test_a_file_that_may_not_be_read_can_be_skipped(run: Run, closed: Place) -> None:
+    (closed.folder / "memory" / "tea.md").touch()
     without_access(closed.folder / "memory" / "tea.md")
     with tempfile.TemporaryDirectory() as home:
         index = shutil.copy(closed.index, home)

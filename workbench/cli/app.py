@@ -45,6 +45,9 @@ IndexFile = Annotated[
     Path | None,
     typer.Option("--index", readable=False, help="The index file; by default in your cache folder."),
 ]
+Extra = Annotated[
+    list[str] | None, typer.Option("--extra", help="A folder or file beside the memory; may be given often.")
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 System = Annotated[str, typer.Option("--system", "-s", help="The pipeline to run.")]
 AskedLimit = Annotated[int | None, typer.Option("--limit", min=1, help="Return at most this many.")]

@@ -107,7 +107,7 @@ def check_question(question: str) -> str:
         raise InputError(
             f"The question {cleaned[:40]!r} has no letter and no digit.", "Ask with at least one word."
         )
-    words = len(cleaned.split())
+    words = max(len(cleaned.split()), len(unicode_words(cleaned)))
     if words > LONGEST_QUESTION:
         raise InputError(
             f"The question has {words:,} words; a search takes at most {LONGEST_QUESTION:,}.",

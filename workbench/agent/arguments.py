@@ -1,0 +1,108 @@
+"""What an agent may ask of each tool, checked before anything is searched or read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from workbench.records import InputError
+from workbench.retrieval.cutoff import Limit
+
+MOST_RESULTS = int(Limit.ranges["count"][1])
+
+Number = Annotated[float, Field(allow_inf_nan=False)]
+Count = Annotated[Number, Field(le=MOST_RESULTS)]
+Whole = Annotated[int, Field(ge=1, le=2**31)]
+
+
+class Arguments(BaseModel):
+    """A tool's arguments under OpenClaw's names; `max_results` is taken for `maxResults` too."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, validate_by_name=True, validate_by_alias=True)
+
+
+class FebruarySearch(Arguments):
+    """What `memory_search` takes in 2026.2.13: numbers of any size and sign, also written as text."""
+
+    query: str = Field(description="What to look for, in words that the note itself would use.")
+    max_results: Count | None = Field(None, alias="maxResults", description="Return at most this many.")
+    min_score: Number | None = Field(
+        None, alias="minScore", description="Drop what scores below this; leave it out unless told otherwise."
+    )
+
+    @property
+    def corpora(self) -> tuple[str, ...]:
+        """The sources that are searched; none named means every one."""
+        return ()
+
+
+class SeptemberSearch(FebruarySearch):
+    """What `memory_search` takes in 2026.9.6."""
+
+    max_results: Annotated[Whole, Field(le=MOST_RESULTS)] | None = Field(
+        None, alias="maxResults", description="Return at most this many."
+    )
+    corpus: Literal["memory", "wiki", "all", "sessions"] | None = Field(
+        None, description="memory: notes alone; sessions: chat transcripts alone; all, or left out: both."
+    )
+
+    @property
+    def corpora(self) -> tuple[str, ...]:
+        return () if self.corpus in (None, "all") else (str(self.corpus),)
+
+
+class FebruaryGet(Arguments):
+    """What `memory_get` takes in 2026.2.13: a fraction is cut off, and less than 1 counts as 1."""
+
+    path: str = Field(description="A path as memory_search returns it, such as memory/tea.md.")
+    from_: Number | None = Field(None, alias="from", description="The first line, counting from 1.")
+    lines: Number | None = Field(None, description="How many lines.")
+
+    @property
+    def is_of_wiki(self) -> bool:
+        """Whether the file is looked for in a wiki, of which there is none."""
+        return False
+
+
+class SeptemberGet(FebruaryGet):
+    """What `memory_get` takes in 2026.9.6."""
+
+    from_: Whole | None = Field(None, alias="from", description="The first line, counting from 1.")
+    lines: Whole | None = Field(None, description="How many lines; 120 when left out.")
+    corpus: Literal["memory", "wiki", "all"] | None = Field(
+        None, description="Where the file is: memory, unless told otherwise."
+    )
+
+    @property
+    def is_of_wiki(self) -> bool:
+        return self.corpus == "wiki"
+
+
+class Explain(Arguments):
+    """What `memory_explain` takes, which is ours: OpenClaw has no such tool."""
+
+    query: str = Field(description="The question of the search to explain, word for word.")
+    path: str | None = Field(None, description="A file that should have been found: why is it not here?")
+    max_results: Count | None = Field(None, alias="maxResults", description="As the search was asked.")
+    min_score: Number | None = Field(None, alias="minScore", description="As the search was asked.")
+
+
+A = TypeVar("A", bound=Arguments)
+
+
+def checked(kind: type[A], tool: str, given: Mapping[str, Any]) -> A:
+    """The arguments of a tool; null stands for absent.
+
+    Raises InputError, naming each argument that is missing, unknown or of a value that is not allowed.
+    """
+    try:
+        return kind.model_validate({name: value for name, value in given.items() if value is not None})
+    except ValidationError as error:
+        wrong = "; ".join(f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors())
+    takes = ", ".join(
+        (field.alias or name) + (" (required)" if field.is_required() else "")
+        for name, field in kind.model_fields.items()
+    )
+    raise InputError(f"{tool} cannot use its arguments: {wrong}.", f"It takes {takes}.")

@@ -1,0 +1,220 @@
+"""What two releases of OpenClaw promise an agent: the form of each answer of its memory tools.
+
+A contract is a value: the tools do the same work under each, and it gives the answers their form.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, ClassVar
+
+from workbench.agent.arguments import FebruaryGet, FebruarySearch, SeptemberGet, SeptemberSearch
+from workbench.agent.excerpts import MOST_UNITS, bounded, window
+from workbench.agent.reading import FileMissingError, FileUnreadableError, Read
+from workbench.memory.chunking import whole_characters
+from workbench.memory.paths import HEADS
+from workbench.memory.providers import PROVIDERS
+from workbench.records import Candidate, InputError, Trace
+from workbench.retrieval.query import BLANKS
+from workbench.systems.openclaw import snippet
+
+Answer = dict[str, Any]
+
+
+class Citations(StrEnum):
+    """Whether a snippet names its place; AUTO: in a chat between two, not in a group or a channel."""
+
+    AUTO = "auto"
+    ON = "on"
+    OFF = "off"
+
+    def wanted(self, session_key: str = "") -> bool:
+        """Whether to cite in the session of that key, whose parts are set apart by colons.
+
+        >>> Citations.AUTO.wanted("agent:main:main"), Citations.AUTO.wanted("agent:main:slack:channel:c1")
+        (True, False)
+        """
+        crowd = {"group", "channel"} & set(session_key.split(":"))
+        return self is Citations.ON or (self is Citations.AUTO and not crowd)
+
+
+def citation(path: str, start: int, end: int) -> str:
+    """A place as an agent cites it.
+
+    >>> citation("MEMORY.md", 1, 9), citation("memory/a.md", 3, 3)
+    ('MEMORY.md#L1-L9', 'memory/a.md#L3')
+    """
+    return f"{path}#L{start}" if start == end else f"{path}#L{start}-L{end}"
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a search brought, before a contract gives it its form.
+
+    `cited` says whether snippets name their places, `changed` are files that the index has not read yet.
+    """
+
+    trace: Trace
+    model: str
+    citations: Citations
+    cited: bool
+    corpora: tuple[str, ...]
+    changed: Sequence[str]
+
+
+@dataclass(frozen=True)
+class February:
+    """The contract of OpenClaw 2026.2.13: src/agents/tools/memory-tool.ts."""
+
+    release: ClassVar[str] = "2026.2.13"
+    heads: ClassVar[tuple[str, ...]] = HEADS
+    searching: ClassVar[type[FebruarySearch]] = FebruarySearch
+    getting: ClassVar[type[FebruaryGet]] = FebruaryGet
+
+    def found(self, found: Found) -> Answer:
+        """The answer of a search."""
+        rows = [self.row(one, found.trace) for one in found.trace.results]
+        provider, model = _provider_and_model(found.model)
+        return {
+            "results": [self.with_citation(row) for row in rows] if found.cited else rows,
+            "provider": provider,
+            "model": model,
+            "citations": found.citations.value,
+        }
+
+    def row(self, candidate: Candidate, trace: Trace) -> Answer:
+        """One result. Where there is no keyword leg the row is the vector leg's own, with the chunk's id."""
+        chunk = candidate.chunk
+        return {
+            **({} if "keyword" in trace.legs else {"id": chunk.id}),
+            "path": chunk.path,
+            "startLine": chunk.start_line,
+            "endLine": chunk.end_line,
+            "score": candidate.score,
+            "snippet": snippet(chunk),
+            "source": chunk.source,
+        }
+
+    def with_citation(self, row: Answer) -> Answer:
+        """The row with its citation, as a field and at the end of its snippet."""
+        place = citation(row["path"], row["startLine"], row["endLine"])
+        text = f"{self.trimmed(row['snippet'])}\n\nSource: {place}"
+        return {**row, "snippet": text, "citation": place}
+
+    def trimmed(self, text: str) -> str:
+        """A snippet without the blanks that a citation does not want before it."""
+        return text.strip(BLANKS)
+
+    def unavailable(self, error: InputError) -> Answer:
+        """The answer of a search that cannot be run: there is no index, or not its model."""
+        return {"results": [], "disabled": True, "error": f"{error.problem} {error.remedy}"}
+
+    def read(self, file: Read, start: float | None, count: float | None) -> Answer:
+        """The answer that holds lines of a file."""
+        return {"text": window(file.text, _cut(start), _cut(count)), "path": file.path}
+
+    def not_read(self, path: str, error: InputError) -> Answer:
+        """The answer where no line can be given; one opaque message for every path that is not allowed."""
+        match error:
+            case FileMissingError(path=missing):
+                why = f"ENOENT: no such file or directory, lstat '{missing}'"
+            case FileUnreadableError():
+                why = f"{error.code}: {error.problem}"
+            case _:
+                why = "path required"
+        return {"path": whole_characters(path), "text": "", "disabled": True, "error": why}
+
+
+def _provider_and_model(name: str) -> tuple[str, str]:
+    provider, _, model = name.partition("/")
+    return (provider, model) if provider in PROVIDERS else ("local", name)
+
+
+def _cut(number: float | None) -> int | None:
+    return None if number is None else int(number)
+
+
+@dataclass(frozen=True)
+class September(February):
+    """The contract of OpenClaw 2026.9.6: extensions/memory-core/src/tools.ts, memory-tool-contract.ts.
+
+    Simplified: an answer is whole or an error, there is no deadline after which a part is returned; there
+    is no wiki, and a search of it says so. `most_units` is how many UTF-16 units of a file come at once.
+    """
+
+    most_units: int = MOST_UNITS
+
+    release: ClassVar[str] = "2026.9.6"
+    heads: ClassVar[tuple[str, ...]] = (*HEADS, "USER.md", "DREAMS.md")
+    searching: ClassVar[type[FebruarySearch]] = SeptemberSearch
+    getting: ClassVar[type[FebruaryGet]] = SeptemberGet
+
+    def found(self, found: Found) -> Answer:
+        asked = found.corpora or ("memory",)
+        told = [NO_WIKI] if "wiki" in asked else []
+        told += [_stale(found.changed)] if found.changed else []
+        return super().found(found) | {
+            "mode": "hybrid" if len(found.trace.legs) > 1 else "".join(found.trace.legs),
+            "corpora": [{"corpus": one, "outcome": _outcome(one)} for one in asked],
+            "debug": {"backend": "builtin", "system": found.trace.system, "hits": len(found.trace.results)},
+            **({"stale": True, "action": REINDEX} if found.changed else {}),
+            **({"warning": " ".join(told)} if told else {}),
+        }
+
+    def row(self, candidate: Candidate, trace: Trace) -> Answer:
+        row = super().row(candidate, trace) | {"corpus": candidate.chunk.source}
+        row.pop("id", None)
+        return row
+
+    def trimmed(self, text: str) -> str:
+        return text.rstrip(BLANKS)
+
+    def unavailable(self, error: InputError) -> Answer:
+        told = {"error": error.problem, "warning": UNAVAILABLE, "action": error.remedy}
+        corpora = [{"corpus": "memory", "outcome": "unavailable"}]
+        return {
+            "results": [], "disabled": True, "unavailable": True, **told, "corpora": corpora, "debug": told
+        }  # fmt: skip
+
+    def read(self, file: Read, start: float | None, count: float | None) -> Answer:
+        cut = bounded(file.text, _cut(start), _cut(count), self.most_units)
+        return {
+            "status": "ok",
+            "text": cut.text,
+            "path": file.path,
+            "from": cut.start,
+            "lines": cut.lines,
+            **({"truncated": True} if cut.truncated else {}),
+            **({"nextFrom": cut.next_start} if cut.next_start is not None else {}),
+        }
+
+    def not_read(self, path: str, error: InputError) -> Answer:
+        if isinstance(error, FileMissingError):
+            return {"status": "not_found", "text": "", "path": error.path}
+        code = error.code if isinstance(error, FileUnreadableError) else "MEMORY_PATH_NOT_ALLOWED"
+        why = f"{error.problem} {error.remedy}"
+        return {"status": "error", "code": code, "error": why, "path": whole_characters(path), "text": ""}
+
+
+UNAVAILABLE = "Memory search is unavailable: tell the user, with the error and what to do."
+NO_WIKI = "This memory has no wiki: search without corpus, or with corpus=memory."
+REINDEX = "Tell the user to bring the index up to date: workbench index FOLDER"
+
+
+def _outcome(corpus: str) -> str:
+    return "unavailable" if corpus == "wiki" else "ok"
+
+
+def _stale(changed: Sequence[str]) -> str:
+    return f"The index is older than the memory: {len(changed)} files differ, {changed[0]} first."
+
+
+def failed(answer: Answer) -> bool:
+    """Whether an answer says that the tool could not do its work; to find nothing is not to fail."""
+    return bool(answer.get("disabled")) or answer.get("status") == "error"
+
+
+FEBRUARY, SEPTEMBER = February(), September()
+CONTRACTS = {one.release: one for one in (FEBRUARY, SEPTEMBER)}

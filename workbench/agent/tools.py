@@ -1,0 +1,212 @@
+"""The tools of an agent over one memory: search it, read from it, and explain a search."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+
+from workbench.agent.arguments import Explain, checked
+from workbench.agent.contracts import SEPTEMBER, Answer, Citations, February, Found
+from workbench.agent.reading import FileMissingError, MemoryFiles
+from workbench.memory.embedding import Embedder
+from workbench.memory.files import memory_root
+from workbench.memory.index import MemoryIndex, default_index_path
+from workbench.memory.sync import extra_paths_of, open_index, outdated
+from workbench.records import InputError, Trace
+from workbench.retrieval.cutoff import marked
+from workbench.retrieval.explain import explain
+from workbench.retrieval.pipeline import Pipeline, search
+from workbench.retrieval.query import check_question
+from workbench.systems.openclaw import FIXED
+from workbench.views.data import explanation_data, trace_data
+from workbench.views.text import asked_lines, explanation_text, outcome_lines
+
+NEAREST = 10
+"""How many of the dropped candidates an explanation shows, and how many chunks of a file."""
+
+
+@dataclass(frozen=True)
+class OfCorpora:
+    """Drops what comes from other sources than these."""
+
+    slot: ClassVar[str] = "corpus"
+    sources: tuple[str, ...]
+
+    @property
+    def says(self) -> str:
+        return f"corpus: keep only {' and '.join(self.sources)}"
+
+    def run(self, trace: Trace, context: Any) -> Trace:
+        other = np.array([chunk.source not in self.sources for chunk in trace.chunks], bool)
+        return marked(trace, self, other)
+
+
+@dataclass(eq=False)
+class AgentTools:
+    """`memory_search`, `memory_get` and `memory_explain` over the memory in a folder, safe in many threads.
+
+    The default pipeline is OpenClaw's with the three proposals of its bug report: as shipped it answers 6
+    of the sample memory's 57 questions, with them 51. The index is opened when it is first needed, so that
+    tools may be made before it. Answers have the form of `contract`. What lies beside the memory may be read
+    as the index says, or as `extra_paths` do. Raises InputError for a folder that cannot be read; every tool
+    raises it for arguments that cannot be used.
+    """
+
+    memory: Path
+    pipeline: Pipeline = FIXED
+    contract: February = SEPTEMBER
+    citations: Citations = Citations.AUTO
+    session_key: str = ""
+    extra_paths: tuple[str, ...] | None = None
+    embedder: Embedder | None = None
+    index_path: Path | None = None
+    _index: MemoryIndex | None = field(default=None, init=False, repr=False)
+    _lock: threading.Lock = field(default_factory=threading.Lock, init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        self._root = memory_root(self.memory)
+
+    def __enter__(self) -> AgentTools:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @property
+    def files(self) -> MemoryFiles:
+        """The files that may be read."""
+        return MemoryFiles(self._root, self.contract.heads, self._beside())
+
+    def _beside(self) -> tuple[str, ...]:
+        if self.extra_paths is not None:
+            return self.extra_paths
+        with suppress(InputError):  # without an index that can be read the memory itself still can
+            return extra_paths_of(self.index_path or default_index_path(self._root))
+        return ()
+
+    def close(self) -> None:
+        """Closes the index; the next search opens it again."""
+        with self._lock:
+            if self._index is not None:
+                self._index.close()
+            self._index = None
+
+    @contextmanager
+    def _searching(self) -> Iterator[MemoryIndex]:
+        # One search at a time: an index is for one thread, with one connection and one copy of its vectors.
+        with self._lock:
+            if self._index is None:
+                self._index = open_index(self.memory, self.embedder, index_path=self.index_path)
+            with self._index.snapshot():
+                yield self._index
+
+    # as Python functions
+
+    def memory_search(
+        self,
+        query: str,
+        max_results: float | None = None,
+        min_score: float | None = None,
+        corpus: str | None = None,
+    ) -> Answer:
+        """The chunks that answer `query`, best first, or the contract's word that there is no index."""
+        given = {"query": query, "max_results": max_results, "min_score": min_score, "corpus": corpus}
+        return self.call("memory_search", given)
+
+    def memory_get(
+        self, path: str, from_: float | None = None, lines: float | None = None, corpus: str | None = None
+    ) -> Answer:
+        """`lines` lines of a file from line `from_`, or the contract's word that it may not be read."""
+        return self.call("memory_get", {"path": path, "from": from_, "lines": lines, "corpus": corpus})
+
+    def memory_explain(
+        self,
+        query: str,
+        path: str | None = None,
+        max_results: float | None = None,
+        min_score: float | None = None,
+    ) -> Answer:
+        """What a search found, what it dropped and why, and, for a `path`, why that file is in it or not."""
+        given = {"query": query, "path": path, "max_results": max_results, "min_score": min_score}
+        return self.call("memory_explain", given)
+
+    # by name, as MCP calls them
+
+    def call(self, tool: str, given: Mapping[str, Any]) -> Answer:
+        """The answer of a tool to its arguments. Raises InputError for an unknown tool, too."""
+        tools: dict[str, Callable[[Mapping[str, Any]], Answer]] = {
+            "memory_search": self._search,
+            "memory_get": self._get,
+            "memory_explain": self._explain,
+        }
+        if tool not in tools:
+            raise InputError(f"There is no tool {tool!r}.", f"There are {', '.join(tools)}.")
+        return tools[tool](given)
+
+    def _search(self, given: Mapping[str, Any]) -> Answer:
+        asked = checked(self.contract.searching, "memory_search", given)
+        question = check_question(asked.query)
+        pipeline = self._asking(asked.max_results, asked.min_score, asked.corpora)
+        try:
+            with self._searching() as index:
+                trace = search(question, pipeline, index)
+                model, changed = index.store.settings.model, outdated(self.memory, index)
+        except InputError as error:
+            return self.contract.unavailable(error)
+        cited = self.citations.wanted(self.session_key)
+        return self.contract.found(Found(trace, model, self.citations, cited, asked.corpora, changed))
+
+    def _asking(self, limit: float | None, floor: float | None, corpora: tuple[str, ...] = ()) -> Pipeline:
+        asked = self.pipeline.asking(limit, floor)
+        return asked.with_new_stage(OfCorpora(corpora), before="limit") if corpora else asked
+
+    def _get(self, given: Mapping[str, Any]) -> Answer:
+        asked = checked(self.contract.getting, "memory_get", given)
+        try:
+            if asked.is_of_wiki:
+                raise FileMissingError(asked.path)
+            file = self.files.read(asked.path)
+        except InputError as error:
+            return self.contract.not_read(asked.path, error)
+        return self.contract.read(file, asked.from_, asked.lines)
+
+    def _explain(self, given: Mapping[str, Any]) -> Answer:
+        asked = checked(Explain, "memory_explain", given)
+        question = check_question(asked.query)
+        pipeline = self._asking(asked.max_results, asked.min_score)
+        try:
+            with self._searching() as index:
+                trace = search(question, pipeline, index)
+                file = None if asked.path is None else explain(trace, index, asked.path.removeprefix("./"))
+        except InputError as error:
+            return self.contract.unavailable(error)
+        answer = _trace_answer(trace)
+        if file is not None:
+            shown = explanation_data(file)
+            shown["chunks"] = shown["chunks"][:NEAREST]
+            answer["file"] = {"says": explanation_text(file), **shown}
+        return answer
+
+
+def _trace_answer(trace: Trace) -> Answer:
+    """A trace for an agent: no snippets, and of the dropped candidates the nearest ones and the counts."""
+    shown = trace_data(trace)
+    dropped = shown["dropped"]
+    for one in (*shown["results"], *dropped):
+        del one["snippet"]
+    return {
+        "says": "\n".join([*asked_lines(trace), *outcome_lines(trace)]),
+        **shown,
+        "dropped": {
+            "count": len(dropped),
+            "by": dict(Counter(one["dropped_by"] for one in dropped)),
+            "nearest": dropped[:NEAREST],
+        },
+    }
