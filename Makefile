@@ -5,7 +5,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 INSTALLED := .venv/installed
 
-.PHONY: lab test bench clean
+.PHONY: lab test bench html pictures clean
 
 lab: $(INSTALLED)
 	$(BIN)/workbench lab
@@ -21,8 +21,18 @@ bench: $(INSTALLED)
 	$(BIN)/workbench index sample_memory
 	$(BIN)/python -m benchmarks.search
 	$(BIN)/python -m benchmarks.indexing
+	$(BIN)/python -m benchmarks.syncing
 	$(BIN)/python -m benchmarks.reading
 	$(BIN)/python -m benchmarks.evaluating
+	$(BIN)/python -m benchmarks.widgets
+
+html: $(INSTALLED)
+	$(BIN)/workbench index sample_memory
+	rm -rf site
+	$(BIN)/python -m docs.pages
+
+pictures: html
+	$(BIN)/python -m docs.pictures
 
 $(INSTALLED): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -32,4 +42,4 @@ $(INSTALLED): pyproject.toml constraints.txt
 	@touch $@
 
 clean:
-	rm -rf .venv test-output
+	rm -rf .venv test-output site

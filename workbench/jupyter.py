@@ -18,17 +18,25 @@ QUIET = {
 }
 
 
+def check() -> None:
+    """Raises InputError when JupyterLab is not installed."""
+    if importlib.util.find_spec("jupyterlab") is None:
+        raise InputError(
+            "JupyterLab is not installed.",
+            "Install it with the workbench: pip install 'hybrid-search-workbench[lab]', "
+            "or in a clone pip install -e '.[lab]'",
+        )
+
+
 def launch(folder: Path, notebook: str, port: int, browser: bool) -> int:
     """JupyterLab's exit code, after serving `folder` with `notebook` open.
 
-    Raises InputError when JupyterLab or the notebook is missing.
+    Raises InputError when the notebook is missing.
     """
-    if importlib.util.find_spec("jupyterlab") is None:
-        raise InputError("JupyterLab is not installed.", "Install it: pip install -e '.[lab]'")
     if not (folder / notebook).is_file():
         raise InputError(
             f"There is no notebook {folder / notebook}.",
-            "Run this in the project's folder, or give --notebooks.",
+            "Copy the notebooks: workbench lab --to FOLDER; or name their folder: --notebooks FOLDER",
         )
     with tempfile.TemporaryDirectory() as settings:
         command = [*command_line(folder, notebook, port), *([] if browser else ["--no-browser"])]
@@ -47,10 +55,14 @@ def command_line(folder: Path, notebook: str, port: int) -> list[str]:
 def environment(settings: Path) -> dict[str, str]:
     """This process's environment, with quiet defaults for JupyterLab written to `settings`.
 
-    They are a layer below the user's own settings, which stay in force.
+    They are a layer below the user's own settings, which stay in force. A kernel of this Python goes before
+    one that the user has registered under the same name, which need not have the workbench.
     """
     labconfig = settings / "labconfig"
     labconfig.mkdir(parents=True)
     (labconfig / "default_setting_overrides.json").write_text(json.dumps(QUIET))
     paths = [str(settings), os.environ.get("JUPYTER_CONFIG_PATH", "")]
-    return os.environ | {"JUPYTER_CONFIG_PATH": os.pathsep.join(path for path in paths if path)}
+    return os.environ | {
+        "JUPYTER_CONFIG_PATH": os.pathsep.join(path for path in paths if path),
+        "JUPYTER_PREFER_ENV_PATH": "1",
+    }

@@ -1,0 +1,208 @@
+"""The notebooks, run, as HTML pages that read well without a kernel and without a network.
+
+python -m docs.pages [--to SITE] [NOTEBOOK ...]
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import shutil
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import jinja2
+import nbformat
+from latex2mathml.converter import convert as mathml
+from nbclient import NotebookClient
+from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
+from nbconvert import HTMLExporter
+from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
+from nbformat import NotebookNode
+from plotly.offline import get_plotlyjs
+from tqdm import tqdm
+
+HERE = Path(__file__).parent
+PROJECT = HERE.parent
+NOTEBOOKS = PROJECT / "notebooks"
+SITE = PROJECT / "site"
+SECONDS_A_CELL = 120
+KERNEL = [
+    "--InteractiveShellApp.extensions=docs.still",
+    "--InteractiveShellApp.reraise_ipython_extension_failures=True",
+    "--log-level=ERROR",  # a kernel on the loopback address warns of it
+]
+
+
+class FailedError(Exception):
+    """A cell failed: the message names the notebook and the cell, and says how."""
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """A notebook that has run; `name` is its path below the folder of notebooks, without the ending."""
+
+    name: str
+    notebook: NotebookNode
+
+    @property
+    def page(self) -> str:
+        """Where its page is in the site."""
+        return f"{self.name}.html"
+
+    @property
+    def root(self) -> str:
+        """From its page to the site's root."""
+        return "../" * self.name.count("/")
+
+    @property
+    def title(self) -> str:
+        """The first heading."""
+        return self._first[0].lstrip("# ")
+
+    @property
+    def opening(self) -> str:
+        """The first paragraph, as HTML."""
+        return html(self._first[1])
+
+    @property
+    def _first(self) -> list[str]:
+        return re.split(r"\n\s*\n", self.notebook.cells[0].source.strip(), maxsplit=2)
+
+
+class Markup(IPythonRenderer):
+    """Markdown whose formulas a browser draws by itself, and whose links lead to pages."""
+
+    def block_math(self, body: str) -> str:
+        return str(mathml(body, display="block"))
+
+    def inline_math(self, body: str) -> str:
+        return str(mathml(body))
+
+    def link(self, text: str, url: str, title: str | None = None) -> str:
+        return str(super().link(text, re.sub(r"^(?!\w+:)(.*)\.ipynb\b", r"\1.html", url), title))
+
+
+def html(markdown: str) -> str:
+    """Markdown as HTML that needs no script."""
+    return MarkdownWithMath(renderer=Markup(escape=False, exclude_anchor_links=True)).render(markdown)
+
+
+def run(path: Path, bar: tqdm[Any]) -> Lesson:
+    """The notebook at `path`, run from top to bottom in a kernel whose figures and widgets stand still.
+
+    Raises FailedError when a cell fails, takes too long, or ends the kernel.
+    """
+    notebook = nbformat.read(path, as_version=4)
+    name = f"solutions/{path.stem}" if path.parent.name == "solutions" else path.stem
+    bar.set_description(name)
+    started: list[NotebookNode] = []
+
+    def begin(cell: NotebookNode, **_: Any) -> None:
+        started.append(cell)
+        bar.update()
+
+    client = NotebookClient(
+        notebook,
+        timeout=SECONDS_A_CELL,
+        store_widget_state=False,
+        resources={"metadata": {"path": str(path.parent)}},
+        extra_arguments=KERNEL,
+        on_cell_execute=begin,
+    )
+    search_path = os.pathsep.join(filter(None, [str(PROJECT), os.environ.get("PYTHONPATH")]))
+    try:
+        client.execute(env=os.environ | {"PYTHONPATH": search_path})
+    except (CellExecutionError, CellTimeoutError, DeadKernelError) as error:
+        source = "".join(f"    {line}\n" for line in started[-1].source.splitlines())
+        place = f"{name}.ipynb, In [{len(started)}]"
+        raise FailedError(f"{place} failed:\n{source}{_reason(error)}") from None
+    return Lesson(name, notebook)
+
+
+def _reason(error: Exception) -> str:
+    return f"{error.ename}: {error.evalue}" if isinstance(error, CellExecutionError) else str(error)
+
+
+def exporter() -> HTMLExporter:
+    """What makes a page of a notebook: JupyterLab's look, nothing from anywhere else."""
+    made = HTMLExporter(template_file=str(HERE / "page.html.j2"))
+    made.register_filter("markdown2html", html)
+    return made
+
+
+def ways(lesson: Lesson, lessons: Sequence[Lesson]) -> Iterator[tuple[str, str]]:
+    """Where one may go from a page: label and page."""
+    yield "All notebooks", "index.html"
+    pages = [one.page for one in lessons]
+    other = lesson.page.removeprefix("solutions/") if "/" in lesson.page else f"solutions/{lesson.page}"
+    if other in pages:
+        yield ("Its lesson" if "/" in lesson.page else "Its solutions"), other
+    beside = [one for one in lessons if one.root == lesson.root]
+    here = beside.index(lesson)
+    if here:
+        yield f"Before: {beside[here - 1].title}", beside[here - 1].page
+    if here + 1 < len(beside):
+        yield f"Next: {beside[here + 1].title}", beside[here + 1].page
+
+
+def contents(lessons: Sequence[Lesson]) -> str:
+    """The page that lists the lessons in reading order."""
+    pages = {one.page for one in lessons}
+    listed = [
+        {
+            "page": one.page,
+            "title": one.title,
+            "opening": one.opening,
+            "solutions": f"solutions/{one.page}" if f"solutions/{one.page}" in pages else None,
+        }
+        for one in lessons
+        if not one.root or one.page.removeprefix("solutions/") not in pages
+    ]
+    template = jinja2.Environment(loader=jinja2.FileSystemLoader(HERE)).get_template("index.html.j2")
+    return template.render(lessons=listed)
+
+
+def write(lessons: Sequence[Lesson], site: Path) -> None:
+    """The pages, their contents, and what they share, into `site`."""
+    made = exporter()
+    site.mkdir(parents=True, exist_ok=True)
+    for lesson in lessons:
+        lesson.notebook.metadata.title = lesson.title
+        resources = {"root": lesson.root, "ways": list(ways(lesson, lessons))}
+        page, _ = made.from_notebook_node(lesson.notebook, resources)
+        (site / lesson.page).parent.mkdir(exist_ok=True)
+        (site / lesson.page).write_text(page, encoding="utf-8")
+    (site / "index.html").write_text(contents(lessons), encoding="utf-8")
+    (site / "plotly.min.js").write_text(get_plotlyjs(), encoding="utf-8")
+    shutil.copy(HERE / "page.css", site)
+
+
+def every_notebook() -> list[Path]:
+    """The lessons in reading order, then their solutions."""
+    return sorted(NOTEBOOKS.glob("*.ipynb")) + sorted((NOTEBOOKS / "solutions").glob("*.ipynb"))
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Runs the notebooks, and writes the site when all have run. A cell that fails is exit code 1."""
+    parser = argparse.ArgumentParser(prog="python -m docs.pages", description="The notebooks as HTML pages.")
+    parser.add_argument("notebooks", nargs="*", type=Path, help="some notebooks; by default all of them")
+    parser.add_argument("--to", type=Path, default=SITE, help="the folder to write to")
+    asked = parser.parse_args(arguments)
+    paths = [path.resolve() for path in asked.notebooks] or every_notebook()
+    cells = [cell for path in paths for cell in nbformat.read(path, as_version=4).cells]
+    try:
+        with tqdm(total=sum(cell.cell_type == "code" for cell in cells), unit="cell") as bar:
+            lessons = [run(path, bar) for path in paths]
+    except FailedError as error:
+        sys.exit(str(error))
+    write(lessons, asked.to)
+    print(f"{len(lessons)} pages: {asked.to / 'index.html'}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,64 @@
+"""The README's pictures: each widget as it stands on the first page, in reading order, that shows it.
+
+python -m docs.pictures [SITE]
+"""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from playwright.sync_api import Page, sync_playwright
+
+from docs.pages import HERE, SITE
+
+CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome") or shutil.which("chromium-browser")
+WINDOW = {"width": 1280, "height": 800}
+LARGEST = 150_000
+FRAMED = ".still { padding: 16px; } .still details { display: none; }"
+
+
+@contextmanager
+def opened() -> Iterator[Page]:
+    """A page of a browser in the light theme, 1280 wide, that has no network."""
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
+        yield browser.new_context(viewport=WINDOW, color_scheme="light", offline=True).new_page()
+        browser.close()
+
+
+def take(page: Page, site: Path, folder: Path) -> list[Path]:
+    """The pictures made in `folder`: one a widget, named as the widget is, without what is folded."""
+    taken: dict[str, Path] = {}
+    for path in sorted(site.glob("*.html")):
+        page.goto(path.resolve().as_uri())
+        page.add_style_tag(content=FRAMED)
+        for still in page.locator("[data-widget]").all():
+            name = still.get_attribute("data-widget")
+            if name is not None and name not in taken:
+                taken[name] = folder / f"{name}.png"
+                still.screenshot(path=taken[name])
+    return list(taken.values())
+
+
+def main() -> None:
+    """Takes the pictures into docs/. Exit code 1 without pages or Chromium, and for too large a picture."""
+    site = Path(sys.argv[1]) if len(sys.argv) > 1 else SITE
+    if not (site / "index.html").is_file():
+        sys.exit(f"There are no pages in {site}.\n  Make them: make html")
+    if CHROMIUM is None:
+        sys.exit("Chromium is not installed.\n  Install it: apt-get install chromium")
+    with opened() as page:
+        pictures = take(page, site, HERE)
+    for picture in pictures:
+        size = picture.stat().st_size
+        print(f"{picture.name}: {size / 1000:.0f} kB")
+        if size > LARGEST:
+            sys.exit(f"{picture} is larger than {LARGEST / 1000:.0f} kB.")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,74 @@
+"""Figures and widgets as HTML that needs no kernel: an IPython extension, loaded while pages are made.
+
+A figure stays interactive. A widget becomes its controls' values, its sentence, its figure, its table and
+its code, as they were when the cell ran. The page that shows them provides plotly.js.
+"""
+
+from __future__ import annotations
+
+from html import escape
+from typing import Any
+
+import ipywidgets as w
+from IPython.core.interactiveshell import InteractiveShell
+from IPython.display import display
+from plotly.basedatatypes import BaseFigure
+
+from workbench.views.widgets.prediction import Prediction
+from workbench.views.widgets.shared import Panel
+
+CONFIG = {"responsive": True, "displaylogo": False}
+
+
+def load_ipython_extension(shell: InteractiveShell) -> None:
+    """From now on, this kernel shows figures and widgets as `still` writes them."""
+    for kind in (BaseFigure, Panel, Prediction, w.Widget):
+        shell.display_formatter.ipython_display_formatter.for_type(kind, _show)
+
+
+def _show(shown: Any) -> None:
+    if html := still(shown):
+        display({"text/html": html, "text/plain": type(shown).__name__}, raw=True)
+
+
+def still(shown: Any) -> str:
+    """What a figure or a widget shows now, as HTML."""
+    match shown:
+        case BaseFigure():
+            return str(shown.to_html(full_html=False, include_plotlyjs=False, config=CONFIG))
+        case Panel():
+            folds = _folded("table", shown.table.html), _folded("as code", f"<pre>{escape(shown.code)}</pre>")
+            return f'<div class="still" data-widget="{shown.name}">{still(shown.view)}{"".join(folds)}</div>'
+        case Prediction():
+            return f'<div class="still">{still(shown.view)}</div>'
+        case w.Widget(layout=w.Layout(display="none")) | w.Button() | w.ToggleButton():
+            return ""
+        case w.Box(children=[_, w.FloatProgress(), _]):
+            return ""  # tqdm's bar, which is gone when the cell has run
+        case w.Box():
+            content = "".join(map(still, shown.children))
+            return f'<div class="{type(shown).__name__}">{content}</div>' if content else ""
+        case w.HTML():
+            return f"<div>{shown.value}</div>"
+        case w.RadioButtons():
+            return f"<ul>{''.join(f'<li>{escape(str(one))}</li>' for one in shown.options)}</ul>"
+        case w.Widget(description=str(label), value=value, disabled=False) if label:
+            return f'<span class="control">{escape(label)} <b>{escape(_words(value))}</b></span>'
+        case _:
+            return ""
+
+
+def _folded(label: str, content: str) -> str:
+    return f"<details><summary>{label}</summary>{content}</details>"
+
+
+def _words(value: Any) -> str:
+    match value:
+        case bool():
+            return "yes" if value else "no"
+        case float():
+            return f"{value:g}"
+        case tuple():
+            return ", ".join(map(_words, value))
+        case _:
+            return str(value)

@@ -1,0 +1,157 @@
+"""The notebooks as pages: run, complete without a kernel, and silent towards the network."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import nbformat
+import pytest
+from playwright.sync_api import ConsoleMessage, Page
+from tqdm import tqdm
+
+from docs.pages import NOTEBOOKS, Lesson, contents, every_notebook, html, main, run, write
+from docs.pictures import opened, take
+from tests.browser import needs_chromium
+from workbench.memory.index import MemoryIndex
+
+NAME = "02_the_0.7_penalty"
+
+
+@pytest.fixture(scope="module")
+def site(sample: MemoryIndex, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One lesson, run and written."""
+    folder = tmp_path_factory.mktemp("site")
+    with tqdm(disable=True) as bar:
+        write([run(NOTEBOOKS / f"{NAME}.ipynb", bar)], folder)
+    return folder
+
+
+class Visit:
+    """A page that was opened, and what was asked for and complained of while it loaded."""
+
+    def __init__(self, page: Page, path: Path) -> None:
+        self.page = page
+        self.requested: list[str] = []
+        self.complaints: list[str] = []
+        page.on("request", lambda request: self.requested.append(request.url))
+        page.on("requestfailed", lambda request: self.complaints.append(request.url))
+        page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        page.on("console", self._heard)
+        page.goto(path.as_uri())
+
+    def _heard(self, message: ConsoleMessage) -> None:
+        if message.type in {"error", "warning"}:
+            self.complaints.append(message.text)
+
+
+@pytest.fixture(scope="module")
+def page() -> Iterator[Page]:
+    """A page of a browser without a network."""
+    with opened() as page:
+        yield page
+
+
+@pytest.fixture(scope="module")
+def visit(page: Page, site: Path) -> Visit:
+    return Visit(page.context.new_page(), site / f"{NAME}.html")
+
+
+@needs_chromium
+def test_a_page_asks_no_network_for_anything_and_complains_of_nothing(visit: Visit) -> None:
+    assert {url.partition(":")[0] for url in visit.requested} <= {"file", "data", "blob"}
+    assert visit.complaints == []
+
+
+@needs_chromium
+def test_a_widget_stands_on_its_page_with_figure_controls_sentence_and_table(visit: Visit) -> None:
+    lab = visit.page.locator("[data-widget=threshold-lab]")
+    assert "asking" not in lab.locator("xpath=../..").inner_text()  # the progress bar's label
+    assert lab.locator(".js-plotly-plot .main-svg").first.is_visible()
+    assert lab.locator(".barlayer .point path").count() > 50
+    assert "min score 0.35" in lab.inner_text()
+    assert re.search(r"At 0\.35, \d+ of 57 questions hit", lab.inner_text())
+    lab.locator("summary", has_text="table").click()
+    assert lab.locator("table", has_text="silent controls").is_visible()
+
+
+@needs_chromium
+def test_a_figure_answers_the_mouse(visit: Visit) -> None:
+    bars = visit.page.locator("[data-widget=threshold-lab] .barlayer .point path")
+    heights = bars.evaluate_all("bars => bars.map(bar => bar.getBBox().height)")
+    bars.nth(heights.index(max(heights))).hover(force=True)
+    visit.page.locator(".hoverlayer .hovertext").first.wait_for(timeout=10_000)
+
+
+@needs_chromium
+def test_a_prediction_shows_its_choices(visit: Visit) -> None:
+    choices = visit.page.locator(".still", has_text="The least cosine that passes").locator("li")
+    assert choices.all_inner_texts() == ["0.25", "0.35", "0.50", "0.70"]
+
+
+@needs_chromium
+def test_a_formula_is_drawn_by_the_browser(visit: Visit) -> None:
+    formula = visit.page.locator("math").first
+    assert formula.is_visible()
+    assert visit.page.get_by_text("$$").count() == 0
+
+
+@needs_chromium
+def test_the_contents_lead_to_the_page_and_back(page: Page, site: Path) -> None:
+    page.goto((site / "index.html").as_uri())
+    page.get_by_role("link", name="2. The 0.7 penalty: absent is not zero").click()
+    assert page.title() == "2. The 0.7 penalty: absent is not zero"
+    page.get_by_role("link", name="All notebooks").first.click()
+    assert page.title() == "Hybrid-search workbench: the notebooks"
+
+
+@needs_chromium
+def test_a_picture_of_each_widget_is_taken(page: Page, site: Path, tmp_path: Path) -> None:
+    pictures = take(page, site, tmp_path)
+    assert [picture.name for picture in pictures] == ["threshold-lab.png"]
+    assert 10_000 < pictures[0].stat().st_size < 150_000
+
+
+def lesson(name: str, text: str) -> Lesson:
+    return Lesson(name, nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell(text)]))
+
+
+def test_the_contents_list_lessons_in_order_with_their_first_paragraph_and_solutions() -> None:
+    page = contents(
+        [
+            lesson("00_start", "# Start <here>\n\nA search *fails*.\n\nMore."),
+            lesson("01_next", "# Next\n\nThen `AND`."),
+            lesson("solutions/01_next", "# Solved\n\nSo."),
+        ]
+    )
+    assert re.findall(r'href="(\S+\.html)"', page) == [
+        "00_start.html",
+        "01_next.html",
+        "solutions/01_next.html",
+    ]
+    assert "Start &lt;here&gt;" in page
+    assert "<p>A search <em>fails</em>.</p>" in page
+    assert "More." not in page
+
+
+def test_links_between_notebooks_lead_to_pages_and_others_stay() -> None:
+    text = "[a](01_and_join.ipynb) [b](solutions/01.ipynb#x) [c](https://example.org/n.ipynb)"
+    targets = ["01_and_join.html", "solutions/01.html#x", "https://example.org/n.ipynb"]
+    assert re.findall(r'href="([^"]*)"', html(text)) == targets
+
+
+def test_every_notebook_is_found_lessons_before_solutions() -> None:
+    names = [path.relative_to(NOTEBOOKS).as_posix() for path in every_notebook()]
+    assert names[0] == "00_start.ipynb"
+    assert names == sorted(names, key=lambda name: ("/" in name, name))
+
+
+def test_a_cell_that_fails_is_named_and_nothing_is_written(tmp_path: Path) -> None:
+    cells = [nbformat.v4.new_code_cell(source) for source in ("x = 1", "assert x == 2, 'not two'")]
+    nbformat.write(nbformat.v4.new_notebook(cells=cells), tmp_path / "broken.ipynb")
+    with pytest.raises(SystemExit) as ended:
+        main([str(tmp_path / "broken.ipynb"), "--to", str(tmp_path / "site")])
+    said = "broken.ipynb, In [2] failed:\n    assert x == 2, 'not two'\nAssertionError: not two"
+    assert ended.value.code == said
+    assert not (tmp_path / "site").exists()
