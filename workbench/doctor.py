@@ -8,9 +8,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from workbench.memory.database import libraries
 from workbench.memory.embedding import packaged_model
 from workbench.memory.index import default_index_path
-from workbench.memory.store import Store, libraries
+from workbench.memory.live_index import open_live_store
+from workbench.memory.store import Store
 from workbench.records import InputError
 
 
@@ -33,7 +35,7 @@ def examine(memory: Path, index_path: Path | None = None) -> list[Finding]:
         "torch": lambda: _installed("torch"),
         "sentence-transformers": lambda: _installed("sentence-transformers"),
         "JupyterLab": lambda: _installed("jupyterlab"),
-        "index": lambda: _index(memory, index_path),
+        "index": lambda: _live(memory) if memory.is_file() else _index(memory, index_path),
     }
     return [_look(what, look) for what, look in looks.items()]
 
@@ -65,3 +67,16 @@ def _index(memory: Path, index_path: Path | None) -> str:
             f"{path}: {len(store.stamps())} files, {store.size} chunks, "
             f"{made_with.model} ({made_with.revision}), {store.read_share:.0%} of the average chunk read"
         )
+
+
+def _live(file: Path) -> str:
+    with open_live_store(file) as index, index.snapshot():
+        problems = index.store.problems()
+        if problems:
+            raise InputError(
+                f"The store {file} is damaged: {'; '.join(problems)}.",
+                "Let OpenClaw make it anew: openclaw memory index --force",
+            )
+        files, made_with = len(index.store.stamps()), index.store.made_with
+        says = f"{file}: OpenClaw's, {files} files, {index.size} chunks, {made_with}."
+        return " ".join([says, *index.remarks])
