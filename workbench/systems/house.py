@@ -13,4 +13,6 @@ EVIDENCE = Change(
     Source("this workbench", "0.1.0", "workbench/retrieval/evidence.py", "", "Never shipped elsewhere."),
 )
 
-PIPELINES = (FIXED.but(EVIDENCE),)
+EVIDENT = FIXED.but(EVIDENCE)
+
+PIPELINES = (EVIDENT,)
