@@ -12,7 +12,8 @@ from time import perf_counter
 
 from workbench.memory.chunking import LineChunker
 from workbench.memory.embedding import LocalEmbedder
-from workbench.memory.files import list_files, memory_root, read_document
+from workbench.memory.files import memory_root, read_document
+from workbench.memory.paths import list_files
 from workbench.memory.sync import index_folder
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from itertools import accumulate
 from pathlib import Path
@@ -18,14 +18,13 @@ from tests.adapters.openclaw_february import FixedIndex
 from workbench.memory.chunking_weighted import EntryChunker, WeightedChunker, entries, weight
 from workbench.memory.index import MemoryIndex
 from workbench.records import Chunk, InputError
-from workbench.retrieval.diversity import MMR, jaccard, mmr_score, pick, relevances, words_of
 from workbench.retrieval.expansion import EVERY_LANGUAGE, keywords
 from workbench.retrieval.explain import Fate, explain
+from workbench.retrieval.facts import Facts
 from workbench.retrieval.pipeline import Pipeline, search
 from workbench.retrieval.query import unicode_words
 from workbench.retrieval.scoring import relevance
 from workbench.systems.openclaw import SHIPPED
-from workbench.systems.openclaw_keyword import boosted, features
 from workbench.systems.openclaw_ranking import ProjectAffinity, Recency, decay, decay_rate
 from workbench.systems.openclaw_releases import (
     DECAY,
@@ -35,10 +34,15 @@ from workbench.systems.openclaw_releases import (
     HISTORY,
     JULY,
     MARCH,
+    PIPELINES,
     SEPTEMBER,
     SEPTEMBER_CHANGES,
+    SEPTEMBER_TRIGRAM,
+    TRIGRAM,
     WEIGHED,
 )
+from workbench.systems.openclaw_views import PathsView
+from workbench.systems.openclaw_words import boosted, features
 
 few = settings(max_examples=50, deadline=None)
 
@@ -65,7 +69,24 @@ def found(pipeline: Pipeline, index: FixedIndex | MemoryIndex, question: str = "
 @pytest.mark.parametrize("place", range(1, len(HISTORY)), ids=[one.name for one in HISTORY[1:]])
 def test_a_release_differs_from_the_one_before_in_the_slots_of_its_changes_alone(place: int) -> None:
     before, after = HISTORY[place - 1 : place + 1]
-    assert {one.slot for one in before.diff(after)} == {change.stage.slot for change in after.changes}
+    view = {"view"} if before.view != after.view else set()
+    assert {one.slot for one in before.diff(after)} == {change.stage.slot for change in after.changes} | view
+
+
+def test_no_release_before_september_lays_the_memory_out_anew() -> None:
+    assert [one.view for one in HISTORY] == [None] * (len(HISTORY) - 1) + [PathsView()]
+
+
+@pytest.mark.parametrize(("before", "trigram"), [(MARCH, TRIGRAM), (SEPTEMBER, SEPTEMBER_TRIGRAM)])
+def test_the_tokenizer_is_a_matter_of_the_layout_alone(before: Pipeline, trigram: Pipeline) -> None:
+    assert [one.slot for one in before.diff(trigram)] == ["view"]
+
+
+@pytest.mark.parametrize("pipeline", [*HISTORY, *PIPELINES], ids=lambda one: one.name)
+def test_a_release_prints_its_source_and_what_it_simplifies(pipeline: Pipeline) -> None:
+    release = pipeline.name.removeprefix("openclaw-").removesuffix("-trigram")
+    assert f"source: openclaw/openclaw {release}, " in str(pipeline)
+    assert "Simplified: " in str(pipeline)
 
 
 def test_the_history_begins_with_what_the_report_is_about() -> None:
@@ -76,6 +97,12 @@ def test_the_history_begins_with_what_the_report_is_about() -> None:
 
 
 STEPS = list(accumulate(SEPTEMBER_CHANGES, lambda pipeline, change: pipeline.but(change), initial=JULY))
+
+
+@pytest.mark.parametrize("place", range(len(SEPTEMBER_CHANGES)))
+def test_every_step_of_september_differs_in_its_slot_alone(place: int) -> None:
+    before, after = STEPS[place : place + 2]
+    assert [one.slot for one in before.diff(after)] == [SEPTEMBER_CHANGES[place].stage.slot]
 
 
 @pytest.mark.parametrize("pipeline", STEPS, ids=range(len(STEPS)))
@@ -130,8 +157,8 @@ def test_relevance_keeps_the_order_of_bm25(raw: list[float]) -> None:
 
 def test_the_boost_by_hand() -> None:
     words, text = ["rear", "hub", "moon"], "The rear hub grinds, the hub is old."
-    seen = features(words, "memory/hub.md", text)
-    assert seen == (2 / 3, 2 / 6, 1, len(text))
+    (seen,) = features(words, np.arange(1), [chunk("hub", text)], Facts()).T
+    assert seen.tolist() == [2 / 3, 2 / 6, 1, len(text)]
     assert boosted(0.1, *seen) == pytest.approx(min(1, 0.1 + 0.45 * 2 / 3 + 0.2 * 2 / 6 + 0.18 + 0.18))
 
 
@@ -310,59 +337,6 @@ def test_a_question_that_is_a_path_puts_the_file_first_with_score_1(question: st
     first, second = search(question, SEPTEMBER, index).results
     assert (first.chunk.path, first.score) == ("memory/b.md", 1.0)
     assert first.numbers["rank_score"] < second.score  # by what it says it would stand behind
-
-
-# Diversity
-
-
-def test_a_copy_gives_way_and_keeps_its_score() -> None:
-    texts = {"a": "tea in the cup", "b": "tea in the cup", "c": "bike at the shop"}
-    index = answering(keyword={}, vector={"a": 0.1, "b": 0.19, "c": 0.2}, **texts)
-    plain, diverse = (
-        search("X", one.asking(min_score=-1), index) for one in (FEBRUARY_15, FEBRUARY_15.but(DIVERSE))
-    )
-    assert [one.chunk.id for one in plain.results] == ["a", "b", "c"]
-    assert [one.chunk.id for one in diverse.results] == ["a", "c", "b"]
-    assert np.array_equal(plain.columns["score"], diverse.columns["score"])
-
-
-def greedy(scores: Sequence[float], texts: Sequence[str], weight_: float) -> list[int]:
-    """MMR as a person would write it: one loop a pick, one Jaccard a pair."""
-    relevance_ = relevances(np.array(scores))
-    left, picked = list(range(len(scores))), []
-    while left:
-        values = {
-            place: mmr_score(
-                relevance_[place],
-                max((jaccard(words_of(texts[place]), words_of(texts[one])) for one in picked), default=0.0),
-                weight_,
-            )
-            for place in left
-        }
-        best = max(left, key=lambda place: (values[place], scores[place], -place))
-        picked.append(best)
-        left.remove(best)
-    return picked
-
-
-@given(
-    st.lists(st.tuples(st.sampled_from([0.1, 0.2, 0.5, 0.9]), st.text("ab c", max_size=8)), max_size=8),
-    st.sampled_from([0.0, 0.3, 0.7, 1.0]),
-)
-@few
-def test_mmr_picks_what_a_plain_loop_picks(items: list[tuple[float, str]], weight_: float) -> None:
-    scores, texts = [score for score, _ in items], [text for _, text in items]
-    picked = pick(np.array(scores, float), MMR().similarities(texts), weight_)
-    assert picked.order.tolist() == greedy(scores, texts, weight_)
-
-
-def test_the_words_beyond_700_units_do_not_count() -> None:
-    filler = "x" * 700
-    texts = {"a": filler + " tea", "b": filler + " bike", "c": "bike"}
-    trace = search(
-        "X", FEBRUARY_15.but(DIVERSE), answering(keyword={}, vector={"a": 0.1, "b": 0.2, "c": 0.3}, **texts)
-    )
-    assert {one.chunk.id: one.numbers["similarity"] for one in trace.candidates} == {"a": 0, "b": 1, "c": 0}
 
 
 # Chunks

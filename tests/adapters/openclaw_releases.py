@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from tests.adapters import Case, adapts, adapts_every
-from tests.adapters.openclaw_february import content
+from tests.adapters.openclaw_february import FixedIndex, content
 from workbench.memory.chunking import utf16_length
 from workbench.memory.chunking_weighted import EntryChunker, WeightedChunker, weight
 from workbench.records import KEPT, Chunk, Stage, Trace
@@ -18,8 +18,10 @@ from workbench.retrieval.columns import Columns
 from workbench.retrieval.cutoff import Limit, MinScore, SpareSlots
 from workbench.retrieval.diversity import MMR, UnspacedMMR, jaccard, mmr_score, pick
 from workbench.retrieval.expansion import EVERY_LANGUAGE, FEBRUARY_LANGUAGES, keywords, of_february
+from workbench.retrieval.facts import Facts
+from workbench.retrieval.pipeline import Running
 from workbench.retrieval.scoring import ClampedRank, Relevance
-from workbench.systems import openclaw_keyword, openclaw_ranking
+from workbench.systems import openclaw_ranking, openclaw_words
 from workbench.systems.openclaw_releases import FEBRUARY_15, SEPTEMBER
 
 WINTER = ("2026.2.15", "2026.2.17", "2026.2.26", "2026.2.27", "2026.3.2")
@@ -61,14 +63,14 @@ def query_expansion(case: Case) -> list[str]:
     if before_july(case):
         return keywords(case.input["query"], of_february, FEBRUARY_LANGUAGES)
     since_september(case)
-    cut = openclaw_keyword.CUTS[case.input.get("ftsTokenizer", "unicode61")]
+    cut = openclaw_words.CUTS[case.input.get("ftsTokenizer", "unicode61")]
     return keywords(case.input["query"], cut, EVERY_LANGUAGE)
 
 
 @adapts("keyword-plan", *AUTUMN)
 def keyword_plan(given: Given) -> dict[str, Any]:
     only(given, "query", "ftsTokenizer")
-    plan = openclaw_keyword.PLANS[given.get("ftsTokenizer", "unicode61")](given["query"])
+    plan = openclaw_words.keyword_plan(given["query"], given.get("ftsTokenizer", "unicode61"))
     return {"matchQuery": plan.match, "substringTerms": list(plan.substrings)}
 
 
@@ -92,7 +94,12 @@ def _converted(stage: ClampedRank | Relevance, given: Given) -> float:
 @adapts("fallback-keyword-score", *AUTUMN)
 def fallback_keyword_score(given: Given) -> float:
     only(given, "query", "path", "text", "ftsScore")
-    return openclaw_keyword.fallback_score(given["query"], given["path"], given["text"], given["ftsScore"])
+    words = openclaw_words.ranking_words(given["query"])
+    if not words:
+        return float(given["ftsScore"])
+    chunk = Chunk("given", given["path"], "memory", 1, 1, given["text"])
+    (seen,) = openclaw_words.features(words, np.arange(1), [chunk], Facts()).T
+    return float(openclaw_words.boosted(given["ftsScore"], *seen))
 
 
 @adapts("decay-multiplier", *LATER)
@@ -153,7 +160,7 @@ def exact_path_tie(given: Given) -> float:
 
 @adapts("exact-path", *AUTUMN)
 def exact_path(given: Given) -> int:
-    return openclaw_keyword.exact_path_tier(given["query"], given["path"])
+    return openclaw_words.exact_path_tier(given["query"], given["path"])
 
 
 # Chunks
@@ -222,6 +229,7 @@ def mmr_rerank(case: Case) -> list[str]:
     if not config.get("enabled", False):
         return [item["id"] for item in items]
     mmr = _mmr(case, config.get("lambda", 0.7))
+    items = sorted(items, key=lambda item: -item["score"])
     scores = np.array([item["score"] for item in items], float)
     picked = pick(scores, mmr.similarities([item["text"] for item in items]), mmr.relevance_weight)
     return [items[place]["id"] for place in picked.order]
@@ -246,7 +254,7 @@ def _trace(chunks: Sequence[Chunk], columns: Mapping[str, Sequence[float]], *sta
 
 HIT = ("id", "path", "startLine", "endLine", "source", "snippet", "importance", "projectKey")
 DECAY = ("temporalDecay", "nowMs")
-KEYWORD_HIT = ("textScore", "rankingScore", "pathScore", "exactPathSpecificity")
+KEYWORD_HIT = ("textScore", "rankingScore", "pathScore", "exactPathSpecificity", "hasBodyMatch")
 
 
 @adapts("hybrid-merge-9.6", *AUTUMN)
@@ -268,7 +276,7 @@ def hybrid_merge(given: Given) -> list[dict[str, Any]]:
         stages.append(openclaw_ranking.TieredMMR(mmr.get("lambda", 0.7)))
     trace = _trace([_hit_chunk(hit) for hit in hits.values()], _merge_columns(hits.values(), given), *stages)
     for stage in stages:
-        trace = stage.run(trace, None)
+        trace = stage.run(trace, Running(FixedIndex([], []), "X", len(hits)))
     rows = list(hits.values())
     return [
         {
@@ -305,11 +313,18 @@ def _merge_columns(hits: Any, given: Given) -> dict[str, list[float]]:
             hit.get("rankingScore", hit["textScore"]) if hit.get("textScore", 0) > 0 else math.nan
             for hit in hits
         ],
+        "lexical_rank": [_lexical_rank(hit) for hit in hits],
         "path_score": [hit.get("pathScore", 0) for hit in hits],
         "path_tier": [hit.get("exactPathSpecificity", 0) for hit in hits],
         "importance": [float(openclaw_ranking.importance_factor(level)) for level in levels],
         "affinity": [openclaw_ranking.project_affinity(hit.get("projectKey"), active) for hit in hits],
     }
+
+
+def _lexical_rank(hit: Mapping[str, Any]) -> float:
+    """What a hit is worth that has the words, though no MATCH has found it."""
+    unranked = hit.get("hasBodyMatch", False) and hit.get("textScore", 0) == 0
+    return float(hit.get("rankingScore", 0)) if unranked else 0.0
 
 
 @adapts("select-9.6", *AUTUMN)

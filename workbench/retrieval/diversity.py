@@ -6,17 +6,19 @@ Source: Carbonell and Goldstein, SIGIR 1998; openclaw 2026.2.15, src/memory/mmr.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import partial
 from itertools import chain, pairwise
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.records import Floats, Trace
-from workbench.retrieval.columns import ColumnStage, Numbers, with_column
+from workbench.records import Floats, Rows, Trace
+from workbench.retrieval.columns import ColumnStage, Numbers
+from workbench.retrieval.facts import facts_of, square
 
 WORD = re.compile(r"[a-z0-9_]+")
 UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\u1100-\u11ff]")
@@ -76,22 +78,25 @@ class Picked(NamedTuple):
 def pick(scores: Floats, similarity: Floats, weight: float) -> Picked:
     """All places, each time the one with the best `mmr_score` against what has been picked before.
 
-    `similarity` has the shape (n, n). Ties go to the higher score, then to the earlier place. With weight 1
-    this is the order by score; the weight is held between 0 and 1.
+    `scores` fall, and `similarity` has the shape (n, n), from 0 to 1. Ties go to the earlier place, which has
+    the higher score. With weight 1 nothing changes place; the weight is held between 0 and 1.
     """
     weight = min(1.0, max(0.0, weight))
-    relevance, nearest = relevances(scores), np.zeros(scores.size)
-    left, order = np.ones(scores.size, bool), []
-    at_pick = np.zeros(scores.size)
+    relevance = relevances(scores)
+    value = mmr_score(relevance, 0.0, weight)
+    # Row i: what the values are at most, once i has been picked. Only the nearest one above counts, and it
+    # leaves the least value; argmax takes the first of equals.
+    after = mmr_score(relevance, similarity, weight)
+    np.fill_diagonal(after, -np.inf)
+    rows, picked = list(after), []
     for _ in range(scores.size):
-        value = np.where(left, mmr_score(relevance, nearest, weight), -np.inf)
-        best = np.flatnonzero(left & (value == value.max()))
-        chosen = int(best[np.argmax(scores[best])])
-        at_pick[chosen] = nearest[chosen]
-        order.append(chosen)
-        left[chosen] = False
-        nearest = np.maximum(nearest, similarity[chosen])
-    return Picked(np.array(order, np.int64), relevance, at_pick)
+        best = int(value.argmax())
+        picked.append(best)
+        np.minimum(value, rows[best], out=value)
+    order = np.array(picked, np.int64)
+    nearest = np.zeros(scores.size)
+    nearest[order[1:]] = np.maximum.accumulate(square(similarity, order), axis=1).diagonal(-1)
+    return Picked(order, relevance, nearest)
 
 
 def beginning(text: str, units: int) -> str:
@@ -138,35 +143,48 @@ class MMR(ColumnStage):
 
     def run(self, trace: Trace, context: Any) -> Trace:
         relevance, similarity = np.full(len(trace.chunks), np.nan), np.full(len(trace.chunks), np.nan)
-        order = []
-        for rows in self.groups(trace):
-            texts = [beginning(trace.chunks[row].text, self.units) for row in rows]
-            picked = pick(self.scores(trace)[rows], self.similarities(texts), self.relevance_weight)
-            relevance[rows], similarity[rows] = picked.relevance, picked.similarity
-            order.append(rows[picked.order])
-        trace = with_column(with_column(trace, "relevance", relevance), "similarity", similarity)
-        trace = super().run(trace, context)
+        facts, scores, order = facts_of(context.index), self.scores(trace), []
+        for group in self.groups(trace):
+            group = group[np.argsort(-scores[group], kind="stable")]
+            work_out = partial(self._similarities, trace, group)
+            alike = facts.pairs((type(self).__name__, self.units), trace.rows[group], work_out)
+            picked = pick(scores[group], alike, self.relevance_weight)
+            relevance[group], similarity[group] = picked.relevance, picked.similarity
+            order.append(group[picked.order])
+        columns = {**trace.columns, "relevance": relevance, "similarity": similarity}
+        trace = super().run(replace(trace, columns=columns), context)
         return replace(trace, order=np.concatenate(order) if order else trace.order)
 
-    def similarities(self, texts: Sequence[str]) -> Floats:
-        """`jaccard` of every two texts: shape (n, n)."""
-        tokens = [_tokens(self, text) for text in texts]
-        columns = {token: place for place, token in enumerate(dict.fromkeys(chain.from_iterable(tokens)))}
-        has = np.zeros((len(texts), len(columns)), np.float32)
-        for row, some in enumerate(tokens):
-            has[row, [columns[token] for token in some]] = 1
-        shared = (has @ has.T).astype(float)
-        sizes = has.sum(axis=1, dtype=float)
-        union = sizes[:, None] + sizes[None, :] - shared
+    def _similarities(self, trace: Trace, group: Rows, some: Rows) -> Floats:
+        return self.similarities([beginning(trace.chunks[row].text, self.units) for row in group], some)
+
+    def similarities(self, texts: Sequence[str], rows: Rows | None = None) -> Floats:
+        """`jaccard` of every two texts, shape (n, n), or of those in `rows` with all, shape (rows, n)."""
+        has = _incidence([self.tokens(text) for text in texts])
+        rows = np.arange(len(texts)) if rows is None else rows
+        shared = (has.common[rows] @ has.common.T).astype(float)
+        shared[np.arange(rows.size), rows] = has.sizes[rows]
+        union = has.sizes[rows, None] + has.sizes - shared
         result: Floats = np.divide(shared, union, out=np.zeros_like(shared), where=union > 0)
-        for a, b in zip(*np.nonzero(union == 0), strict=True):
-            result[a, b] = self.alike(texts[a], texts[b])
+        for place, other in zip(*np.nonzero(union == 0), strict=True):
+            result[place, other] = self.alike(texts[rows[place]], texts[other])
         return result
 
 
-@lru_cache(maxsize=8192)
-def _tokens(stage: MMR, text: str) -> tuple[str, ...]:
-    return tuple(stage.tokens(text))
+class _Incidence(NamedTuple):
+    """Which text has which token, for the tokens of more than one text; and how many each has of all."""
+
+    common: NDArray[np.float32]
+    sizes: Floats
+
+
+def _incidence(tokens: Sequence[Sequence[str]]) -> _Incidence:
+    in_texts = Counter(chain.from_iterable(tokens))
+    columns = {token: place for place, token in enumerate(t for t, n in in_texts.items() if n > 1)}
+    common = np.zeros((len(tokens), len(columns)), np.float32)
+    for row, some in enumerate(tokens):
+        common[row, [columns[token] for token in some if token in columns]] = 1
+    return _Incidence(common, np.array([len(some) for some in tokens], float))
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping
+from pathlib import Path
 
 from workbench.records import InputError
 from workbench.retrieval.pipeline import Pipeline
@@ -22,7 +23,14 @@ SYSTEMS: Mapping[str, Pipeline] = {one.name: one for module in _MODULES for one 
 
 
 def system(name: str) -> Pipeline:
-    """The pipeline of that name. Raises InputError, naming the nearest ones, when there is none."""
+    """The pipeline of that name; of a name that ends in .json, the one that this openclaw.json configures.
+
+    Raises InputError, naming the nearest ones, when there is none, and for a file that cannot be used.
+    """
+    if Path(name.partition("#")[0]).suffix in (".json", ".json5"):
+        from workbench.systems.openclaw_configured import read
+
+        return read(name).pipeline
     if name not in SYSTEMS:
         near = difflib.get_close_matches(name, SYSTEMS, n=3, cutoff=0.3) or list(SYSTEMS)[:3]
         raise InputError(

@@ -61,6 +61,11 @@ REPORT = "#16021"
 # Equal scores stay in the order in which they were inserted: the vector leg's, then the keyword leg's.
 INSERTION = Order(ties=("vector_rank", "keyword_rank"))
 
+SIMPLIFIED = (
+    "Simplified: one model and one source, so their filters are left out of the SQL; the vector leg is an "
+    "exact scan in NumPy instead of vec_distance_cosine(), with the same order."
+)
+
 SHIPPED = Pipeline(
     "openclaw-2026.2.13",
     stages=(
@@ -80,8 +85,7 @@ SHIPPED = Pipeline(
         "2026.2.13",
         "src/memory/manager.ts, src/memory/hybrid.ts",
         REPORT,
-        "Simplified: one model and one source, so their filters are left out of the SQL; the vector leg is "
-        "an exact scan in NumPy instead of vec_distance_cosine(), with the same order.",
+        SIMPLIFIED,
     ),
 )
 
@@ -101,7 +105,7 @@ WORKAROUND = Pipeline(
         "2026.2.13",
         "configuration hybrid.enabled=false, minScore=0.25, maxResults=10",
         REPORT,
-        "The report's work-around, which it measured at 94.7 %.",
+        f"The report's work-around, which it measured at 94.7 %. {SIMPLIFIED}",
     ),
 )
 

@@ -1,31 +1,35 @@
-"""How OpenClaw's keyword leg grew after February: more than one query, a lexical boost, exact paths.
+"""How OpenClaw's keyword leg grew after February: more than one query, a lexical boost, the paths of files.
 
 Read from the published builds of 2026.7.1 and 2026.9.6: extensions/memory-core/src/memory, manager-search.ts
-and the keyword part of manager.ts.
+and the keyword part of manager.ts, which is manager-keyword-retrieval.ts in 2026.9.6.
 """
 
 from __future__ import annotations
 
-import re
-import unicodedata
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from workbench.memory.chunking import utf16_length
-from workbench.records import Chunk, Floats, Hits, Leg, Trace
-from workbench.retrieval.columns import ColumnStage, Numbers, with_column
-from workbench.retrieval.expansion import Cut, for_trigrams, for_words, keywords
-from workbench.retrieval.legs import Context, Depth, Index, with_leg
-from workbench.retrieval.query import BLANKS, UnicodeWords, quoted, unicode_words
+from workbench.records import Chunk, Floats, Hits, Leg, Rows, Trace
+from workbench.retrieval.facts import facts_of
+from workbench.retrieval.legs import Context, Depth, Index, no_hits, with_leg
+from workbench.retrieval.query import unicode_words
 from workbench.retrieval.scoring import relevance
-
-STRICT = UnicodeWords(join="AND")
-MOST_TERMS = 6
-SHORTEST_TRIGRAM = 3
+from workbench.systems.openclaw_views import exact_path_tiers, searches_paths
+from workbench.systems.openclaw_words import (
+    FEATURES,
+    MOST_TERMS,
+    STRICT,
+    boosted,
+    fallback_terms,
+    features,
+    ordered,
+    path_key,
+    ranking_words,
+)
 
 
 @dataclass(frozen=True)
@@ -42,154 +46,31 @@ class Pool(Depth):
         return f"at most {self.cap} candidates, whatever the limit"
 
 
-# The plan of a keyword query
-
-
-class KeywordPlan(NamedTuple):
-    """What is put to FTS5, and what must be looked for as a substring."""
-
-    match: str | None
-    substrings: tuple[str, ...] = ()
-
-
-def plan_for_words(question: str) -> KeywordPlan:
-    """The AND of all words, for the tokeniser unicode61."""
-    return KeywordPlan(STRICT.match(question))
-
-
-def plan_for_trigrams(question: str) -> KeywordPlan:
-    """The AND of the words of three characters and more; FTS5's trigram tokeniser cannot find shorter ones.
-
-    >>> plan_for_trigrams("AI plan")
-    KeywordPlan(match='"plan"', substrings=('AI',))
-    """
-    words = unicode_words(question)
-    long = [word for word in words if len(word) >= SHORTEST_TRIGRAM]
-    short = tuple(word for word in words if len(word) < SHORTEST_TRIGRAM)
-    return KeywordPlan(" AND ".join(map(quoted, long)) or None, short)
-
-
-PLANS = {"unicode61": plan_for_words, "trigram": plan_for_trigrams}
-CUTS: Mapping[str, Cut] = {"unicode61": for_words, "trigram": for_trigrams}
-"""By the name of FTS5's tokeniser, which OpenClaw lets its user choose since about 2026.3.29."""
-
-
-def fallback_terms(question: str) -> list[str]:
-    """At most six keywords of the question that may be asked one by one."""
-    whole = question.strip(BLANKS).lower()
-    return [word for word in keywords(question) if word != whole][:MOST_TERMS]
-
-
-# The lexical boost
-
-
-class Features(NamedTuple):
-    """What the boost sees of a text: shares, and counts of words and UTF-16 units."""
-
-    coverage: float
-    density: float
-    path_words: float
-    length: float
-
-
-def features(words: Sequence[str], path: str, text: str) -> Features:
-    """How much of `words`, which are distinct and in lower case, is in the text and in the path."""
-    in_text = _lower_words(text)
-    present = sum(word in in_text for word in words)
-    in_path = sum(word in path.lower() for word in words)
-    return Features(present / max(len(words), 1), present / max(len(in_text), 1), in_path, utf16_length(text))
-
-
-@lru_cache(maxsize=8192)
-def _lower_words(text: str) -> frozenset[str]:
-    return frozenset(word.lower() for word in unicode_words(text))
-
-
-def ranking_words(question: str) -> list[str]:
-    """The question's distinct words in lower case."""
-    return list(dict.fromkeys(word.lower() for word in unicode_words(question)))
-
-
-def boosted(base: Any, coverage: Any, density: Any, path_words: Any, length: Any) -> Any:
-    """A BM25 score with what the words themselves say added, at most 1; works on columns and terms.
-
-    The length of a text is worth its 0.18 from 29 characters on, so that nearly every chunk has it.
-    Source: openclaw 2026.9.6, scoreFallbackKeywordResult.
-    """
-    text = 0.45 * coverage + 0.2 * density + 0.18 * path_words
-    return np.minimum(1.0, base + text + np.minimum(length / 160, 0.18))
-
-
-def fallback_score(question: str, path: str, text: str, base: float) -> float:
-    """`boosted` for one text; a question without a word leaves `base` as it is."""
-    words = ranking_words(question)
-    return float(boosted(base, *features(words, path, text))) if words else base
-
-
-COLUMNS = ("query_coverage", "query_density", "path_words", "text_length")
-
-
-@dataclass(frozen=True)
-class BoostedRelevance(ColumnStage):
-    """`boosted` over r / (1 + r): what BM25 makes of a match, and what the words themselves say.
-
-    A hit of a single keyword is measured against what the leg says: see `ManyQueries.measured_by`.
-    """
-
-    slot: ClassVar[str] = "keyword_score"
-    output: ClassVar[str] = "keyword_score"
-    present: ClassVar[str | None] = "keyword_rank"
-    says: ClassVar[str] = (
-        "keyword score = min(1, |bm25| / (1 + |bm25|) + 0.45 × share of the question's words in the text "
-        "+ 0.2 × their share of the text's words + 0.18 × words in the path + min(length / 160, 0.18))"
-    )
-
-    def formula(self, of: Numbers) -> Any:
-        return boosted(relevance(of["keyword_raw"]), *(of[name] for name in COLUMNS))
-
-    def run(self, trace: Trace, context: Context) -> Trace:
-        leg = trace.legs["keyword"]
-        measured = leg.measured_by if isinstance(leg, KeywordLegOfMany) else {}
-        rows = [
-            features(ranking_words(measured.get(int(row), trace.question)), chunk.path, chunk.text)
-            for row, chunk in zip(trace.rows, trace.chunks, strict=True)
-        ]
-        for name, column in zip(COLUMNS, np.array(rows, float).reshape(-1, len(COLUMNS)).T, strict=True):
-            trace = with_column(trace, name, column)
-        return super().run(trace, context)
-
-
 # Legs that ask more than once
 
 
-@dataclass(frozen=True)
-class KeywordLegOfMany(Leg):
-    """A keyword leg with, for each row, the words against which its lexical boost is measured."""
-
-    measured_by: Mapping[int, str] = field(default_factory=dict)
-
-
 class Asked(NamedTuple):
-    """One MATCH expression, and the words against which its hits are measured."""
+    """One query: what it is made from, and its MATCH expression."""
 
+    text: str
     match: str
-    measured_by: str
 
 
-class Found(NamedTuple):
-    """A row's best hit over all queries."""
+def _nothing() -> Floats:
+    return np.empty((len(FEATURES), 0))
 
-    score: float
-    raw: float
-    measured_by: str
+
+@dataclass(frozen=True)
+class LegOfMany(Leg):
+    """A keyword leg with all that was asked for it, and the `features` of its hits."""
+
+    queries: tuple[Asked, ...] = ()
+    features: Floats = field(default_factory=_nothing)
 
 
 @dataclass(frozen=True)
 class ManyQueries:
-    """Base of a keyword leg that asks the whole question first, and perhaps its keywords one by one.
-
-    A chunk keeps its best hit. The leg is ordered by boosted score, then BM25, path, line and chunk id.
-    """
+    """Base of a keyword leg that asks the whole question first, and perhaps its keywords one by one."""
 
     slot: ClassVar[str] = "keyword_leg"
     name: ClassVar[str] = "keyword"
@@ -199,38 +80,52 @@ class ManyQueries:
         """All that this question is asked as, the whole question first."""
         raise NotImplementedError(f"{type(self).__name__} does not say what it asks")
 
+    def leg(self, trace: Trace, index: Index, queries: Sequence[Asked], depth: int) -> LegOfMany:
+        """What these queries bring, each of them at most `depth` hits."""
+        raise NotImplementedError(f"{type(self).__name__} does not say what it brings")
+
     def run(self, trace: Trace, context: Context) -> Trace:
         depth = self.depth.of(context.limit)
-        asked = self.asked(trace, context.index, depth)
-        best = self._best(asked, context.index, depth)
-        hits = _in_order(best, context.index, depth)
-        measured = {int(row): best[int(row)].measured_by for row in hits.rows}
-        said = "; ".join(dict.fromkeys(one.match for one in asked)) or None
-        return with_leg(trace, KeywordLegOfMany(self.name, said, depth, hits, measured))
+        queries = self.asked(trace, context.index, depth)
+        return with_leg(trace, self.leg(trace, context.index, queries, depth))
 
     def every(self, trace: Trace, index: Index) -> Hits | None:
         """All chunks that any of the queries finds: first those that the leg brought, then the rest."""
         leg = trace.legs[self.name]
-        asked = self.asked(trace, index, leg.depth)
-        if not asked:
+        if not (isinstance(leg, LegOfMany) and leg.queries):
             return None
-        all_hits = _in_order(self._best(asked, index, index.size), index, index.size)
-        rest = ~np.isin(all_hits.rows, leg.hits.rows)
-        return Hits(
-            np.concatenate([leg.hits.rows, all_hits.rows[rest]]),
-            np.concatenate([leg.hits.raw, all_hits.raw[rest]]),
-        )
+        found = self.leg(trace, index, leg.queries, index.size).hits
+        rest = ~np.isin(found.rows, leg.hits.rows)
+        return _together([leg.hits, Hits(found.rows[rest], found.raw[rest])])
 
-    def _best(self, asked: Sequence[Asked], index: Index, depth: int) -> dict[int, Found]:
-        best: dict[int, Found] = {}
-        for one in asked:
-            hits = index.keyword(one.match, depth)
-            words = ranking_words(one.measured_by)
-            scores = _scores(hits, index.chunks(hits.rows), words)
-            for row, score, raw in zip(hits.rows.tolist(), scores.tolist(), hits.raw.tolist(), strict=True):
-                if row not in best or (score, -raw) > (best[row].score, -best[row].raw):
-                    best[row] = Found(score, raw, one.measured_by)
-        return best
+
+def _said(queries: Sequence[Asked]) -> str | None:
+    return "; ".join(dict.fromkeys(one.match for one in queries)) or None
+
+
+def _whole(trace: Trace) -> list[Asked]:
+    return [Asked(trace.question, trace.match)] if trace.match else []
+
+
+def _single(terms: Sequence[str]) -> list[Asked]:
+    return [Asked(term, match) for term in terms if (match := STRICT.match(term))]
+
+
+def _together(hits: Sequence[Hits]) -> Hits:
+    """All hits, one after another."""
+    every = [no_hits(), *hits]
+    return Hits(np.concatenate([one.rows for one in every]), np.concatenate([one.raw for one in every]))
+
+
+# 2026.7.1
+
+
+class Best(NamedTuple):
+    """A row's best hit over all queries, by score and then by bm25."""
+
+    score: float
+    relevance: float
+    features: Floats
 
 
 @dataclass(frozen=True)
@@ -238,6 +133,7 @@ class FallbackWhenEmpty(ManyQueries):
     """The whole question; when no chunk has all of its words, at most six keywords of it, one by one.
 
     Each keyword's hits are measured against that keyword alone, which they have, so they score 0.63 or more.
+    A chunk keeps its best hit. The order is by boosted score, then BM25, path, line and chunk id.
     Source: openclaw 2026.7.1, searchKeywordWithFallback.
     """
 
@@ -249,10 +145,62 @@ class FallbackWhenEmpty(ManyQueries):
         )
 
     def asked(self, trace: Trace, index: Index, depth: int) -> list[Asked]:
+        whole = _whole(trace)
         if trace.match and index.keyword(trace.match, 1).rows.size:
-            return [Asked(trace.match, trace.question)]
-        terms = fallback_terms(trace.question)
-        return [Asked(match, word) for word in terms if (match := STRICT.match(word))] or _whole(trace)
+            return whole
+        return _single(fallback_terms(trace.question)) or whole
+
+    def leg(self, trace: Trace, index: Index, queries: Sequence[Asked], depth: int) -> LegOfMany:
+        best: dict[int, Best] = {}
+        facts = facts_of(index)
+        for one in queries:
+            hits = index.keyword(one.match, depth)
+            seen = features(ranking_words(one.text), hits.rows, index.chunks(hits.rows), facts)
+            scores = np.asarray(boosted(relevance(hits.raw), *seen), float)
+            for place, row in enumerate(hits.rows.tolist()):
+                now = Best(float(scores[place]), -float(hits.raw[place]), seen[:, place])
+                if row not in best or now[:2] > best[row][:2]:
+                    best[row] = now
+        chunks = dict(zip(best, index.chunks(np.array(list(best), np.int64)), strict=True))
+        rows = sorted(best, key=lambda row: (-best[row].score, -best[row].relevance, *_place(chunks[row])))
+        first = [best[row] for row in rows[:depth]]
+        return LegOfMany(
+            self.name,
+            _said(queries),
+            depth,
+            Hits(np.array(rows[:depth], np.int64), np.array([-one.relevance for one in first])),
+            queries=tuple(queries),
+            features=np.array([one.features for one in first], float).reshape(-1, len(FEATURES)).T,
+        )
+
+
+def _place(chunk: Chunk) -> tuple[tuple[str, str], int, str]:
+    return path_key(chunk.path), chunk.start_line, chunk.id
+
+
+# 2026.9.6
+
+
+@dataclass(frozen=True)
+class LegWithPaths(LegOfMany):
+    """A keyword leg whose hits are of the text, of the file's path, or of both.
+
+    For each hit, `path_raw` is bm25 over the paths, NaN where the path was not found, and `in_text` says
+    whether the text was. The raw number of a hit that no MATCH of the text has found is 0.
+    """
+
+    path_raw: Floats = field(default_factory=lambda: np.empty(0))
+    in_text: NDArray[np.bool_] = field(default_factory=lambda: np.empty(0, bool))
+
+
+class Found(NamedTuple):
+    """What all queries together have found, in columns; NaN for not found. `tiers` are of the paths."""
+
+    rows: Rows
+    chunks: Sequence[Chunk]
+    tiers: Floats
+    text_raw: Floats
+    path_raw: Floats
 
 
 @dataclass(frozen=True)
@@ -260,96 +208,98 @@ class SupplementWhenThin(ManyQueries):
     """The whole question; unless that fills the leg, at most six keywords as well, one by one.
 
     A small memory never fills the leg, so in practice this is an OR of keywords behind an AND. When the
-    question is nothing but its keywords and has matched, nothing more is asked.
+    question is nothing but its keywords and has found something, nothing more is asked. Each query is put to
+    the texts of chunks and to the paths of files; a file that its path has found is its first chunk. All
+    hits are measured against the question. Exact paths stand first; then score, BM25, path and line decide.
     Source: openclaw 2026.9.6, searchKeywordWithFallback (openclaw#121196).
     """
 
     @property
     def says(self) -> str:
         return (
-            f"keyword leg: FTS5; unless the question fills it, up to {MOST_TERMS} of its keywords too, "
-            f"one by one; {self.depth}"
+            f"keyword leg: FTS5 over texts and paths; unless the question fills it, up to {MOST_TERMS} of "
+            f"its keywords too, one by one; {self.depth}, and exact paths"
         )
 
     def asked(self, trace: Trace, index: Index, depth: int) -> list[Asked]:
-        whole = _whole(trace)
-        hits = [chunk for one in whole for chunk in index.chunks(index.keyword(one.match, depth).rows)]
-        full = sum(exact_path_tier(trace.question, chunk.path) == 0 for chunk in hits) >= depth
-        terms = fallback_terms(trace.question)
+        whole, paths = _whole(trace), searches_paths(index)
+        hits = _hits(trace.question, index, whole, depth)
+        terms = fallback_terms(trace.question, paths.tokenizer if paths else "unicode61")
         plain = [word.lower() for word in unicode_words(trace.question)] == unicode_words(" ".join(terms))
-        if full or (plain and hits):
-            return whole
-        return [*whole, *(Asked(match, trace.question) for word in terms if (match := STRICT.match(word)))]
+        full = (
+            hits.size >= depth and np.count_nonzero(_found(trace.question, index, hits).tiers == 0) >= depth
+        )
+        return whole if full or (plain and hits.size) else whole + _single(terms)
+
+    def leg(self, trace: Trace, index: Index, queries: Sequence[Asked], depth: int) -> LegWithPaths:
+        found = _found(trace.question, index, _hits(trace.question, index, queries, depth))
+        seen = features(ranking_words(trace.question), found.rows, found.chunks, facts_of(index))
+        order, in_text = _in_order(found, seen), ~np.isnan(found.text_raw)
+        exact = found.tiers[order] > 0
+        first = np.concatenate([order[exact], order[~exact][:depth]])
+        return LegWithPaths(
+            self.name,
+            _said(queries),
+            depth + int(exact.sum()),
+            Hits(found.rows[first], np.where(in_text, found.text_raw, 0.0)[first]),
+            queries=tuple(queries),
+            features=seen[:, first],
+            path_raw=found.path_raw[first],
+            in_text=in_text[first],
+        )
 
 
-def _whole(trace: Trace) -> list[Asked]:
-    return [Asked(trace.match, trace.question)] if trace.match else []
+class AllHits(NamedTuple):
+    """What all queries have found: in the texts, by the paths, and the first chunks of exact paths."""
+
+    texts: Hits
+    paths: Hits
+    exact: Rows
+
+    @property
+    def size(self) -> int:
+        """How many hits there are; a chunk may be several."""
+        return self.texts.rows.size + self.paths.rows.size + self.exact.size
 
 
-def _scores(hits: Hits, chunks: Sequence[Chunk], words: Sequence[str]) -> Floats:
-    seen = np.array([features(words, one.path, one.text) for one in chunks], float).reshape(-1, len(COLUMNS))
-    return np.asarray(boosted(relevance(hits.raw), *seen.T), float)
+def _hits(question: str, index: Index, queries: Sequence[Asked], depth: int) -> AllHits:
+    texts = _together([index.keyword(one.match, depth) for one in queries])
+    by_path = searches_paths(index)
+    if by_path is None:
+        return AllHits(texts, no_hits(), no_hits().rows)
+    paths = _together([by_path.path_hits(one.text, depth) for one in queries])
+    return AllHits(texts, paths, by_path.exact_paths(question))
 
 
-def _in_order(best: Mapping[int, Found], index: Index, depth: int) -> Hits:
-    rows = np.array(list(best), np.int64)
-    chunks = dict(zip(best, index.chunks(rows), strict=True))
-
-    def key(row: int) -> tuple[float, float, tuple[str, str], int, str]:
-        one = chunks[row]
-        return -best[row].score, best[row].raw, path_key(one.path), one.start_line, one.id
-
-    first = sorted(best, key=key)[:depth]
-    return Hits(np.array(first, np.int64), np.array([best[row].raw for row in first], float))
-
-
-def path_key(path: str) -> tuple[str, str]:
-    """What equal scores are ordered by: the path without regard to case, small letters first among equals.
-
-    OpenClaw compares with localeCompare(), which orders punctuation differently; between equal scores only.
-    """
-    return path.casefold(), path.swapcase()
+def _found(question: str, index: Index, hits: AllHits) -> Found:
+    texts, paths, exact = hits
+    rows, places = np.unique(np.concatenate([texts.rows, paths.rows, exact]), return_inverse=True)
+    of_texts, of_paths, _ = np.split(places, np.cumsum([texts.rows.size, paths.rows.size]))
+    chunks = index.chunks(rows)
+    return Found(
+        rows,
+        chunks,
+        exact_path_tiers(question, index, chunks),
+        _best(texts.raw, matched(texts.raw), of_texts, rows.size),
+        _best(paths.raw, relevance(paths.raw), of_paths, rows.size),
+    )
 
 
-# Exact paths
+def _best(raw: Floats, score: Floats, places: Rows, size: int) -> Floats:
+    """For each place the raw number of its hit with the best score."""
+    best, order = np.full(size, np.nan), np.argsort(score, kind="stable")
+    best[places[order]] = raw[order]  # of several the last one stays
+    return best
 
 
-def exact_path_tier(question: str, path: str) -> int:
-    """3 when the question is the path, 2 for its last part, 1 for that without its ending, else 0.
-
-    Case and Unicode composition do not matter. Source: openclaw 2026.9.6, resolveExactPathSpecificity.
-
-    >>> [exact_path_tier(q, "memory/notes.old.md") for q in ("memory/notes.old.md", "NOTES.old", "notes")]
-    [3, 1, 0]
-    """
-    asked, whole = _identifier(question), _identifier(path)
-    if asked in ("", "."):
-        return 0
-    if asked == whole:
-        return 3
-    last = whole.rsplit("/", 1)[-1]
-    if "/" in asked or asked not in (last, _stem(last)):
-        return 0
-    return 2 if asked == last else 1
+def matched(raw: Any) -> Any:
+    """`relevance`, and 0 for what no MATCH of the text has found (openclaw#120603); on columns and terms."""
+    return np.where(raw < 0, relevance(raw), 0.0)
 
 
-def _identifier(text: str) -> str:
-    slashed = re.sub(r"^\./", "", text.strip(BLANKS).replace("\\", "/"))
-    return unicodedata.normalize("NFC", slashed).lower()
-
-
-def _stem(name: str) -> str:
-    place = name.rfind(".")
-    return name[:place] if place > 0 else name
-
-
-@dataclass(frozen=True)
-class PathTier:
-    """Marks the candidates whose path, file name or stem is the question: `exact_path_tier`, 0 to 3."""
-
-    slot: ClassVar[str] = "path_tier"
-    says: ClassVar[str] = "path tier = 3 when the question is a path, 2 a file's name, 1 without .md, else 0"
-
-    def run(self, trace: Trace, context: Context) -> Trace:
-        tiers = [exact_path_tier(trace.question, chunk.path) for chunk in trace.chunks]
-        return replace(trace, columns={**trace.columns, "path_tier": np.array(tiers, float)})
+def _in_order(found: Found, seen: Floats) -> Rows:
+    in_text, exact = ~np.isnan(found.text_raw), found.tiers > 0
+    text, path = matched(found.text_raw), np.where(np.isnan(found.path_raw), 0.0, relevance(found.path_raw))
+    score = np.where(in_text, boosted(text, *seen), np.where(exact, 1.0, path))
+    columns = (-found.tiers, exact & ~in_text, -score, -text, np.where(exact, 0.0, -path))
+    return ordered(columns, lambda row: _place(found.chunks[row]))

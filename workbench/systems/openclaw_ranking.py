@@ -8,22 +8,24 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
-from typing import Any, ClassVar, NamedTuple, Protocol, cast
-from weakref import WeakKeyDictionary
+from functools import partial
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.records import Document, Floats, InputError, Trace
+from workbench.records import Chunk, Floats, InputError, Trace
 from workbench.retrieval.columns import Columns, ColumnStage, Numbers, with_column
 from workbench.retrieval.cutoff import Order
 from workbench.retrieval.diversity import UnspacedMMR
+from workbench.retrieval.facts import of_candidates
 from workbench.retrieval.fusion import filled, weighted_sum
+from workbench.retrieval.layout import kept, library
 from workbench.retrieval.legs import Context, Index
-from workbench.systems.openclaw_keyword import path_key
+from workbench.systems.openclaw_words import ordered, path_key
 
 # Dates
 
@@ -85,15 +87,6 @@ def decay(age_days: Any, rate: Any) -> Any:
     return np.where(known, np.exp(-(rate * np.maximum(0.0, np.where(known, age_days, 0.0)))), 1.0)
 
 
-class Whole(Protocol):
-    """An index that knows all of its documents."""
-
-    @property
-    def generation(self) -> int: ...
-
-    def documents(self) -> Iterable[Document]: ...
-
-
 @dataclass(frozen=True)
 class Recency(ColumnStage):
     """`decay` by the date in the file's name. Undated files, and dates after today, count in full.
@@ -122,26 +115,27 @@ class Recency(ColumnStage):
         return decay(of["age_days"], of.constant(decay_rate(self.half_life_days)))
 
     def run(self, trace: Trace, context: Context) -> Trace:
-        days = [self.names.of(chunk.path).day for chunk in trace.chunks]
         today = _parsed(self.today) if self.today else self._newest(trace, context.index)
-        ages = [math.nan if day is None or today is None else (today - day).days for day in days]
-        return super().run(with_column(trace, "age_days", np.array(ages, float)), context)
+        days = of_candidates(trace, context.index, self.names, self._day)
+        return super().run(with_column(trace, "age_days", _number(today) - days), context)
+
+    def _day(self, chunk: Chunk) -> float:
+        return _number(self.names.of(chunk.path).day)
 
     def _newest(self, trace: Trace, index: Index) -> date | None:
-        if not hasattr(index, "documents"):
+        whole = library(index)
+        if whole is None:
             return self._newest_of(chunk.path for chunk in trace.chunks)
-        whole = cast(Whole, index)
-        generation, newest = _NEWEST.get(index, {}).get(self.names, (None, None))
-        if generation != whole.generation:
-            newest = self._newest_of(document.path for document in whole.documents())
-            _NEWEST.setdefault(index, {})[self.names] = whole.generation, newest
-        return newest
+        return kept(
+            whole, (Recency, self.names), lambda: self._newest_of(one.path for one in whole.documents())
+        )
 
     def _newest_of(self, paths: Iterable[str]) -> date | None:
         return max((day for path in paths if (day := self.names.of(path).day)), default=None)
 
 
-_NEWEST: WeakKeyDictionary[Index, dict[DatedNames, tuple[int | None, date | None]]] = WeakKeyDictionary()
+def _number(day: date | None) -> float:
+    return math.nan if day is None else day.toordinal()
 
 
 def _parsed(text: str) -> date:
@@ -203,9 +197,13 @@ class Importance(ColumnStage):
         return importance_factor(of["importance_level"])
 
     def run(self, trace: Trace, context: Context) -> Trace:
-        said = [annotation("importance", chunk.text) for chunk in trace.chunks]
-        levels = [importance_level(float(one)) if one and one.isdecimal() else math.nan for one in said]
-        return super().run(with_column(trace, "importance_level", np.array(levels, float)), context)
+        levels = of_candidates(trace, context.index, type(self).__name__, _level)
+        return super().run(with_column(trace, "importance_level", levels), context)
+
+
+def _level(chunk: Chunk) -> float:
+    said = annotation("importance", chunk.text)
+    return importance_level(float(said)) if said and said.isdecimal() else math.nan
 
 
 @dataclass(frozen=True)
@@ -221,9 +219,10 @@ class ProjectAffinity:
         return f"affinity = 1.15 for a chunk of the active projects ({active}), 0.9 of others, 1 of none"
 
     def run(self, trace: Trace, context: Context) -> Trace:
-        said = [annotation("project", chunk.text) for chunk in trace.chunks]
-        factors = [project_affinity(projects, self.active) for projects in said]
-        return with_column(trace, "affinity", np.array(factors, float))
+        return with_column(trace, "affinity", of_candidates(trace, context.index, self, self._factor))
+
+    def _factor(self, chunk: Chunk) -> float:
+        return project_affinity(annotation("project", chunk.text), self.active)
 
 
 # The score
@@ -256,7 +255,8 @@ class WeighedSum(ColumnStage):
     @property
     def says(self) -> str:
         return (
-            f"score = ({self.vector:g} × vector score + {self.keyword:g} × keyword score, absent as 0) "
+            f"score = ({self.vector:g} × vector score + {self.keyword:g} × keyword score, "
+            "or else path score, absent as 0) "
             "× recency × importance × affinity, and 1 × affinity for an exact path"
         )
 
@@ -282,10 +282,13 @@ class WeighedSum(ColumnStage):
         return np.where(tier > 0, exact, np.where(content == 0, 0.0, score))
 
     def rank_score(self, of: Numbers) -> Any:
-        """What orders candidates of one tier: the score, and among exact paths `exact_path_tie` instead."""
-        content, tier = self.content(of), _given(of, "path_tier")
-        exact = exact_path_tie(content)
-        return _weighed(of, content if tier is None else np.where(tier > 0, exact, content))
+        """What orders candidates of one tier: the score, and among exact paths `exact_path_tie` instead.
+
+        Where nothing is known of the content but that it has the words, it is `lexical_rank`.
+        """
+        content, tier, lexical = self.content(of), _given(of, "path_tier"), _given(of, "lexical_rank")
+        rank = content if lexical is None else np.where(content == 0, lexical, content)
+        return _weighed(of, rank if tier is None else np.where(tier > 0, exact_path_tie(content), rank))
 
     def run(self, trace: Trace, context: Any) -> Trace:
         rank = np.asarray(self.rank_score(Columns(trace.columns)), float)
@@ -322,16 +325,18 @@ class ByTier(Order):
         return "order = exact paths first, then by falling score, then by path, lines and chunk id"
 
     def run(self, trace: Trace, context: Context) -> Trace:
-        order = sorted(range(len(trace.chunks)), key=self._keys(trace).__getitem__)
-        return replace(trace, order=np.array(order, np.int64))
+        return replace(trace, order=ordered(self._numbers(trace), partial(_place, trace.chunks)))
 
-    def _keys(self, trace: Trace) -> list[tuple[Any, ...]]:
+    def _numbers(self, trace: Trace) -> tuple[Floats, ...]:
         tiers, rank = tiers_of(trace), trace.columns.get("rank_score", trace.columns["score"])
         score = np.where(tiers > 0, rank, trace.columns["score"])
-        return [
-            (-tier, -one, -other, path_key(chunk.path), chunk.start_line, chunk.end_line, chunk.id)
-            for tier, one, other, chunk in zip(tiers, score, rank, trace.chunks, strict=True)
-        ]
+        lexical = trace.columns.get("lexical_rank", np.zeros(len(trace.chunks)))
+        return -tiers, -score, -rank, -lexical
+
+
+def _place(chunks: Sequence[Chunk], row: int) -> tuple[Any, ...]:
+    chunk = chunks[row]
+    return path_key(chunk.path), chunk.start_line, chunk.end_line, chunk.id
 
 
 def tiers_of(trace: Trace) -> Floats:

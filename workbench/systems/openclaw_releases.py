@@ -12,18 +12,12 @@ from dataclasses import replace
 from workbench.records import Stage
 from workbench.retrieval.cutoff import KeywordRescue, SpareSlots
 from workbench.retrieval.diversity import MMR
-from workbench.retrieval.legs import VectorLeg
+from workbench.retrieval.legs import VectorLeg, View
 from workbench.retrieval.pipeline import Change, Pipeline, Source
 from workbench.retrieval.query import UnicodeWords
 from workbench.retrieval.scoring import Relevance
-from workbench.systems.openclaw import DEPTH, SHIPPED
-from workbench.systems.openclaw_keyword import (
-    BoostedRelevance,
-    FallbackWhenEmpty,
-    PathTier,
-    Pool,
-    SupplementWhenThin,
-)
+from workbench.systems.openclaw import DEPTH, SHIPPED, SIMPLIFIED
+from workbench.systems.openclaw_keyword import FallbackWhenEmpty, Pool, SupplementWhenThin
 from workbench.systems.openclaw_ranking import (
     FEBRUARY_NAMES,
     ByTier,
@@ -33,6 +27,8 @@ from workbench.systems.openclaw_ranking import (
     TieredMMR,
     WeighedSum,
 )
+from workbench.systems.openclaw_scores import BoostedRelevance, MatchedRelevance, PathScore, PathTier
+from workbench.systems.openclaw_views import PathsView, TrigramView
 
 POOL = Pool(cap=200)
 
@@ -43,11 +39,25 @@ def _step(
     return Change(name, stage, why, Source("openclaw/openclaw", release, place, issue), before)
 
 
-def released(before: Pipeline, release: str, changes: Sequence[Change], place: str, note: str) -> Pipeline:
+def released(
+    before: Pipeline,
+    release: str,
+    changes: Sequence[Change],
+    place: str,
+    note: str,
+    simplified: str = SIMPLIFIED,
+) -> Pipeline:
     """The pipeline of a release: the one before it, with the release's own changes and no others named."""
     changed = replace(before, changes=()).but(*changes)
-    source = Source("openclaw/openclaw", release, place, note=note)
+    source = Source("openclaw/openclaw", release, place, note=f"{note} {simplified}")
     return replace(changed, name=f"openclaw-{release}", source=source)
+
+
+def with_trigrams(before: Pipeline, release: str, view: View, note: str) -> Pipeline:
+    """A release with `store.fts.tokenizer` set to trigram: the stages of `before` over another layout."""
+    place = "configuration store.fts.tokenizer=trigram"
+    source = Source("openclaw/openclaw", release, place, "#56707, #20730", note)
+    return replace(before, name=f"openclaw-{release}-trigram", source=source, view=view, changes=())
 
 
 # 2026.2.15
@@ -132,6 +142,16 @@ MARCH = released(
     "With scores below 1 a keyword hit alone no longer reaches the 0.3 of the rescue: the fix undoes it.",
 )
 
+# 2026.3.31
+
+TRIGRAM = with_trigrams(
+    MARCH,
+    "2026.3.31",
+    TrigramView(),
+    "An option, off by default; the stages are those of 2026.3.7. What LIKE alone has found scores 1, so "
+    f"that two characters of Chinese are a perfect match (#115001). {SIMPLIFIED}",
+)
+
 # 2026.7.1
 
 FALLBACK = _step(
@@ -163,8 +183,7 @@ JULY = released(
     "2026.7.1",
     [FALLBACK, BOOST, ZERO],
     "extensions/memory-core/src/memory",
-    "By this release at the latest. Left out: the tokeniser trigram, which came about 2026.3.29 (#56707) as "
-    "an option and needs an index of its own.",
+    "By this release at the latest. Words are compared in composed Unicode, as 2026.9.6 compares them.",
 )
 
 # 2026.9.6
@@ -187,6 +206,22 @@ SEPTEMBER_CHANGES = (
         "keywords are asked one by one also where the whole question brings a little",
         "extensions/memory-core/src/memory/manager-keyword-retrieval.ts",
         "#121196",
+    ),
+    _step(
+        "2026.9.6",
+        "matched",
+        MatchedRelevance(),
+        "a hit that only LIKE has found was a perfect one; now it says nothing about relevance",
+        "extensions/memory-core/src/memory/manager-search.ts",
+        "#120603, which closes #115001",
+    ),
+    _step(
+        "2026.9.6",
+        "path-score",
+        PathScore(),
+        "a file is found by words of its path, too",
+        "extensions/memory-core/src/memory/manager-search.ts",
+        before="fusion",
     ),
     _step("2026.9.6", "paths", PathTier(), "a question that is a path finds it", _MERGE, before="fusion"),
     _step(
@@ -218,18 +253,27 @@ SEPTEMBER_CHANGES = (
     _step("2026.9.6", "spare", SpareSlots(), "free places go to keyword hits", _MERGE, "#92524"),
 )
 
-SEPTEMBER = released(
-    JULY,
-    "2026.9.6",
-    SEPTEMBER_CHANGES,
-    "extensions/memory-core/src/memory",
-    "Simplified: the vector leg is an exact scan instead of vec0's KNN, which 2026.9.6 re-orders by the same "
-    "cosine; no full-text search over paths, so a file found by its path alone must be among the candidates; "
-    "our own stop words; today is the memory's newest date. It runs on whatever chunks are indexed: its own "
-    "cutting is memory.chunking_weighted, by entry for MEMORY.md and USER.md.",
+_SEPTEMBER = (
+    "Simplified: one source; the vector leg is an exact scan instead of vec0's KNN, which 2026.9.6 orders "
+    "anew by the same cosine; our own stop words; today is the memory's newest date; a MATCH that SQLite "
+    "refuses, for which 2026.9.6 looks for substrings, does not arise. It runs on whatever chunks are "
+    "indexed: its own cutting is memory.chunking_weighted, by entry for MEMORY.md and USER.md."
 )
+
+SEPTEMBER = replace(
+    released(
+        JULY,
+        "2026.9.6",
+        SEPTEMBER_CHANGES,
+        "extensions/memory-core/src/memory",
+        "A file's path is searched as well as its text.",
+        _SEPTEMBER,
+    ),
+    view=PathsView(),
+)
+SEPTEMBER_TRIGRAM = with_trigrams(SEPTEMBER, "2026.9.6", PathsView("trigram"), _SEPTEMBER)
 
 HISTORY = (SHIPPED, FEBRUARY_15, FEBRUARY_27, MARCH, JULY, SEPTEMBER)
 """The releases in order, each made from the one before it."""
 
-PIPELINES = HISTORY[1:]
+PIPELINES = (*HISTORY[1:], TRIGRAM, SEPTEMBER_TRIGRAM)
