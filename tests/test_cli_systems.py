@@ -39,6 +39,16 @@ def test_diff_names_only_the_slots_that_differ(run: Run) -> None:
     assert found.code == 0
 
 
+def test_diff_shows_a_changed_view(run: Run) -> None:
+    told = run("diff", "bm-cjk-regress", "bm-cjk-regress-one-match")
+    assert "view\n  − whole notes" in told.out
+    assert "+ whole notes of the project main" in told.out
+    assert told.out.count("MATCH") == 3
+    (found,) = run("diff", "bm-cjk-regress", "bm-cjk-regress-one-match", "--json").json()
+    assert found["slot"] == "view"
+    assert found["after"].endswith("one MATCH over title and content_stems")
+
+
 def test_diff_of_a_system_with_itself_ends_with_1(run: Run) -> None:
     same = run("diff", SHIPPED, SHIPPED)
     assert (same.code, same.out.strip()) == (1, "no difference")

@@ -13,20 +13,33 @@ import pytest
 PACKAGE = Path(__file__).parent.parent / "workbench"
 FILES = sorted(PACKAGE.rglob("*.py"))
 ROOMS = ["records", "memory", "retrieval", "systems", "lab", "views", "agent", "cli"]
-BESIDE_CLI = {"doctor", "jupyter", "__main__"}
+BESIDE_CLI = {"doctor", "jupyter", "shelf", "__main__"}
 LONGEST = 400
 
 HOMES = {
     "plotly": {"views/figures"},
     "ipywidgets": {"views/widgets"},
     "anywidget": {"views/widgets"},
-    "apsw": {"memory/store.py", "memory/schema.py", "memory/note_store.py"},
-    "sqlite_vec": {"memory/store.py"},
+    "apsw": {
+        "memory/database.py",
+        "memory/store.py",
+        "memory/live_store.py",
+        "memory/schema.py",
+        "memory/note_store.py",
+        "memory/text_table.py",
+    },
+    "sqlite_vec": {"memory/database.py"},
     "torch": {"memory/embedding.py"},
     "transformers": {"memory/embedding.py"},
     "sentence_transformers": {"memory/embedding.py"},
+    "watchfiles": {"memory/watching.py"},
+    "openai": {"memory/providers_clients.py"},
+    "google": {"memory/providers_clients.py"},
+    "httpx2": {"memory/providers_clients.py"},
+    "tenacity": {"memory/providers_embedder.py"},
+    "json5": {"systems/openclaw_config_file.py"},
 }
-LATE = {"torch", "transformers", "sentence_transformers"}
+LATE = {"torch", "transformers", "sentence_transformers", "openai", "google", "httpx2", "tenacity", "json5"}
 
 
 class Import(NamedTuple):
@@ -103,6 +116,7 @@ def test_a_file_imports_only_its_own_room_and_those_before_it(file: Path) -> Non
         ("records.py", set()),
         ("doctor.py", {"records", "memory"}),
         ("jupyter.py", {"records", "memory"}),
+        ("shelf.py", {"records"}),
         ("__main__.py", {"cli"}),
     ],
 )

@@ -175,15 +175,20 @@ def test_a_question_file_of_another_form_is_refused(tmp_path: Path, text: str, n
 
 
 class Counted:
-    """An index, and what has been wanted of it."""
+    """An index, and what has been asked of it."""
 
     def __init__(self, index: MemoryIndex) -> None:
         self.index = index
         self.calls: list[str] = []
 
     def __getattr__(self, name: str) -> Any:
-        self.calls.append(name)
-        return getattr(self.index, name)
+        wanted = getattr(self.index, name)
+
+        def called(*arguments: Any) -> Any:
+            self.calls.append(name)
+            return wanted(*arguments)
+
+        return called if callable(wanted) else wanted
 
 
 @pytest.mark.parametrize("name", SYSTEMS)

@@ -7,7 +7,7 @@ import pytest
 from workbench.memory.index import MemoryIndex
 from workbench.records import InputError
 from workbench.retrieval.pipeline import search
-from workbench.retrieval.settings import parameters, with_settings
+from workbench.retrieval.settings import parameters, with_settings, with_settings_where_they_fit
 from workbench.systems import SYSTEMS
 from workbench.systems.openclaw import FIXED, SHIPPED
 
@@ -46,6 +46,24 @@ def test_a_range_is_told() -> None:
     with pytest.raises(InputError) as raised:
         with_settings(FIXED, ["fusion.k=-1"])
     assert "from 0 to" in raised.value.remedy
+
+
+def test_of_several_systems_each_takes_the_settings_that_it_has_a_parameter_for() -> None:
+    head, shipped = with_settings_where_they_fit(
+        [SYSTEMS["bm-head"], SHIPPED], ["min_similarity.least=0.2", "limit.count=3"]
+    )
+    assert parameters(head["min_similarity"]) == {"least": 0.2}
+    assert [head.limit, shipped.limit] == [3, 3]
+    assert [one.slot for one in SHIPPED.diff(shipped)] == ["limit"]
+
+
+@pytest.mark.parametrize(
+    ("setting", "named"),
+    [("min_similarity.lest=0.2", "nearest is least"), ("flor.floor=1", "nearest is floor")],
+)
+def test_a_setting_that_fits_none_of_several_systems_is_an_error(setting: str, named: str) -> None:
+    with pytest.raises(InputError, match=named):
+        with_settings_where_they_fit([SHIPPED, SYSTEMS["bm-head"]], [setting])
 
 
 @pytest.mark.parametrize("name", SYSTEMS)
