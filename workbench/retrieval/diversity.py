@@ -90,12 +90,12 @@ def pick(scores: Floats, similarity: Floats, weight: float) -> Picked:
     np.fill_diagonal(after, -np.inf)
     rows, picked = list(after), []
     for _ in range(scores.size):
-        best = int(value.argmax())
+        best = value.argmax()
         picked.append(best)
         np.minimum(value, rows[best], out=value)
     order = np.array(picked, np.int64)
-    nearest = np.zeros(scores.size)
-    nearest[order[1:]] = np.maximum.accumulate(square(similarity, order), axis=1).diagonal(-1)
+    nearest = np.empty(scores.size)
+    nearest[order] = np.tril(square(similarity, order), -1).max(axis=1, initial=0.0)
     return Picked(order, relevance, nearest)
 
 
