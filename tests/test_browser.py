@@ -1,222 +1,182 @@
-"""The threshold lab in a real JupyterLab, in a real browser: slide, and the numbers follow."""
+"""The notebooks and their widgets in a real JupyterLab, moved with mouse and keyboard, in both themes."""
 
 from __future__ import annotations
 
 import re
-import shutil
-import socket
-import subprocess
-import time
-import urllib.request
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import ConsoleMessage, Locator, Page, sync_playwright
+from playwright.sync_api import Page
 
-from tests.conftest import PROJECT, SAMPLE
-from workbench.jupyter import command_line, environment
+from tests.browser import (
+    PANELS,
+    SHOWN_SYSTEMS,
+    Shown,
+    Tab,
+    browsing,
+    choose,
+    jupyterlab,
+    needs_chromium,
+    run_all_cells,
+    twin,
+)
 from workbench.lab.judgments import QuestionSet
-from workbench.lab.metrics import evaluate
-from workbench.lab.thresholds import Scores, scores
+from workbench.lab.metrics import Evaluation, evaluate
 from workbench.memory.index import MemoryIndex
-from workbench.systems.openclaw import SHIPPED
+from workbench.systems import SYSTEMS
+from workbench.views.text import explanation_text
 
-CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome") or shutil.which("chromium-browser")
-FLAGS = [
-    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-    "--disable-component-update", "--disable-sync",
-]  # fmt: skip
-OUTPUT = PROJECT / "test-output"
-MINUTE = 60_000
+TENACITY = "memory/protocols/tenacity.md"
 
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium: apt-get install chromium")
+pytestmark = needs_chromium
 
 
 @pytest.fixture(scope="module")
-def lab_url(sample: MemoryIndex, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of a JupyterLab started as `workbench lab` starts it, on a copy of the notebooks."""
-    folder = tmp_path_factory.mktemp("lab")
-    shutil.copytree(PROJECT / "notebooks", folder / "notebooks")
-    (folder / "sample_memory").symlink_to(SAMPLE)
-    port = _free_port()
-    command = [
-        *command_line(folder / "notebooks", "00_start.ipynb", port),
-        "--no-browser", "--IdentityProvider.token=", "--ServerApp.password=",
-    ]  # fmt: skip
-    own = {
-        "JUPYTERLAB_SETTINGS_DIR": str(folder / "user"),
-        "JUPYTERLAB_WORKSPACES_DIR": str(folder / "spaces"),
-    }
-    with (folder / "log").open("w") as log:
-        server = subprocess.Popen(
-            command, env=environment(folder / "settings") | own, stdout=log, stderr=subprocess.STDOUT
-        )
-        try:
-            _wait_for(f"http://127.0.0.1:{port}/api")
-            yield f"http://127.0.0.1:{port}/lab/tree/00_start.ipynb"
-        finally:
-            server.terminate()
-            server.wait(20)
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
-def _wait_for(url: str, seconds: float = 60) -> None:
-    ends = time.monotonic() + seconds
-    while True:
-        try:
-            urllib.request.urlopen(url, timeout=2).close()
-            return
-        except OSError:
-            if time.monotonic() > ends:
-                raise
-            time.sleep(0.3)
+def lab(sample: MemoryIndex, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with jupyterlab(tmp_path_factory.mktemp("lab")) as address:
+        yield address
 
 
 @pytest.fixture(scope="module")
-def console_errors() -> list[str]:
-    """What the browser's console complained of."""
-    return []
-
-
-@pytest.fixture(scope="module")
-def page(lab_url: str, console_errors: list[str]) -> Iterator[Page]:
-    """The notebook, open, with every cell run."""
-
-    def heard(message: ConsoleMessage) -> None:
-        if message.type == "error":
-            console_errors.append(message.text)
-
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        opened = browser.new_page(viewport={"width": 1280, "height": 800})
-        opened.on("console", heard)
-        opened.on("pageerror", lambda error: console_errors.append(str(error)))
-        opened.goto(lab_url)
-        opened.locator(".jp-Notebook .jp-CodeCell").first.wait_for(timeout=2 * MINUTE)
-        opened.get_by_text("| Idle").wait_for(timeout=2 * MINUTE)
-        _choose(opened, "Run", "Run All Cells")
-        _status(opened).wait_for(timeout=2 * MINUTE)
+def tab() -> Iterator[Tab]:
+    with browsing() as opened:
         yield opened
-        browser.close()
 
 
 @pytest.fixture(scope="module")
-def expected(sample: MemoryIndex, questions: QuestionSet) -> Scores:
-    """The shipped pipeline's scores, computed in this process."""
-    return scores(evaluate(questions, [SHIPPED], sample)[0])
+def widgets_page(lab: str, tab: Tab) -> Page:
+    """The notebook of all widgets, run."""
+    tab.page.goto(f"{lab}/widgets.ipynb?reset")
+    run_all_cells(tab.page)
+    return tab.page
 
 
-def _choose(page: Page, *path: str) -> None:
-    """Opens a menu, and clicks through it."""
-    page.locator("li.lm-MenuBar-item", has_text=path[0]).first.click()
-    for label in path[1:]:
-        item = page.locator(".lm-Menu-itemLabel", has_text=re.compile(f"^{label}$"))
-        item.wait_for(timeout=MINUTE)
-        item.click()
+@pytest.fixture(scope="module")
+def evaluations(sample: MemoryIndex, questions: QuestionSet) -> list[Evaluation]:
+    return evaluate(questions, [SYSTEMS[name] for name in SHOWN_SYSTEMS], sample)
 
 
-def _status(page: Page) -> Locator:
-    return page.get_by_role("status").filter(has_text="questions hit")
+@pytest.fixture(scope="module")
+def shown(widgets_page: Page, evaluations: list[Evaluation], sample: MemoryIndex) -> dict[str, Shown]:
+    """The widgets on the page, each beside its twin, by name."""
+    return {name: Shown(widgets_page, twin(name, sample, evaluations)) for name in PANELS}
 
 
-def _numbers(page: Page) -> tuple[float, int, int]:
-    """The floor, the hits and the silent controls that the status line says."""
-    found = re.search(r"At (\S+), (\d+) of 57 .* and (\d+) of 20", _status(page).inner_text())
-    assert found is not None
-    return float(found[1]), int(found[2]), int(found[3])
+def test_a_notebook_opens_with_its_kernel_and_without_questions(lab: str, tab: Tab) -> None:
+    tab.page.goto(f"{lab}/00_start.ipynb?reset")
+    run_all_cells(tab.page)
+    assert tab.page.locator(".jp-Dialog").count() == 0
+    assert tab.page.get_by_text("Would you like to get notified").count() == 0
 
 
-def _line_position(page: Page) -> float:
-    """Where the floor line of the second row is drawn, in pixels from the left."""
-    line = page.locator(".js-plotly-plot .scatterlayer .trace .lines path").nth(1)
-    box = line.bounding_box()
-    assert box is not None
-    return box["x"]
+def test_its_cells_run_without_an_error(tab: Tab) -> None:
+    assert tab.page.locator(".jp-RenderedText[data-mime-type='application/vnd.jupyter.stderr']").count() == 0
+    assert tab.page.locator(".jp-mod-error, [data-mime-type='application/vnd.jupyter.error']").count() == 0
+    tab.page.locator(".js-plotly-plot .trace").first.wait_for()
+    assert tab.errors == []
 
 
-def _picture(page: Page, name: str) -> None:
-    OUTPUT.mkdir(exist_ok=True)
-    page.locator(".js-plotly-plot").scroll_into_view_if_needed()
-    page.wait_for_timeout(500)
-    page.screenshot(path=OUTPUT / name)
+@pytest.mark.parametrize("name", PANELS)
+def test_a_widget_says_and_draws_what_python_does(name: str, shown: dict[str, Shown]) -> None:
+    shown[name].agrees()
+    shown[name].picture(f"{name}_light")
 
 
-def test_the_notebook_opens_with_its_kernel_and_without_questions(page: Page) -> None:
-    assert page.locator(".jp-Dialog").count() == 0
-    assert page.get_by_text("Would you like to get notified").count() == 0
+def test_the_threshold_lab_follows_arrow_keys_mouse_and_box(shown: dict[str, Shown]) -> None:
+    lab = shown["threshold-lab"]
+    lab.press("min score", "ArrowLeft", times=10)
+    lab.agrees(min_score=0.25)
+    lab.drag("min score", 0.6)
+    lab.agrees(min_score=lab.number("min score"))
+    assert 0.55 < lab.number("min score") < 0.65
+    lab.type("min score", "0.15")
+    lab.agrees(min_score=0.15)
+    lab.control("system").select_option(SHOWN_SYSTEMS[1])
+    lab.agrees(system=SHOWN_SYSTEMS[1])
+    lab.picture("threshold-lab_fixed")
 
 
-def test_every_cell_runs_without_an_error(page: Page) -> None:
-    _wait_until_idle(page)
-    assert page.locator(".jp-RenderedText[data-mime-type='application/vnd.jupyter.stderr']").count() == 0
-    assert page.locator(".jp-mod-error, [data-mime-type='application/vnd.jupyter.error']").count() == 0
+def test_the_fusion_lab_follows_arrow_keys_mouse_and_words(shown: dict[str, Shown]) -> None:
+    lab = shown["fusion-lab"]
+    lab.control("method").select_option("normalised-rrf")
+    lab.agrees(method="normalised-rrf")
+    lab.press("k", "ArrowLeft", times=5)
+    lab.agrees(k=lab.twin.settings["k"] - 5)
+    lab.drag("min score", 0.5)
+    lab.agrees(min_score=lab.number("min score"))
+    lab.drag("keyword weight", 0.9)
+    lab.agrees(keyword=lab.number("keyword weight"))
+    lab.control("watch").select_option(TENACITY)
+    lab.agrees(watch=TENACITY)
+    lab.picture("fusion-lab_moved")
+    lab.type("question", "audience calibration rules")
+    lab.agrees(question="audience calibration rules")
 
 
-def _wait_until_idle(page: Page) -> None:
-    page.wait_for_function(
-        "() => ![...document.querySelectorAll('.jp-InputPrompt')].some(p => p.textContent.includes('*'))",
-        timeout=2 * MINUTE,
-    )
+def test_the_survival_chart_follows_the_mouse(shown: dict[str, Shown]) -> None:
+    chart = shown["survival-chart"]
+    chart.control("systems").locator("option").nth(2).click()
+    chart.agrees(systems=SHOWN_SYSTEMS[2:])
+    chart.control("systems").locator("option").nth(0).click(modifiers=["Control"])
+    chart.agrees(systems=[SHOWN_SYSTEMS[0], *SHOWN_SYSTEMS[2:]])
+    chart.control("questions").select_option("paraphrase")
+    chart.agrees(kind="paraphrase")
+    chart.picture("survival-chart_moved")
 
 
-def test_the_slider_moves_the_numbers_and_the_line(page: Page, expected: Scores) -> None:
-    _wait_until_idle(page)
-    assert _numbers(page) == (0.35, expected.hits(0.35), expected.silent(0.35))
-    before = _line_position(page)
-    handle = page.locator(".widget-slider .noUi-handle")
-    handle.focus()
-    for _ in range(10):
-        page.keyboard.press("ArrowLeft")
-    _status(page).filter(has_text="At 0.25,").wait_for(timeout=MINUTE)
-    assert _numbers(page) == (0.25, expected.hits(0.25), expected.silent(0.25))
-    page.wait_for_timeout(500)
-    assert _line_position(page) < before - 20
-    _picture(page, "threshold_lab_shipped_0.25.png")
+def test_the_microscope_answers_what_is_typed(shown: dict[str, Shown]) -> None:
+    microscope = shown["microscope"]
+    microscope.type("question", "how should I evaluate if a claim is actually true")
+    microscope.agrees(question="how should I evaluate if a claim is actually true")
+    microscope.picture("microscope_long_question")
+    microscope.control("words of").select_option("any script")
+    microscope.agrees(letters="any script")
+    microscope.type("question", " ")
+    microscope.root.get_by_role("status").filter(has_text="still that of the last question").wait_for()
 
 
-def test_the_mouse_drags_the_slider(page: Page, expected: Scores) -> None:
-    handle = page.locator(".widget-slider .noUi-handle")
-    handle.scroll_into_view_if_needed()
-    box, track = handle.bounding_box(), page.locator(".widget-slider .noUi-base").bounding_box()
-    assert box is not None
-    assert track is not None
-    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
-    page.mouse.down()
-    page.mouse.move(track["x"] + 0.6 * track["width"], box["y"] + box["height"] / 2, steps=8)
-    page.mouse.up()
-    _status(page).filter(has_text=re.compile(r"At 0\.(59|60|61),")).wait_for(timeout=MINUTE)
-    floor, hits, silent = _numbers(page)
-    assert (hits, silent) == (expected.hits(floor), expected.silent(floor))
+def test_the_question_explorer_answers_why_not(shown: dict[str, Shown]) -> None:
+    explorer = shown["question-explorer"]
+    explorer.type("why not?", TENACITY)
+    explorer.agrees(target=TENACITY)
+    why = explorer.root.get_by_role("region", name=f"why not, {SHOWN_SYSTEMS[0]}", exact=True)
+    assert why.inner_text() == explanation_text(explorer.twin.explanations[0])
+    explorer.picture("question-explorer_why_not")
+    explorer.control("left").select_option(SHOWN_SYSTEMS[2])
+    explorer.agrees(left=SHOWN_SYSTEMS[2])
 
 
-def test_the_box_takes_a_number_from_the_keyboard(page: Page, expected: Scores) -> None:
-    box = page.locator(".widget-text input[type=number]").first
-    box.fill("0.15")
-    box.press("Enter")
-    _status(page).filter(has_text="At 0.15,").wait_for(timeout=MINUTE)
-    assert _numbers(page) == (0.15, expected.hits(0.15), expected.silent(0.15))
+@pytest.mark.parametrize("name", PANELS)
+def test_the_table_and_the_code_open_and_say_the_same(name: str, shown: dict[str, Shown]) -> None:
+    widget = shown[name]
+    widget.root.get_by_role("button", name="table").click()
+    rows = [[" ".join(cell.split()) for cell in row] for row in widget.twin.table.rows]
+    assert widget.rows(len(rows)) == rows
+    button = widget.root.get_by_role("button", name="copy as code")
+    button.press("Enter")
+    code = widget.root.locator("pre").filter(has_text="import")
+    assert code.inner_text() == widget.twin.code
+    widget.picture(f"{name}_table")
+    for label in ("table", "copy as code"):
+        widget.root.get_by_role("button", name=label).click()
 
 
-def test_another_system_brings_its_own_floor_and_numbers(page: Page) -> None:
-    page.locator(".widget-dropdown select").select_option("openclaw-2026.2.13+or+rrf+minmax")
-    _status(page).filter(has_text="At 0.35,").wait_for(timeout=MINUTE)
-    floor, hits, silent = _numbers(page)
-    assert (floor, silent) == (0.35, 0)
-    assert hits > 40
-    _picture(page, "threshold_lab_fixed_0.35.png")
+def test_a_prediction_is_made_with_mouse_and_keyboard(widgets_page: Page) -> None:
+    prediction = widgets_page.locator(".widget-vbox").filter(has_text=re.compile("^Which leg finds it"))
+    prediction.get_by_label("keyword").click()
+    prediction.get_by_label("vector").press("Space")
+    prediction.get_by_role("button", name="That is my guess").click()
+    prediction.get_by_role("status").filter(has_text="You expect vector. Read on.").wait_for()
+    assert prediction.get_by_label("both").is_disabled()
 
 
-def test_the_console_shows_no_error(page: Page, console_errors: list[str]) -> None:
-    assert console_errors == []
+def test_the_widgets_are_there_in_the_dark_too(shown: dict[str, Shown], widgets_page: Page) -> None:
+    choose(widgets_page, "Settings", "Theme", "JupyterLab Dark")
+    widgets_page.locator("body[data-jp-theme-light='false']").wait_for(state="attached")
+    for name, widget in shown.items():
+        widget.agrees()
+        widget.picture(f"{name}_dark")
 
 
-def test_the_dark_theme_is_readable_too(page: Page) -> None:
-    _choose(page, "Settings", "Theme", "JupyterLab Dark")
-    page.locator("body[data-jp-theme-light='false']").wait_for(state="attached", timeout=MINUTE)
-    _picture(page, "threshold_lab_dark.png")
-    assert page.locator(".js-plotly-plot").is_visible()
+def test_the_console_shows_no_error(tab: Tab) -> None:
+    assert tab.errors == []

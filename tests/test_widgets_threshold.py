@@ -37,14 +37,14 @@ def drawn(lab: ThresholdLab) -> dict[str, object]:
 
 def test_the_figure_counts_every_candidate(lab: ThresholdLab) -> None:
     figure = threshold_figure(lab.scores, lab.reaches)
-    counted = {trace.name: sum(trace.y) for trace in figure.data if trace.name in KINDS}
+    counted = {trace.name: np.nansum(trace.y) for trace in figure.data if trace.name in KINDS}
     assert counted == {kind: getattr(lab.scores, kind).size for kind in KINDS}
 
 
 def test_filled_bars_are_what_passes_the_floor_to_the_candidate(lab: ThresholdLab) -> None:
     lab.settings = {"min_score": 0.213}
     for kind in KINDS:
-        assert sum(drawn(lab)[f"{kind} passing"].y) == np.sum(getattr(lab.scores, kind) >= 0.213)
+        assert np.nansum(drawn(lab)[f"{kind} passing"].y) == np.sum(getattr(lab.scores, kind) >= 0.213)
 
 
 def test_the_floor_line_follows_the_floor_with_its_numbers_beside_it(lab: ThresholdLab) -> None:

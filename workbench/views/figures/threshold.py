@@ -29,6 +29,7 @@ from workbench.views.text import apart
 
 BINS = 50
 LEGS = ("keyword", "vector")
+ACROSS_BARS = [-0.25, 0.25, None, 0.75, 1.25]  # and not through the words between them
 KINDS = {
     "target": ("chunks of the<br>right file", TARGET),
     "other": ("chunks of<br>other files", OTHER),
@@ -128,13 +129,13 @@ def system_updates(scores: Scores, reaches: Reaches) -> Updates:
         "reached": {"x": [end - low for end in ends], "base": [low] * 2},
         "out of reach": {"x": [high - end for end in ends], "base": ends},
         "arithmetic": {"x": [low] * 2},
-        "floor 1": {"y": [-0.4, 1.9]},
+        "floor 1": {"y": ACROSS_BARS},
     }
     edges = _edges(scores)
     for row, kind in enumerate(KINDS, 2):
         counts = counted(getattr(scores, kind), edges)
         middles = (edges[:-1] + edges[1:]) / 2
-        updates[kind] = {"x": middles, "y": counts}
+        updates[kind] = {"x": middles, "y": _bars(counts)}
         updates[f"{kind} passing"] = {"x": middles}
         updates[f"floor {row}"] = {"y": [0, 1.3 * max(1.0, counts.max())]}
     return updates
@@ -166,10 +167,11 @@ def floor_updates(scores: Scores, reaches: Reaches, outcome: Outcome, min_score:
     updates: Updates = {"arithmetic": {"text": [reach_words(leg, reaches, min_score) for leg in LEGS]}}
     for kind in KINDS:
         column = getattr(scores, kind)
-        updates[f"{kind} passing"] = {"y": counted(column[column >= min_score], edges)}
+        updates[f"{kind} passing"] = {"y": _bars(counted(column[column >= min_score], edges))}
     side = "bottom right" if min_score < (low + high) / 2 else "bottom left"
     for row, words in enumerate(["", *beside(outcome)], 1):
-        line = {"x": [max(low, min_score)] * 2, "text": ["", f"\u00a0{words}\u00a0"], "textposition": side}
+        ends = len(ACROSS_BARS) if row == 1 else 2
+        line = {"x": [max(low, min_score)] * ends, "text": ["", f"\u00a0{words}\u00a0"], "textposition": side}
         updates[f"floor {row}"] = line
     return updates
 
@@ -183,6 +185,11 @@ def counted(column: Floats, edges: Floats) -> Floats:
     """How many numbers of a column fall between each pair of edges."""
     counts: Floats = np.histogram(column, edges)[0].astype(float)
     return counts
+
+
+def _bars(counts: Floats) -> Floats:
+    """A bar for each number that is not zero: a browser takes as long to draw an empty one."""
+    return np.where(counts > 0, counts, np.nan)
 
 
 def beside(outcome: Outcome) -> list[str]:

@@ -13,8 +13,8 @@ from workbench.views.widgets.shared import Panel
 GIVEN = "# `index` is the index that the widget was given.\n"
 """The first line of its code."""
 
-BOX = {"width": "38em"}
-"""How wide a box for text is: two stand side by side."""
+BOX = {"width": "31em"}
+"""How wide a box for text is: two stand side by side, even beside JupyterLab's list of files."""
 
 
 class Asking(Panel):

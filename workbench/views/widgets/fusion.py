@@ -18,7 +18,7 @@ from workbench.retrieval.pipeline import Pipeline, search
 from workbench.retrieval.settings import parameters
 from workbench.systems.engines import ENGINES, PIPELINES
 from workbench.systems.engines_fusion import Fusion
-from workbench.views.figures.fusion import fusion_figure, list_updates, place_updates
+from workbench.views.figures.fusion import MOST_ROWS, fusion_figure, list_updates, place_updates
 from workbench.views.figures.style import live, restyle
 from workbench.views.text import ABSENT, apart
 from workbench.views.widgets.shared import Number, Panel, Table, number_text
@@ -131,6 +131,7 @@ class FusionLab(Panel):
             f"{' = '.join(leaders)} {'is' if len(leaders) == 1 else 'are'} first with {best:.4g}.",
             f"{len(ties)} ties." if len(ties) != 1 else "One tie.",
             f"{passing} of {len(self.places)} candidates pass {number_text(floor, 0.01)}.",
+            *([f"The figure draws {MOST_ROWS}."] if len(self.places) > MOST_ROWS else []),
         ]
         watched = self.watched
         looked_for = [one for one in self.places if one.id in watched]

@@ -9,6 +9,7 @@ from typing import Any
 import ipywidgets as w
 
 from workbench.records import InputError
+from workbench.views.widgets.shared import status_html
 
 
 class Prediction:
@@ -77,7 +78,7 @@ class Prediction:
         return sentence
 
     def _say(self, sentence: str) -> None:
-        self.status.value = f'<div role="status">{escape(sentence)}</div>'
+        self.status.value = status_html(sentence)
 
     def _repr_mimebundle_(self, **kwargs: Any) -> Any:
         return self.view._repr_mimebundle_(**kwargs)

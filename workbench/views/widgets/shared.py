@@ -21,6 +21,7 @@ STYLE = (
     "{padding: 2px 10px; text-align: left; line-height: 1.4}"
     ".workbench-table tbody th {font-weight: inherit}</style>"
 )
+STATUS = "padding:4px 0;line-height:1.5"
 CODE = "padding:8px;overflow:auto;line-height:1.4;user-select:all;border:1px solid rgba(128,128,128,0.4)"
 
 
@@ -49,7 +50,7 @@ def _row(cells: Sequence[str]) -> str:
 
 def status_html(sentence: str) -> str:
     """A sentence as a status line, which a screen reader reads out when it changes."""
-    return f'<div role="status">{escape(sentence)}</div>'
+    return f'<div role="status" style="{STATUS}">{escape(sentence)}</div>'
 
 
 class Number:

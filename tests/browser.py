@@ -1,0 +1,358 @@
+"""A browser for tests: JupyterLab and Voila as served pages, and widgets as a reader sees and moves them.
+
+What a widget shows is compared with its twin, the same widget made in this process: its words, its table,
+and its drawing, read back from the SVG.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import numpy as np
+import pytest
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+from playwright.sync_api import ConsoleMessage, Locator, Page, sync_playwright
+
+from tests.conftest import PROJECT, SAMPLE
+from workbench.jupyter import command_line, environment
+from workbench.lab.metrics import Evaluation
+from workbench.memory.index import MemoryIndex
+from workbench.views import widgets
+
+CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome") or shutil.which("chromium-browser")
+FLAGS = [
+    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+    "--disable-component-update", "--disable-sync",
+]  # fmt: skip
+OUTPUT = PROJECT / "test-output"
+MINUTE = 60_000
+SIZE = {"width": 1280, "height": 800}
+
+needs_chromium = pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium: apt-get install chromium")
+
+SHOWN_SYSTEMS = (
+    "openclaw-2026.2.13",
+    "openclaw-2026.2.13+or+rrf+minmax",
+    "openclaw-2026.2.13-vector-only",
+)
+SET_UP = f"""\
+import workbench as wb
+from workbench.views.widgets import *
+
+index = wb.open_index({str(SAMPLE)!r})
+questions = wb.load_questions({str(SAMPLE / "questions.yaml")!r})
+evaluations = wb.evaluate(questions, [wb.system(name) for name in {SHOWN_SYSTEMS}], index)
+"""
+WIDGETS = {
+    "threshold-lab": "ThresholdLab(evaluations)",
+    "fusion-lab": "FusionLab(index=index, question='tenacity and persistence protocol')",
+    "survival-chart": "SurvivalChart(evaluations, index)",
+    "microscope": "Microscope(index, 'audience calibration rules')",
+    "question-explorer": "QuestionExplorer(index, 'tenacity and persistence protocol')",
+    "prediction": "Prediction('Which leg finds it?', ['keyword', 'vector', 'both', 'neither'])",
+}
+"""What a cell shows: every widget, as an expression over the names of `SET_UP`."""
+
+PANELS = tuple(name for name in WIDGETS if name != "prediction")
+"""Those with a figure."""
+
+
+def write_notebook(path: Path) -> None:
+    """A notebook that shows every widget, each below a heading of its own."""
+    shown = [
+        cell
+        for name, expression in WIDGETS.items()
+        for cell in (new_markdown_cell(f"## {name}"), new_code_cell(expression))
+    ]
+    kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
+    nbformat.write(new_notebook(cells=[new_code_cell(SET_UP), *shown], metadata=kernel), path)
+
+
+def twin(name: str, index: MemoryIndex, evaluations: Sequence[Evaluation]) -> Any:
+    """The widget of that name as the notebook makes it, in this process."""
+    return eval(WIDGETS[name], {**vars(widgets), "index": index, "evaluations": evaluations})
+
+
+@contextmanager
+def jupyterlab(folder: Path) -> Iterator[str]:
+    """The address of a JupyterLab as `workbench lab` starts it, on the notebooks and `widgets.ipynb`."""
+    shutil.copytree(PROJECT / "notebooks", folder / "notebooks")
+    (folder / "sample_memory").symlink_to(SAMPLE)
+    write_notebook(folder / "notebooks" / "widgets.ipynb")
+    port = _free_port()
+    command = [
+        *command_line(folder / "notebooks", "00_start.ipynb", port),
+        "--no-browser", "--IdentityProvider.token=", "--ServerApp.password=",
+    ]  # fmt: skip
+    own = {
+        "JUPYTERLAB_SETTINGS_DIR": str(folder / "user"),
+        "JUPYTERLAB_WORKSPACES_DIR": str(folder / "spaces"),
+    }
+    with _served(command, folder, own, f"http://127.0.0.1:{port}/api") as root:
+        yield f"{root}/lab/tree"
+
+
+@contextmanager
+def voila(folder: Path) -> Iterator[str]:
+    """The address at which Voila shows the notebook of all widgets."""
+    write_notebook(folder / "widgets.ipynb")
+    port = _free_port()
+    command = [
+        sys.executable, "-m", "voila", str(folder / "widgets.ipynb"), "--no-browser", f"--port={port}",
+        "--Voila.ip=127.0.0.1",
+    ]  # fmt: skip
+    with _served(command, folder, {}, f"http://127.0.0.1:{port}/voila/static/voila.js") as root:
+        yield root
+
+
+@contextmanager
+def _served(command: Sequence[str], folder: Path, own: Mapping[str, str], ready: str) -> Iterator[str]:
+    """The root of a server that answers at the address `ready`; it ends with the block."""
+    variables = environment(folder / "settings") | own
+    with (folder / "log").open("w") as log:
+        server = subprocess.Popen(command, env=variables, stdout=log, stderr=subprocess.STDOUT)
+        try:
+            _wait_for(ready, server, folder / "log")
+            yield "/".join(ready.split("/")[:3])
+        finally:
+            server.terminate()
+            server.wait(60)
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def _wait_for(url: str, server: subprocess.Popen[bytes], log: Path, seconds: float = 120) -> None:
+    ends = time.monotonic() + seconds
+    while True:
+        try:
+            urllib.request.urlopen(url, timeout=30).close()
+            return
+        except OSError:
+            if server.poll() is not None or time.monotonic() > ends:
+                raise AssertionError(f"No answer from {url}:\n{log.read_text()}") from None
+            time.sleep(0.3)
+
+
+class Tab:
+    """A page of the browser, and what its console complained of."""
+
+    def __init__(self, page: Page) -> None:
+        self.page = page
+        self.errors: list[str] = []
+        page.on("console", self._heard)
+        page.on("pageerror", lambda error: self.errors.append(str(error)))
+
+    def _heard(self, message: ConsoleMessage) -> None:
+        if message.type == "error":
+            self.errors.append(message.text)
+
+
+@contextmanager
+def browsing() -> Iterator[Tab]:
+    """A page of a headless Chromium, as large as a small laptop's."""
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        page = browser.new_page(viewport=SIZE)
+        page.set_default_timeout(2 * MINUTE)
+        yield Tab(page)
+        browser.close()
+
+
+def choose(page: Page, *path: str) -> None:
+    """Opens a menu of JupyterLab, and clicks through it."""
+    page.locator("li.lm-MenuBar-item", has_text=path[0]).first.click()
+    for label in path[1:]:
+        item = page.locator(".lm-Menu-itemLabel", has_text=re.compile(f"^{label}$"))
+        item.wait_for()
+        item.click()
+
+
+def run_all_cells(page: Page) -> None:
+    """Waits for the notebook and its kernel, and then for the last cell."""
+    page.locator(".jp-CodeCell").first.wait_for()
+    page.get_by_text("| Idle").wait_for()
+    choose(page, "Run", "Run All Cells")
+    page.wait_for_function(
+        "() => [...document.querySelectorAll('.jp-CodeCell .jp-InputArea-prompt')]"
+        ".every(prompt => /\\d/.test(prompt.textContent))"
+    )
+
+
+DRAWN = """(figure, name) => {
+  const group = [...figure.querySelectorAll('g.trace')].find(one => one.__data__?.[0]?.trace?.name === name);
+  if (!group) return null;
+  const trace = group.__data__[0].trace, layout = figure._fullLayout;
+  const axis = letter => layout[trace[letter + 'axis'].replace(letter, letter + 'axis')];
+  const [x, y] = [axis('x'), axis('y')];
+  const at = point => [x.p2l(point.x), y.p2l(point.y)];
+  const all = selector => [...group.querySelectorAll(selector)];
+  const moved = one => one.transform.baseVal.consolidate().matrix;
+  const length = bar => trace.orientation === 'h'
+    ? Math.abs(x.p2l(bar.getBBox().width) - x.p2l(0)) : Math.abs(y.p2l(bar.getBBox().height) - y.p2l(0));
+  return {
+    pixel: [Math.abs(x.p2l(1) - x.p2l(0)), Math.abs(y.p2l(1) - y.p2l(0))],
+    points: all('.points path.point').map(one => at({x: moved(one).e, y: moved(one).f})),
+    lines: all('.lines path.js-line').filter(one => one.getTotalLength() > 0).map(
+      one => [0, one.getTotalLength()].map(length => at(one.getPointAtLength(length)))),
+    upright: trace.orientation !== 'h',
+    bars: all('.points .point > path').map(length).filter(length => length > 0),
+    texts: all('text').map(one => one.textContent),
+  };
+}"""
+"""What is drawn of a trace: its SVG, in the units of its axes, and how much of these a pixel is."""
+
+
+NOTHING: dict[str, Any] = {"points": [], "lines": [], "bars": [], "texts": []}
+
+
+class Shown:
+    """A widget on a page, beside its twin, the same widget in this process."""
+
+    def __init__(self, page: Page, twin: Any) -> None:
+        self.page, self.twin = page, twin
+        self.root = page.locator(f".workbench-{twin.name}")
+        self.figure = self.root.locator(".js-plotly-plot")
+
+    def control(self, label: str) -> Locator:
+        return self.root.get_by_label(label, exact=True)
+
+    def box(self, label: str) -> Locator:
+        """What can be typed into, by its label: the number box beside a slider, or a box for text."""
+        number = self.root.get_by_role("spinbutton", name=label, exact=True)
+        return number.or_(self.control(label).and_(self.page.locator("input:not([type=number])")))
+
+    def slider(self, label: str) -> Locator:
+        named = self.page.locator(".widget-label", has_text=re.compile(f"^{label}$"))
+        return self.root.locator(".widget-slider").filter(has=named)
+
+    def press(self, label: str, key: str, times: int = 1) -> None:
+        """Presses a key on a slider."""
+        handle = self.slider(label).locator(".noUi-handle")
+        for _ in range(times):
+            handle.press(key)
+
+    def number(self, label: str) -> float:
+        """The number in the box beside a slider, once it stands still."""
+        self.page.wait_for_timeout(1000)
+        return float(self.box(label).input_value())
+
+    def type(self, label: str, text: str) -> None:
+        """Types into a box, and presses Enter."""
+        self.box(label).fill(text)
+        self.box(label).press("Enter")
+
+    def drag(self, label: str, share: float) -> None:
+        """Drags a slider with the mouse to a share of its length."""
+        handle = self.slider(label).locator(".noUi-handle")
+        handle.scroll_into_view_if_needed()
+        knob = handle.bounding_box()
+        track = self.slider(label).locator(".noUi-base").bounding_box()
+        assert knob
+        assert track
+        y = knob["y"] + knob["height"] / 2
+        self.page.mouse.move(knob["x"] + knob["width"] / 2, y)
+        self.page.mouse.down()
+        self.page.mouse.move(track["x"] + share * track["width"], y, steps=8)
+        self.page.mouse.up()
+
+    def agrees(self, **settings: Any) -> None:
+        """With these settings the page says and draws what the twin does."""
+        self.twin.settings = settings
+        self.root.get_by_role("status").filter(has_text=self.twin.sentence).wait_for(timeout=MINUTE)
+        for trace in self.twin.figure.data:
+            self._draws(trace)
+
+    def _draws(self, trace: Any) -> None:
+        """The SVG of a trace follows within ten seconds, to two pixels, and with its words."""
+        expected = _expected(trace)
+        ends = time.monotonic() + 10
+        while not _same(drawn := self.figure.evaluate(DRAWN, trace.name), expected):
+            if time.monotonic() > ends:
+                pytest.fail(f"{trace.name} is drawn as {drawn}, and not as {expected}")
+            self.page.wait_for_timeout(100)
+
+    def rows(self, n: int) -> list[list[str]]:
+        """The cells of the first `n` rows of the open table."""
+        rows = self.root.get_by_role("table").last.locator("tbody tr")
+        rows.nth(n - 1).wait_for()
+        return [rows.nth(place).locator("th, td").all_inner_texts() for place in range(n)]
+
+    def picture(self, name: str) -> None:
+        """The window with the widget at its top, kept as test output."""
+        OUTPUT.mkdir(exist_ok=True)
+        self.root.evaluate("root => root.scrollIntoView({block: 'start'})")
+        self.page.mouse.move(0, 0)
+        self.page.wait_for_timeout(500)
+        self.page.screenshot(path=OUTPUT / f"{name}.png")
+
+
+def _expected(trace: Any) -> dict[str, Any]:
+    """What must be drawn of a trace: its points, its lines' ends, its bars' lengths, and its words."""
+    if trace.visible is False:
+        return NOTHING
+    if trace.type == "bar":
+        sizes = trace.y if trace.orientation != "h" else trace.x
+        return NOTHING | {
+            "bars": [float(size) for size in sizes if size and not np.isnan(size)],
+            "texts": _words(trace),
+        }
+    points = [
+        None if None in pair or np.isnan(pair).any() else [float(one) for one in pair]
+        for pair in zip(_column(trace.x), _column(trace.y), strict=True)
+    ]
+    found = dict(NOTHING)
+    if "markers" in trace.mode:
+        found["points"] = [point for point in points if point]
+    if "lines" in trace.mode:
+        found["lines"] = [list(ends) for ends in pairwise(points) if None not in ends]
+    if "text" in trace.mode:
+        found["texts"] = _words(trace)
+    return found
+
+
+def _column(values: Any) -> list[Any]:
+    return [] if values is None else list(values)
+
+
+def _words(trace: Any) -> list[str]:
+    return [text for one in _column(trace.text) if (text := _plain(str(one)))]
+
+
+def _plain(text: str) -> str:
+    """A text of a figure without its markup, and without plotly's invisible spaces."""
+    return " ".join(re.sub(r"<[^>]*>|\u200b", "", text).split())
+
+
+def _same(drawn: dict[str, Any] | None, expected: dict[str, Any]) -> bool:
+    """The same shapes, to two pixels, and the same words."""
+    if drawn is None:
+        return expected == NOTHING
+    across, up = drawn["pixel"]
+    return (
+        _near(drawn["points"], expected["points"], [across, up])
+        and _near(drawn["lines"], expected["lines"], [[across, up]] * 2)
+        and _near(drawn["bars"], expected["bars"], up if drawn["upright"] else across)
+        and [text for one in drawn["texts"] if (text := _plain(one))] == expected["texts"]
+    )
+
+
+def _near(drawn: list[Any], expected: list[Any], pixel: Any) -> bool:
+    if len(drawn) != len(expected):
+        return False
+    return not drawn or bool(np.all(np.abs(np.array(drawn) - np.array(expected)) <= 2 * np.array(pixel)))
