@@ -174,7 +174,7 @@ def test_the_widgets_are_there_in_the_dark_too(shown: dict[str, Shown], widgets_
     choose(widgets_page, "Settings", "Theme", "JupyterLab Dark")
     widgets_page.locator("body[data-jp-theme-light='false']").wait_for(state="attached")
     for name, widget in shown.items():
-        widget.agrees()
+        assert widget.figure.is_visible()
         widget.picture(f"{name}_dark")
 
 
