@@ -9,7 +9,6 @@ import sys
 import tempfile
 from pathlib import Path
 from statistics import median
-from typing import Any
 
 from playwright.sync_api import Locator, Page
 
@@ -21,22 +20,22 @@ BUDGET = 150.0
 """Milliseconds."""
 
 MOVES = 30
-MEASURE = """(figure, name) => {
-  const line = () => [...figure.querySelectorAll('g.trace')]
-    .find(one => one.__data__?.[0]?.trace?.name === name).querySelector('path.js-line').getAttribute('d');
+MEASURE = """figure => {
+  const drawing = () => figure.querySelector('.cartesianlayer').innerHTML;
   const taken = [];
-  let before = line(), pressed = null;
+  let before = drawing(), pressed = null;
   document.addEventListener('keydown', event => { pressed = event.timeStamp; }, true);
   new MutationObserver(() => {
-    if (pressed === null || line() === before) return;
+    const now = drawing();
+    if (pressed === null || now === before) return;
     const from = pressed;
-    [before, pressed] = [line(), null];
+    [before, pressed] = [now, null];
     // The callback comes before the frame is painted, and the message after it.
     requestAnimationFrame(() => setTimeout(() => taken.push(performance.now() - from)));
   }).observe(figure, {subtree: true, childList: true, attributes: true});
   figure.taken = taken;
 }"""
-"""Notes on the figure how long each key press takes until a line's path is painted elsewhere."""
+"""Notes on the figure how long each key press takes until something else is painted."""
 
 
 def main() -> None:
@@ -47,24 +46,23 @@ def main() -> None:
         tab.page.goto(f"{address}/widgets.ipynb?reset")
         run_all_cells(tab.page)
         print(f"median milliseconds from the key to the pixel, {MOVES} moves, and the ratio to {BUDGET:g} ms")
-        for widget, line in (("threshold-lab", "floor 2"), ("fusion-lab", "floor")):
-            taken = median(_milliseconds(tab.page, tab.page.locator(f".workbench-{widget}"), line))
+        for widget in ("threshold-lab", "fusion-lab"):
+            taken = median(_milliseconds(tab.page, tab.page.locator(f".workbench-{widget}")))
             print(f"{widget:14} {taken:5.0f}  {taken / BUDGET:.2f}")
 
 
-def _milliseconds(page: Page, widget: Locator, line: str) -> list[float]:
-    """How long each move of the widget's last slider takes until its line stands elsewhere."""
+def _milliseconds(page: Page, widget: Locator) -> list[float]:
+    """How long each move of the widget's last slider takes until its figure stands painted."""
     figure, handle = widget.locator(".js-plotly-plot"), widget.locator(".noUi-handle").last
     widget.evaluate("widget => widget.scrollIntoView()")
     figure.locator(".trace").first.wait_for(state="attached")
-    figure.evaluate(MEASURE, line)
-    taken: Any = []
+    figure.evaluate(MEASURE)
     for move in range(MOVES):
         handle.press("ArrowLeft" if move % 2 else "ArrowRight")
-        while len(taken) <= move:
-            page.wait_for_timeout(50)
-            taken = figure.evaluate("figure => figure.taken")
-    return list(taken)
+        page.wait_for_function(
+            "([figure, n]) => figure.taken.length > n", arg=[figure.element_handle(), move]
+        )
+    return list(figure.evaluate("figure => figure.taken"))
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ from plotly.basedatatypes import BaseFigure
 from workbench.views.widgets.prediction import Prediction
 from workbench.views.widgets.shared import Panel
 
-CONFIG = {"responsive": True, "displaylogo": False}
+CONFIG = {"responsive": True, "displayModeBar": False}
 
 
 def load_ipython_extension(shell: InteractiveShell) -> None:

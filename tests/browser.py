@@ -202,14 +202,23 @@ DRAWN = """(figure, name) => {
   const [x, y] = [axis('x'), axis('y')];
   const at = point => [x.p2l(point.x), y.p2l(point.y)];
   const all = selector => [...group.querySelectorAll(selector)];
+  const corners = line => {
+    let [x, y] = [0, 0];
+    return line.getAttribute('d').match(/[MLHV][^MLHV]*/g).map(step => {
+      const numbers = step.slice(1).split(',').map(Number);
+      if (step[0] !== 'V') x = numbers.shift();
+      if (step[0] !== 'H') y = numbers.shift();
+      return at({x, y});
+    });
+  };
   const moved = one => one.transform.baseVal.consolidate().matrix;
   const length = bar => trace.orientation === 'h'
     ? Math.abs(x.p2l(bar.getBBox().width) - x.p2l(0)) : Math.abs(y.p2l(bar.getBBox().height) - y.p2l(0));
   return {
     pixel: [Math.abs(x.p2l(1) - x.p2l(0)), Math.abs(y.p2l(1) - y.p2l(0))],
     points: all('.points path.point').map(one => at({x: moved(one).e, y: moved(one).f})),
-    lines: all('.lines path.js-line').filter(one => one.getTotalLength() > 0).map(
-      one => [0, one.getTotalLength()].map(length => at(one.getPointAtLength(length)))),
+    lines: all('.lines path.js-line').filter(one => one.getTotalLength() > 0).map(corners),
+    filled: all('.fills path.js-fill').length > 0,
     upright: trace.orientation !== 'h',
     bars: all('.points .point > path').map(length).filter(length => length > 0),
     texts: all('text').map(one => one.textContent),
@@ -218,7 +227,7 @@ DRAWN = """(figure, name) => {
 """What is drawn of a trace: its SVG, in the units of its axes, and how much of these a pixel is."""
 
 
-NOTHING: dict[str, Any] = {"points": [], "lines": [], "bars": [], "texts": []}
+NOTHING: dict[str, Any] = {"points": [], "lines": [], "filled": False, "bars": [], "texts": []}
 
 
 class Shown:
@@ -320,10 +329,22 @@ def _expected(trace: Any) -> dict[str, Any]:
     if "markers" in trace.mode:
         found["points"] = [point for point in points if point]
     if "lines" in trace.mode:
-        found["lines"] = [list(ends) for ends in pairwise(points) if None not in ends]
+        stepped = trace.line.shape == "hvh"
+        found["lines"] = (
+            [_steps(points)] if stepped else [list(ends) for ends in pairwise(points) if None not in ends]
+        )
+        found["filled"] = trace.fill == "tozeroy"
     if "text" in trace.mode:
         found["texts"] = _words(trace)
     return found
+
+
+def _steps(points: Sequence[Any]) -> list[list[float]]:
+    """The line through points that changes its height midway between two of them."""
+    halfway = [
+        [[(x + next_x) / 2, y], [(x + next_x) / 2, next_y]] for (x, y), (next_x, next_y) in pairwise(points)
+    ]
+    return [points[0], *(corner for pair in halfway for corner in pair), points[-1]]
 
 
 def _column(values: Any) -> list[Any]:
@@ -346,10 +367,25 @@ def _same(drawn: dict[str, Any] | None, expected: dict[str, Any]) -> bool:
     across, up = drawn["pixel"]
     return (
         _near(drawn["points"], expected["points"], [across, up])
-        and _near(drawn["lines"], expected["lines"], [[across, up]] * 2)
+        and len(drawn["lines"]) == len(expected["lines"])
+        and all(
+            _near(*(_corners(line, drawn["pixel"]) for line in pair), [across, up])
+            for pair in zip(drawn["lines"], expected["lines"], strict=True)
+        )
+        and drawn["filled"] == expected["filled"]
         and _near(drawn["bars"], expected["bars"], up if drawn["upright"] else across)
         and [text for one in drawn["texts"] if (text := _plain(one))] == expected["texts"]
     )
+
+
+def _corners(line: Sequence[Any], pixel: Sequence[float]) -> list[Any]:
+    """The points of a line at which it turns, to a tenth of a pixel."""
+    found = [np.array(point) for point in line]
+    for place in range(len(found) - 2, 0, -1):
+        before, after = (np.abs(found[place + by] - found[place]) < np.array(pixel) / 10 for by in (-1, 1))
+        if (before & after).any():
+            del found[place]
+    return found
 
 
 def _near(drawn: list[Any], expected: list[Any], pixel: Any) -> bool:

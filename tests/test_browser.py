@@ -113,13 +113,17 @@ def test_the_fusion_lab_follows_arrow_keys_mouse_and_words(shown: dict[str, Show
     lab.agrees(question="audience calibration rules")
 
 
-def test_the_survival_chart_follows_the_mouse(shown: dict[str, Shown]) -> None:
+def test_the_survival_chart_follows_arrow_keys_and_mouse(shown: dict[str, Shown]) -> None:
     chart = shown["survival-chart"]
     chart.control("systems").locator("option").nth(2).click()
     chart.agrees(systems=SHOWN_SYSTEMS[2:])
     chart.control("systems").locator("option").nth(0).click(modifiers=["Control"])
     chart.agrees(systems=[SHOWN_SYSTEMS[0], *SHOWN_SYSTEMS[2:]])
-    chart.control("questions").select_option("vague")
+    chart.control("systems").press("Home")
+    chart.agrees(systems=[SHOWN_SYSTEMS[0]])
+    chart.control("systems").press("Shift+ArrowDown")
+    chart.agrees(systems=list(SHOWN_SYSTEMS[:2]))
+    chart.control("questions").press("v")
     chart.agrees(kind="vague")
     chart.picture("survival-chart_moved")
 

@@ -15,12 +15,21 @@ from workbench.lab.fusing import placed
 from workbench.lab.judgments import Question, QuestionSet
 from workbench.lab.lint import reaches
 from workbench.lab.metrics import evaluate
+from workbench.lab.microscope import dissect
 from workbench.lab.thresholds import scores
 from workbench.lab.whose_fusion import EXAMPLE
 from workbench.memory.index import MemoryIndex
+from workbench.retrieval.pipeline import search
 from workbench.systems.engines import ENGINES
-from workbench.systems.openclaw import EIGHT, SHIPPED
-from workbench.views.figures import fusion_figure, style, survival_figure, threshold_figure
+from workbench.systems.openclaw import EIGHT, FIXED, SHIPPED
+from workbench.views.figures import (
+    explorer_figure,
+    fusion_figure,
+    microscope_figure,
+    style,
+    survival_figure,
+    threshold_figure,
+)
 
 APART = 10.0
 """The least CIEDE2000 distance of two colours; about 2 is what an eye can just tell side by side."""
@@ -34,6 +43,10 @@ def figure(name: str, toy: MemoryIndex) -> go.Figure:
         return fusion_figure(placed(ENGINES["weaviate-relative"].fusion, EXAMPLE), 0.35, {"v1"})
     if name == "survival":
         return survival_figure([of(one, "tea", "memory/tea.md", toy) for one in EIGHT[:6]])
+    if name == "microscope":
+        return microscope_figure(dissect("green tea in the morning", toy))
+    if name == "explorer":
+        return explorer_figure(*(search("tea", one, toy) for one in (SHIPPED, FIXED)), "memory/tea.md")
     asked = QuestionSet(questions=(Question(question="tea", target="memory/tea.md"),))
     [evaluation] = evaluate(asked, [SHIPPED], toy)
     return threshold_figure(scores(evaluation), reaches(SHIPPED))
@@ -57,11 +70,11 @@ def seen(colour: str, blindness: str | None) -> Color:
     return Color(colour).filter(blindness, 1, method="machado") if blindness else Color(colour)
 
 
-@pytest.mark.parametrize("name", ["threshold", "fusion", "survival"])
+@pytest.mark.parametrize("name", ["threshold", "fusion", "survival", "microscope", "explorer"])
 @pytest.mark.parametrize("blindness", [None, "protan", "deutan"])
 def test_the_colours_of_a_figure_stay_apart(name: str, blindness: str | None, toy: MemoryIndex) -> None:
     used = set(colours([trace.to_plotly_json() for trace in figure(name, toy).data]))
-    used -= {style.CLEAR, "white"}
+    used -= {style.CLEAR, style.GRID, "white"}
     assert len(used) > 3
     assert used <= set(PALETTE.values())
     for one, other in combinations(sorted(used), 2):

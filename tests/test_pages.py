@@ -69,7 +69,7 @@ def test_a_widget_stands_on_its_page_with_figure_controls_sentence_and_table(vis
     lab = visit.page.locator("[data-widget=threshold-lab]")
     assert "asking" not in lab.locator("xpath=../..").inner_text()  # the progress bar's label
     assert lab.locator(".js-plotly-plot .main-svg").first.is_visible()
-    assert lab.locator(".barlayer .point path").count() > 50
+    assert lab.locator(".scatterlayer path.js-fill").count() == 3
     assert "min score 0.35" in lab.inner_text()
     assert re.search(r"At 0\.35, \d+ of 57 questions hit", lab.inner_text())
     lab.locator("summary", has_text="table").click()
@@ -78,9 +78,7 @@ def test_a_widget_stands_on_its_page_with_figure_controls_sentence_and_table(vis
 
 @needs_chromium
 def test_a_figure_answers_the_mouse(visit: Visit) -> None:
-    bars = visit.page.locator("[data-widget=threshold-lab] .barlayer .point path")
-    heights = bars.evaluate_all("bars => bars.map(bar => bar.getBBox().height)")
-    bars.nth(heights.index(max(heights))).hover(force=True)
+    visit.page.locator("[data-widget=threshold-lab] .subplot.x2y2").hover(force=True)
     visit.page.locator(".hoverlayer .hovertext").first.wait_for(timeout=10_000)
 
 

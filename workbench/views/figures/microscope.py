@@ -100,7 +100,7 @@ def _key_trace() -> go.Scatter:
 
 def _bar_trace(kind: str) -> go.Bar:
     return go.Bar(
-        name=kind, marker=MARKERS[kind], width=0.7, showlegend=kind == FLOORED,
+        name=kind, marker=MARKERS[kind], width=0.7, showlegend=kind == FLOORED, textposition="outside",
         hovertemplate="%{customdata}<extra></extra>",
     )  # fmt: skip
 
@@ -244,6 +244,7 @@ def _bar_points(words: Sequence[Word], floored: bool) -> dict[str, Any]:
     return {
         "x": [place for place, _ in shown],
         "y": [word.rows for _, word in shown],
+        "text": [str(word.rows) for _, word in shown],
         "customdata": [f"{word.text}: {word.rows} chunks, IDF {idf_text(word)}" for _, word in shown],
     }
 

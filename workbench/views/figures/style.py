@@ -31,11 +31,13 @@ class _Whole(go.FigureWidget):  # type: ignore[misc]
     """
 
     _esm = Path(__file__).with_name("live.js")
+    _css = Path(__file__).with_name("live.css")
     _plotly = traitlets.Unicode(str(BaseFigureWidget._esm)).tag(sync=True)
     _ready = False
 
     def __init__(self, figure: go.Figure) -> None:
         super().__init__(figure)
+        self._config = {"displayModeBar": False}
         self._ready = True
         self.open()
 
@@ -65,15 +67,16 @@ def _same(old: Any, new: Any) -> bool:
 
 
 def dress(figure: go.Figure, height: int, width: int = 840) -> None:
-    """The house's look: a clear background, ink that both themes carry, and a faint grid."""
-    figure.update_xaxes(gridcolor=GRID, zeroline=False)
-    figure.update_yaxes(gridcolor=GRID, zeroline=False)
+    """The house's look: a clear background, ink that both themes carry, and a faint grid that stays put."""
+    # Without a template, and without axes to drag, a browser redraws in two thirds of the time.
+    figure.update_xaxes(gridcolor=GRID, zeroline=False, fixedrange=True)
+    figure.update_yaxes(gridcolor=GRID, zeroline=False, fixedrange=True)
     figure.update_layout(
+        template=go.layout.Template(),
         showlegend=False,
         height=height,
         width=width,
         margin={"l": 90, "r": 20, "t": 20, "b": 50},
-        modebar={"bgcolor": CLEAR, "color": OUT_OF_REACH},
         paper_bgcolor=CLEAR,
         plot_bgcolor=CLEAR,
         font={"color": INK, "size": 12},

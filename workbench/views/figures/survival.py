@@ -43,7 +43,13 @@ def _bars(place: int, survival: Survival) -> go.Bar:
         textfont={"color": INK},
         marker={
             "color": COLOURS[place % len(COLOURS)],
-            "pattern": {"shape": PATTERNS[place % len(PATTERNS)], "fgcolor": "white", "size": 6},
+            "pattern": {
+                "shape": PATTERNS[place % len(PATTERNS)],
+                "fillmode": "overlay",
+                "fgcolor": "white",
+                "size": 6,
+                "solidity": 0.2,
+            },
         },
         hovertemplate="%{x}: %{y}<extra>%{fullData.name}</extra>",
     )

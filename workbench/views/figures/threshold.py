@@ -53,7 +53,7 @@ def threshold_figure(scores: Scores, reaches: Reaches, min_score: float | None =
 
     Top row: per leg, a bar up to the highest score that a candidate of that leg alone can get, a hatched one
     over what it cannot, and the arithmetic. Below: candidates per score, for the right file, other files,
-    and controls, filled where they pass the floor and hollow where they do not. Beside the line stands what
+    and controls, filled where they pass the floor and an outline where they do not. Beside the line stands what
     the floor lets through.
     """
     figure = make_subplots(
@@ -104,13 +104,20 @@ def _reach_traces() -> list[Any]:
     ]
 
 
-def _histograms(kind: str, colour: str) -> list[go.Bar]:
-    """Hollow bars of all candidates, and filled ones over them of those that pass the floor."""
-    hollow, filled = {"color": CLEAR, "line": {"color": colour, "width": 1.2}}, {"color": colour}
+def _histograms(kind: str, colour: str) -> list[go.Scatter]:
+    """An outline of all candidates, and a filled one in it of those that pass the floor."""
+    # Outlines, not bars: a browser draws two paths in half the time of a hundred bars.
+    steps = {"color": colour, "shape": "hvh"}
     return [
-        go.Bar(name=kind, marker=hollow, hovertemplate="%{x:.3g}: %{y} in all<extra></extra>"),
-        go.Bar(name=f"{kind} passing", marker=filled, hovertemplate="%{x:.3g}: %{y} pass<extra></extra>"),
-    ]
+        go.Scatter(
+            name=kind, mode="lines", line={"width": 1.2, **steps},
+            hovertemplate="%{x:.3g}: %{y} in all<extra></extra>",
+        ),
+        go.Scatter(
+            name=f"{kind} passing", mode="lines", line={"width": 0, **steps}, fill="tozeroy", fillcolor=colour,
+            hovertemplate="%{x:.3g}: %{y} pass<extra></extra>",
+        ),
+    ]  # fmt: skip
 
 
 def _floor_line(row: int) -> go.Scatter:
@@ -132,10 +139,11 @@ def system_updates(scores: Scores, reaches: Reaches) -> Updates:
         "floor 1": {"y": ACROSS_BARS},
     }
     edges = _edges(scores)
+    half = (high - low) / BINS / 2
+    middles = np.linspace(low - half, high + half, BINS + 2)  # and an empty bin at each end
     for row, kind in enumerate(KINDS, 2):
-        counts = counted(getattr(scores, kind), edges)
-        middles = (edges[:-1] + edges[1:]) / 2
-        updates[kind] = {"x": middles, "y": _bars(counts)}
+        counts = _counts(getattr(scores, kind), edges)
+        updates[kind] = {"x": middles, "y": counts}
         updates[f"{kind} passing"] = {"x": middles}
         updates[f"floor {row}"] = {"y": [0, 1.3 * max(1.0, counts.max())]}
     return updates
@@ -167,7 +175,7 @@ def floor_updates(scores: Scores, reaches: Reaches, outcome: Outcome, min_score:
     updates: Updates = {"arithmetic": {"text": [reach_words(leg, reaches, min_score) for leg in LEGS]}}
     for kind in KINDS:
         column = getattr(scores, kind)
-        updates[f"{kind} passing"] = {"y": _bars(counted(column[column >= min_score], edges))}
+        updates[f"{kind} passing"] = {"y": _counts(column[column >= min_score], edges)}
     side = "bottom right" if min_score < (low + high) / 2 else "bottom left"
     for row, words in enumerate(["", *beside(outcome)], 1):
         ends = len(ACROSS_BARS) if row == 1 else 2
@@ -181,15 +189,10 @@ def _edges(scores: Scores) -> Floats:
     return np.linspace(low, high, BINS + 1)
 
 
-def counted(column: Floats, edges: Floats) -> Floats:
-    """How many numbers of a column fall between each pair of edges."""
-    counts: Floats = np.histogram(column, edges)[0].astype(float)
+def _counts(column: Floats, edges: Floats) -> Floats:
+    """How many numbers of a column fall between each pair of edges, and none before and behind them."""
+    counts: Floats = np.pad(np.histogram(column, edges)[0].astype(float), 1)
     return counts
-
-
-def _bars(counts: Floats) -> Floats:
-    """A bar for each number that is not zero: a browser takes as long to draw an empty one."""
-    return np.where(counts > 0, counts, np.nan)
 
 
 def beside(outcome: Outcome) -> list[str]:
@@ -206,4 +209,4 @@ def _dress(figure: go.Figure) -> None:
     figure.update_xaxes(title_text="fused score (no unit)", row=4, col=1)
     figure.update_yaxes(rangemode="tozero")
     figure.update_yaxes(showticklabels=False, title_text="one leg<br>alone", row=1, col=1, range=[-0.4, 1.9])
-    figure.update_layout(barmode="overlay", bargap=0.1)
+    figure.update_layout(barmode="overlay", hovermode="x")
