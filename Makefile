@@ -25,6 +25,7 @@ bench: $(INSTALLED)
 	$(BIN)/python -m benchmarks.reading
 	$(BIN)/python -m benchmarks.evaluating
 	$(BIN)/python -m benchmarks.widgets
+	$(BIN)/python -m benchmarks.pixels
 
 html: $(INSTALLED)
 	$(BIN)/workbench index sample_memory
