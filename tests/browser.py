@@ -252,7 +252,7 @@ class Shown:
 
     def press(self, label: str, key: str, times: int = 1) -> None:
         """Presses a key on a slider."""
-        handle = self.slider(label).locator(".noUi-handle")
+        handle = self.root.get_by_role("slider", name=label, exact=True)
         for _ in range(times):
             handle.press(key)
 

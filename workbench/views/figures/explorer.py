@@ -41,9 +41,8 @@ def explorer_figure(left: Trace, right: Trace, target: str = "") -> go.Figure:
     for trace in (_line_trace(MOVED, GREY, 1), _line_trace(MOVED_TARGET, BLUE, 3)):
         figure.add_trace(trace, row=1, col=2)
     figure.add_traces(_legend())
-    restyle(figure, trace_updates(left, right, target))
     _dress(figure)
-    figure.update_layout(axis_updates(left, right))
+    restyle(figure, trace_updates(left, right, target), axis_updates(left, right))
     return figure
 
 

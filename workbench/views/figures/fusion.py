@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from math import floor, log10
 from typing import Any
 
 import numpy as np
@@ -52,7 +53,7 @@ def fusion_figure(places: Sequence[Placed], min_score: float, watched: Collectio
         figure.add_trace(trace, row=1, col=4)
     _dress(figure, places)
     restyle(figure, list_updates(places))
-    restyle(figure, place_updates(places, min_score, watched))
+    restyle(figure, place_updates(places, min_score, watched), axis_updates(places, min_score))
     return figure
 
 
@@ -143,6 +144,24 @@ def place_updates(places: Sequence[Placed], min_score: float, watched: Collectio
     return updates
 
 
+def axis_updates(places: Sequence[Placed], min_score: float) -> Updates:
+    """What to set on the score axis, which holds all scores and the floor, and ends at 1, 2 or 5 times 10ⁿ.
+
+    An axis that went along with the floor would leave its line where it is.
+    """
+    ends = [0.0, min_score, *(one.score for one in places)]
+    low, high = 0.0 - _step_up(-min(ends)), _step_up(max(ends))
+    return {"xaxis4": {"range": [low, high + 0.03 * (high - low)]}}
+
+
+def _step_up(most: float) -> float:
+    """The least of 1, 2 and 5 times a power of ten that is not below a number; 0 for 0."""
+    if most <= 0:
+        return 0.0
+    unit = 10.0 ** floor(log10(most))
+    return next(times * unit for times in (1, 2, 5, 10) if times * unit >= most * (1 - 1e-9))
+
+
 def _rank(one: Placed, leg: str) -> float:
     given = one.keyword if leg == "keyword" else one.vector
     return given.rank if given else np.nan
@@ -172,4 +191,4 @@ def _dress(figure: go.Figure, places: Sequence[Placed]) -> None:
     figure.update_yaxes(title_text="rank, from 1 (best)", row=1, col=1)
     figure.update_xaxes(visible=False, range=[0, 1], row=1, col=3)
     figure.update_yaxes(showgrid=False, row=1, col=3)
-    figure.update_xaxes(title_text="fused score (no unit)", rangemode="tozero", row=1, col=4)
+    figure.update_xaxes(title_text="fused score (no unit)", nticks=6, row=1, col=4)

@@ -1,7 +1,10 @@
 // plotly, loaded once a page however many figures it has, and without hurry: anywidget waits two seconds
 // for a model, and then throws every message to it away. What arrives before plotly does is kept.
 // Figures only listen: plotly would send the kernel every default of every trace after every change.
-// And what is pressed in a widget is the widget's: JupyterLab would take its arrow keys and letters.
+// What changes a figure before it is shown, plotly applies to the data as they came, and takes the word with
+// which Python says "this trace keeps its own" for a value: the trace would lose what it has.
+// What is pressed in a widget is the widget's: JupyterLab would take its arrow keys and letters. And a slider's
+// handle gets the name of its label, which ipywidgets leaves beside it.
 
 const MESSAGES = ["_py2js_update", "_py2js_restyle", "_py2js_relayout"];
 
@@ -26,22 +29,40 @@ function keepMessages(model) {
   };
 }
 
+function withoutKept(value) {
+  if (value === "_undefined_") return undefined;
+  if (Array.isArray(value)) return value.map(withoutKept);
+  if (value?.constructor !== Object) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, part]) => [name, withoutKept(part)]));
+}
+
 function listening(model) {
   return {
-    get: (name) => model.get(name),
+    get: (name) => (MESSAGES.includes(name) ? withoutKept(model.get(name)) : model.get(name)),
     on: (event, listener) => model.on(event, listener),
     set() {},
     save_changes() {},
   };
 }
 
-function keepKeys(figure) {
-  const suppress = ({ target }) => target.setAttribute("data-lm-suppress-shortcuts", "true");
+function whenShown(figure, act) {
   new IntersectionObserver(([entry], observer) => {
     if (!entry.isIntersecting) return;
-    figure.closest("[class*=workbench-]")?.addEventListener("focusin", suppress);
     observer.disconnect();
+    const panel = figure.closest("[class*=workbench-]");
+    if (panel) act(panel);
   }).observe(figure);
+}
+
+function keepKeys(panel) {
+  panel.addEventListener("focusin", ({ target }) => target.setAttribute("data-lm-suppress-shortcuts", "true"));
+}
+
+function nameSliders(panel) {
+  for (const slider of panel.querySelectorAll(".widget-slider")) {
+    const label = slider.querySelector(".widget-label").textContent;
+    slider.querySelector(".noUi-handle").setAttribute("aria-label", label);
+  }
 }
 
 export default () => {
@@ -57,7 +78,8 @@ export default () => {
       });
     },
     async render({ model, el }) {
-      keepKeys(el);
+      whenShown(el, keepKeys);
+      whenShown(el, nameSliders);
       return (await figure).render({ model, el });
     },
   };

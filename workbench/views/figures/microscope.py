@@ -72,9 +72,8 @@ def microscope_figure(found: Dissection) -> go.Figure:
     for row, traces in enumerate((lattice, bars), 1):
         for trace in traces:
             figure.add_trace(trace, row=row, col=1)
-    restyle(figure, trace_updates(found))
     _dress(figure)
-    figure.update_layout(axis_updates(found))
+    restyle(figure, trace_updates(found), axis_updates(found))
     return figure
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -51,14 +52,21 @@ def live(figure: go.Figure) -> go.FigureWidget:
     return _Whole(figure)
 
 
-def restyle(figure: go.Figure, updates: Mapping[str, Mapping[str, Any]]) -> None:
-    """Sets properties of the traces, by their names; in a shown figure, all that differ in one message."""
+def restyle(
+    figure: go.Figure,
+    updates: Mapping[str, Mapping[str, Any]],
+    axes: Mapping[str, Mapping[str, Any]] = MappingProxyType({}),
+) -> None:
+    """Sets properties of traces and axes, by their names; in a shown figure, in one message."""
     by_name = {trace.name: trace for trace in figure.data}
     with figure.batch_update():
         for name, update in updates.items():
             for key, value in update.items():
                 if not _same(by_name[name][key], value):
                     by_name[name][key] = value
+        for name, update in axes.items():
+            for key, value in update.items():
+                figure.layout[name][key] = value
 
 
 def _same(old: Any, new: Any) -> bool:

@@ -53,8 +53,8 @@ def threshold_figure(scores: Scores, reaches: Reaches, min_score: float | None =
 
     Top row: per leg, a bar up to the highest score that a candidate of that leg alone can get, a hatched one
     over what it cannot, and the arithmetic. Below: candidates per score, for the right file, other files,
-    and controls, filled where they pass the floor and an outline where they do not. Beside the line stands what
-    the floor lets through.
+    and controls, filled where they pass the floor and an outline where they do not. Beside the line
+    stands what the floor lets through.
     """
     figure = make_subplots(
         rows=4, cols=1, shared_xaxes=True, vertical_spacing=0.05, row_heights=[0.22, 0.26, 0.26, 0.26]
@@ -69,9 +69,8 @@ def threshold_figure(scores: Scores, reaches: Reaches, min_score: float | None =
         figure.add_trace(_floor_line(row), row=row, col=1)
     _dress(figure)
     chosen = scores.floor if min_score is None else min_score
-    restyle(figure, system_updates(scores, reaches))
+    restyle(figure, system_updates(scores, reaches), axis_updates(scores))
     restyle(figure, floor_updates(scores, reaches, scores.at(chosen), chosen))
-    figure.update_xaxes(range=list(score_span(scores)[:2]))
     return figure
 
 
@@ -114,8 +113,8 @@ def _histograms(kind: str, colour: str) -> list[go.Scatter]:
             hovertemplate="%{x:.3g}: %{y} in all<extra></extra>",
         ),
         go.Scatter(
-            name=f"{kind} passing", mode="lines", line={"width": 0, **steps}, fill="tozeroy", fillcolor=colour,
-            hovertemplate="%{x:.3g}: %{y} pass<extra></extra>",
+            name=f"{kind} passing", mode="lines", line={"width": 0, **steps},
+            fill="tozeroy", fillcolor=colour, hovertemplate="%{x:.3g}: %{y} pass<extra></extra>",
         ),
     ]  # fmt: skip
 
@@ -147,6 +146,12 @@ def system_updates(scores: Scores, reaches: Reaches) -> Updates:
         updates[f"{kind} passing"] = {"x": middles}
         updates[f"floor {row}"] = {"y": [0, 1.3 * max(1.0, counts.max())]}
     return updates
+
+
+def axis_updates(scores: Scores) -> Updates:
+    """What to set on the axes for another system."""
+    low, high, _ = score_span(scores)
+    return {name: {"range": [low, high]} for name in ("xaxis", "xaxis2", "xaxis3", "xaxis4")}
 
 
 def _end(reach: Reach | None, low: float, high: float) -> float:

@@ -91,8 +91,7 @@ class QuestionExplorer(Asking):
 
     def draw(self) -> None:
         """Moves the figure's traces and axes to the present searches."""
-        restyle(self.figure, trace_updates(*self.traces, self.asked_for))
-        self.figure.update_layout(axis_updates(*self.traces))
+        restyle(self.figure, trace_updates(*self.traces, self.asked_for), axis_updates(*self.traces))
 
     def tell(self) -> None:
         """Says the present state, “why not?” included."""

@@ -18,7 +18,7 @@ from workbench.retrieval.pipeline import Pipeline, search
 from workbench.retrieval.settings import parameters
 from workbench.systems.engines import ENGINES, PIPELINES
 from workbench.systems.engines_fusion import Fusion
-from workbench.views.figures.fusion import MOST_ROWS, fusion_figure, list_updates, place_updates
+from workbench.views.figures.fusion import MOST_ROWS, axis_updates, fusion_figure, list_updates, place_updates
 from workbench.views.figures.style import live, restyle
 from workbench.views.text import ABSENT, apart
 from workbench.views.widgets.shared import Number, Panel, Table, number_text
@@ -214,7 +214,12 @@ class FusionLab(Panel):
     def _changed(self, _: Any) -> None:
         if not self._quiet:
             self.places = placed(self.fusion, self.lists)
-            restyle(self.figure, place_updates(self.places, self.floor.value, self.watched))
+            floor = self.floor.value
+            restyle(
+                self.figure,
+                place_updates(self.places, floor, self.watched),
+                axis_updates(self.places, floor),
+            )
             self.tell()
 
 

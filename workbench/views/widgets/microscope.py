@@ -58,8 +58,7 @@ class Microscope(Asking):
 
     def draw(self) -> None:
         """Moves the figure's traces and axes to the present dissection."""
-        restyle(self.figure, trace_updates(self.dissection))
-        self.figure.update_layout(axis_updates(self.dissection))
+        restyle(self.figure, trace_updates(self.dissection), axis_updates(self.dissection))
 
     def tell(self) -> None:
         """Says the present state, the MATCH expressions included."""

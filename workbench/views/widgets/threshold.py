@@ -18,6 +18,7 @@ from workbench.views.figures.threshold import (
     KINDS,
     LEGS,
     Reaches,
+    axis_updates,
     floor_updates,
     reach_words,
     score_span,
@@ -133,8 +134,7 @@ class ThresholdLab(Panel):
 
     def _system_changed(self, _: Any) -> None:
         low, high, step = score_span(self.scores)
-        restyle(self.figure, system_updates(self.scores, self.reaches))
-        self.figure.update_xaxes(range=[low, high])
+        restyle(self.figure, system_updates(self.scores, self.reaches), axis_updates(self.scores))
         self.number.span(low, high, step, max(low, self.scores.floor))
         self._floor_changed(None)
 
