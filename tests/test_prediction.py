@@ -15,7 +15,7 @@ def prediction() -> Prediction:
 
 @pytest.mark.parametrize(
     ("guess", "sentence"),
-    [("fusion", "It is fusion, as you expected."), ("floor", "It is fusion; you expected floor.")],
+    [("fusion", "It is “fusion”, as you expected."), ("floor", "It is “fusion”; you expected “floor”.")],
 )
 def test_the_truth_is_set_beside_the_guess(prediction: Prediction, guess: str, sentence: str) -> None:
     prediction.guess = guess
@@ -24,7 +24,7 @@ def test_the_truth_is_set_beside_the_guess(prediction: Prediction, guess: str, s
 
 
 def test_a_reader_who_made_no_guess_is_told_so(prediction: Prediction) -> None:
-    assert prediction.reveal("floor") == "It is floor. (You made no guess.)"
+    assert prediction.reveal("floor") == "It is “floor”. (You made no guess.)"
 
 
 def test_the_button_waits_for_a_choice_and_closes_the_question(prediction: Prediction) -> None:

@@ -15,12 +15,13 @@ from workbench.retrieval.explain import explain
 from workbench.retrieval.pipeline import search
 from workbench.systems import SYSTEMS
 from workbench.systems.openclaw import FIXED, SHIPPED, WORKAROUND
+from workbench.views import text as views
 from workbench.views.data import explanation_data, trace_data
-from workbench.views.text import diff_text, explanation_text, view
+from workbench.views.text import WIDTH, diff_text, explanation_text, show, view
 
 
-def printed(thing: object) -> str:
-    console = Console(width=140, record=True, file=None, highlight=False)
+def printed(thing: object, width: int = 140) -> str:
+    console = Console(width=width, record=True, file=None, highlight=False)
     with console.capture() as capture:
         console.print(view(thing))
     return capture.get()
@@ -58,6 +59,37 @@ def test_an_explanation_says_which_words_are_missing_and_the_formula(toy: Memory
 def test_an_explanation_knows_a_file_that_was_never_indexed(toy: MemoryIndex) -> None:
     trace = search("tea", SHIPPED, toy)
     assert "NEVER INDEXED" in explanation_text(explain(trace, toy, "memory/none.md"))
+
+
+def test_an_explanation_says_what_a_floor_on_evidence_asks_for(sample: MemoryIndex) -> None:
+    trace = search("audience calibration rules", SYSTEMS["openclaw-2026.2.13+or+rrf+minmax+evidence"], sample)
+    text = explanation_text(explain(trace, sample, "memory/protocols/audience-calibration.md"))
+    assert "position 1 of 40, but floor: drop what has neither a cosine of 0.25 nor" in text
+
+
+def test_a_long_line_of_an_explanation_goes_on_below_its_beginning(toy: MemoryIndex) -> None:
+    trace = search("a wheel that grinds on the way uphill", SHIPPED, toy)
+    lines = printed(explain(trace, toy, "memory/tea.md"), width=60).splitlines()
+    at = next(place for place, line in enumerate(lines) if "it lacks" in line)
+    assert lines[at].startswith("  keyword leg")
+    assert re.match(r"  \S", lines[at + 1])
+
+
+def test_a_notebook_gets_bold_words_that_fit_its_page(
+    toy: MemoryIndex, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(views, "_in_notebook", lambda: True)
+    show(search("rooibos tea", SHIPPED, toy))
+    lines = capsys.readouterr().out.splitlines()
+    assert any(line.startswith("\x1b[1m") for line in lines)
+    assert all(len(re.sub(r"\x1b\[\d*m", "", line)) <= WIDTH for line in lines)
+
+
+def test_the_evaluation_of_a_long_name_fits_a_notebook(sample: MemoryIndex, questions: QuestionSet) -> None:
+    name = "openclaw-2026.2.13+or+rrf+minmax+evidence"
+    text = printed(evaluate(questions, [SYSTEMS[name]], sample), width=WIDTH)
+    assert text.count(name) == 2
+    assert "…" not in text
 
 
 def test_traces_and_explanations_are_plain_json(toy: MemoryIndex) -> None:

@@ -10,16 +10,18 @@ from textwrap import shorten
 from typing import Any
 
 from rich.console import Console, Group, RenderableType
+from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
 from workbench.lab.metrics import Evaluation, Share
-from workbench.records import Candidate, Trace
+from workbench.records import KEPT, Candidate, Trace
 from workbench.retrieval.explain import Explanation, Fate, Standing, Verdict, floor_of, steps
 from workbench.retrieval.pipeline import Difference
 
 ABSENT = "–"
-WIDTH = 112
+WIDTH = 106
+"""As many columns as a notebook shows on a small laptop, with JupyterLab's list of files open."""
 
 
 def apart(value: float, limit: float) -> tuple[str, str]:
@@ -48,10 +50,16 @@ def view(thing: Any) -> RenderableType:
 
 def show(thing: Any) -> None:
     """Prints `view(thing)`: as wide as the terminal, or WIDTH columns into a notebook or a file."""
-    console = Console(highlight=False)
-    if console.is_jupyter or not sys.stdout.isatty():
+    # Into a notebook as text, like print: as HTML rich sets it larger, and too wide for the page.
+    styles: dict[str, Any] = {"force_terminal": True, "color_system": "standard"} if _in_notebook() else {}
+    console = Console(highlight=False, force_jupyter=False, **styles)
+    if not sys.stdout.isatty():
         console.width = WIDTH
     console.print(view(thing), soft_wrap=isinstance(thing, str))
+
+
+def _in_notebook() -> bool:
+    return Console().is_jupyter
 
 
 @view.register
@@ -77,16 +85,16 @@ def candidates_table(candidates: Sequence[Candidate], width: int = 24) -> Table:
     """One line a candidate: its score, both legs' ranks and scores, its place, and how it begins."""
     table = Table(box=None, padding=(0, 1), header_style="bold")
     for name in ("#", "score", "cosine", "rank", "keyword", "rank"):
-        table.add_column(name, justify="right")
+        table.add_column(name, justify="right", no_wrap=True)
     table.add_column("chunk", no_wrap=True)
-    table.add_column("begins", style="dim", no_wrap=True, overflow="ellipsis")
+    table.add_column("begins", style="dim")  # the only column that gives way where the page is narrow
     for found in candidates:
         numbers = {name: float("nan") for name in COLUMNS} | dict(found.numbers)
         table.add_row(
             str(found.position),
             *(_number(numbers[name], pattern) for name, pattern in COLUMNS.items()),
             found.chunk.place,
-            shorten(found.chunk.text, width, placeholder="…"),
+            Text(shorten(found.chunk.text, width, placeholder="…"), no_wrap=True, overflow="ellipsis"),
         )
     return table
 
@@ -98,9 +106,9 @@ COLUMNS = {
 
 
 def outcome_lines(trace: Trace) -> list[str]:
-    """How many candidates each stage dropped, and, for an empty answer, how near the best one came."""
+    """How many candidates each stage dropped, in the stages' order, and how near an empty answer came."""
     candidates = trace.candidates
-    dropped = Counter(found.dropped_by.says for found in candidates if found.dropped_by)
+    dropped = Counter(trace.stages[place].says for place in sorted(trace.dropped) if place != KEPT)
     lines = [f"{count} dropped by the {says}" for says, count in dropped.items()]
     if not candidates:
         return ["Nothing found: no leg brought a candidate."]
@@ -116,8 +124,13 @@ def outcome_lines(trace: Trace) -> list[str]:
 
 @view.register
 def explanation_view(explanation: Explanation) -> RenderableType:
-    """`explanation_text`, to be printed."""
-    return Text(explanation_text(explanation))
+    """`explanation_text`, to be printed; a line that is too long goes on below its own beginning."""
+    return Group(*(_hanging(line) for line in explanation_text(explanation).split("\n")))
+
+
+def _hanging(line: str) -> RenderableType:
+    text = line.lstrip()
+    return Padding.indent(Text(text), len(line) - len(text)) if text else Text()
 
 
 def explanation_text(explanation: Explanation, chunks: int = 3) -> str:
@@ -177,11 +190,11 @@ def formula_lines(trace: Trace, candidate: Candidate) -> list[str]:
 def _ending(trace: Trace, candidate: Candidate) -> str:
     floor = floor_of(trace)
     place = f"position {candidate.position} of {len(trace.chunks)}"
+    kept = "" if candidate.dropped_by is None else f", but {candidate.dropped_by.says}"
     if floor is None:
-        return place
+        return f"{place}{kept}"
     score, limit = apart(candidate.score, floor)
     if candidate.score >= floor:
-        kept = "" if candidate.dropped_by is None else f", but {candidate.dropped_by.says}"
         return f"{score} ≥ {limit}, so it passes the floor; {place}{kept}"
     if candidate.dropped_by is None:
         return f"{score} < {limit}, but it was kept all the same; {place}"
@@ -196,9 +209,9 @@ def evaluation_view(evaluations: Sequence[Evaluation]) -> RenderableType:
 
 def evaluation_table(evaluations: Sequence[Evaluation]) -> Table:
     """One line a pipeline: hits with their interval, files passing, MRR, silent controls."""
-    table = Table(box=None, padding=(0, 1), header_style="bold")
+    table = Table(box=None, padding=(0, 1), pad_edge=False, header_style="bold")
     table.add_column("system")
-    for name in ("hits", "hit rate", "95 % interval", "files passing", "MRR", "silent controls"):
+    for name in ("hits", "hit rate", "95 % interval", "files\npassing", "MRR", "silent controls"):
         table.add_column(name, justify="right")
     for one in evaluations:
         low, high = one.overall.interval
@@ -225,7 +238,7 @@ def files_table(evaluations: Sequence[Evaluation]) -> Table:
 
 
 def _grouped_table(evaluations: Sequence[Evaluation], groups: Sequence[dict[str, Share]]) -> Table:
-    table = Table(box=None, padding=(0, 1), header_style="bold")
+    table = Table(box=None, padding=(0, 1), pad_edge=False, header_style="bold")
     table.add_column("system")
     for name in groups[0] if groups else ():
         table.add_column(name.removeprefix("memory/").replace("_", " "), justify="right")

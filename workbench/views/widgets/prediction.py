@@ -44,7 +44,8 @@ class Prediction:
     @guess.setter
     def guess(self, choice: str) -> None:
         if self.committed:
-            raise InputError(f"The guess is made: {self.guess}.", "Run the cell again for another.")
+            made = f"The guess is made: {self.guess}." if self.guess else "The answer is out."
+            raise InputError(made, "Run the cell again for another.")
         self._check(choice)
         self.options.value = choice
 
@@ -67,11 +68,11 @@ class Prediction:
         """The truth beside the guess, in a sentence, here and in the widget."""
         self._check(truth)
         if self.guess is None:
-            sentence = f"It is {truth}. (You made no guess.)"
+            sentence = f"It is “{truth}”. (You made no guess.)"
         elif self.guess == truth:
-            sentence = f"It is {truth}, as you expected."
+            sentence = f"It is “{truth}”, as you expected."
         else:
-            sentence = f"It is {truth}; you expected {self.guess}."
+            sentence = f"It is “{truth}”; you expected “{self.guess}”."
         self.committed = True
         self.options.disabled = self.button.disabled = True
         self._say(sentence)
