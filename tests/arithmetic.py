@@ -27,11 +27,12 @@ FUNCTIONS: Mapping[str, Callable[..., Any]] = {
 def evaluated(formula: str, number: Callable[[str], Any] = float) -> Any:
     """What a printed formula comes to, by Python's own precedence; only arithmetic is understood."""
     source = formula.replace("×", "*")
+    assert source.isascii()  # the tree counts bytes
 
     def value(node: ast.AST) -> Any:
         match node:
             case ast.Constant(value=int() | float()):
-                return number(ast.get_source_segment(source, node) or "")
+                return number(source[node.col_offset : node.end_col_offset])
             case ast.UnaryOp(op=op, operand=operand):
                 return OPERATORS[type(op)](value(operand))
             case ast.BinOp(left=left, op=op, right=right):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,6 +13,9 @@ from tests.home import Home
 from workbench.lab.judgments import QuestionSet, load_questions
 from workbench.memory.index import MemoryIndex
 from workbench.memory.sync import index_folder, open_index
+
+# ranx would be compiled for a minute, for what it then does in a millisecond.
+os.environ["NUMBA_DISABLE_JIT"] = "1"
 
 PROJECT = Path(__file__).parent.parent
 SAMPLE = PROJECT / "sample_memory"

@@ -159,7 +159,7 @@ def in_ranx(rankings: Sequence[Sequence[int]], constant: int) -> dict[int, float
 
 
 @given(LISTS)
-@settings(max_examples=30, deadline=None)  # the first call compiles ranx
+@settings(max_examples=30, deadline=None)  # the first call imports ranx
 def test_rrf_with_equal_weights_agrees_with_ranx(rankings: tuple[list[int], list[int]]) -> None:
     vector, keyword = rankings
     names = sorted({*vector, *keyword})
