@@ -18,8 +18,8 @@ LABEL = {"description_width": "8em"}
 HIDDEN, SHOWN = {"display": "none"}, {"display": ""}
 STYLE = (
     "<style>.workbench-table caption, .workbench-table td, .workbench-table th "
-    "{padding: 2px 10px; text-align: left; line-height: 1.4}"
-    ".workbench-table tbody th {font-weight: inherit}</style>"
+    "{padding: 2px 6px; text-align: left; line-height: 1.4}"
+    ".workbench-table tbody th {font-weight: inherit; overflow-wrap: anywhere}</style>"
 )
 STATUS = "padding:4px 0;line-height:1.5"
 CODE = "padding:8px;overflow:auto;line-height:1.4;user-select:all;border:1px solid rgba(128,128,128,0.4)"
