@@ -54,6 +54,7 @@ def test_one_kind_of_question_can_be_looked_at(chart: SurvivalChart, evaluations
     bars = chart.figure.data[1]
     assert (bars.y[0], bars.y[-1]) == (share.n, share.hits)
     assert f"{share.hits} of {share.n} questions" in chart.sentence
+    assert share.n < chart.figure.layout.yaxis.range[1] < 2 * share.n
 
 
 def test_the_sentence_and_the_table_say_where_most_are_lost(chart: SurvivalChart) -> None:

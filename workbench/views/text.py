@@ -6,7 +6,7 @@ import sys
 from collections import Counter
 from collections.abc import Sequence
 from functools import singledispatch
-from textwrap import shorten
+from textwrap import shorten, wrap
 from typing import Any
 
 from rich.console import Console, Group, RenderableType
@@ -248,10 +248,14 @@ def _grouped_table(evaluations: Sequence[Evaluation], groups: Sequence[dict[str,
 
 
 def diff_text(differences: Sequence[Difference]) -> str:
-    """What changed between two pipelines, as lines of − and +."""
+    """What changed between two pipelines, as lines of − and +, at most WIDTH wide."""
     lines = []
     for one in differences:
         lines.append(one.slot)
-        lines += [f"  − {one.before.says}"] if one.before else []
-        lines += [f"  + {one.after.says}"] if one.after else []
+        lines += _signed("−", one.before.says) if one.before else []
+        lines += _signed("+", one.after.says) if one.after else []
     return "\n".join(lines) or "no difference"
+
+
+def _signed(sign: str, says: str) -> list[str]:
+    return wrap(says, WIDTH, initial_indent=f"  {sign} ", subsequent_indent="    ", break_on_hyphens=False)

@@ -19,7 +19,7 @@ MOST_DRAWN = 16
 NODE = 24
 """The width of a node, in pixels."""
 
-IDF_HEIGHT, HEADROOM = 1.18, 1.35
+IDF_HEIGHT, HEADROOM = 1.32, 1.48
 """Where the IDF is written, and where the bars' axis ends: in shares of all chunks."""
 
 MATCHED, NOTHING, BEST = "chunks match", "nothing matches", "after the best drop"

@@ -20,8 +20,7 @@ def survival_figure(survivals: Sequence[Survival], chosen: Sequence[str] | None 
     """
     figure = go.Figure([_bars(place, one) for place, one in enumerate(survivals)])
     names = [one.system for one in survivals] if chosen is None else chosen
-    restyle(figure, survival_updates(survivals, names))
-    most = max((len(one.survivors) for one in survivals), default=1)
+    restyle(figure, survival_updates(survivals, names), axis_updates(survivals))
     dress(figure, height=420)
     figure.update_layout(
         barmode="group",
@@ -29,7 +28,7 @@ def survival_figure(survivals: Sequence[Survival], chosen: Sequence[str] | None 
         showlegend=True,
         legend={"orientation": "h", "y": 1.02, "yanchor": "bottom"},
     )
-    figure.update_yaxes(title_text="questions whose target is left", range=[0, most * 1.12])
+    figure.update_yaxes(title_text="questions whose target is left")
     figure.update_xaxes(title_text="step of the search")
     return figure
 
@@ -62,3 +61,9 @@ def survival_updates(survivals: Sequence[Survival], chosen: Sequence[str]) -> di
         counts = [one.count(step) for step in Step]
         updates[one.system] = {"y": counts, "text": counts, "visible": one.system in chosen}
     return updates
+
+
+def axis_updates(survivals: Sequence[Survival]) -> dict[str, dict[str, object]]:
+    """What to set on the axes: from no question to all that were asked, and room for the numbers on top."""
+    most = max((len(one.survivors) for one in survivals), default=1)
+    return {"yaxis": {"range": [0, most * 1.12]}}

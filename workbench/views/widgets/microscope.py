@@ -24,6 +24,7 @@ from workbench.views.widgets.shared import Table
 WORDS: Mapping[str, Words] = {"ASCII": ascii_words, "any script": unicode_words}
 """How a question is cut into words: as OpenClaw 2026.2.13 does it, and as it does since 2026.2.15."""
 
+NO_BREAK = "\N{NO-BREAK SPACE}"
 NAMED = 2
 """How many of the systems that ask alike are named."""
 
@@ -121,9 +122,7 @@ def builders_table(ways: list[Asked]) -> Table:
     return Table(
         "What the systems ask",
         ("MATCH", "finds", "asked by", "how"),
-        tuple(
-            (_match_text(one), f"{one.rows} of {one.of} {one.unit}", _named(one), _how(one)) for one in ways
-        ),
+        tuple((_match_text(one), _count_text(one), _named(one), _how(one)) for one in ways),
     )
 
 
@@ -131,6 +130,10 @@ def _match_text(one: Asked) -> str:
     if not one.matches:
         return "nothing: no word that it reads"
     return ("one by one: " if len(one.matches) > 1 else "") + " ; ".join(one.matches)
+
+
+def _count_text(one: Asked) -> str:
+    return f"{one.rows} of {one.of} {one.unit}".replace(" ", NO_BREAK)
 
 
 def _named(one: Asked) -> str:

@@ -12,7 +12,7 @@ from workbench.lab.survival import Step, Survival, survivals
 from workbench.records import InputError, Trace
 from workbench.retrieval.legs import Index
 from workbench.views.figures.style import live, restyle
-from workbench.views.figures.survival import survival_figure, survival_updates
+from workbench.views.figures.survival import axis_updates, survival_figure, survival_updates
 from workbench.views.widgets.shared import Panel, Table, pipeline_code
 
 ALL = "all kinds"
@@ -104,7 +104,8 @@ class SurvivalChart(Panel):
         return "\n".join([*lines, "", "print(left)"])
 
     def _changed(self, _: Any) -> None:
-        restyle(self.figure, survival_updates(self._of_kind, self.systems.value))
+        left = self._of_kind
+        restyle(self.figure, survival_updates(left, self.systems.value), axis_updates(left))
         self.tell()
 
 
