@@ -39,6 +39,17 @@ def test_a_search_shows_what_it_asked_and_what_it_dropped(toy: MemoryIndex) -> N
     assert "dropped by the floor" in text
 
 
+def test_what_was_dropped_is_told_in_the_order_of_the_stages(sample: MemoryIndex) -> None:
+    text = printed(search("Michael personality profile", FIXED, sample))
+    assert text.index("dropped by the floor") < text.index("dropped by the limit")
+
+
+def test_a_long_path_shortens_no_number(sample: MemoryIndex) -> None:
+    text = printed(search("Michael personality profile", FIXED, sample), WIDTH)
+    assert " #  score  cosine  rank  keyword  rank  chunk" in text
+    assert "memory/protocols/audience-calibration.md:31-46" in text
+
+
 def test_an_empty_answer_names_the_nearest_chunk_and_the_floor(sample: MemoryIndex) -> None:
     text = printed(search("how should I evaluate if a claim is actually true", SHIPPED, sample))
     assert "Nothing returned." in text
@@ -112,6 +123,13 @@ def test_a_diff_prints_only_what_differs() -> None:
     text = diff_text(SHIPPED.diff(FIXED))
     assert text.count("−") == text.count("  + ") == 3
     assert diff_text(SHIPPED.diff(SHIPPED)) == "no difference"
+
+
+def test_a_diff_goes_on_below_where_it_is_wider_than_the_page() -> None:
+    differences = [SHIPPED.diff(one) for one in SYSTEMS.values()]
+    lines = [line for one in differences for line in diff_text(one).splitlines()]
+    assert max(map(len, lines)) <= WIDTH
+    assert any(line.startswith("    ") for line in lines)
 
 
 @pytest.mark.parametrize(
