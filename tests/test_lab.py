@@ -174,6 +174,25 @@ def test_a_question_file_of_another_form_is_refused(tmp_path: Path, text: str, n
         load_questions(file)
 
 
+ONE = QuestionSet(questions=(Question(question="tea", target="memory/tea.md"),))
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        (("questions.yaml", [SHIPPED]), "load_questions"),
+        ((ONE, SHIPPED), "in brackets"),
+        ((ONE, "openclaw-2026.2.13"), "in brackets"),
+        ((ONE, ["openclaw-2026.2.13"]), "'openclaw-2026.2.13' is not a pipeline"),
+    ],
+)
+def test_what_is_no_question_set_and_no_list_of_pipelines_is_refused(
+    given: tuple[Any, Any], told: str, toy: MemoryIndex
+) -> None:
+    with pytest.raises(InputError, match=told):
+        evaluate(*given, toy)
+
+
 class Counted:
     """An index, and what has been asked of it."""
 

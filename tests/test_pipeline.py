@@ -14,6 +14,7 @@ from tests.hand import answering
 from workbench.memory.index import MemoryIndex
 from workbench.records import KEPT, Chunk, InputError, Trace
 from workbench.retrieval.cutoff import AddedFloor, Limit, MinScore, Order
+from workbench.retrieval.explain import explain
 from workbench.retrieval.fusion import WeightedRRF
 from workbench.retrieval.pipeline import Pipeline, search
 from workbench.retrieval.query import JoinedWords
@@ -174,6 +175,21 @@ def test_with_stage_takes_the_place_of_the_stage_in_its_slot() -> None:
     assert [stage.slot for stage in changed.stages] == [stage.slot for stage in SHIPPED.stages]
     assert changed["fusion"] == WeightedRRF()
     assert changed.name == SHIPPED.name
+
+
+def test_the_name_of_a_pipeline_is_refused_with_the_way_to_it(toy: MemoryIndex) -> None:
+    with pytest.raises(InputError, match=r"'am-205' is not a pipeline.\s+workbench.system\(name\)"):
+        search("tea", "am-205", toy)  # type: ignore[arg-type]
+
+
+def test_what_a_notebook_prints_of_a_search_is_a_line(toy: MemoryIndex) -> None:
+    trace = search("rooibos tea", SYSTEMS["openclaw-2026.2.13-vector-only"], toy)
+    returned = f"{len(trace.results)} of {len(trace.candidates)} candidates returned"
+    said = f"<Trace: 'rooibos tea' asked of openclaw-2026.2.13-vector-only, {returned}>"
+    assert repr(trace) == said
+    assert trace.chunks[0].text not in repr(trace.results)
+    told = "<Explanation: memory/tea.md is returned for 'rooibos tea', openclaw-2026.2.13-vector-only>"
+    assert repr(explain(trace, toy, "memory/tea.md")) == told
 
 
 def test_two_stages_in_one_slot_are_refused() -> None:

@@ -57,7 +57,7 @@ class Chunk:
     source: str
     start_line: int
     end_line: int
-    text: str
+    text: str = field(repr=False)
     read_share: float = 1.0
 
     @property
@@ -117,7 +117,7 @@ class Candidate:
         return self.numbers["score"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Trace:
     """What one search did, in columns: row i of every column belongs to `chunks[i]`.
 
@@ -139,6 +139,12 @@ class Trace:
     order: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
     notes: tuple[str, ...] = ()
     view: Any = None
+
+    def __repr__(self) -> str:
+        """One line, since a notebook prints what a cell ends with; `workbench.show` prints all."""
+        returned = int(np.sum(self.dropped == KEPT))
+        counted = f"{returned} of {len(self.chunks)} candidates returned"
+        return f"<Trace: {self.question!r} asked of {self.system}, {counted}>"
 
     def candidate(self, row: int) -> Candidate:
         """The candidate in row `row` of the columns."""

@@ -10,9 +10,9 @@ from tqdm.auto import tqdm
 
 from workbench.lab.cached import CachedIndex
 from workbench.lab.judgments import Control, Question, QuestionSet
-from workbench.records import Trace
+from workbench.records import InputError, Trace
 from workbench.retrieval.legs import Index
-from workbench.retrieval.pipeline import Pipeline, search
+from workbench.retrieval.pipeline import Pipeline, check_pipeline, search
 
 PASSING = 3
 """A file passes when at least this many of its questions hit, as in openclaw#16021."""
@@ -54,13 +54,21 @@ class Share:
         return float(low), float(high)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Evaluation:
     """What one pipeline made of a question set; the traces are kept, so every figure can be opened."""
 
     pipeline: Pipeline
     asked: tuple[Asked, ...]
     controls: tuple[Trace, ...]
+
+    def __repr__(self) -> str:
+        """One line; `workbench.show` prints several as a table."""
+        hits, silent = self.overall, self.silent
+        return (
+            f"<Evaluation: {self.pipeline.name} hits {hits.hits} of {hits.n}, "
+            f"silent on {silent.hits} of {silent.n} controls>"
+        )
 
     @property
     def overall(self) -> Share:
@@ -160,12 +168,23 @@ def means(judged: Sequence[Judged], *measures: Any) -> list[float]:
 def evaluate(questions: QuestionSet, pipelines: Sequence[Pipeline], index: Index) -> list[Evaluation]:
     """One evaluation a pipeline: every question and every control asked of each.
 
-    Several evaluations share what they ask of `index` where it is a `CachedIndex`.
+    Several evaluations share what they ask of `index` where it is a `CachedIndex`. Raises InputError for
+    what is no question set, or no list of pipelines.
     """
+    _check(questions, pipelines)
     index = index if isinstance(index, CachedIndex) else CachedIndex(index)
     total = len(pipelines) * (len(questions.questions) + len(questions.controls))
     with tqdm(total=total, desc="asking", unit="question", disable=None, leave=False) as bar:
         return [_evaluate(questions, pipeline, index, bar) for pipeline in pipelines]
+
+
+def _check(questions: object, pipelines: object) -> None:
+    if not isinstance(questions, QuestionSet):
+        raise InputError(f"{questions!r} is no question set.", "workbench.load_questions(path) reads one.")
+    if not isinstance(pipelines, Sequence) or isinstance(pipelines, str):
+        raise InputError("evaluate() takes a list of pipelines.", "Put a single one in brackets, too.")
+    for one in pipelines:
+        check_pipeline(one)
 
 
 def _evaluate(questions: QuestionSet, pipeline: Pipeline, index: Index, bar: Any) -> Evaluation:

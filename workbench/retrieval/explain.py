@@ -58,7 +58,7 @@ class Verdict:
     standings: tuple[Standing, ...]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Explanation:
     """What became of a file in a search: the verdict on each of its chunks, best first."""
 
@@ -66,6 +66,10 @@ class Explanation:
     target: str
     fate: Fate
     verdicts: tuple[Verdict, ...]
+
+    def __repr__(self) -> str:
+        """One line; `workbench.show` prints all."""
+        return f"<Explanation: {self.target} is {self.fate} for {self.trace.question!r}, {self.trace.system}>"
 
 
 def explain(trace: Trace, index: Index, target: str, vector: Vector | None = None) -> Explanation:

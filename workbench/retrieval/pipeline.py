@@ -168,11 +168,21 @@ class Running:
         return self.index.embed(self.question) if self.given is None else self.given
 
 
+def check_pipeline(given: object) -> None:
+    """Raises InputError for what is not a pipeline, such as the name of one."""
+    if not isinstance(given, Pipeline):
+        raise InputError(
+            f"{given!r} is not a pipeline.", "workbench.system(name) gives the one of that name."
+        )
+
+
 def search(question: str, pipeline: Pipeline, index: Index, vector: Vector | None = None) -> Trace:
     """The trace of running `pipeline` for `question` on `index`; a blank question asks nothing.
 
-    `vector` is the question's unit vector where it is already known.
+    `vector` is the question's unit vector where it is already known. Raises InputError for what is not a
+    pipeline.
     """
+    check_pipeline(pipeline)
     cleaned = question.strip(BLANKS)
     trace = Trace(cleaned, pipeline.name, pipeline.stages, view=pipeline.view)
     if not cleaned:
