@@ -79,11 +79,11 @@ def test_a_floor_moves_along_an_axis_that_stays_and_reaches_to_all_scores() -> N
     ends = []
     for floor in (0.21, 0.35, 0.5, 0.505):
         lab.settings = {"min_score": floor}
-        ends.append(lab.figure.layout.xaxis4.range)
+        ends.append(lab.figure.layout.xaxis2.range)
     assert ends == [pytest.approx((0, end * 1.03)) for end in (0.5, 0.5, 0.5, 1.0)]
     lab.settings = {"min_score": 0.0}
     best = max(one.score for one in lab.places)
-    assert best < lab.figure.layout.xaxis4.range[1] < 3 * best
+    assert best < lab.figure.layout.xaxis2.range[1] < 3 * best
 
 
 def test_a_method_brings_its_own_weights_and_frees_only_what_it_has() -> None:

@@ -18,7 +18,12 @@ MOST_ROWS = 16
 NAME = 27
 """How many characters of a candidate's name are shown."""
 
-LEGS = ("keyword", "vector")
+LEGS = {"keyword": 0.0, "vector": 1.4}
+"""Where each leg's slopes begin, which are one unit wide."""
+
+NAMES = 2.65
+"""Where the names of the candidates begin."""
+
 STYLES: dict[str, dict[str, Any]] = {
     "passing": {"line": {"color": GREEN, "width": 2}, "marker": {"symbol": "circle", "size": 8}},
     "dropped": {
@@ -39,18 +44,17 @@ def fusion_figure(places: Sequence[Placed], min_score: float, watched: Collectio
     by id. At most MOST_ROWS candidates are drawn, those that are watched among them.
     """
     figure = make_subplots(
-        rows=1, cols=4, shared_yaxes=True, horizontal_spacing=0.015, column_widths=[0.19, 0.19, 0.32, 0.3]
+        rows=1, cols=2, shared_yaxes=True, horizontal_spacing=0.02, column_widths=[0.7, 0.3]
     )
-    for column, leg in enumerate(LEGS, 1):
-        for kind, style in STYLES.items():
-            line = go.Scatter(name=f"{leg} {kind}", mode="lines+markers", hoverinfo="skip", **style)
-            figure.add_trace(line, row=1, col=column)
-        names = [f"{leg}<br>rank", "fused<br>place"]
-        figure.update_xaxes(tickvals=[0, 1], ticktext=names, range=[-0.25, 1.25], row=1, col=column)
-    for trace in (_names(), _brackets()):
-        figure.add_trace(trace, row=1, col=3)
+    slopes = [
+        go.Scatter(name=f"{leg} {kind}", mode="lines+markers", hoverinfo="skip", **style)
+        for leg in LEGS
+        for kind, style in STYLES.items()
+    ]
+    for trace in (*slopes, _names(), _brackets()):
+        figure.add_trace(trace, row=1, col=1)
     for trace in (_stems(), *_dots(), _floor_line()):
-        figure.add_trace(trace, row=1, col=4)
+        figure.add_trace(trace, row=1, col=2)
     _dress(figure, places)
     restyle(figure, list_updates(places))
     restyle(figure, place_updates(places, min_score, watched), axis_updates(places, min_score))
@@ -98,13 +102,17 @@ def shown(places: Sequence[Placed], watched: Collection[str]) -> list[Placed]:
 def list_updates(places: Sequence[Placed]) -> Updates:
     """What to set on the traces for other lists: all that stays when they are fused in another way."""
     rows = np.arange(1.0, min(len(places), MOST_ROWS) + 1)
-    slopes = {f"{leg} {kind}": {"x": _lines(rows * 0, rows * 0 + 1)} for leg in LEGS for kind in STYLES}
+    slopes = {
+        f"{leg} {kind}": {"x": _lines(rows * 0 + start, rows * 0 + start + 1)}
+        for leg, start in LEGS.items()
+        for kind in STYLES
+    }
     dots = {f"score {kind}": {"y": rows} for kind in ("passing", "dropped")}
     return {
         **slopes,
         **dots,
-        "names": {"x": np.full(rows.size, 0.06), "y": rows},
-        "ties": {"x": _lines(rows * 0 + 0.02, rows * 0 + 0.02)},
+        "names": {"x": np.full(rows.size, NAMES + 0.06), "y": rows},
+        "ties": {"x": _lines(rows * 0 + NAMES, rows * 0 + NAMES)},
         "stems": {"y": _lines(rows, rows)},
         "floor": {"y": [0.4, max(rows.size, _deepest(places)) + 0.6]},
     }
@@ -151,7 +159,7 @@ def axis_updates(places: Sequence[Placed], min_score: float) -> Updates:
     """
     ends = [0.0, min_score, *(one.score for one in places)]
     low, high = 0.0 - _step_up(-min(ends)), _step_up(max(ends))
-    return {"xaxis4": {"range": [low, high + 0.03 * (high - low)]}}
+    return {"xaxis2": {"range": [low, high + 0.03 * (high - low)]}}
 
 
 def _step_up(most: float) -> float:
@@ -189,6 +197,8 @@ def _dress(figure: go.Figure, places: Sequence[Placed]) -> None:
     figure.update_layout(margin={"l": 50, "t": 25, "r": 50}, font={"size": 11})
     figure.update_yaxes(range=[rows + 0.6, 0.4], dtick=1 if rows <= 12 else 4, tick0=1 if rows <= 12 else 0)
     figure.update_yaxes(title_text="rank, from 1 (best)", row=1, col=1)
-    figure.update_xaxes(visible=False, range=[0, 1], row=1, col=3)
-    figure.update_yaxes(showgrid=False, row=1, col=3)
-    figure.update_xaxes(title_text="fused score (no unit)", nticks=6, row=1, col=4)
+    poles = [place for start in LEGS.values() for place in (start, start + 1)]
+    words = [text for leg in LEGS for text in (f"{leg}<br>rank", "fused<br>place")]
+    figure.update_xaxes(range=[-0.2, 4.6], tickvals=poles, ticktext=words, row=1, col=1)
+    figure.update_yaxes(showgrid=False, row=1, col=1)
+    figure.update_xaxes(title_text="fused score (no unit)", nticks=6, row=1, col=2)
