@@ -15,6 +15,7 @@ import time
 import urllib.request
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from inspect import getsource
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -47,17 +48,29 @@ SHOWN_SYSTEMS = (
     "openclaw-2026.2.13+or+rrf+minmax",
     "openclaw-2026.2.13-vector-only",
 )
+
+
+def preset(widget: Any, **settings: Any) -> Any:
+    """The widget, with these settings."""
+    widget.settings = settings
+    return widget
+
+
 SET_UP = f"""\
+from typing import Any
+
 import workbench as wb
 from workbench.views.widgets import *
 
+{getsource(preset)}
 index = wb.open_index({str(SAMPLE)!r})
 questions = wb.load_questions({str(SAMPLE / "questions.yaml")!r})
 evaluations = wb.evaluate(questions, [wb.system(name) for name in {SHOWN_SYSTEMS}], index)
 """
 WIDGETS = {
     "threshold-lab": "ThresholdLab(evaluations)",
-    "fusion-lab": "FusionLab(index=index, question='tenacity and persistence protocol')",
+    # Set before it is shown: what changes a figure then reaches the browser in another way.
+    "fusion-lab": "preset(FusionLab(index=index, question='tenacity and persistence protocol'), vector=0.7)",
     "survival-chart": "SurvivalChart(evaluations, index)",
     "microscope": "Microscope(index, 'audience calibration rules')",
     "question-explorer": "QuestionExplorer(index, 'tenacity and persistence protocol')",
@@ -82,7 +95,8 @@ def write_notebook(path: Path) -> None:
 
 def twin(name: str, index: MemoryIndex, evaluations: Sequence[Evaluation]) -> Any:
     """The widget of that name as the notebook makes it, in this process."""
-    return eval(WIDGETS[name], {**vars(widgets), "index": index, "evaluations": evaluations})
+    names = {**vars(widgets), "preset": preset, "index": index, "evaluations": evaluations}
+    return eval(WIDGETS[name], names)
 
 
 @contextmanager

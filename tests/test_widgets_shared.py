@@ -43,6 +43,14 @@ def test_a_setting_that_cannot_be_is_refused_and_nothing_changes(
     assert lab.settings == before
 
 
+def test_a_page_that_comes_late_is_given_the_figure_as_it_is() -> None:
+    lab = FusionLab()
+    lab.settings = {"min_score": 0.72}
+    given = lab.figure.get_state()
+    assert [trace["x"] for trace in given["_widget_data"] if trace["name"] == "floor"] == [[0.72, 0.72]]
+    assert given["_widget_layout"]["xaxis2"]["range"] == pytest.approx([0, 1.03])
+
+
 def test_a_number_and_its_box_agree_and_both_have_the_label() -> None:
     number = Number("min score", 0.35, 0, 1, 0.01)
     number.box.value = 0.2

@@ -39,6 +39,8 @@ class _Whole(go.FigureWidget):  # type: ignore[misc]
     def __init__(self, figure: go.Figure) -> None:
         super().__init__(figure)
         self._config = {"displayModeBar": False}
+        # Not plotly's copies of the beginning: a page that comes late, or again, draws from these.
+        self._widget_data, self._widget_layout = self._data, self._layout_obj._props
         self._ready = True
         self.open()
 
