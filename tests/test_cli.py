@@ -141,10 +141,11 @@ def test_a_target_may_have_the_memorys_folder_before_it(run: Run, place: Place, 
     assert told["target"] == "memory/tea.md"
 
 
-def test_a_file_that_is_not_indexed_is_said_to_be_so(run: Run, place: Place) -> None:
-    outcome = run("explain", QUESTION, "--target", "memory/nowhere.md", *place.options)
+def test_a_file_that_is_not_indexed_is_said_to_be_so_and_the_nearest_named(run: Run, place: Place) -> None:
+    outcome = run("explain", QUESTION, "--target", "memory/bikes.md", *place.options)
     assert outcome.code == 1
     assert "NEVER INDEXED" in outcome.out
+    assert "The nearest is memory/bike.md." in outcome.out
 
 
 # evaluate

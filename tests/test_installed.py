@@ -94,6 +94,12 @@ def test_two_folders_of_notebooks_are_one_too_many(run: Run, tmp_path: Path) -> 
     assert not (tmp_path / "lab").exists()
 
 
+def test_a_folder_without_notebooks_is_told_before_anything_is_indexed(run: Run, tmp_path: Path) -> None:
+    outcome = run("lab", "--memory", tmp_path / "nowhere", "--notebooks", tmp_path)
+    assert (outcome.code, outcome.out) == (2, "")
+    assert f"There is no notebook {tmp_path / '00_start.ipynb'}" in outcome.err
+
+
 # the wheel
 
 

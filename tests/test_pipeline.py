@@ -170,6 +170,13 @@ def test_asking_for_nothing_changes_nothing() -> None:
     assert SHIPPED.asking() == SHIPPED
 
 
+@pytest.mark.parametrize("asked", [{"min_score": "low"}, {"limit": "6"}, {"min_score": math.nan}])
+def test_asking_for_what_is_no_number_is_refused(asked: dict[str, Any]) -> None:
+    [(name, value)] = asked.items()
+    with pytest.raises(InputError, match=f"{name} is {value!r}, which is not a number"):
+        SHIPPED.asking(**asked)
+
+
 def test_with_stage_takes_the_place_of_the_stage_in_its_slot() -> None:
     changed = SHIPPED.with_stage(WeightedRRF())
     assert [stage.slot for stage in changed.stages] == [stage.slot for stage in SHIPPED.stages]

@@ -28,16 +28,21 @@ def check() -> None:
         )
 
 
-def launch(folder: Path, notebook: str, port: int, browser: bool) -> int:
-    """JupyterLab's exit code, after serving `folder` with `notebook` open.
-
-    Raises InputError when the notebook is missing.
-    """
+def check_notebook(folder: Path, notebook: str) -> None:
+    """Raises InputError when the notebook is not in the folder."""
     if not (folder / notebook).is_file():
         raise InputError(
             f"There is no notebook {folder / notebook}.",
             "Copy the notebooks: workbench lab --to FOLDER; or name their folder: --notebooks FOLDER",
         )
+
+
+def launch(folder: Path, notebook: str, port: int, browser: bool) -> int:
+    """JupyterLab's exit code, after serving `folder` with `notebook` open.
+
+    Raises InputError when the notebook is missing.
+    """
+    check_notebook(folder, notebook)
     with tempfile.TemporaryDirectory() as settings:
         command = [*command_line(folder, notebook, port), *([] if browser else ["--no-browser"])]
         return subprocess.call(command, env=environment(Path(settings)))

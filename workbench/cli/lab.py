@@ -13,6 +13,9 @@ from workbench.records import InputError
 bench = typer.Typer(help="Benchmarks on data that you have.", no_args_is_help=True, rich_markup_mode=None)
 app.add_typer(bench, name="bench")
 
+FIRST = "00_start.ipynb"
+"""The notebook that is opened."""
+
 
 @bench.command()
 def locomo(
@@ -71,7 +74,7 @@ def lab(
     browser: Annotated[bool, typer.Option(help="Open a browser.")] = True,
 ) -> None:
     """Index the memory, and open JupyterLab on the first notebook."""
-    from workbench.jupyter import check, launch
+    from workbench.jupyter import check, check_notebook, launch
     from workbench.memory.sync import index_folder
     from workbench.shelf import MEMORY, NOTEBOOKS, copy_to
 
@@ -83,5 +86,7 @@ def lab(
     if to is not None:
         put(str(copy_to(to)))
     here = to or Path()
+    folder = notebooks or here / NOTEBOOKS
+    check_notebook(folder, FIRST)  # before a minute goes into an index
     put(str(index_folder(memory or here / MEMORY)))
-    raise typer.Exit(launch(notebooks or here / NOTEBOOKS, "00_start.ipynb", port, browser))
+    raise typer.Exit(launch(folder, FIRST, port, browser))

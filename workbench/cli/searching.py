@@ -66,6 +66,7 @@ def explain(
     as_json: AsJson = False,
 ) -> None:
     """Say why a file is in the answer, or not. Exit code 1 when it is not."""
+    from workbench.lab.judgments import nearest
     from workbench.retrieval import explain as explaining
     from workbench.retrieval import pipeline
     from workbench.retrieval.query import check_question
@@ -75,7 +76,10 @@ def explain(
     with opened_index(memory, index_file, re_embed) as opened, opened.snapshot():
         trace = pipeline.search(cleaned, asked, opened)
         explanation = explaining.explain(trace, opened, relative(target, memory))
+        near = nearest(explanation.target, opened.store.stamps())
     put(explanation_data(explanation) if as_json else explanation, as_json)
+    if near and explanation.fate is explaining.Fate.NEVER_INDEXED and not as_json:
+        put(f"The nearest is {near}.")
     raise typer.Exit(0 if explanation.fate is explaining.Fate.RETURNED else 1)
 
 

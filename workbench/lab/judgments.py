@@ -91,9 +91,14 @@ def check_targets(questions: QuestionSet, paths: Iterable[str]) -> None:
     known = list(paths)
     for target in questions.targets:
         if target not in known:
-            near = difflib.get_close_matches(target, known, n=1, cutoff=0.3)
-            hint = f" The nearest is {near[0]}." if near else ""
+            near = nearest(target, known)
+            hint = f" The nearest is {near}." if near else ""
             raise InputError(
                 f"The target {target} is not in the index.",
                 f"Correct it, or index the folder that has it.{hint}",
             )
+
+
+def nearest(target: str, paths: Iterable[str]) -> str | None:
+    """The path that is most like `target`, or None where none is."""
+    return next(iter(difflib.get_close_matches(target, list(paths), n=1, cutoff=0.3)), None)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from numbers import Real
 
 from workbench.records import InputError, Stage, Trace, Vector
 from workbench.retrieval.cutoff import AddedFloor, Limit, MinScore
@@ -109,7 +110,13 @@ class Pipeline:
         """This pipeline as a caller asks it: another limit, another floor; candidate depths follow.
 
         A system that has no floor gets one ahead of its limit, which says that it is not the system's own.
+        Raises InputError for what is not a number.
         """
+        for name, value in (("limit", limit), ("min_score", min_score)):
+            if value is not None and not _is_number(value):
+                raise InputError(
+                    f"{name} is {value!r}, which is not a number.", "Give one, such as 6 or 0.35."
+                )
         asked = self
         if limit is not None:
             asked = asked.with_stage(Limit(limit))
@@ -166,6 +173,10 @@ class Running:
     @cached_property
     def _embedded(self) -> Vector:
         return self.index.embed(self.question) if self.given is None else self.given
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, Real) and not math.isnan(value)
 
 
 def check_pipeline(given: object) -> None:

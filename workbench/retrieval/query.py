@@ -100,7 +100,7 @@ def check_question(question: str) -> str:
     """
     cleaned = question.strip()
     if not cleaned:
-        raise InputError("The question is empty.", "Ask something: workbench search 'where did we …'")
+        raise InputError("The question is empty.", "Ask something, such as: where did we …")
     if any("\ud800" <= character <= "\udfff" for character in cleaned):
         raise InputError(f"The question {cleaned[:40]!r} is not UTF-8.", "Type it in a UTF-8 terminal.")
     if not any(character.isalnum() for character in cleaned):

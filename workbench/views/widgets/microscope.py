@@ -144,4 +144,4 @@ def _named(one: Asked) -> str:
 def _how(one: Asked) -> str:
     others = len(one.says) - 1
     said = one.says[0].removeprefix("MATCH = ")
-    return f"{said} (and {others} more)" if others else said
+    return f"{said} ({others} other {'way' if others == 1 else 'ways'} to the same)" if others else said
