@@ -20,6 +20,9 @@ BUDGET = 150.0
 """Milliseconds."""
 
 MOVES = 30
+PAUSE = 400
+"""Milliseconds from one key press to the next."""
+
 MEASURE = """figure => {
   const taken = [];
   let pressed = null;
@@ -57,6 +60,7 @@ def _milliseconds(page: Page, widget: Locator) -> list[float]:
     figure.evaluate(MEASURE)
     for move in range(MOVES):
         handle.press("ArrowLeft" if move % 2 else "ArrowRight")
+        page.wait_for_timeout(PAUSE)  # and not asking the page all the time, which would slow it down
         page.wait_for_function(
             "([figure, n]) => figure.taken.length > n", arg=[figure.element_handle(), move]
         )
