@@ -76,9 +76,10 @@ def explain(
     with opened_index(memory, index_file, re_embed) as opened, opened.snapshot():
         trace = pipeline.search(cleaned, asked, opened)
         explanation = explaining.explain(trace, opened, relative(target, memory))
-        near = nearest(explanation.target, opened.store.stamps())
+        unknown = explanation.fate is explaining.Fate.NEVER_INDEXED
+        near = nearest(explanation.target, opened.store.stamps()) if unknown else None
     put(explanation_data(explanation) if as_json else explanation, as_json)
-    if near and explanation.fate is explaining.Fate.NEVER_INDEXED and not as_json:
+    if near and not as_json:
         put(f"The nearest is {near}.")
     raise typer.Exit(0 if explanation.fate is explaining.Fate.RETURNED else 1)
 
