@@ -16,7 +16,7 @@ import urllib.request
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from inspect import getsource
-from itertools import pairwise
+from itertools import groupby, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -344,13 +344,17 @@ def _expected(trace: Any) -> dict[str, Any]:
         found["points"] = [point for point in points if point]
     if "lines" in trace.mode:
         stepped = trace.line.shape == "hvh"
-        found["lines"] = (
-            [_steps(points)] if stepped else [list(ends) for ends in pairwise(points) if None not in ends]
-        )
-        found["filled"] = trace.fill == "tozeroy"
+        found["lines"] = [_steps(points)] if stepped else _between_gaps(points)
+        found["filled"] = trace.fill in ("tozeroy", "toself")
     if "text" in trace.mode:
         found["texts"] = _words(trace)
     return found
+
+
+def _between_gaps(points: Sequence[Any]) -> list[list[Any]]:
+    """The lines through points, where None is a gap."""
+    runs = [list(run) for there, run in groupby(points, key=bool) if there]
+    return [run for run in runs if len(run) > 1]
 
 
 def _steps(points: Sequence[Any]) -> list[list[float]]:

@@ -113,6 +113,19 @@ def test_the_fusion_lab_follows_arrow_keys_mouse_and_words(shown: dict[str, Show
     lab.agrees(question="audience calibration rules")
 
 
+def test_figures_stand_where_the_last_of_many_quick_moves_left_them(shown: dict[str, Shown]) -> None:
+    lab = shown["threshold-lab"]
+    lab.press("min score", "ArrowRight", times=20)
+    lab.control("system").select_option(SHOWN_SYSTEMS[0])
+    lab.press("min score", "ArrowLeft", times=20)
+    lab.agrees(system=SHOWN_SYSTEMS[0], min_score=lab.number("min score"))
+    lab = shown["fusion-lab"]
+    lab.press("k", "ArrowRight", times=20)
+    lab.control("method").select_option("rrf-60")
+    lab.press("vector weight", "ArrowLeft", times=10)
+    lab.agrees(method="rrf-60", vector=lab.number("vector weight"))
+
+
 def test_the_survival_chart_follows_arrow_keys_and_mouse(shown: dict[str, Shown]) -> None:
     chart = shown["survival-chart"]
     chart.control("systems").locator("option").nth(2).click()

@@ -6,7 +6,7 @@
 // What is pressed in a widget is the widget's: JupyterLab would take its arrow keys and letters. And a slider's
 // handle gets the name of its label, which ipywidgets leaves beside it.
 
-const MESSAGES = ["_py2js_update", "_py2js_restyle", "_py2js_relayout"];
+const MESSAGES = ["_py2js_animate", "_py2js_update", "_py2js_restyle", "_py2js_relayout"];
 
 function plotly(source) {
   globalThis.workbenchPlotly ??= import(URL.createObjectURL(new Blob([source], { type: "text/javascript" })));
@@ -78,8 +78,10 @@ export default () => {
       });
     },
     async render({ model, el }) {
-      whenShown(el, keepKeys);
-      whenShown(el, nameSliders);
+      whenShown(el, (panel) => {
+        keepKeys(panel);
+        nameSliders(panel);
+      });
       return (await figure).render({ model, el });
     },
   };

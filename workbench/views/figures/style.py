@@ -22,6 +22,11 @@ INK = OUT_OF_REACH = "#757575"
 
 CLEAR, GRID = "rgba(0,0,0,0)", "rgba(128,128,128,0.25)"
 
+Updates = Mapping[str, Mapping[str, Any]]
+"""Of each trace, or each axis, by its name: the properties to set."""
+
+UNCHANGED: Updates = MappingProxyType({})
+
 
 class _Whole(go.FigureWidget):  # type: ignore[misc]
     """A figure widget that reaches the browser whole.
@@ -48,27 +53,46 @@ class _Whole(go.FigureWidget):  # type: ignore[misc]
         if self._ready:
             super().open()
 
+    def _send_animate_msg(
+        self, styles_data: Any, relayout_data: Any, trace_indexes: Any, animation_opts: Any
+    ) -> None:
+        # All traces, since a subplot of which none is named is emptied.
+        changed = dict(zip(trace_indexes, styles_data, strict=True))
+        every = range(len(self.data))
+        # As it comes, plotly would draw all anew after an animation, whatever was animated.
+        at_once = {**animation_opts, "frame": {"duration": 0, "redraw": bool(relayout_data)}}
+        super()._send_animate_msg([changed.get(n, {}) for n in every], relayout_data, [*every], at_once)
+
 
 def live(figure: go.Figure) -> go.FigureWidget:
     """The same figure as a widget, whose traces can be changed while it is shown."""
     return _Whole(figure)
 
 
-def restyle(
-    figure: go.Figure,
-    updates: Mapping[str, Mapping[str, Any]],
-    axes: Mapping[str, Mapping[str, Any]] = MappingProxyType({}),
-) -> None:
+def restyle(figure: go.Figure, updates: Updates, axes: Updates = UNCHANGED) -> None:
     """Sets properties of traces and axes, by their names; in a shown figure, in one message."""
-    by_name = {trace.name: trace for trace in figure.data}
     with figure.batch_update():
-        for name, update in updates.items():
-            for key, value in update.items():
-                if not _same(by_name[name][key], value):
-                    by_name[name][key] = value
-        for name, update in axes.items():
-            for key, value in update.items():
-                figure.layout[name][key] = value
+        _put(figure, updates, axes)
+
+
+def move(figure: go.Figure, updates: Updates, axes: Updates = UNCHANGED) -> None:
+    """Like `restyle`, for what follows a slider: where no axis changes, none is drawn anew.
+
+    A figure that is moved is not restyled, too: what plotly has still to move would undo it.
+    """
+    with figure.batch_animate(duration=0):
+        _put(figure, updates, axes)
+
+
+def _put(figure: go.Figure, updates: Updates, axes: Updates) -> None:
+    by_name = {trace.name: trace for trace in figure.data}
+    for name, update in updates.items():
+        for key, value in update.items():
+            if not _same(by_name[name][key], value):
+                by_name[name][key] = value
+    for name, update in axes.items():
+        for key, value in update.items():
+            figure.layout[name][key] = value
 
 
 def _same(old: Any, new: Any) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from math import ceil, floor, isfinite, log10
 from typing import Any, NamedTuple
 
@@ -29,7 +29,7 @@ from workbench.views.text import apart
 
 BINS = 50
 LEGS = ("keyword", "vector")
-ACROSS_BARS = [-0.25, 0.25, None, 0.75, 1.25]  # and not through the words between them
+ACROSS_BOXES = [-0.25, 0.25, None, 0.75, 1.25]  # and not through the words between them
 KINDS = {
     "target": ("chunks of the<br>right file", TARGET),
     "other": ("chunks of<br>other files", OTHER),
@@ -51,7 +51,7 @@ class Span(NamedTuple):
 def threshold_figure(scores: Scores, reaches: Reaches, min_score: float | None = None) -> go.Figure:
     """The distribution of a pipeline's scores, with the floor across it and what one leg alone can reach.
 
-    Top row: per leg, a bar up to the highest score that a candidate of that leg alone can get, a hatched one
+    Top row: per leg, a box up to the highest score that a candidate of that leg alone can get, a hatched one
     over what it cannot, and the arithmetic. Below: candidates per score, for the right file, other files,
     and controls, filled where they pass the floor and an outline where they do not. Beside the line
     stands what the floor lets through.
@@ -85,27 +85,22 @@ def score_span(scores: Scores) -> Span:
     return Span(low, high, 10.0 ** (floor(log10(high)) - 2))
 
 
-def _reach_traces() -> list[Any]:
-    """Two thin bars a leg, what it reaches alone and what it cannot, and a line of words above them."""
-    bar: dict[str, Any] = {"y": [0, 1], "width": 0.3, "orientation": "h", "hoverinfo": "skip"}
-    hatched = {
-        "color": CLEAR,
-        "line": {"color": OUT_OF_REACH, "width": 1},
-        "pattern": {"shape": "/", "fgcolor": OUT_OF_REACH, "size": 6},
-    }
-    words = go.Scatter(
-        name="arithmetic", mode="text", y=[0.45, 1.45], textposition="middle right", hoverinfo="skip"
-    )
+def _reach_traces() -> list[go.Scatter]:
+    """Two thin boxes a leg, what it reaches alone and what it cannot, and a line of words above them."""
+    box: dict[str, Any] = {"mode": "lines", "fill": "toself", "hoverinfo": "skip"}
+    hatches = {"shape": "/", "fgcolor": OUT_OF_REACH, "bgcolor": CLEAR, "size": 6}
     return [
-        go.Bar(name="reached", marker={"color": REACHED}, **bar),
-        go.Bar(name="out of reach", marker=hatched, **bar),
-        words,
+        go.Scatter(name="reached", fillcolor=REACHED, line={"color": REACHED, "width": 0}, **box),
+        go.Scatter(name="out of reach", fillpattern=hatches, line={"color": OUT_OF_REACH, "width": 1}, **box),
+        go.Scatter(
+            name="arithmetic", mode="text", y=[0.45, 1.45], textposition="middle right", hoverinfo="skip"
+        ),
     ]
 
 
 def _histograms(kind: str, colour: str) -> list[go.Scatter]:
     """An outline of all candidates, and a filled one in it of those that pass the floor."""
-    # Outlines, not bars: with a path instead of fifty bars each, the figure is redrawn in 0.7 of the time.
+    # Outlines, not bars: with a path instead of fifty bars each, the figure is drawn in 0.7 of the time.
     steps = {"color": colour, "shape": "hvh"}
     return [
         go.Scatter(
@@ -132,10 +127,10 @@ def system_updates(scores: Scores, reaches: Reaches) -> Updates:
     low, high, _ = score_span(scores)
     ends = [_end(reaches.get(leg), low, high) for leg in LEGS]
     updates: Updates = {
-        "reached": {"x": [end - low for end in ends], "base": [low] * 2},
-        "out of reach": {"x": [high - end for end in ends], "base": ends},
+        "reached": _boxes([low] * 2, ends),
+        "out of reach": _boxes(ends, [high] * 2),
         "arithmetic": {"x": [low] * 2},
-        "floor 1": {"y": ACROSS_BARS},
+        "floor 1": {"y": ACROSS_BOXES},
     }
     edges = _edges(scores)
     half = (high - low) / BINS / 2
@@ -156,6 +151,13 @@ def axis_updates(scores: Scores) -> Updates:
 
 def _end(reach: Reach | None, low: float, high: float) -> float:
     return low if reach is None else min(max(reach.score, low), high)
+
+
+def _boxes(starts: Sequence[float], ends: Sequence[float]) -> dict[str, Any]:
+    """The outlines of a box a leg, from a score to another, as one trace has them."""
+    x = [at for start, end in zip(starts, ends, strict=True) for at in (start, end, end, start, start, None)]
+    y = [row + side for row in range(len(starts)) for side in (-0.15, -0.15, 0.15, 0.15, -0.15, 0)]
+    return {"x": x, "y": y}
 
 
 def reach_words(leg: str, reaches: Reaches, min_score: float) -> str:
@@ -183,7 +185,7 @@ def floor_updates(scores: Scores, reaches: Reaches, outcome: Outcome, min_score:
         updates[f"{kind} passing"] = {"y": _counts(column[column >= min_score], edges)}
     side = "bottom right" if min_score < (low + high) / 2 else "bottom left"
     for row, words in enumerate(["", *beside(outcome)], 1):
-        ends = len(ACROSS_BARS) if row == 1 else 2
+        ends = len(ACROSS_BOXES) if row == 1 else 2
         line = {"x": [max(low, min_score)] * ends, "text": ["", f"\u00a0{words}\u00a0"], "textposition": side}
         updates[f"floor {row}"] = line
     return updates
@@ -214,4 +216,4 @@ def _dress(figure: go.Figure) -> None:
     figure.update_xaxes(title_text="fused score (no unit)", row=4, col=1)
     figure.update_yaxes(rangemode="tozero")
     figure.update_yaxes(showticklabels=False, title_text="one leg<br>alone", row=1, col=1, range=[-0.4, 1.9])
-    figure.update_layout(barmode="overlay", hovermode="x")
+    figure.update_layout(hovermode="x")

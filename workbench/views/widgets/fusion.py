@@ -19,7 +19,7 @@ from workbench.retrieval.settings import parameters
 from workbench.systems.engines import ENGINES, PIPELINES
 from workbench.systems.engines_fusion import Fusion
 from workbench.views.figures.fusion import MOST_ROWS, axis_updates, fusion_figure, list_updates, place_updates
-from workbench.views.figures.style import live, restyle
+from workbench.views.figures.style import live, move
 from workbench.views.text import ABSENT, apart
 from workbench.views.widgets.shared import Number, Panel, Table, number_text
 
@@ -208,14 +208,14 @@ class FusionLab(Panel):
     def _lists_changed(self, _: Any) -> None:
         if not self._quiet:
             self.places = placed(self.fusion, self.lists)
-            restyle(self.figure, list_updates(self.places))
+            move(self.figure, list_updates(self.places))
             self._changed(None)
 
     def _changed(self, _: Any) -> None:
         if not self._quiet:
             self.places = placed(self.fusion, self.lists)
             floor = self.floor.value
-            restyle(
+            move(
                 self.figure,
                 place_updates(self.places, floor, self.watched),
                 axis_updates(self.places, floor),

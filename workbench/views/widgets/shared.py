@@ -207,12 +207,19 @@ def put(name: str, control: Any, value: Any) -> None:
     if control.disabled:
         raise InputError(f"{name} counts for nothing here.", "Set it together with what gives it a meaning.")
     try:
-        if not hasattr(control, "min") or control.min <= value <= control.max:
+        if _within(control, value):
             control.value = value
             return
-    except (TraitError, TypeError):
+    except TraitError:
         pass
     raise InputError(f"{name} cannot be {value!r}.", _choices(control))
+
+
+def _within(control: Any, value: Any) -> bool:
+    try:
+        return not hasattr(control, "min") or bool(control.min <= value <= control.max)
+    except TypeError:
+        return False
 
 
 def _choices(control: Any) -> str:

@@ -13,7 +13,7 @@ from workbench.lab.lint import reaches
 from workbench.lab.metrics import Evaluation
 from workbench.lab.thresholds import Outcome, Scores, scores
 from workbench.records import InputError
-from workbench.views.figures.style import live, restyle
+from workbench.views.figures.style import live, move
 from workbench.views.figures.threshold import (
     KINDS,
     LEGS,
@@ -134,14 +134,14 @@ class ThresholdLab(Panel):
 
     def _system_changed(self, _: Any) -> None:
         low, high, step = score_span(self.scores)
-        restyle(self.figure, system_updates(self.scores, self.reaches), axis_updates(self.scores))
+        move(self.figure, system_updates(self.scores, self.reaches), axis_updates(self.scores))
         self.number.span(low, high, step, max(low, self.scores.floor))
         self._floor_changed(None)
 
     def _floor_changed(self, _: Any) -> None:
         chosen = self.floor.value
         self.outcome = self.scores.at(chosen)
-        restyle(self.figure, floor_updates(self.scores, self.reaches, self.outcome, chosen))
+        move(self.figure, floor_updates(self.scores, self.reaches, self.outcome, chosen))
         self.tell()
 
 
