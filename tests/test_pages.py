@@ -78,7 +78,7 @@ def test_a_widget_stands_on_its_page_with_figure_controls_sentence_and_table(vis
 
 @needs_chromium
 def test_a_figure_answers_the_mouse(visit: Visit) -> None:
-    visit.page.locator("[data-widget=threshold-lab] .subplot.x2y2").hover(force=True)
+    visit.page.locator("[data-widget=threshold-lab] .subplot.xy2").hover(force=True)
     visit.page.locator(".hoverlayer .hovertext").first.wait_for(timeout=10_000)
 
 

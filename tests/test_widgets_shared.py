@@ -51,10 +51,25 @@ def test_a_page_that_comes_late_is_given_the_figure_as_it_is() -> None:
     assert given["_widget_layout"]["xaxis2"]["range"] == pytest.approx([0, 1.03])
 
 
+def test_a_slider_sends_one_message_that_draws_axes_anew_only_where_one_changes() -> None:
+    lab = FusionLab()
+    sent: list[Any] = []
+    lab.figure.observe(lambda change: sent.append(change["new"]), "_py2js_animate")
+    for floor, redraw in ((0.3, False), (0.72, True)):
+        sent.clear()
+        lab.settings = {"min_score": floor}
+        message, none = sent
+        assert message["animation_opts"]["frame"] == {"duration": 0, "redraw": redraw}
+        assert message["style_traces"] == [*range(len(lab.figure.data))]
+        assert none is None
+
+
 def test_a_number_and_its_box_agree_and_both_have_the_label() -> None:
-    number = Number("min score", 0.35, 0, 1, 0.01)
+    heard: list[float] = []
+    number = Number("min score", 0.35, 0, 1, 0.01, lambda change: heard.append(change["new"]))
     number.box.value = 0.2
     assert number.value == 0.2
+    assert heard == [0.2]
     assert (number.slider.description, number.box.tooltip) == ("min score", "min score")
     number.span(0, 0.1, 0.001, 0.05)
     assert (number.slider.value, number.box.value, number.box.step) == (0.05, 0.05, 0.001)

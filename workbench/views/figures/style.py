@@ -39,6 +39,9 @@ class _Whole(go.FigureWidget):  # type: ignore[misc]
     _esm = Path(__file__).with_name("live.js")
     _css = Path(__file__).with_name("live.css")
     _plotly = traitlets.Unicode(str(BaseFigureWidget._esm)).tag(sync=True)
+    # Numbers of changes for a browser that reports back, which live.js does not: each would be a message.
+    _last_trace_edit_id = traitlets.Integer(0)
+    _last_layout_edit_id = traitlets.Integer(0)
     _ready = False
 
     def __init__(self, figure: go.Figure) -> None:

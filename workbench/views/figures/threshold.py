@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import plotly.graph_objects as go
-from plotly.subplots import make_subplots
 
 from workbench.lab.lint import Reach
 from workbench.lab.thresholds import Outcome, Scores
@@ -56,17 +55,9 @@ def threshold_figure(scores: Scores, reaches: Reaches, min_score: float | None =
     and controls, filled where they pass the floor and an outline where they do not. Beside the line
     stands what the floor lets through.
     """
-    figure = make_subplots(
-        rows=4, cols=1, shared_xaxes=True, vertical_spacing=0.05, row_heights=[0.22, 0.26, 0.26, 0.26]
-    )
-    for trace in _reach_traces():
-        figure.add_trace(trace, row=1, col=1)
-    for row, (kind, (label, colour)) in enumerate(KINDS.items(), 2):
-        for trace in _histograms(kind, colour):
-            figure.add_trace(trace, row=row, col=1)
-        figure.update_yaxes(title_text=label, row=row, col=1)
-    for row in range(1, 5):
-        figure.add_trace(_floor_line(row), row=row, col=1)
+    figure = go.Figure([*_reach_traces(), _floor_line(1)])
+    for row, (kind, (_, colour)) in enumerate(KINDS.items(), 2):
+        figure.add_traces([*_histograms(kind, colour, row), _floor_line(row)])
     _dress(figure)
     chosen = scores.floor if min_score is None else min_score
     restyle(figure, system_updates(scores, reaches), axis_updates(scores))
@@ -98,17 +89,17 @@ def _reach_traces() -> list[go.Scatter]:
     ]
 
 
-def _histograms(kind: str, colour: str) -> list[go.Scatter]:
+def _histograms(kind: str, colour: str, row: int) -> list[go.Scatter]:
     """An outline of all candidates, and a filled one in it of those that pass the floor."""
     # Outlines, not bars: with a path instead of fifty bars each, the figure is drawn in 0.7 of the time.
     steps = {"color": colour, "shape": "hvh"}
     return [
         go.Scatter(
-            name=kind, mode="lines", line={"width": 1.2, **steps},
+            name=kind, yaxis=f"y{row}", mode="lines", line={"width": 1.2, **steps},
             hovertemplate="%{x:.3g}: %{y} in all<extra></extra>",
         ),
         go.Scatter(
-            name=f"{kind} passing", mode="lines", line={"width": 0, **steps},
+            name=f"{kind} passing", yaxis=f"y{row}", mode="lines", line={"width": 0, **steps},
             fill="tozeroy", fillcolor=colour, hovertemplate="%{x:.3g}: %{y} pass<extra></extra>",
         ),
     ]  # fmt: skip
@@ -117,8 +108,8 @@ def _histograms(kind: str, colour: str) -> list[go.Scatter]:
 def _floor_line(row: int) -> go.Scatter:
     # A trace, not a layout shape: shapes that move are lost under Voila.
     return go.Scatter(
-        name=f"floor {row}", mode="lines+text", line={"color": FLOOR, "width": 2, "dash": "dash"},
-        textfont={"color": INK}, hovertemplate="min score %{x:.3g}<extra></extra>",
+        name=f"floor {row}", yaxis=f"y{row}", mode="lines+text", textfont={"color": INK},
+        line={"color": FLOOR, "width": 2, "dash": "dash"}, hovertemplate="min score %{x:.3g}<extra></extra>",
     )  # fmt: skip
 
 
@@ -144,9 +135,9 @@ def system_updates(scores: Scores, reaches: Reaches) -> Updates:
 
 
 def axis_updates(scores: Scores) -> Updates:
-    """What to set on the axes for another system."""
+    """What to set on the score axis for another system."""
     low, high, _ = score_span(scores)
-    return {name: {"range": [low, high]} for name in ("xaxis", "xaxis2", "xaxis3", "xaxis4")}
+    return {"xaxis": {"range": [low, high]}}
 
 
 def _end(reach: Reach | None, low: float, high: float) -> float:
@@ -212,8 +203,12 @@ def beside(outcome: Outcome) -> list[str]:
 
 
 def _dress(figure: go.Figure) -> None:
+    # One score axis below all rows, and not one a row: a browser takes its time for each.
+    rows = {"rows": 4, "columns": 1, "subplots": [["xy"], ["xy2"], ["xy3"], ["xy4"]], "ygap": 0.2}
+    figure.update_layout(grid=rows, hovermode="x", xaxis_title_text="fused score (no unit)")
+    for row, (label, _) in enumerate(KINDS.values(), 2):
+        figure.update_layout({f"yaxis{row}": {"title": {"text": label}, "rangemode": "tozero"}})
+    figure.update_layout(
+        yaxis={"title": {"text": "one leg<br>alone"}, "range": [-0.4, 1.9], "showticklabels": False}
+    )
     dress(figure, height=520)
-    figure.update_xaxes(title_text="fused score (no unit)", row=4, col=1)
-    figure.update_yaxes(rangemode="tozero")
-    figure.update_yaxes(showticklabels=False, title_text="one leg<br>alone", row=1, col=1, range=[-0.4, 1.9])
-    figure.update_layout(hovermode="x")

@@ -61,9 +61,10 @@ class FusionLab(Panel):
         self.method = w.Dropdown(options=list(ENGINES), description="method", layout={"width": "24em"})
         self.watch = w.Dropdown(options=self._watchable(), description="watch", layout={"width": "27em"})
         self.numbers = {
-            name: Number(label, low, low, high, step) for name, (label, low, high, step) in PARAMETERS.items()
+            name: Number(label, low, low, high, step, self._changed)
+            for name, (label, low, high, step) in PARAMETERS.items()
         }
-        self.floor = Number("min score", 0.35, 0.0, 1.0, 0.005)
+        self.floor = Number("min score", 0.35, 0.0, 1.0, 0.005, self._changed)
         self.controls = {
             "question": self.question,
             "method": self.method,
@@ -71,9 +72,9 @@ class FusionLab(Panel):
             "min_score": self.floor.slider,
             "watch": self.watch,
         }
-        self._quiet = False
-        self.settings = {"method": method, "watch": watch}
-        self._take_over_parameters()
+        with self._together():
+            self.settings = {"method": method, "watch": watch}
+            self._take_over_parameters()
         self.places = placed(self.fusion, self.lists)
         self.figure = live(fusion_figure(self.places, self.floor.value, self.watched))
         self._observe()
@@ -85,8 +86,6 @@ class FusionLab(Panel):
         self.question.observe(self._question_changed, "value")
         self.method.observe(self._method_changed, "value")
         self.watch.observe(self._lists_changed, "value")
-        for number in (*self.numbers.values(), self.floor):
-            number.slider.observe(self._changed, "value")
 
     @property
     def fusion(self) -> Fusion:

@@ -54,16 +54,27 @@ def status_html(sentence: str) -> str:
 
 
 class Number:
-    """A slider and a number box that always agree, under one label; `row` is both side by side."""
+    """A slider and a number box that always agree, under one label; `row` is both side by side.
+
+    With each change `changed` is called.
+    """
 
     def __init__(
-        self, label: str, value: float, low: float, high: float, step: float, width: str = "16em"
+        self,
+        label: str,
+        value: float,
+        low: float,
+        high: float,
+        step: float,
+        changed: Callable[[Any], None],
+        width: str = "16em",
     ) -> None:
         span = {"value": value, "min": low, "max": high, "step": step}
         self.slider = w.FloatSlider(
             **span, description=label, readout=False, style=LABEL, layout={"width": width}
         )
         self.box = w.BoundedFloatText(**span, tooltip=label, layout={"width": "4.5em"})
+        self.slider.observe(changed, "value")  # before the link: the figure does not wait for the box
         w.link((self.slider, "value"), (self.box, "value"))
         self.row = w.HBox([self.slider, self.box])
 

@@ -48,13 +48,13 @@ class ThresholdLab(Panel):
             options=list(self._by_system), description="system", layout={"width": "27em"}
         )
         span = score_span(self.scores)
-        number = Number("min score", max(span.low, self.scores.floor), *span, width="26em")
+        at = max(span.low, self.scores.floor)
+        number = Number("min score", at, *span, self._floor_changed, width="26em")
         self.number, self.floor, self.box = number, number.slider, number.box
         self.controls = {"system": self.system, "min_score": self.floor}
         self.outcome = self.scores.at(self.floor.value)
         self.figure = live(threshold_figure(self.scores, self.reaches, self.floor.value))
         self.system.observe(self._system_changed, "value")
-        self.floor.observe(self._floor_changed, "value")
         self.lay_out([self.system, self.number.row], self.figure)
 
     @property
