@@ -100,7 +100,7 @@ def flip_lines(comparison: Comparison) -> list[str]:
 def degenerate_table(rows: Sequence[Degenerate]) -> Table:
     """What each engine makes of one hit, of two equal ones, and of an empty leg."""
     table = Table(box=None, padding=(0, 1), header_style="bold")
-    for name in ("engine", "scale", "one hit of 3", "two hits of 3", "no hit"):
+    for name in ("engine", "scale", "one hit, score 3", "two, score 3", "no hit"):
         table.add_column(name)
     for row in rows:
         table.add_row(row.engine, row.scale, *(_numbers(some) for some in (row.one, row.equal, row.empty)))

@@ -208,7 +208,6 @@ def _dress(figure: go.Figure) -> None:
     figure.update_layout(grid=rows, hovermode="x", xaxis_title_text="fused score (no unit)")
     for row, (label, _) in enumerate(KINDS.values(), 2):
         figure.update_layout({f"yaxis{row}": {"title": {"text": label}, "rangemode": "tozero"}})
-    figure.update_layout(
-        yaxis={"title": {"text": "one leg<br>alone"}, "range": [-0.4, 1.9], "showticklabels": False}
-    )
+    alone = {"range": [-0.4, 1.9], "showticklabels": False, "showgrid": False}
+    figure.update_layout(yaxis={"title": {"text": "one leg<br>alone"}, **alone})
     dress(figure, height=520)
