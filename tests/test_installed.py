@@ -192,6 +192,22 @@ class Served:
             return bytes(answer.read())
 
 
+SERVING = """\
+import os, sys
+from workbench.jupyter import serve
+sys.exit(serve([sys.executable, "-c", "import time; print('ready', flush=True); time.sleep(60)"], os.environ))
+"""
+
+
+def test_what_ends_the_command_ends_its_server() -> None:
+    command = subprocess.Popen([sys.executable, "-c", SERVING], stdout=subprocess.PIPE)
+    assert command.stdout
+    assert command.stdout.readline() == b"ready\n"
+    command.terminate()
+    command.communicate(timeout=30)  # which has no end before the server's
+    assert command.returncode == 128 + signal.SIGTERM
+
+
 @pytest.fixture(scope="module")
 def served(installed: Installed) -> Iterator[Served]:
     with socket.socket() as probe:
@@ -202,12 +218,12 @@ def served(installed: Installed) -> Iterator[Served]:
         lab = subprocess.Popen(
             [sys.executable, "-m", "workbench", "lab", "--no-browser", "--port", str(port)],
             cwd=installed.desk, env=installed.environment, stdin=subprocess.DEVNULL, stdout=out,
-            stderr=subprocess.STDOUT, start_new_session=True,
+            stderr=subprocess.STDOUT,
         )  # fmt: skip
     try:
         yield _awaited(Served(f"http://127.0.0.1:{port}", log), lab)
     finally:
-        os.killpg(lab.pid, signal.SIGTERM)
+        lab.terminate()
         lab.wait(30)
 
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 
 from workbench.records import InputError
@@ -45,7 +47,21 @@ def launch(folder: Path, notebook: str, port: int, browser: bool) -> int:
     check_notebook(folder, notebook)
     with tempfile.TemporaryDirectory() as settings:
         command = [*command_line(folder, notebook, port), *([] if browser else ["--no-browser"])]
-        return subprocess.call(command, env=environment(Path(settings)))
+        return serve(command, environment(Path(settings)))
+
+
+def serve(command: list[str], variables: Mapping[str, str]) -> int:
+    """The exit code of a server, which ends when this process is told to.
+
+    An interrupt is the server's alone: a terminal sends it to both, and JupyterLab asks whether it is meant.
+    """
+    signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
+    with subprocess.Popen(command, env=variables) as server:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        try:
+            return server.wait()
+        finally:
+            server.terminate()
 
 
 def command_line(folder: Path, notebook: str, port: int) -> list[str]:

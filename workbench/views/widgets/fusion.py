@@ -152,17 +152,19 @@ class FusionLab(Panel):
     @property
     def code(self) -> str:
         numbers = "".join(f", {name}={value!r}" for name, value in self._parameters.items())
+        needed = ["from workbench.lab.whose_fusion import legs_of"] if self._index else []
         lists = (
-            ["from workbench.lab.whose_fusion import legs_of", "",
-             f"vector, keyword = legs_of({self.question.value!r}, index)"]
+            [f"vector, keyword = legs_of({self.question.value!r}, index)"]
             if self._index
-            else ["", f"vector = {dict(self.lists[0])!r}", f"keyword = {dict(self.lists[1])!r}"]
-        )  # fmt: skip
+            else [f"vector = {dict(self.lists[0])!r}", f"keyword = {dict(self.lists[1])!r}"]
+        )
         return "\n".join(
             [
                 "from dataclasses import replace",
                 "",
+                *needed,
                 "from workbench.systems.engines import ENGINES, fuse",
+                "",
                 *lists,
                 f"fusion = replace(ENGINES[{self.method.value!r}].fusion{numbers})",
                 "hits = fuse(fusion, vector, keyword)",
