@@ -86,6 +86,15 @@ def test_a_floor_moves_along_an_axis_that_stays_and_reaches_to_all_scores() -> N
     assert best < lab.figure.layout.xaxis2.range[1] < 3 * best
 
 
+def test_a_lab_without_a_question_grows_with_the_lists_of_one_that_is_typed(sample: MemoryIndex) -> None:
+    lab = FusionLab(index=sample)
+    before = lab.figure.layout.height
+    lab.settings = {"question": "tenacity and persistence protocol"}
+    deepest = max(given.rank for one in lab.places for given in (one.keyword, one.vector) if given)
+    assert lab.figure.layout.yaxis.range == lab.figure.layout.yaxis2.range == (deepest + 0.6, 0.4)
+    assert lab.figure.layout.height > before
+
+
 def test_a_method_brings_its_own_weights_and_frees_only_what_it_has() -> None:
     lab = FusionLab()
     lab.settings = {"method": "basic-memory"}

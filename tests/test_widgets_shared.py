@@ -51,17 +51,20 @@ def test_a_page_that_comes_late_is_given_the_figure_as_it_is() -> None:
     assert given["_widget_layout"]["xaxis2"]["range"] == pytest.approx([0, 1.03])
 
 
-def test_a_slider_sends_one_message_that_draws_axes_anew_only_where_one_changes() -> None:
+def test_a_slider_moves_all_traces_in_one_message_and_axes_only_where_one_changes() -> None:
     lab = FusionLab()
-    sent: list[Any] = []
-    lab.figure.observe(lambda change: sent.append(change["new"]), "_py2js_animate")
-    for floor, redraw in ((0.3, False), (0.72, True)):
+    sent: list[tuple[str, Any]] = []
+    for name in ("_py2js_animate", "_py2js_relayout", "_py2js_update", "_py2js_restyle"):
+        lab.figure.observe(lambda change: sent.append((change["name"], change["new"])), name)
+    for floor, axes in ((0.3, []), (0.72, [{"xaxis2.range": pytest.approx((0, 1.03))}])):
         sent.clear()
         lab.settings = {"min_score": floor}
-        message, none = sent
-        assert message["animation_opts"]["frame"] == {"duration": 0, "redraw": redraw}
-        assert message["style_traces"] == [*range(len(lab.figure.data))]
-        assert none is None
+        messages = [(name, message) for name, message in sent if message]
+        *before, (last, moved) = messages
+        assert [message["relayout_data"] for _, message in before] == axes
+        assert last == "_py2js_animate"
+        assert moved["style_traces"] == [*range(len(lab.figure.data))]
+        assert moved["animation_opts"]["frame"] == {"duration": 0, "redraw": False}
 
 
 def test_a_number_and_its_box_agree_and_both_have_the_label() -> None:

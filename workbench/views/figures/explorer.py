@@ -111,17 +111,21 @@ def trace_updates(left: Trace, right: Trace, target: str = "") -> dict[str, dict
         updates[f"file ({side})"] = _points([one for one in shown if one.chunk.path == target])
         floor = floor_of(trace)
         drawn = floor is not None and isfinite(floor)
-        updates[f"floor ({side})"] = {"x": [floor] * 2 if drawn else [], "y": [0, MOST_DRAWN + 1]}
+        updates[f"floor ({side})"] = {"x": [floor] * 2 if drawn else [], "y": _ends(left, right)}
     both = [(one, other) for one, other in beside(left, right) if one and other and _both_shown(one, other)]
     updates[MOVED] = _lines([pair for pair in both if pair[0].chunk.path != target])
     updates[MOVED_TARGET] = _lines([pair for pair in both if pair[0].chunk.path == target])
     return updates
 
 
+def _ends(left: Trace, right: Trace) -> list[float]:
+    """The ends of the axis of positions, the first above."""
+    return [max([1, len(_shown(left)), len(_shown(right))]) + 0.5, 0.5]
+
+
 def axis_updates(left: Trace, right: Trace) -> dict[str, dict[str, Any]]:
     """What to set on the figure's axes, by name, for these two searches."""
-    places = max([1, len(_shown(left)), len(_shown(right))])
-    down = {"range": [places + 0.5, 0.5]}
+    down = {"range": _ends(left, right)}
     return {
         "xaxis": {"title": {"text": f"score: {left.system}"}, "range": _span(left)},
         "xaxis3": {"title": {"text": f"score: {right.system}"}, "range": _span(right)},

@@ -12,7 +12,7 @@ from plotly.subplots import make_subplots
 
 from workbench.lab.fusing import Placed
 from workbench.records import Floats
-from workbench.views.figures.style import BLUE, FLOOR, GREEN, GREY, INK, dress, restyle
+from workbench.views.figures.style import BLUE, FLOOR, GREEN, GREY, INK, Updates, dress, restyle
 
 MOST_ROWS = 16
 NAME = 27
@@ -32,8 +32,6 @@ STYLES: dict[str, dict[str, Any]] = {
     },
     "watched": {"line": {"color": BLUE, "width": 4}, "marker": {"symbol": "diamond", "size": 11}},
 }
-
-Updates = dict[str, dict[str, Any]]
 
 
 def fusion_figure(places: Sequence[Placed], min_score: float, watched: Collection[str] = ()) -> go.Figure:
@@ -56,7 +54,7 @@ def fusion_figure(places: Sequence[Placed], min_score: float, watched: Collectio
     for trace in (_stems(), *_dots(), _floor_line()):
         figure.add_trace(trace, row=1, col=2)
     _dress(figure, places)
-    restyle(figure, list_updates(places))
+    restyle(figure, list_updates(places), list_axes(places))
     restyle(figure, place_updates(places, min_score, watched), axis_updates(places, min_score))
     return figure
 
@@ -114,8 +112,25 @@ def list_updates(places: Sequence[Placed]) -> Updates:
         "names": {"x": np.full(rows.size, NAMES + 0.06), "y": rows},
         "ties": {"x": _lines(rows * 0 + NAMES, rows * 0 + NAMES)},
         "stems": {"y": _lines(rows, rows)},
-        "floor": {"y": [0.4, max(rows.size, _deepest(places)) + 0.6]},
+        "floor": {"y": [0.4, _rows(places) + 0.6]},
     }
+
+
+def list_axes(places: Sequence[Placed]) -> Updates:
+    """What to set on the rank axes for other lists, which hold all ranks and all rows."""
+    rows = _rows(places)
+    ticks = {"dtick": 1, "tick0": 1} if rows <= 12 else {"dtick": 4, "tick0": 0}
+    axis = {"range": [rows + 0.6, 0.4], **ticks}
+    return {"yaxis": axis, "yaxis2": axis}
+
+
+def figure_height(places: Sequence[Placed]) -> int:
+    """The pixels that the rows need, and the axes."""
+    return 110 + max(10, _rows(places)) * 14
+
+
+def _rows(places: Sequence[Placed]) -> int:
+    return max(min(len(places), MOST_ROWS), _deepest(places))
 
 
 def _lines(starts: Floats, ends: Floats) -> Floats:
@@ -192,10 +207,8 @@ def _short(name: str) -> str:
 
 
 def _dress(figure: go.Figure, places: Sequence[Placed]) -> None:
-    rows = max(min(len(places), MOST_ROWS), _deepest(places))
-    dress(figure, height=110 + max(10, rows) * 14)
+    dress(figure, height=figure_height(places))
     figure.update_layout(margin={"l": 50, "t": 25, "r": 50}, font={"size": 11})
-    figure.update_yaxes(range=[rows + 0.6, 0.4], dtick=1 if rows <= 12 else 4, tick0=1 if rows <= 12 else 0)
     figure.update_yaxes(title_text="rank, from 1 (best)", row=1, col=1)
     poles = [place for start in LEGS.values() for place in (start, start + 1)]
     words = [text for leg in LEGS for text in (f"{leg}<br>rank", "fused<br>place")]

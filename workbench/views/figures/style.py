@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -22,10 +20,8 @@ INK = OUT_OF_REACH = "#757575"
 
 CLEAR, GRID = "rgba(0,0,0,0)", "rgba(128,128,128,0.25)"
 
-Updates = Mapping[str, Mapping[str, Any]]
+Updates = dict[str, dict[str, Any]]
 """Of each trace, or each axis, by its name: the properties to set."""
-
-UNCHANGED: Updates = MappingProxyType({})
 
 
 class _Whole(go.FigureWidget):  # type: ignore[misc]
@@ -59,12 +55,14 @@ class _Whole(go.FigureWidget):  # type: ignore[misc]
     def _send_animate_msg(
         self, styles_data: Any, relayout_data: Any, trace_indexes: Any, animation_opts: Any
     ) -> None:
-        # All traces, since a subplot of which none is named is emptied.
+        # Axes at once, and by themselves: plotly animates the ranges of some, and forgets those of others.
+        if relayout_data:
+            self._send_relayout_msg(relayout_data)
+        # All traces, since a subplot of which none is named is emptied; and nothing drawn anew behind them.
         changed = dict(zip(trace_indexes, styles_data, strict=True))
         every = range(len(self.data))
-        # As it comes, plotly would draw all anew after an animation, whatever was animated.
-        at_once = {**animation_opts, "frame": {"duration": 0, "redraw": bool(relayout_data)}}
-        super()._send_animate_msg([changed.get(n, {}) for n in every], relayout_data, [*every], at_once)
+        at_once = {**animation_opts, "frame": {"duration": 0, "redraw": False}}
+        super()._send_animate_msg([changed.get(n, {}) for n in every], {}, [*every], at_once)
 
 
 def live(figure: go.Figure) -> go.FigureWidget:
@@ -72,28 +70,29 @@ def live(figure: go.Figure) -> go.FigureWidget:
     return _Whole(figure)
 
 
-def restyle(figure: go.Figure, updates: Updates, axes: Updates = UNCHANGED) -> None:
+def restyle(figure: go.Figure, updates: Updates, axes: Updates | None = None) -> None:
     """Sets properties of traces and axes, by their names; in a shown figure, in one message."""
     with figure.batch_update():
         _put(figure, updates, axes)
 
 
-def move(figure: go.Figure, updates: Updates, axes: Updates = UNCHANGED) -> None:
+def move(figure: go.Figure, updates: Updates, axes: Updates | None = None) -> None:
     """Like `restyle`, for what follows a slider: where no axis changes, none is drawn anew.
 
+    So every axis needs a range of its own: one that plotly finds would stay as it is.
     A figure that is moved is not restyled, too: what plotly has still to move would undo it.
     """
     with figure.batch_animate(duration=0):
         _put(figure, updates, axes)
 
 
-def _put(figure: go.Figure, updates: Updates, axes: Updates) -> None:
+def _put(figure: go.Figure, updates: Updates, axes: Updates | None) -> None:
     by_name = {trace.name: trace for trace in figure.data}
     for name, update in updates.items():
         for key, value in update.items():
             if not _same(by_name[name][key], value):
                 by_name[name][key] = value
-    for name, update in axes.items():
+    for name, update in (axes or {}).items():
         for key, value in update.items():
             figure.layout[name][key] = value
 

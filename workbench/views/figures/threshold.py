@@ -21,6 +21,7 @@ from workbench.views.figures.style import (
     OUT_OF_REACH,
     REACHED,
     TARGET,
+    Updates,
     dress,
     restyle,
 )
@@ -36,7 +37,6 @@ KINDS = {
 }
 
 Reaches = Mapping[str, Reach | None]
-Updates = dict[str, dict[str, Any]]
 
 
 class Span(NamedTuple):
@@ -130,14 +130,22 @@ def system_updates(scores: Scores, reaches: Reaches) -> Updates:
         counts = _counts(getattr(scores, kind), edges)
         updates[kind] = {"x": middles, "y": counts}
         updates[f"{kind} passing"] = {"x": middles}
-        updates[f"floor {row}"] = {"y": [0, 1.3 * max(1.0, counts.max())]}
+        updates[f"floor {row}"] = {"y": [0, _top(counts)]}
     return updates
 
 
 def axis_updates(scores: Scores) -> Updates:
-    """What to set on the score axis for another system."""
+    """What to set on the axes for another system: the ends of the scores, and of the candidates in a row."""
     low, high, _ = score_span(scores)
-    return {"xaxis": {"range": [low, high]}}
+    edges = _edges(scores)
+    tops = [_top(_counts(getattr(scores, kind), edges)) for kind in KINDS]
+    counts = {f"yaxis{row}": {"range": [0, 1.05 * top]} for row, top in enumerate(tops, 2)}
+    return {"xaxis": {"range": [low, high]}, **counts}
+
+
+def _top(counts: Floats) -> float:
+    """Where the floor's line ends, above all candidates and with place for its words."""
+    return 1.3 * max(1.0, float(counts.max()))
 
 
 def _end(reach: Reach | None, low: float, high: float) -> float:
@@ -207,7 +215,7 @@ def _dress(figure: go.Figure) -> None:
     rows = {"rows": 4, "columns": 1, "subplots": [["xy"], ["xy2"], ["xy3"], ["xy4"]], "ygap": 0.2}
     figure.update_layout(grid=rows, hovermode="x", xaxis_title_text="fused score (no unit)")
     for row, (label, _) in enumerate(KINDS.values(), 2):
-        figure.update_layout({f"yaxis{row}": {"title": {"text": label}, "rangemode": "tozero"}})
+        figure.update_layout({f"yaxis{row}": {"title": {"text": label}}})
     alone = {"range": [-0.4, 1.9], "showticklabels": False, "showgrid": False}
     figure.update_layout(yaxis={"title": {"text": "one leg<br>alone"}, **alone})
     dress(figure, height=520)

@@ -18,7 +18,15 @@ from workbench.retrieval.pipeline import Pipeline, search
 from workbench.retrieval.settings import parameters
 from workbench.systems.engines import ENGINES, PIPELINES
 from workbench.systems.engines_fusion import Fusion
-from workbench.views.figures.fusion import MOST_ROWS, axis_updates, fusion_figure, list_updates, place_updates
+from workbench.views.figures.fusion import (
+    MOST_ROWS,
+    axis_updates,
+    figure_height,
+    fusion_figure,
+    list_axes,
+    list_updates,
+    place_updates,
+)
 from workbench.views.figures.style import live, move
 from workbench.views.text import ABSENT, apart
 from workbench.views.widgets.shared import Number, Panel, Table, number_text
@@ -209,7 +217,8 @@ class FusionLab(Panel):
     def _lists_changed(self, _: Any) -> None:
         if not self._quiet:
             self.places = placed(self.fusion, self.lists)
-            move(self.figure, list_updates(self.places))
+            self.figure.layout.height = figure_height(self.places)
+            move(self.figure, list_updates(self.places), list_axes(self.places))
             self._changed(None)
 
     def _changed(self, _: Any) -> None:
