@@ -13,10 +13,10 @@ from pathlib import Path
 import numpy as np
 
 from workbench.memory.chunking import LineChunker
-from workbench.memory.embedding import Embedded, Role, unit
+from workbench.memory.embedding.local import Embedded, Role, unit
 from workbench.memory.files import content_hash
 from workbench.memory.index import MemoryIndex
-from workbench.memory.store import Cached, Settings, Store
+from workbench.memory.store.sqlite.store import Cached, Settings, Store
 from workbench.records import Document, Passage
 
 VOCABULARY = 30_000

@@ -11,7 +11,7 @@ from pathlib import Path
 from time import perf_counter
 
 from workbench.memory.chunking import LineChunker
-from workbench.memory.embedding import LocalEmbedder
+from workbench.memory.embedding.local import LocalEmbedder
 from workbench.memory.files import memory_root, read_document
 from workbench.memory.paths import list_files
 from workbench.memory.sync import index_folder

@@ -11,12 +11,12 @@ from pathlib import Path
 
 from rich.console import Console
 
-from workbench.lab.judgments import load_questions
-from workbench.lab.metrics import evaluate
-from workbench.memory.embedding import READINGS, LocalEmbedder
+from workbench.lab.evaluation import evaluate
+from workbench.lab.questions import load_questions
+from workbench.memory.embedding.local import READINGS, LocalEmbedder
 from workbench.memory.files import memory_root
 from workbench.memory.sync import index_folder, open_index
-from workbench.systems.openclaw import FIXED, SHIPPED, WORKAROUND
+from workbench.systems.openclaw.pipelines import FIXED, SHIPPED, WORKAROUND
 from workbench.views.text import evaluation_table
 
 

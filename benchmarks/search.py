@@ -19,7 +19,7 @@ from benchmarks.corpus import build, questions
 from workbench.memory.index import MemoryIndex
 from workbench.records import Trace
 from workbench.retrieval.pipeline import Pipeline, Running
-from workbench.systems.openclaw import FIXED, SHIPPED, WORKAROUND
+from workbench.systems.openclaw.pipelines import FIXED, SHIPPED, WORKAROUND
 
 BUDGET_MS = 5.0
 RANK_SQL = "SELECT rowid, rank FROM chunks_fts WHERE chunks_fts MATCH ? ORDER BY rank LIMIT 24"

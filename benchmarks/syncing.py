@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from time import perf_counter
 
-from workbench.memory.embedding import ToyEmbedder
+from workbench.memory.embedding.local import ToyEmbedder
 from workbench.memory.sync import Summary, index_folder
 
 TOY = ToyEmbedder({"tea": ("tea", "cup"), "bike": ("bike", "hub")})

@@ -11,11 +11,11 @@ from statistics import median
 from time import process_time
 from typing import Any
 
-from workbench.lab.judgments import load_questions
-from workbench.lab.metrics import evaluate
+from workbench.lab.evaluation import evaluate
+from workbench.lab.questions import load_questions
 from workbench.memory.files import memory_root
 from workbench.memory.sync import index_folder, open_index
-from workbench.systems.openclaw import FIXED, SHIPPED
+from workbench.systems.openclaw.pipelines import FIXED, SHIPPED
 from workbench.views.widgets import FusionLab, SurvivalChart, ThresholdLab
 
 BUDGET = 5.0

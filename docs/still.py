@@ -14,8 +14,8 @@ from IPython.core.interactiveshell import InteractiveShell
 from IPython.display import display
 from plotly.basedatatypes import BaseFigure
 
+from workbench.views.widgets.panel import Panel
 from workbench.views.widgets.prediction import Prediction
-from workbench.views.widgets.shared import Panel
 
 CONFIG = {"responsive": True, "displayModeBar": False}
 

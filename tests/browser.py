@@ -27,8 +27,8 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from playwright.sync_api import ConsoleMessage, Locator, Page, sync_playwright
 
 from tests.conftest import PROJECT, SAMPLE
-from workbench.jupyter import command_line, environment
-from workbench.lab.metrics import Evaluation
+from workbench.cli.jupyter import command_line, environment
+from workbench.lab.evaluation import Evaluation
 from workbench.memory.index import MemoryIndex
 from workbench.views import widgets
 

@@ -10,7 +10,7 @@ import pytest
 
 from tests import world
 from tests.home import Home
-from workbench.lab.judgments import QuestionSet, load_questions
+from workbench.lab.questions import QuestionSet, load_questions
 from workbench.memory.index import MemoryIndex
 from workbench.memory.sync import index_folder, open_index
 

@@ -10,9 +10,9 @@ from typing import Any
 
 from tests import world
 from workbench.memory.chunking import LineChunker
-from workbench.memory.embedding import Embedded, Embedder, Role
+from workbench.memory.embedding.local import Embedded, Embedder, Role
 from workbench.memory.index import MemoryIndex
-from workbench.memory.store import Store
+from workbench.memory.store.sqlite.store import Store
 from workbench.memory.sync import Summary, index_folder, open_index
 
 

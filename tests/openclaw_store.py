@@ -20,7 +20,7 @@ import numpy as np
 
 from tests import world
 from workbench.memory.chunking import Chunker, LineChunker, chunk_id
-from workbench.memory.embedding import Embedder
+from workbench.memory.embedding.local import Embedder
 from workbench.memory.files import content_hash
 
 FEBRUARY = """

@@ -24,7 +24,7 @@ from workbench.memory.chunking import LineChunker
 from workbench.memory.sync import index_folder, open_index
 from workbench.records import Trace
 from workbench.retrieval.pipeline import search
-from workbench.systems.openclaw import SHIPPED
+from workbench.systems.openclaw.pipelines import SHIPPED
 
 PROJECT = Path(__file__).parent.parent
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from workbench.memory.embedding import ToyEmbedder
+from workbench.memory.embedding.local import ToyEmbedder
 from workbench.memory.index import MemoryIndex
 from workbench.memory.sync import index_folder, open_index
 

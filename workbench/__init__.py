@@ -12,31 +12,31 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from workbench.lab.judgments import load_questions
-    from workbench.lab.metrics import evaluate
+    from workbench.lab.evaluation import evaluate
+    from workbench.lab.questions import load_questions
     from workbench.lab.thresholds import scores
-    from workbench.memory.embedding import LocalEmbedder, ToyEmbedder
+    from workbench.memory.embedding.local import LocalEmbedder, ToyEmbedder
     from workbench.memory.sync import index_folder, open_index
     from workbench.records import InputError, Trace
     from workbench.retrieval.explain import explain
     from workbench.retrieval.pipeline import Pipeline, search
-    from workbench.systems import SYSTEMS, system
+    from workbench.systems.registry import SYSTEMS, system
     from workbench.views.text import show
 
 _HOMES = {
     "InputError": "workbench.records",
     "Trace": "workbench.records",
-    "LocalEmbedder": "workbench.memory.embedding",
-    "ToyEmbedder": "workbench.memory.embedding",
+    "LocalEmbedder": "workbench.memory.embedding.local",
+    "ToyEmbedder": "workbench.memory.embedding.local",
     "index_folder": "workbench.memory.sync",
     "open_index": "workbench.memory.sync",
     "Pipeline": "workbench.retrieval.pipeline",
     "search": "workbench.retrieval.pipeline",
     "explain": "workbench.retrieval.explain",
-    "SYSTEMS": "workbench.systems",
-    "system": "workbench.systems",
-    "load_questions": "workbench.lab.judgments",
-    "evaluate": "workbench.lab.metrics",
+    "SYSTEMS": "workbench.systems.registry",
+    "system": "workbench.systems.registry",
+    "load_questions": "workbench.lab.questions",
+    "evaluate": "workbench.lab.evaluation",
     "scores": "workbench.lab.thresholds",
     "show": "workbench.views.text",
 }

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from tests.adapters import Case, adapts_every
-from workbench.lab.quality_lab import (
+from tests.adapters.automem_quality import (
     ScoreCard,
     config_complexity,
     distractor_rate,
@@ -21,16 +21,16 @@ from workbench.lab.quality_lab import (
 )
 from workbench.memory.frontmatter import age_in_days
 from workbench.retrieval.columns import Columns, ColumnStage
-from workbench.systems import automem
-from workbench.systems.automem_components import ContentKeyword
-from workbench.systems.automem_memories import Memory
-from workbench.systems.automem_recall import (
+from workbench.systems.automem import pipelines as automem
+from workbench.systems.automem.components import ContentKeyword
+from workbench.systems.automem.memories import Memory
+from workbench.systems.automem.recall import (
     MOST_RESULTS,
     AdaptiveFloor,
     keyword_leg_slots,
     vector_fetch_limit,
 )
-from workbench.systems.automem_scoring import (
+from workbench.systems.automem.scoring import (
     EVIDENCE,
     GATED,
     SHIPPED_WEIGHTS,
@@ -43,7 +43,7 @@ from workbench.systems.automem_scoring import (
     linear_recency,
     tag_share,
 )
-from workbench.systems.automem_text import (
+from workbench.systems.automem.text import (
     graph_best,
     graph_raw,
     hits_in,

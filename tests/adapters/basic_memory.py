@@ -10,13 +10,13 @@ import numpy as np
 from ir_measures import RR, R
 
 from tests.adapters import Case, adapts_every
-from workbench.lab.bench_basic_memory import precision_at_k
-from workbench.lab.locomo import evidence_sessions
-from workbench.lab.metrics import Judged, means
-from workbench.memory.chunking_bullets import BulletChunker
-from workbench.memory.note_store import EachColumn, Note, NoteStore, OneMatch
+from workbench.lab.bench.basic_memory import precision_at_k
+from workbench.lab.bench.locomo import evidence_sessions
+from workbench.lab.evaluation import Judged, means
 from workbench.retrieval.columns import Columns
-from workbench.systems.basic_memory_query import (
+from workbench.systems.basic_memory.chunking import BulletChunker
+from workbench.systems.basic_memory.note_table import EachColumn, Note, NoteStore, OneMatch
+from workbench.systems.basic_memory.query import (
     NO_LEXEME,
     POSTGRES_EDGES,
     PunctuationMakesAPhrase,
@@ -24,7 +24,7 @@ from workbench.systems.basic_memory_query import (
     strict_match,
     strict_tsquery,
 )
-from workbench.systems.basic_memory_relaxation import (
+from workbench.systems.basic_memory.relaxation import (
     AnyPlainWord,
     AnyToken,
     AnyUnicodeToken,
@@ -34,7 +34,7 @@ from workbench.systems.basic_memory_relaxation import (
     service_may_relax,
     service_relaxed_query,
 )
-from workbench.systems.basic_memory_scores import (
+from workbench.systems.basic_memory.scores import (
     MaxPlusMin,
     MinSimilarity,
     OverLargest,

@@ -15,14 +15,14 @@ import numpy as np
 from tests.adapters import adapts
 from workbench.memory.chunking import LineChunker, chunk_id, remap_lines, utf16_length
 from workbench.memory.files import content_hash
-from workbench.memory.store import KEYWORD_SQL, Cached, Settings, Store
+from workbench.memory.store.sqlite.store import KEYWORD_SQL, Cached, Settings, Store
 from workbench.records import Chunk, Document, Hits, Passage, Rows, Trace, Vector
 from workbench.retrieval.columns import ColumnStage, Numbers
 from workbench.retrieval.fusion import WeightedSum
 from workbench.retrieval.pipeline import Pipeline, search
 from workbench.retrieval.query import JoinedWords
 from workbench.retrieval.scoring import ClampedRank, clamped_rank
-from workbench.systems import openclaw
+from workbench.systems.openclaw import pipelines as openclaw
 
 FEBRUARY = ("2026.2.12", "2026.2.13")
 

@@ -10,12 +10,12 @@ from unittest.mock import patch
 
 from tests.adapters import Given, adapts
 from tests.adapters.openclaw_february import FEBRUARY, content
+from workbench.memory.embedding.providers.clients import retryable
+from workbench.memory.embedding.providers.limits import batches, longest, within
 from workbench.memory.files import content_hash
-from workbench.memory.providers_clients import retryable
-from workbench.memory.providers_limits import batches, longest, within
 from workbench.records import Passage
-from workbench.systems.openclaw_config_file import FEBRUARY_FORM, at
-from workbench.systems.openclaw_configured import configured
+from workbench.systems.openclaw.config.file import FEBRUARY_FORM, at
+from workbench.systems.openclaw.config.system import configured
 
 
 @adapts("embedding-limits", *FEBRUARY)

@@ -12,17 +12,18 @@ import numpy as np
 from tests.adapters import Case, adapts, adapts_every
 from tests.adapters.openclaw_february import FixedIndex, content
 from workbench.memory.chunking import utf16_length
-from workbench.memory.chunking_weighted import EntryChunker, WeightedChunker, weight
 from workbench.records import KEPT, Chunk, Stage, Trace
 from workbench.retrieval.columns import Columns
 from workbench.retrieval.cutoff import Limit, MinScore, SpareSlots
-from workbench.retrieval.diversity import MMR, UnspacedMMR, jaccard, mmr_score, pick
-from workbench.retrieval.expansion import EVERY_LANGUAGE, FEBRUARY_LANGUAGES, keywords, of_february
-from workbench.retrieval.facts import Facts
+from workbench.retrieval.feature_cache import Facts
 from workbench.retrieval.pipeline import Running
 from workbench.retrieval.scoring import ClampedRank, Relevance
-from workbench.systems import openclaw_ranking, openclaw_words
-from workbench.systems.openclaw_releases import FEBRUARY_15, SEPTEMBER
+from workbench.systems.openclaw import ranking as openclaw_ranking
+from workbench.systems.openclaw import words as openclaw_words
+from workbench.systems.openclaw.chunking import EntryChunker, WeightedChunker, weight
+from workbench.systems.openclaw.diversity import MMR, UnspacedMMR, jaccard, mmr_score, pick
+from workbench.systems.openclaw.expansion import EVERY_LANGUAGE, FEBRUARY_LANGUAGES, keywords, of_february
+from workbench.systems.openclaw.releases import FEBRUARY_15, SEPTEMBER
 
 WINTER = ("2026.2.15", "2026.2.17", "2026.2.26", "2026.2.27", "2026.3.2")
 SPRING = ("2026.3.7", "2026.3.13", "2026.7.1")

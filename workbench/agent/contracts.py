@@ -11,14 +11,14 @@ from enum import StrEnum
 from typing import Any, ClassVar
 
 from workbench.agent.arguments import FebruaryGet, FebruarySearch, SeptemberGet, SeptemberSearch
-from workbench.agent.excerpts import MOST_UNITS, bounded, window
+from workbench.agent.file_windows import MOST_UNITS, bounded, window
 from workbench.agent.reading import FileMissingError, FileUnreadableError, Read
 from workbench.memory.chunking import whole_characters
+from workbench.memory.embedding.providers.catalogue import PROVIDERS
 from workbench.memory.paths import HEADS
-from workbench.memory.providers import PROVIDERS
 from workbench.records import Candidate, InputError, Trace
 from workbench.retrieval.query import BLANKS
-from workbench.systems.openclaw import snippet
+from workbench.systems.openclaw.pipelines import snippet
 
 Answer = dict[str, Any]
 

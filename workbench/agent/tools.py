@@ -15,7 +15,7 @@ import numpy as np
 from workbench.agent.arguments import Explain, checked
 from workbench.agent.contracts import SEPTEMBER, Answer, Citations, February, Found
 from workbench.agent.reading import FileMissingError, MemoryFiles
-from workbench.memory.embedding import Embedder
+from workbench.memory.embedding.local import Embedder
 from workbench.memory.files import memory_root
 from workbench.memory.index import MemoryIndex, default_index_path
 from workbench.memory.sync import extra_paths_of, open_index, outdated
@@ -24,7 +24,7 @@ from workbench.retrieval.cutoff import marked
 from workbench.retrieval.explain import explain
 from workbench.retrieval.pipeline import Pipeline, search
 from workbench.retrieval.query import check_question
-from workbench.systems.house import EVIDENT
+from workbench.systems.recommended import EVIDENT
 from workbench.views.data import explanation_data, trace_data
 from workbench.views.text import asked_lines, explanation_text, outcome_lines
 

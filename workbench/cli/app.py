@@ -15,8 +15,8 @@ from workbench.records import InputError
 
 if TYPE_CHECKING:
     from workbench.memory.index import MemoryIndex
-    from workbench.memory.live_index import LiveIndex
     from workbench.retrieval.pipeline import Pipeline
+    from workbench.systems.openclaw.live.index import LiveIndex
 
 app = typer.Typer(
     name="workbench",
@@ -71,7 +71,7 @@ def pipeline_of(
 ) -> Pipeline:
     """The system of that name as it is asked. Raises InputError for a name or setting that is not known."""
     from workbench.retrieval.settings import with_settings
-    from workbench.systems import system
+    from workbench.systems.registry import system
 
     return with_settings(system(name).asking(limit, min_score), settings or [])
 
@@ -81,7 +81,7 @@ def pipelines_of(
 ) -> list[Pipeline]:
     """The systems of these names as they are asked; a setting changes each of them that has its parameter."""
     from workbench.retrieval.settings import with_settings_where_they_fit
-    from workbench.systems import system
+    from workbench.systems.registry import system
 
     asked = [system(name).asking(limit, min_score) for name in names]
     return with_settings_where_they_fit(asked, settings or [])
@@ -92,8 +92,8 @@ def opened_index(
     memory: Path, index_file: Path | None, re_embed: bool = False
 ) -> Iterator[MemoryIndex | LiveIndex]:
     """The memory's index, or OpenClaw's own; stderr is told what is to be known of its answers."""
-    from workbench.memory.live_index import open_live_store
     from workbench.memory.sync import open_index, outdated
+    from workbench.systems.openclaw.live.index import open_live_store
 
     if memory.is_file():
         with open_live_store(memory, re_embed=re_embed, index_path=index_file) as live:

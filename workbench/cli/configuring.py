@@ -11,7 +11,7 @@ import typer
 from workbench.cli.app import AsJson, app, put
 
 if TYPE_CHECKING:
-    from workbench.systems.openclaw_configured import Configuration
+    from workbench.systems.openclaw.config.system import Configuration
 
 
 def asked_of(context: typer.Context) -> Configuration | None:
@@ -34,7 +34,7 @@ def options(
     """
     if config is None:
         return
-    from workbench.systems.openclaw_configured import read
+    from workbench.systems.openclaw.config.system import read
 
     made = context.obj = read(config)
     os.environ.update(made.environment)
@@ -80,7 +80,7 @@ def config(
     as_json: AsJson = False,
 ) -> None:
     """Print what each key of an openclaw.json became here. Exit code 1 when one is not known."""
-    from workbench.systems.openclaw_configured import read
+    from workbench.systems.openclaw.config.system import read
     from workbench.views.configuration import configuration_data, configuration_text
 
     made = read(file)

@@ -30,9 +30,10 @@ def locomo(
     as_json: AsJson = False,
 ) -> None:
     """Recall@5, recall@10 and MRR on LoCoMo; vectors are kept between runs."""
-    from workbench.lab.bench import Bench
-    from workbench.lab.locomo import load
-    from workbench.systems import automem, basic_memory
+    from workbench.lab.bench.locomo import load
+    from workbench.lab.bench.runs import Bench
+    from workbench.systems.automem import pipelines as automem
+    from workbench.systems.basic_memory import pipelines as basic_memory
     from workbench.views.bench import results_view
 
     known = [one.name for one in (*automem.PIPELINES, *basic_memory.PIPELINES)]
@@ -46,7 +47,7 @@ def doctor(memory: Memory = SAMPLE, index_file: IndexFile = None, as_json: AsJso
     """Check what the workbench stands on. Exit code 1 when something is missing."""
     from dataclasses import asdict
 
-    from workbench.doctor import examine
+    from workbench.cli.doctor import examine
 
     findings = examine(memory, index_file)
     lines = (f"{'✓' if one.fine else '✗'} {one.what:<22} {one.says}" for one in findings)
@@ -74,9 +75,9 @@ def lab(
     browser: Annotated[bool, typer.Option(help="Open a browser.")] = True,
 ) -> None:
     """Index the memory, and open JupyterLab on the first notebook."""
-    from workbench.jupyter import check, check_notebook, launch
+    from workbench.cli.bundled import MEMORY, NOTEBOOKS, copy_to
+    from workbench.cli.jupyter import check, check_notebook, launch
     from workbench.memory.sync import index_folder
-    from workbench.shelf import MEMORY, NOTEBOOKS, copy_to
 
     check()
     if to is not None and notebooks is not None:

@@ -42,8 +42,8 @@ def index(
     """Make the index of a memory agree with its folder."""
     from dataclasses import asdict
 
-    from workbench.memory.embedding import reading_named
-    from workbench.memory.providers import embedder_named
+    from workbench.memory.embedding.local import reading_named
+    from workbench.memory.embedding.providers.catalogue import embedder_named
     from workbench.memory.sessions import Sessions
     from workbench.memory.sync import index_folder
 

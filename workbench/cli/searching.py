@@ -66,7 +66,7 @@ def explain(
     as_json: AsJson = False,
 ) -> None:
     """Say why a file is in the answer, or not. Exit code 1 when it is not."""
-    from workbench.lab.judgments import nearest
+    from workbench.lab.questions import nearest
     from workbench.retrieval import explain as explaining
     from workbench.retrieval import pipeline
     from workbench.retrieval.query import check_question
@@ -101,9 +101,9 @@ def evaluate(
     as_json: AsJson = False,
 ) -> None:
     """Ask labelled questions of pipelines: hits, files passing, MRR, and silence on the controls."""
-    from workbench.lab.judgments import check_targets, load_questions
-    from workbench.lab.metrics import evaluate as evaluate_all
-    from workbench.systems import SYSTEMS
+    from workbench.lab.evaluation import evaluate as evaluate_all
+    from workbench.lab.questions import check_targets, load_questions
+    from workbench.systems.registry import SYSTEMS
 
     chosen = pipelines_of(systems or SYSTEMS, limit, min_score, settings)
     asked = load_questions(questions or memory / "questions.yaml")

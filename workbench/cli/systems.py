@@ -26,7 +26,7 @@ from workbench.cli.app import (
 @app.command()
 def systems(as_json: AsJson = False) -> None:
     """List the systems that can be run."""
-    from workbench.systems import SYSTEMS
+    from workbench.systems.registry import SYSTEMS
     from workbench.views.systems import system_data, systems_table
 
     known = list(SYSTEMS.values())
@@ -55,7 +55,7 @@ def diff(
     as_json: AsJson = False,
 ) -> None:
     """Print what differs between two systems. Exit code 1 when nothing does."""
-    from workbench.systems import system
+    from workbench.systems.registry import system
     from workbench.views.systems import diff_data
     from workbench.views.text import diff_text
 
@@ -72,7 +72,7 @@ def museum(
     as_json: AsJson = False,
 ) -> None:
     """Run public bugs as specimens: shipped, and fixed. Exit code 1 when one does not show its bug."""
-    from workbench.lab.museum import SPECIMENS, specimen
+    from workbench.lab.museum.catalogue import SPECIMENS, specimen
     from workbench.views.museum import finding_data, findings_view
 
     chosen = [specimen(name)] if name else list(SPECIMENS.values())

@@ -33,10 +33,10 @@ def watch(
     bytes or 50 lines have come to it.
     """
     from workbench.memory import watching
-    from workbench.memory.embedding import reading_named
+    from workbench.memory.embedding.local import reading_named
+    from workbench.memory.embedding.providers.catalogue import embedder_named
     from workbench.memory.files import memory_root
     from workbench.memory.index import default_index_path
-    from workbench.memory.providers import embedder_named
     from workbench.memory.sessions import Sessions, Thresholds
     from workbench.memory.sync import extra_paths_of, index_folder
 

@@ -8,8 +8,8 @@ import numpy as np
 
 from workbench.lab.whose_fusion import Lists, tied_groups
 from workbench.retrieval.columns import Columns
-from workbench.systems.engines import fuse, two_legs
-from workbench.systems.engines_fusion import Fusion
+from workbench.systems.engines.fusion import Fusion
+from workbench.systems.engines.presets import fuse, two_legs
 
 
 @dataclass(frozen=True)

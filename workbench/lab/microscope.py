@@ -9,15 +9,15 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.lab.museum_searches import fts5_idf
+from workbench.lab.museum.searches import fts5_idf
 from workbench.records import Stage, Trace
 from workbench.retrieval.legs import Index, View, laid_out
 from workbench.retrieval.pipeline import Pipeline
 from workbench.retrieval.query import ascii_words, check_question, quoted
-from workbench.systems import SYSTEMS
-from workbench.systems.basic_memory_notes import NotesView
-from workbench.systems.basic_memory_relaxation import Relaxation
-from workbench.systems.openclaw_keyword import ManyQueries
+from workbench.systems.basic_memory.notes import NotesView
+from workbench.systems.basic_memory.relaxation import Relaxation
+from workbench.systems.openclaw.keyword import ManyQueries
+from workbench.systems.registry import SYSTEMS
 
 MOST_WORDS = 6
 """So many words are counted in every set, 63 of them. Beyond it: the single words, all but one, all."""

@@ -8,9 +8,9 @@ from enum import IntEnum
 
 import numpy as np
 
-from workbench.lab.cached import CachedIndex
-from workbench.lab.judgments import Question
-from workbench.lab.metrics import Asked, Evaluation
+from workbench.lab.cached_index import CachedIndex
+from workbench.lab.evaluation import Asked, Evaluation
+from workbench.lab.questions import Question
 from workbench.records import KEPT, Trace
 from workbench.retrieval.explain import Fate, explain
 from workbench.retrieval.legs import Index

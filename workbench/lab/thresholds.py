@@ -10,7 +10,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.lab.metrics import Evaluation, Share
+from workbench.lab.evaluation import Evaluation, Share
 from workbench.records import KEPT, Floats, Trace
 from workbench.retrieval.cutoff import Limit, MinScore
 from workbench.retrieval.pipeline import Pipeline

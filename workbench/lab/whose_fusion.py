@@ -12,8 +12,8 @@ from pathlib import Path
 from workbench.records import InputError
 from workbench.retrieval.legs import Index
 from workbench.retrieval.pipeline import search
-from workbench.systems.engines import ELEVEN, ENGINES, PIPELINES, Engine, FusedHit, fuse, normalised
-from workbench.systems.engines_fusion import ScoreSum, WeightedScores
+from workbench.systems.engines.fusion import ScoreSum, WeightedScores
+from workbench.systems.engines.presets import ELEVEN, ENGINES, PIPELINES, Engine, FusedHit, fuse, normalised
 
 Lists = tuple[Mapping[str, float], Mapping[str, float]]
 """The vector leg's scores by id, and the keyword leg's; larger is better."""

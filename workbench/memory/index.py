@@ -11,14 +11,14 @@ from types import TracebackType
 
 import numpy as np
 
-from workbench.memory.cached_embedding import embed_through_cache
 from workbench.memory.chunking import whole_characters
-from workbench.memory.database import plain_errors
-from workbench.memory.embedding import READINGS, Embedder, LocalEmbedder
+from workbench.memory.embedding.cache import embed_through_cache
+from workbench.memory.embedding.local import READINGS, Embedder, LocalEmbedder
+from workbench.memory.embedding.providers.catalogue import remembered
 from workbench.memory.files import content_hash
-from workbench.memory.providers import remembered
-from workbench.memory.scan import Scan
-from workbench.memory.store import Settings, Store
+from workbench.memory.store.scan import Scan
+from workbench.memory.store.sqlite.database import plain_errors
+from workbench.memory.store.sqlite.store import Settings, Store
 from workbench.records import Chunk, Document, Hits, InputError, Rows, Vector
 
 

@@ -16,16 +16,17 @@ from pathlib import Path
 
 from tqdm.auto import tqdm
 
-from workbench.memory import builds, cached_embedding
-from workbench.memory.cached_embedding import embed_through_cache
 from workbench.memory.chunking import Chunker, LineChunker
-from workbench.memory.database import DamagedError, UnwritableError, plain_errors
-from workbench.memory.embedding import Embedder, LocalEmbedder
+from workbench.memory.embedding import cache as cached_embedding
+from workbench.memory.embedding.cache import embed_through_cache
+from workbench.memory.embedding.local import Embedder, LocalEmbedder
 from workbench.memory.files import GoneError, memory_root
 from workbench.memory.index import MemoryIndex, check_same, default_index_path
-from workbench.memory.lock import WAIT_SECONDS, alone
 from workbench.memory.sources import Look, MemoryFolder, Source
-from workbench.memory.store import Cached, Settings, Stamp, Store
+from workbench.memory.store.sqlite import builds
+from workbench.memory.store.sqlite.database import DamagedError, UnwritableError, plain_errors
+from workbench.memory.store.sqlite.lock import WAIT_SECONDS, alone
+from workbench.memory.store.sqlite.store import Cached, Settings, Stamp, Store
 from workbench.records import Document, InputError, Passage
 
 

@@ -8,7 +8,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from workbench.lab.bench import Figures, Result
+from workbench.lab.bench.runs import Figures, Result
 
 
 def results_view(results: Sequence[Result]) -> RenderableType:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from workbench.systems.openclaw_configured import Configuration
+from workbench.systems.openclaw.config.system import Configuration
 
 MARKS = {"used": "✓", "no effect": "–", "unknown": "?"}
 

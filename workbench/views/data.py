@@ -8,7 +8,7 @@ from typing import Any
 
 from workbench.records import Candidate, Trace
 from workbench.retrieval.explain import Explanation, Standing, Verdict, steps
-from workbench.systems.openclaw import snippet
+from workbench.systems.openclaw.pipelines import snippet
 
 
 def trace_data(trace: Trace) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from workbench.lab.museum_specimen import Answer, Finding, Side, Specimen
+from workbench.lab.museum.specimen import Answer, Finding, Side, Specimen
 from workbench.views.text import view
 
 

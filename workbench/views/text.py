@@ -14,7 +14,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from workbench.lab.metrics import Evaluation, Share
+from workbench.lab.evaluation import Evaluation, Share
 from workbench.records import KEPT, Candidate, Trace
 from workbench.retrieval.explain import Explanation, Fate, Standing, Verdict, floor_of, steps
 from workbench.retrieval.pipeline import Difference

@@ -13,12 +13,12 @@ from workbench.records import Candidate, Trace
 from workbench.retrieval.explain import Explanation, Fate, explain, fate_of
 from workbench.retrieval.pipeline import Pipeline, search
 from workbench.retrieval.query import check_question
-from workbench.systems import SYSTEMS
+from workbench.systems.registry import SYSTEMS
 from workbench.views.figures.explorer import MOST_DRAWN, axis_updates, beside, explorer_figure, trace_updates
 from workbench.views.figures.style import live, restyle
 from workbench.views.text import ABSENT, explanation_text, formula_lines
-from workbench.views.widgets.asking import BOX, GIVEN, Asking, question_box
-from workbench.views.widgets.shared import Table, put
+from workbench.views.widgets.panel import Table, put
+from workbench.views.widgets.question_panel import BOX, GIVEN, Asking, question_box
 
 SHIPPED_AND_FIXED = ("openclaw-2026.2.13", "openclaw-2026.2.13+or+rrf+minmax")
 SCORE = "score = "

@@ -9,15 +9,15 @@ from typing import Any
 
 import ipywidgets as w
 
-from workbench.lab.cached import CachedIndex
+from workbench.lab.cached_index import CachedIndex
 from workbench.lab.fusing import Given, Placed, placed
 from workbench.lab.whose_fusion import EXAMPLE, Lists, legs_of
 from workbench.records import InputError, Trace
 from workbench.retrieval.legs import Index
 from workbench.retrieval.pipeline import Pipeline, search
 from workbench.retrieval.settings import parameters
-from workbench.systems.engines import ENGINES, PIPELINES
-from workbench.systems.engines_fusion import Fusion
+from workbench.systems.engines.fusion import Fusion
+from workbench.systems.engines.presets import ENGINES, PIPELINES
 from workbench.views.figures.fusion import (
     MOST_ROWS,
     axis_updates,
@@ -29,7 +29,7 @@ from workbench.views.figures.fusion import (
 )
 from workbench.views.figures.style import live, move
 from workbench.views.text import ABSENT, apart
-from workbench.views.widgets.shared import Number, Panel, Table, number_text
+from workbench.views.widgets.panel import Number, Panel, Table, number_text
 
 # What can be slid: the label, the ends, and the step.
 PARAMETERS = {
@@ -171,7 +171,7 @@ class FusionLab(Panel):
                 "from dataclasses import replace",
                 "",
                 *needed,
-                "from workbench.systems.engines import ENGINES, fuse",
+                "from workbench.systems.engines.presets import ENGINES, fuse",
                 "",
                 *lists,
                 f"fusion = replace(ENGINES[{self.method.value!r}].fusion{numbers})",

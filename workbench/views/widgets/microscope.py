@@ -18,8 +18,8 @@ from workbench.views.figures.microscope import (
 )
 from workbench.views.figures.style import live, restyle
 from workbench.views.text import ABSENT
-from workbench.views.widgets.asking import GIVEN, Asking, question_box
-from workbench.views.widgets.shared import Table
+from workbench.views.widgets.panel import Table
+from workbench.views.widgets.question_panel import GIVEN, Asking, question_box
 
 WORDS: Mapping[str, Words] = {"ASCII": ascii_words, "any script": unicode_words}
 """How a question is cut into words: as OpenClaw 2026.2.13 does it, and as it does since 2026.2.15."""

@@ -9,7 +9,7 @@ from typing import Any
 import ipywidgets as w
 
 from workbench.records import InputError
-from workbench.views.widgets.shared import status_html
+from workbench.views.widgets.panel import status_html
 
 
 class Prediction:

@@ -7,13 +7,13 @@ from typing import Any
 
 import ipywidgets as w
 
-from workbench.lab.metrics import Evaluation
+from workbench.lab.evaluation import Evaluation
 from workbench.lab.survival import Step, Survival, survivals
 from workbench.records import InputError, Trace
 from workbench.retrieval.legs import Index
 from workbench.views.figures.style import live, restyle
 from workbench.views.figures.survival import axis_updates, survival_figure, survival_updates
-from workbench.views.widgets.shared import Panel, Table, pipeline_code
+from workbench.views.widgets.panel import Panel, Table, pipeline_code
 
 ALL = "all kinds"
 LOST = {

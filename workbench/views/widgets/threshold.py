@@ -9,8 +9,8 @@ from typing import Any
 import ipywidgets as w
 import numpy as np
 
+from workbench.lab.evaluation import Evaluation
 from workbench.lab.lint import reaches
-from workbench.lab.metrics import Evaluation
 from workbench.lab.thresholds import Outcome, Scores, scores
 from workbench.records import InputError
 from workbench.views.figures.style import live, move
@@ -25,7 +25,7 @@ from workbench.views.figures.threshold import (
     system_updates,
     threshold_figure,
 )
-from workbench.views.widgets.shared import Number, Panel, Table, number_text, pipeline_code
+from workbench.views.widgets.panel import Number, Panel, Table, number_text, pipeline_code
 
 
 class ThresholdLab(Panel):

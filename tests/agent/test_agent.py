@@ -1,0 +1,396 @@
+"""What an agent gets: chunks, lines of files and explanations, in the form of two releases of OpenClaw."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests import world
+from workbench.agent.contracts import CONTRACTS, FEBRUARY, SEPTEMBER, Citations, February, Found
+from workbench.agent.file_windows import MOST_UNITS, bounded
+from workbench.agent.tools import AgentTools
+from workbench.memory.chunking import utf16_length
+from workbench.memory.sync import index_folder
+from workbench.records import InputError, Trace
+from workbench.retrieval.pipeline import Pipeline
+from workbench.systems.registry import SYSTEMS, openclaw
+
+QUESTION = "where is the rooibos tea"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder that holds the six notes under `memory_of_wren`, and their index."""
+    with world.build(tmp_path):
+        return tmp_path
+
+
+def over(folder: Path, **options: Any) -> AgentTools:
+    """The tools over the memory in `folder`."""
+    root, file = folder / "memory_of_wren", folder / "index.sqlite"
+    return AgentTools(root, **{"embedder": world.EMBEDDER, "index_path": file, **options})
+
+
+@pytest.fixture
+def tools(folder: Path) -> Iterator[AgentTools]:
+    with over(folder) as made:
+        yield made
+
+
+def add(folder: Path, path: str, text: str) -> None:
+    world.write(folder / "memory_of_wren", {path: text})
+    index_folder(folder / "memory_of_wren", world.EMBEDDER, index_path=folder / "index.sqlite")
+
+
+# memory_search
+
+
+def test_the_answer_of_february(folder: Path) -> None:
+    with over(folder, contract=FEBRUARY, pipeline=openclaw.SHIPPED) as tools:
+        answer = tools.memory_search("rooibos tea")
+    first = answer["results"][0]
+    assert list(first) == ["path", "startLine", "endLine", "score", "snippet", "source", "citation"]
+    assert (first["path"], first["source"], first["citation"]) == (
+        "memory/tea.md",
+        "memory",
+        "memory/tea.md#L1-L3",
+    )
+    assert first["score"] == pytest.approx(0.7 * 1.0 + 0.3 * 1.0)
+    assert first["snippet"] == f"{world.NOTES['memory/tea.md'].strip()}\n\nSource: memory/tea.md#L1-L3"
+    assert {name: answer[name] for name in answer if name != "results"} == {
+        "provider": "local",
+        "model": world.EMBEDDER.name,
+        "citations": "auto",
+    }
+
+
+def test_the_answer_of_september_says_more(tools: AgentTools) -> None:
+    answer = tools.memory_search(QUESTION)
+    assert answer["mode"] == "hybrid"
+    assert answer["corpora"] == [{"corpus": "memory", "outcome": "ok"}]
+    assert answer["debug"]["hits"] == len(answer["results"]) > 0
+    assert {one["corpus"] for one in answer["results"]} == {"memory"}
+    assert not {"stale", "warning", "action", "disabled"} & answer.keys()
+
+
+def test_a_provider_is_named_apart_from_its_model() -> None:
+    answers = [
+        FEBRUARY.found(Found(Trace("tea", "", ()), name, Citations.ON, True, (), ()))
+        for name in ("openai/text-embedding-3-small", "all-MiniLM-L6-v2")
+    ]
+    assert [(one["provider"], one["model"]) for one in answers] == [
+        ("openai", "text-embedding-3-small"),
+        ("local", "all-MiniLM-L6-v2"),
+    ]
+
+
+def test_without_a_keyword_leg_february_gives_the_vector_rows_with_their_ids(folder: Path) -> None:
+    with over(folder, contract=FEBRUARY, pipeline=openclaw.WORKAROUND) as tools:
+        assert all(len(one["id"]) == 64 for one in tools.memory_search(QUESTION)["results"])
+    with over(folder, pipeline=openclaw.WORKAROUND) as tools:
+        answer = tools.memory_search(QUESTION)
+        assert answer["mode"] == "vector"
+        assert answer["results"]
+        assert not any("id" in one for one in answer["results"])
+
+
+@pytest.mark.parametrize(
+    ("mode", "session", "cited"),
+    [
+        (Citations.AUTO, "", True),
+        (Citations.AUTO, "agent:main:main", True),
+        (Citations.AUTO, "agent:main:telegram:group:1", False),
+        (Citations.AUTO, "agent:main:slack:channel:c1", False),
+        (Citations.AUTO, "agent:main:groups", True),
+        (Citations.ON, "agent:main:telegram:group:1", True),
+        (Citations.OFF, "", False),
+    ],
+)
+def test_citations_are_for_a_chat_between_two(
+    mode: Citations, session: str, cited: bool, folder: Path
+) -> None:
+    with over(folder, citations=mode, session_key=session) as tools:
+        answer = tools.memory_search(QUESTION)
+    assert answer["citations"] == mode
+    assert all(
+        ("citation" in one) == ("\n\nSource: " in one["snippet"]) == cited for one in answer["results"]
+    )
+
+
+@pytest.mark.parametrize(("contract", "begins"), [(FEBRUARY, "# Tea"), (SEPTEMBER, " \n# Tea")])
+def test_february_trims_a_cited_snippet_and_september_only_its_end(
+    contract: February, begins: str, folder: Path
+) -> None:
+    add(folder, "memory/tea.md", " \n# Tea\nrooibos tea cup\n \n")
+    with over(folder, contract=contract) as tools:
+        (snippet,) = [
+            one["snippet"] for one in tools.memory_search("cup")["results"] if one["path"] == "memory/tea.md"
+        ]
+    assert snippet == f"{begins}\nrooibos tea cup\n\nSource: memory/tea.md#L1-L5"
+
+
+@pytest.mark.parametrize(("text", "kept"), [("x" * 900, 700), ("🚲" * 400, 350), ("x" + "🚲" * 400, 1 + 349)])
+def test_a_snippet_has_at_most_700_utf16_units_and_whole_characters(
+    text: str, kept: int, folder: Path
+) -> None:
+    add(folder, "memory/long.md", f"{text} cup cup cup")
+    with over(folder, citations=Citations.OFF) as tools:
+        found = [one for one in tools.memory_search("cup")["results"] if one["path"] == "memory/long.md"]
+    assert [one["snippet"] for one in found] == [text[:kept]]
+    assert utf16_length(text[:kept]) in (699, 700)
+
+
+def slots(pipeline: Pipeline) -> list[str]:
+    return [stage.slot for stage in pipeline.stages]
+
+
+@pytest.mark.parametrize("name", SYSTEMS)
+def test_every_system_can_stand_behind_the_tool(name: str, folder: Path) -> None:
+    with over(folder, pipeline=SYSTEMS[name]) as tools:
+        answer = tools.memory_search(QUESTION, max_results=2)
+        explained = tools.memory_explain(QUESTION, "memory/plain.md", max_results=2)
+    json.dumps([answer, explained], allow_nan=False)
+    assert len(answer["results"]) <= 2
+    assert [one["path"] for one in answer["results"]] == [one["path"] for one in explained["results"]]
+
+
+def test_a_corpus_keeps_its_own_source(tools: AgentTools) -> None:
+    everything = [one["path"] for one in tools.memory_search(QUESTION)["results"]]
+    assert [one["path"] for one in tools.memory_search(QUESTION, corpus="memory")["results"]] == everything
+    assert tools.memory_search(QUESTION, corpus="sessions")["results"] == []
+    wiki = tools.memory_search(QUESTION, corpus="wiki")
+    assert (wiki["results"], wiki["corpora"]) == ([], [{"corpus": "wiki", "outcome": "unavailable"}])
+    assert "no wiki" in wiki["warning"]
+
+
+def test_a_memory_that_has_changed_since_is_said_to_be_stale(tools: AgentTools) -> None:
+    (tools.memory / "memory" / "new.md").write_text("# New\n", encoding="utf-8")
+    answer = tools.memory_search(QUESTION)
+    assert (answer["stale"], "workbench index" in answer["action"]) == (True, True)
+    assert "1 files differ, memory/new.md first" in answer["warning"]
+
+
+def test_without_an_index_the_search_is_disabled_and_says_what_to_do(folder: Path) -> None:
+    missing = folder / "none.sqlite"
+    with over(folder, index_path=missing, contract=FEBRUARY) as tools:
+        answer = tools.memory_search(QUESTION)
+        assert list(answer) == ["results", "disabled", "error"]
+        assert (answer["results"], answer["disabled"]) == ([], True)
+    with over(folder, index_path=missing) as tools:
+        answer = tools.memory_search(QUESTION)
+        assert (answer["disabled"], answer["unavailable"], answer["results"]) == (True, True, [])
+        assert answer["corpora"] == [{"corpus": "memory", "outcome": "unavailable"}]
+        assert "no index" in answer["error"]
+        assert "workbench index" in answer["action"]
+        assert tools.memory_explain(QUESTION)["disabled"]
+        index_folder(tools.memory, world.EMBEDDER, index_path=missing)
+        assert tools.memory_search(QUESTION)["results"]
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {},
+        {"query": " \n"},
+        {"query": "???"},
+        {"query": "half \ud800"},
+        {"query": "tea " * 2000},
+        {"query": 5},
+        {"query": "tea", "max_results": "many"},
+        {"query": "tea", "max_results": float("nan")},
+        {"query": "tea", "max_results": 1e300},
+        {"query": "tea", "min_score": float("inf")},
+        {"query": "tea", "temperature": 1},
+        {"query": "tea", "maxResult": 1},
+    ],
+)
+@pytest.mark.parametrize("contract", CONTRACTS.values(), ids=CONTRACTS)
+def test_arguments_that_cannot_be_used_are_named_with_a_remedy(
+    wrong: dict[str, Any], contract: February, folder: Path
+) -> None:
+    with over(folder, contract=contract) as tools, pytest.raises(InputError) as error:
+        tools.call("memory_search", wrong)
+    assert error.value.remedy
+
+
+def test_what_only_february_takes(folder: Path) -> None:
+    loose: list[dict[str, Any]] = [
+        {"maxResults": "2"},
+        {"maxResults": 0.1},
+        {"maxResults": -1},
+        {"minScore": "0.2"},
+    ]
+    with over(folder, contract=FEBRUARY) as tools:
+        counts = [len(tools.call("memory_search", {"query": QUESTION, **one})["results"]) for one in loose]
+        assert (counts[0], counts[1]) == (2, 0)
+        with pytest.raises(InputError, match="corpus"):
+            tools.memory_search(QUESTION, corpus="memory")
+    with over(folder) as tools, pytest.raises(InputError, match="maxResults"):
+        tools.call("memory_search", {"query": QUESTION, "maxResults": 0.1})
+    with over(folder) as tools, pytest.raises(InputError, match="corpus"):
+        tools.memory_search(QUESTION, corpus="everything")
+
+
+@pytest.mark.parametrize("name", [name for name in SYSTEMS if "rescue" not in slots(SYSTEMS[name])])
+def test_a_minimum_score_is_kept_by_every_system_that_rescues_nothing(name: str, folder: Path) -> None:
+    with over(folder, pipeline=SYSTEMS[name], contract=FEBRUARY) as tools:
+        assert tools.memory_search(QUESTION, min_score=1e9)["results"] == []
+
+
+# memory_get
+
+
+def test_what_a_search_finds_can_be_read(tools: AgentTools) -> None:
+    for found in tools.memory_search(QUESTION)["results"]:
+        read = tools.memory_get(found["path"], found["startLine"], found["endLine"])
+        assert (read["status"], read["path"]) == ("ok", found["path"])
+        assert read["text"] == world.NOTES[found["path"]].removesuffix("\n")
+
+
+def test_a_fraction_is_cut_off_in_february_and_refused_in_september(folder: Path) -> None:
+    with over(folder, contract=FEBRUARY) as tools:
+        read = tools.memory_get("memory/tea.md", 1.9, 1.2)
+        assert read == {"text": "# Tea", "path": "memory/tea.md"}
+    with over(folder) as tools:
+        for wrong in ({"from_": 1.5}, {"from_": 0}, {"lines": -1}):
+            with pytest.raises(InputError, match=r"from|lines"):
+                tools.memory_get("memory/tea.md", **wrong)
+
+
+def test_a_file_that_is_not_there_is_told_apart_from_one_that_may_not_be_read(folder: Path) -> None:
+    with over(folder) as tools:
+        assert tools.memory_get("memory/none.md") == {
+            "status": "not_found",
+            "text": "",
+            "path": "memory/none.md",
+        }
+        refused = tools.memory_get("../secret.md")
+        assert (refused["status"], refused["code"], refused["text"]) == (
+            "error",
+            "MEMORY_PATH_NOT_ALLOWED",
+            "",
+        )
+    with over(folder, contract=FEBRUARY) as tools:
+        assert tools.memory_get("memory/none.md")["error"].startswith("ENOENT")
+        assert tools.memory_get("../secret.md") == {
+            "path": "../secret.md",
+            "text": "",
+            "disabled": True,
+            "error": "path required",
+        }
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read every file")
+def test_a_file_without_permission_says_so(tools: AgentTools) -> None:
+    (tools.memory / "memory" / "tea.md").chmod(0)
+    read = tools.memory_get("memory/tea.md")
+    assert (read["status"], read["code"]) == ("error", "EACCES")
+
+
+def test_more_files_may_be_read_in_september(folder: Path) -> None:
+    world.write(folder / "memory_of_wren", {"USER.md": "She is Wren.\n"})
+    with over(folder) as tools:
+        assert tools.memory_get("USER.md")["text"] == "She is Wren."
+    with over(folder, contract=FEBRUARY) as tools:
+        assert tools.memory_get("USER.md")["error"] == "path required"
+
+
+def test_a_folder_of_any_markdown_is_readable_as_it_is_indexed(tmp_path: Path) -> None:
+    world.write(tmp_path, {"notes/a.md": "tea", ".trash/b.md": "gone"})
+    tools = AgentTools(tmp_path, embedder=world.EMBEDDER)
+    assert tools.memory_get("notes/a.md")["text"] == "tea"
+    assert tools.memory_get(".trash/b.md")["status"] == "error"
+
+
+def test_an_absolute_path_into_the_memory_is_that_file(tools: AgentTools) -> None:
+    assert tools.memory_get(f"{tools.memory.resolve()}/memory/../MEMORY.md")["path"] == "MEMORY.md"
+
+
+@pytest.mark.parametrize("extra", ["../beside", "{outer}/beside", "../beside/a.md"])
+def test_an_extra_path_may_be_read_by_the_path_that_a_search_gives(extra: str, folder: Path) -> None:
+    world.write(folder, {"beside/a.md": "a note beside", "beside/a.txt": "no note", "other/a.md": "no"})
+    with over(folder, extra_paths=(extra.format(outer=folder),)) as tools:
+        read = tools.memory_get("../beside/a.md")
+        assert (read["text"], read["path"]) == ("a note beside", "../beside/a.md")
+        assert [tools.memory_get(one)["status"] for one in ("../beside/a.txt", "../other/a.md")] == [
+            "error",
+            "error",
+        ]
+
+
+def test_what_was_indexed_beside_the_memory_can_be_read(folder: Path) -> None:
+    world.write(folder, {"beside/a.md": "rooibos tea beside"})
+    root, file = folder / "memory_of_wren", folder / "index.sqlite"
+    index_folder(root, world.EMBEDDER, index_path=file, extra=["../beside"])
+    with over(folder) as tools:
+        assert "../beside/a.md" in [one["path"] for one in tools.memory_search(QUESTION)["results"]]
+        assert tools.memory_get("../beside/a.md")["text"] == "rooibos tea beside"
+    with over(folder, extra_paths=()) as tools:
+        assert tools.memory_get("../beside/a.md")["status"] == "error"
+
+
+def test_there_is_nothing_to_read_in_a_wiki(tools: AgentTools) -> None:
+    assert tools.memory_get("memory/tea.md", corpus="wiki")["status"] == "not_found"
+    assert tools.memory_get("memory/tea.md", corpus="all")["status"] == "ok"
+
+
+def test_a_long_file_comes_in_parts_that_make_the_whole() -> None:
+    text = "".join(f"{number} {'🚲' * (number % 90)}\n" for number in range(1, 1000))
+    start: int | None = 1
+    whole: list[str] = []
+    while start is not None:
+        part = bounded(text, start)
+        assert part.start == start
+        lines = part.text.split("\n")[: part.lines]
+        assert utf16_length("\n".join(lines)) <= MOST_UNITS
+        whole += lines
+        start = part.next_start
+    assert "\n".join(whole) + "\n" == text
+
+
+# memory_explain
+
+
+def test_an_explanation_counts_what_each_stage_dropped(tools: AgentTools) -> None:
+    answer = tools.memory_explain(QUESTION, max_results=1)
+    dropped = answer["dropped"]
+    assert len(answer["results"]) == 1
+    assert dropped["count"] == sum(dropped["by"].values()) == len(dropped["nearest"]) > 0
+    assert "limit: keep the first 1" in dropped["by"]
+    assert answer["legs"]["keyword"]["asked"] in answer["says"]
+    assert "file" not in answer
+
+
+@pytest.mark.parametrize(
+    ("path", "fate"), [("memory/tea.md", "returned"), ("./memory/none.md", "never indexed")]
+)
+def test_an_explanation_says_why_a_file_is_here_or_not(path: str, fate: str, tools: AgentTools) -> None:
+    file = tools.memory_explain(QUESTION, path)["file"]
+    assert (file["fate"], file["target"]) == (fate, path.removeprefix("./"))
+    assert fate.upper() in file["says"]
+
+
+def test_an_unknown_tool_is_refused_with_the_known_ones(tools: AgentTools) -> None:
+    with pytest.raises(InputError, match="memory_forget") as error:
+        tools.call("memory_forget", {})
+    assert "memory_explain" in error.value.remedy
+
+
+# a memory that changes
+
+
+def test_many_threads_search_while_the_index_changes(folder: Path) -> None:
+    with over(folder) as tools, ThreadPoolExecutor(8) as threads:
+        searches = [threads.submit(tools.memory_search, f"{QUESTION} {number}") for number in range(100)]
+        for number in range(10):
+            add(folder, f"memory/day{number}.md", f"rooibos tea on day {number}\n")
+        found = [one.result()["results"] for one in searches]
+        assert all(found)
+        newest = tools.memory_search("rooibos on day 9", max_results=20)["results"]
+    assert "memory/day9.md" in {one["path"] for one in newest}

@@ -1,0 +1,184 @@
+"""Twenty thousand questions that nobody should ask, through every query builder: not one is an error."""
+
+from __future__ import annotations
+
+import random
+import sys
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from functools import cache
+from typing import NamedTuple
+
+import pytest
+
+from workbench.memory.index import MemoryIndex
+from workbench.records import Hits, InputError, Rows, Stage, Trace
+from workbench.retrieval.index_adapters import SeenThrough
+from workbench.retrieval.legs import Depth, Index, View, laid_out, no_hits
+from workbench.retrieval.pipeline import Pipeline, search
+from workbench.retrieval.query import BLANKS, LONGEST_QUESTION, check_question, unicode_words
+from workbench.systems.basic_memory.relaxation import Relaxation
+from workbench.systems.openclaw.fts_table import Tokenizer
+from workbench.systems.openclaw.keyword import ManyQueries
+from workbench.systems.openclaw.layouts import PathIndex
+from workbench.systems.registry import SYSTEMS
+
+QUESTIONS = 20_000
+SHORT = 10_000
+DEPTH = 24
+SEED = 20260906
+
+OPERATORS = r"""
+AND OR NOT NEAR NEAR( NEAR(tea, bike) ( ) (( )) " "" ' '' * ** tea* ^ ^tea : text: {text} {text}: - + -text:
+[ ] { } \ / // ; -- /* */ ? ?? ! , . ... = == < > | || & && ~ ` # $ % %s %2e @ _ __ \" \\" a"b a'b a*b a:b a-b
+NULL true 0 -1 1e400 0x2F 2026-02-30 rowid bm25(chunks_fts) chunks_fts rank MATCH integrity-check delete
+'; DROP TABLE chunks; -- ") OR 1=1 -- " OR " UNION SELECT
+"""
+WORDS = """
+tea Bike server what's don't DON’T naïve café CAFÉ cafe\u0301 ångström Straße İstanbul ﬁne ① Ⅻ ½ x² 1,5 µs
+金银价格 価格 2026年 ひらがな カタカナ 한국어 조사를 𠮷野家 รักษา हिन्दी العربية עברית русский Ελλάδα ქართული
+🚲 ☕️ 🧑🏽‍🚀 🇺🇦 👩‍👩‍👧‍👦
+"""
+BARE = (
+    "\u0301 \u0302 \u200d \u200b \ufeff \u00ad \u202e \u2066 \u2069 \ufffd \uffff \U0010ffff \ue000 "
+    "\x00 \x01 \x07 \x1a \x1b[31m \x7f \x9f \ud800 \udfff \udc80 \ude00\ud83d"
+)
+"""Combining marks, joiners, directions, unassigned characters, control characters, halves of pairs."""
+
+BLANK = ["\t", "\n", "\r\n", "\v", "\f", "\u0085", "\u00a0", "\u2028", "\u2029", "\u3000"]
+JOINS = [" ", " ", " ", "", "\t", "\n", "\u3000", "-", '"', "*", "("]
+PIECES = [*OPERATORS.split(), *WORDS.split(), *BARE.split(" "), *BLANK]
+
+
+@cache
+def questions() -> tuple[str, ...]:
+    """The same on every run: pieces joined in every way, characters from anywhere, three of 1 MB."""
+    chance = random.Random(SEED)
+
+    def anything(count: int) -> str:
+        return "".join(chr(chance.randrange(sys.maxunicode + 1)) for _ in range(count))
+
+    def joined() -> str:
+        some = [*chance.choices(PIECES, k=chance.randint(1, 5)), anything(chance.choice((0, 0, 9)))]
+        return "".join(one + chance.choice(JOINS) for one in some)
+
+    long = ("金银" * 500_000, " ".join(chance.choices(PIECES, k=150_000)), anything(1_000_000))
+    return (*PIECES, *long, *(joined() for _ in range(QUESTIONS - len(PIECES) - len(long))))
+
+
+# every query builder
+
+
+class Builder(NamedTuple):
+    """What makes a pipeline's MATCH expressions, and the layout that they are put to."""
+
+    view: View | None
+    query: Stage
+    leg: ManyQueries | None
+    relaxation: Relaxation | None
+
+    def expressions(self, question: str, index: Index) -> Iterator[str | None]:
+        """All that a question is made into, second tries included."""
+        trace = self.query.run(Trace(question, "", (self.query,)), None)
+        yield trace.match
+        if self.leg:
+            yield from (one.match for one in self.leg.asked(trace, index, DEPTH))
+        if self.relaxation:
+            yield self.relaxation.match(question)
+
+
+def builder_of(pipeline: Pipeline) -> Builder:
+    stages = {stage.slot: stage for stage in pipeline.stages}
+    leg, relaxation = stages.get("keyword_leg"), stages.get("relaxation")
+    return Builder(
+        pipeline.view,
+        stages["query"],
+        replace(leg, depth=Depth()) if isinstance(leg, ManyQueries) else None,
+        relaxation if isinstance(relaxation, Relaxation) else None,
+    )
+
+
+ASKING = [one for one in SYSTEMS.values() if any(stage.slot == "query" for stage in one.stages)]
+BUILDERS = {builder_of(one): one.name for one in ASKING}
+"""Each different one of the registry, and a system that has it."""
+
+
+def is_short(text: str) -> bool:
+    """Whether FTS5 can be asked for all of these words: for 50,000 it takes a minute.
+
+    A question of more words than `check_question` lets pass is therefore built, and not put.
+    """
+    return len(text) < SHORT or len(unicode_words(text)) <= 2 * LONGEST_QUESTION
+
+
+@dataclass(frozen=True)
+class Fruitless(SeenThrough):
+    """An index that puts every expression to its table, once, and finds nothing, so that each second try is
+    made."""
+
+    put: set[str] = field(default_factory=set)
+
+    def keyword(self, match: str, limit: int) -> Hits:
+        if match not in self.put and is_short(match):
+            self.inner.keyword(match, 1)
+        self.put.add(match)
+        return no_hits()
+
+
+@dataclass(frozen=True)
+class FruitlessWithPaths(Fruitless):
+    """The same for an index that searches paths too."""
+
+    inner: PathIndex
+    put_to_paths: set[str] = field(default_factory=set)
+
+    @property
+    def tokenizer(self) -> Tokenizer:
+        return self.inner.tokenizer
+
+    def path_hits(self, question: str, limit: int) -> Hits:
+        if question not in self.put_to_paths and is_short(question):
+            self.inner.path_hits(question, 1)
+        self.put_to_paths.add(question)
+        return no_hits()
+
+    def exact_paths(self, question: str) -> Rows:
+        return no_hits().rows
+
+
+def fruitless(index: Index) -> Fruitless:
+    return FruitlessWithPaths(index) if isinstance(index, PathIndex) else Fruitless(index)
+
+
+@pytest.mark.parametrize("builder", BUILDERS, ids=BUILDERS.values())
+def test_no_question_is_an_error(builder: Builder, toy: MemoryIndex) -> None:
+    index = fruitless(laid_out(toy, builder.view))
+    assert len(questions()) == QUESTIONS
+    for question in questions():
+        for match in filter(None, builder.expressions(question, index)):
+            index.keyword(match, 1)
+    assert len(index.put) > 3_000
+
+
+# what a person or an agent may send
+
+
+def test_a_megabyte_of_words_is_refused_before_it_is_searched_for() -> None:
+    for text in ("tea " * 250_000, "tea," * 250_000, "cafe\u0301" * 200_000, "a-b_c.d" * 100_000):
+        with pytest.raises(InputError, match="takes at most 1,000"):
+            check_question(text)
+
+
+def test_what_passes_the_check_is_searched_for_by_every_system(toy: MemoryIndex) -> None:
+    passing = [question for question in questions()[::601] if passes(question)]
+    assert len(passing) > 20
+    for pipeline in SYSTEMS.values():
+        for question in passing:
+            assert search(question, pipeline, toy).question == question.strip(BLANKS)
+
+
+def passes(question: str) -> bool:
+    with suppress(InputError):
+        return bool(check_question(question))
+    return False

@@ -1,0 +1,216 @@
+"""The tools over MCP, asked by a real client: in this process, over stdio, and over streamable HTTP."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import anyio
+import httpx2
+import pytest
+from mcp import Client, StdioServerParameters
+from mcp_types import CallToolResult
+
+from tests import world
+from tests.agent.test_agent import QUESTION, add, over
+from tests.conftest import PROJECT
+from workbench.agent.contracts import FEBRUARY
+from workbench.agent.server import listening, memory_server
+from workbench.agent.tools import AgentTools
+from workbench.memory.sync import index_folder
+from workbench.records import InputError
+
+NAMES = ["memory_search", "memory_get", "memory_explain"]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    with world.build(tmp_path):
+        return tmp_path
+
+
+def asked(server: Any, talk: Callable[[Client], Awaitable[Any]]) -> Any:
+    """What a client brings back that talks to a server: one here, a command's, or an address."""
+
+    async def run() -> Any:
+        with anyio.fail_after(60):
+            async with Client(server) as client:
+                return await talk(client)
+
+    return anyio.run(run)
+
+
+def call(tools: AgentTools, name: str, arguments: dict[str, Any]) -> CallToolResult:
+    async def talk(client: Client) -> CallToolResult:
+        return await client.call_tool(name, arguments)
+
+    result: CallToolResult = asked(memory_server(tools), talk)
+    return result
+
+
+def text(result: CallToolResult) -> str:
+    (only,) = result.content
+    return str(only.text)  # type: ignore[union-attr]
+
+
+def test_the_tools_are_described_for_an_agent(folder: Path) -> None:
+    async def talk(client: Client) -> Any:
+        return (await client.list_tools()).tools, client.instructions
+
+    tools, instructions = asked(memory_server(over(folder)), talk)
+    assert [one.name for one in tools] == NAMES
+    assert "memory_search" in instructions
+    search = tools[0].input_schema
+    assert (search["required"], search["additionalProperties"]) == (["query"], False)
+    assert set(search["properties"]) == {"query", "maxResults", "minScore", "corpus"}
+    assert set(tools[1].input_schema["properties"]) == {"path", "from", "lines", "corpus"}
+    for one in tools:
+        assert one.annotations.read_only_hint
+        assert all(field["description"] for field in one.input_schema["properties"].values())
+
+
+def test_february_has_no_corpora(folder: Path) -> None:
+    async def talk(client: Client) -> Any:
+        return [list(one.input_schema["properties"]) for one in (await client.list_tools()).tools[:2]]
+
+    assert asked(memory_server(over(folder, contract=FEBRUARY)), talk) == [
+        ["query", "maxResults", "minScore"],
+        ["path", "from", "lines"],
+    ]
+
+
+def test_an_answer_comes_as_text_and_as_data_and_is_that_of_the_function(folder: Path) -> None:
+    with over(folder) as tools:
+        result = call(tools, "memory_search", {"query": QUESTION, "maxResults": 2})
+        assert not result.is_error
+        assert json.loads(text(result)) == result.structured_content == tools.memory_search(QUESTION, 2)
+        read = call(tools, "memory_get", {"path": "memory/tea.md", "from": 1, "lines": 1})
+        assert read.structured_content == tools.memory_get("memory/tea.md", 1, 1)
+        explained = call(tools, "memory_explain", {"query": QUESTION, "path": "memory/plain.md"})
+        assert explained.structured_content == tools.memory_explain(QUESTION, "memory/plain.md")
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "said"),
+    [
+        ("memory_search", {}, "query"),
+        ("memory_search", {"query": ""}, "empty"),
+        ("memory_search", {"query": "tea," * 2000}, "at most 1,000"),
+        ("memory_search", {"query": "tea", "maxResults": 0}, "greater than or equal to 1"),
+        ("memory_search", {"query": "tea", "floor": 1}, "It takes query (required), maxResults"),
+        ("memory_get", {"path": "memory/tea.md", "lines": "all"}, "lines"),
+        ("memory_get", {"path": "../secret.md"}, "not an allowed Markdown file"),
+        ("memory_explain", {"path": "memory/tea.md"}, "query"),
+        ("memory_forget", {}, "memory_explain"),
+    ],
+)
+def test_input_that_cannot_be_used_is_a_tool_error_with_its_remedy(
+    tool: str, arguments: dict[str, Any], said: str, folder: Path
+) -> None:
+    result = call(over(folder), tool, arguments)
+    assert result.is_error
+    assert said in text(result)
+
+
+def test_a_missing_index_is_said_and_the_server_goes_on(folder: Path) -> None:
+    async def talk(client: Client) -> Any:
+        before = await client.call_tool("memory_search", {"query": QUESTION})
+        index_folder(folder / "memory_of_wren", world.EMBEDDER, index_path=missing)
+        return before, await client.call_tool("memory_search", {"query": QUESTION})
+
+    missing = folder / "elsewhere" / "index.sqlite"
+    before, after = asked(memory_server(over(folder, index_path=missing)), talk)
+    assert (before.is_error, before.structured_content["disabled"]) == (True, True)
+    assert "workbench index" in before.structured_content["action"]
+    assert after.structured_content["results"]
+
+
+def test_calls_at_once_are_all_answered_while_the_index_changes(folder: Path) -> None:
+    async def talk(client: Client) -> list[CallToolResult]:
+        results: list[CallToolResult] = []
+
+        async def ask(number: int) -> None:
+            results.append(await client.call_tool(NAMES[number % 3], arguments[number % 3]))
+
+        async with anyio.create_task_group() as group:
+            for number in range(60):
+                group.start_soon(ask, number)
+                if number % 20 == 0:
+                    path, note = f"memory/day{number}.md", "rooibos tea today\n"
+                    await anyio.to_thread.run_sync(add, folder, path, note)
+        return results
+
+    arguments = [{"query": QUESTION}, {"path": "memory/tea.md"}, {"query": QUESTION, "path": "memory/tea.md"}]
+    with over(folder) as tools:
+        results = asked(memory_server(tools), talk)
+    assert len(results) == 60
+    assert not [text(one) for one in results if one.is_error]
+
+
+# the two transports, served by the command
+
+
+async def use(client: Client) -> list[Any]:
+    """One call of each tool, then one that is an error."""
+    found = await client.call_tool("memory_search", {"query": "where do urgent notifications go"})
+    first = found.structured_content["results"][0]
+    read = await client.call_tool(
+        "memory_get", {"path": first["path"], "from": first["startLine"], "lines": 1}
+    )
+    why = await client.call_tool("memory_explain", {"query": "urgent notifications", "path": first["path"]})
+    wrong = await client.call_tool("memory_get", {"path": "../pyproject.toml"})
+    return [one.is_error for one in (found, read, why, wrong)] + [read.structured_content["lines"]]
+
+
+USED = [False, False, False, True, 1]
+
+
+def test_the_server_talks_over_stdio(sample: object) -> None:
+    command = StdioServerParameters(
+        command=sys.executable, args=["-m", "workbench", "serve"], cwd=PROJECT, env=dict(os.environ)
+    )
+    assert asked(command, use) == USED
+
+
+@contextmanager
+def served(*options: str) -> Iterator[str]:
+    """The address of a `workbench serve --http` in a process of its own."""
+    command = [sys.executable, "-m", "workbench", "serve", "--http", "--port", "0", *options]
+    with subprocess.Popen(command, cwd=PROJECT, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stderr is not None
+            yield process.stderr.readline().strip()
+        finally:
+            process.terminate()
+
+
+def test_the_server_talks_over_http_to_this_machine_alone(sample: object) -> None:
+    with served() as address:
+        assert address.startswith("http://127.0.0.1:")
+        assert asked(address, use) == USED
+        hello = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
+        for headers in ({"Host": "evil.example"}, {"Origin": "http://evil.example"}):
+            answer = httpx2.post(address, json=hello, headers={"Accept": "application/json", **headers})
+            assert answer.status_code in (403, 421)
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.2", "example.org", "", "127.0.0.1.example.org"])
+def test_no_other_host_is_served(host: str) -> None:
+    with pytest.raises(InputError, match="this machine alone"):
+        listening(host, 0)
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
+def test_a_port_that_is_taken_is_named(host: str) -> None:
+    with listening(host, 0) as first:
+        address, port = first.getsockname()
+        with pytest.raises(InputError, match="cannot be had") as error:
+            listening(host, port)
+    assert address == "127.0.0.1"
+    assert "--port" in error.value.remedy

@@ -1,0 +1,491 @@
+"""What cannot be used is refused: exit code 2, what it is and what to do about it, and nothing changed."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sqlite3
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests import world
+from tests.cli.test_cli import Place
+from tests.commands import Outcome, Run, python, runner
+from workbench.memory.chunking import LineChunker
+from workbench.memory.embedding.local import PACKAGED_IN, PACKAGED_MODEL, PACKAGED_SHA256
+from workbench.memory.store.sqlite.store import Settings, Store
+from workbench.memory.sync import index_folder
+
+NOBODY = 65534
+WINDOWED, CHUNKER = f"{PACKAGED_SHA256[:12]}/windowed", LineChunker().name
+
+
+@pytest.fixture(scope="module")
+def original(tmp_path_factory: pytest.TempPathFactory) -> Place:
+    """The notes of `world` and their index, made once with the packaged model."""
+    home = tmp_path_factory.mktemp("original")
+    made = Place(world.write(home / "memory_of_wren"), home / "i.sqlite")
+    index_folder(made.folder, index_path=made.index)
+    return made
+
+
+@pytest.fixture
+def place(original: Place, tmp_path: Path) -> Iterator[Place]:
+    """A copy that a test may spoil; its index keeps its bytes, and only a lock comes to lie beside it."""
+    made = Place(tmp_path / "wren" / "memory_of_wren", tmp_path / "index" / "i.sqlite")
+    shutil.copytree(original.folder, made.folder)
+    made.index.parent.mkdir()
+    shutil.copy(original.index, made.index)
+    yield made
+    assert made.index.read_bytes() == original.index.read_bytes()
+    assert set(os.listdir(made.index.parent)) <= {made.index.name, f"{made.index.name}.lock"}
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    return runner(monkeypatch, capsys)
+
+
+def refuses(outcome: Outcome, *names: object) -> bool:
+    """Asserts that a command ended with 2 and, on stderr, a line with all of `names` and then a remedy."""
+    assert (outcome.code, outcome.out) == (2, "")
+    assert "Traceback" not in outcome.err
+    problem, _, remedy = outcome.err.partition("\n")
+    assert [name for name in names if str(name) not in problem] == []
+    assert remedy.startswith("  ")
+    assert remedy.strip()
+    return True
+
+
+# folders
+
+
+def test_a_missing_folder_is_refused(run: Run, place: Place) -> None:
+    gone = place.folder / "gone"
+    assert refuses(run("index", gone, "--index", place.index), gone, "does not exist")
+
+
+@pytest.mark.parametrize("command", [["search", "tea"], ["explain", "tea", "-t", "MEMORY.md"], ["evaluate"]])
+def test_a_missing_memory_is_refused(run: Run, place: Place, command: list[str]) -> None:
+    questions = ["-q", place.folder.parent / "q.yaml"] if command == ["evaluate"] else []
+    (place.folder.parent / "q.yaml").write_text("questions: [{question: tea, target: MEMORY.md}]")
+    gone = place.folder / "gone"
+    assert refuses(run(*command, *questions, "-m", gone, "--index", place.index), gone, "does not exist")
+
+
+def test_a_missing_folder_is_refused_by_the_program_itself() -> None:
+    assert refuses(python("-m", "workbench", "index", "no/such/folder"), "no/such/folder does not exist")
+
+
+def test_a_file_in_place_of_a_folder_is_refused(run: Run, place: Place) -> None:
+    file = place.folder / "MEMORY.md"
+    assert refuses(run("index", file, "--index", place.index), file, "not a folder")
+
+
+def test_an_empty_folder_is_refused(run: Run, place: Place, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    outcome = run("index", tmp_path / "empty", "--index", place.index)
+    assert refuses(outcome, tmp_path / "empty", "holds no Markdown")
+
+
+def test_a_folder_that_lost_its_notes_keeps_its_index(run: Run, place: Place) -> None:
+    shutil.rmtree(place.folder)
+    place.folder.mkdir()
+    assert refuses(run("index", place.folder, "--index", place.index), place.folder, "holds no Markdown")
+
+
+@pytest.fixture
+def closed(original: Place) -> Iterator[Place]:
+    """A copy of the original in which access can be taken away, also from root, who becomes nobody."""
+    with tempfile.TemporaryDirectory() as name:
+        home = Path(name)
+        home.chmod(0o755)
+        made = Place(home / "wren" / "memory_of_wren", home / "index" / "i.sqlite")
+        shutil.copytree(original.folder, made.folder)
+        made.index.parent.mkdir()
+        made.index.parent.chmod(0o777)
+        shutil.copy(original.index, made.index)
+        try:
+            yield made
+        finally:
+            if os.getuid() == NOBODY:
+                os.setresuid(0, 0, 0)
+            for path in [made.folder.parent, made.folder, *made.folder.rglob("*")]:
+                path.chmod(0o755)
+
+
+def without_access(path: Path) -> None:
+    """Closes a path to this process: by its mode, which does not bind root."""
+    path.chmod(0)
+    if os.getuid() == 0:
+        os.setresuid(NOBODY, NOBODY, 0)
+
+
+@pytest.mark.parametrize("inner", ["..", ".", "memory", "memory/tea.md"])
+def test_what_may_not_be_read_is_refused(run: Run, closed: Place, inner: str) -> None:
+    before = closed.index.read_bytes()
+    (closed.folder / "memory" / "tea.md").touch()
+    without_access((closed.folder / inner).resolve())
+    named = closed.folder if inner == ".." else inner.removeprefix(".")
+    assert refuses(run("index", closed.folder, "--index", closed.index), named)
+    assert closed.index.read_bytes() == before
+
+
+def test_a_file_that_may_not_be_read_can_be_skipped(run: Run, closed: Place) -> None:
+    (closed.folder / "memory" / "tea.md").touch()
+    without_access(closed.folder / "memory" / "tea.md")
+    with tempfile.TemporaryDirectory() as home:
+        index = shutil.copy(closed.index, home)
+        outcome = run("index", closed.folder, "--index", index, "--skip", "--json")
+    assert (outcome.code, outcome.json()["unchanged"]) == (0, 5)
+    assert "left out: memory/tea.md cannot be read" in outcome.err
+
+
+def test_an_index_that_may_not_be_written_is_searched_all_the_same(run: Run, closed: Place) -> None:
+    closed.index.chmod(0o444)
+    without_access(closed.folder / "memory" / "tea.md")
+    assert run("search", "rooibos tea", *closed.options).code == 0
+
+
+# files
+
+
+def _not_utf8(folder: Path) -> None:
+    (folder / "memory" / "odd.md").write_bytes("# Caf\xe9\n".encode("latin-1"))
+
+
+def _large(folder: Path) -> None:
+    with (folder / "memory" / "odd.md").open("wb") as file:
+        file.truncate(50_000_000)
+
+
+def _folder(folder: Path) -> None:
+    (folder / "memory" / "odd.md").mkdir()
+
+
+def _link(folder: Path) -> None:
+    (folder.parent / "secret.txt").write_text("tea")
+    (folder / "memory" / "odd.md").symlink_to(folder.parent / "secret.txt")
+
+
+def _linked_folder(folder: Path) -> None:
+    (folder.parent / "secret").mkdir()
+    (folder / "memory" / "odd.md").symlink_to(folder.parent / "secret")
+
+
+def _dangling_link(folder: Path) -> None:
+    (folder / "memory" / "odd.md").symlink_to(folder.parent / "gone.md")
+
+
+def _pipe(folder: Path) -> None:
+    os.mkfifo(folder / "memory" / "odd.md")
+
+
+SPOILT = [
+    pytest.param(_not_utf8, "not UTF-8: byte 5 is 0xe9", id="not UTF-8"),
+    pytest.param(_large, "has 50 MB", id="50 MB"),
+    pytest.param(_folder, "is a folder", id="folder"),
+    pytest.param(_link, "is a symbolic link", id="link"),
+    pytest.param(_linked_folder, "is a symbolic link", id="link to a folder"),
+    pytest.param(_dangling_link, "is a symbolic link", id="dangling link"),
+    pytest.param(_pipe, "is not a plain file", id="pipe"),
+]
+
+
+@pytest.mark.parametrize("more", [[], ["--rebuild"]], ids=["", "rebuild"])
+@pytest.mark.parametrize(("spoil", "problem"), SPOILT)
+def test_a_file_that_cannot_be_used_is_refused(
+    run: Run, place: Place, spoil: Callable[[Path], None], problem: str, more: list[str]
+) -> None:
+    spoil(place.folder)
+    outcome = run("index", place.folder, "--index", place.index, *more)
+    assert refuses(outcome, "memory/odd.md", problem)
+    assert "--skip" in outcome.err
+
+
+@pytest.mark.parametrize(("spoil", "problem"), SPOILT)
+def test_a_file_that_cannot_be_used_can_be_skipped(
+    run: Run, place: Place, spoil: Callable[[Path], None], problem: str
+) -> None:
+    spoil(place.folder)
+    outcome = run("index", place.folder, "--index", place.index, "--skip", "--json")
+    assert (outcome.code, outcome.json()["unchanged"]) == (0, len(world.NOTES))
+    assert "left out: memory/odd.md" in outcome.err
+    assert problem in outcome.err
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the system refuses such names")
+@pytest.mark.parametrize("skip", [False, True])
+def test_a_file_name_that_is_not_utf8_is_refused_or_skipped(run: Run, place: Place, skip: bool) -> None:
+    Path(os.fsdecode(os.fsencode(place.folder / "memory") + b"/caf\xe9.md")).write_text("tea")
+    outcome = run("index", place.folder, "--index", place.index, *(["--skip"] if skip else []))
+    assert outcome.code == (0 if skip else 2)
+    assert "caf" in outcome.err
+
+
+# questions
+
+BAD_QUESTIONS = [
+    pytest.param("", "is empty", id="empty"),
+    pytest.param(" \t\n", "is empty", id="blank"),
+    pytest.param("?! … --", "no letter and no digit", id="punctuation"),
+    pytest.param("tea " * 10_000, "10,000 words", id="10,000 words"),
+]
+
+
+@pytest.mark.parametrize("command", [["search"], ["explain", "--target", "MEMORY.md"]], ids=lambda c: c[0])
+@pytest.mark.parametrize(("question", "problem"), BAD_QUESTIONS)
+def test_a_question_that_means_nothing_is_refused(
+    run: Run, place: Place, command: list[str], question: str, problem: str
+) -> None:
+    assert refuses(run(*command, *place.options, "--", question), "The question", problem)
+
+
+def test_an_empty_question_is_refused_by_the_program_itself(place: Place) -> None:
+    assert refuses(python("-m", "workbench", "search", "", *place.options), "The question is empty")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere arguments are Unicode")
+def test_a_question_that_is_not_utf8_is_refused(place: Place) -> None:
+    assert refuses(python("-m", "workbench", "search", b"caf\xe9", *place.options), "The question")
+
+
+def test_an_unknown_system_is_refused_and_the_nearest_named(run: Run, place: Place) -> None:
+    outcome = run("search", "tea", "--system", "openclaw-2026.2.31", *place.options)
+    assert refuses(outcome, "'openclaw-2026.2.31'", "the nearest are openclaw-2026.")
+
+
+def test_an_unknown_system_is_refused_by_the_program_itself(place: Place) -> None:
+    outcome = python("-m", "workbench", "search", "tea", "--system", "opencalw", *place.options)
+    assert refuses(outcome, "'opencalw'", "openclaw-2026.")
+
+
+# indexes
+
+
+def _missing(file: Path) -> None:
+    pass
+
+
+def _text(file: Path) -> None:
+    file.write_text("# Notes\nThese are not a database.\n" * 40)
+
+
+def _empty(file: Path) -> None:
+    file.touch()
+
+
+def _other_program(file: Path) -> None:
+    with sqlite3.connect(file) as db:
+        db.execute("CREATE TABLE chunks (id INTEGER, text TEXT)")
+    db.close()
+
+
+def _other_version(file: Path) -> None:
+    with Store.create(file, Settings(PACKAGED_MODEL, WINDOWED, 384, CHUNKER)) as store:
+        store.db.pragma("user_version", 99)
+
+
+def _without_half(file: Path) -> None:
+    Store.create(file, Settings(PACKAGED_MODEL, WINDOWED, 384, CHUNKER)).close()
+    file.write_bytes(file.read_bytes()[:2048])
+
+
+def made_with(
+    model: str = PACKAGED_MODEL, revision: str = WINDOWED, chunker: str = CHUNKER
+) -> Callable[..., None]:
+    def make(file: Path) -> None:
+        Store.create(file, Settings(model, revision, 384, chunker)).close()
+
+    return make
+
+
+FOREIGN = [
+    pytest.param(_text, "is not a workbench index", id="text"),
+    pytest.param(_empty, "is not a workbench index", id="empty file"),
+    pytest.param(_other_program, "is not a workbench index", id="database of another program"),
+    pytest.param(_without_half, "", id="torn in half"),
+]
+UNFIT = [
+    pytest.param(_other_version, "has schema version 99", id="version"),
+    pytest.param(made_with(model="other"), "made with another model: other", id="model"),
+    pytest.param(made_with(revision="0123/windowed"), "made with another model", id="weights"),
+    pytest.param(made_with(revision=WINDOWED.replace("windowed", "truncated")), "truncated", id="reading"),
+    pytest.param(made_with(chunker="by paragraph"), "another chunker: by paragraph", id="chunker"),
+]
+
+
+@pytest.mark.parametrize("more", [[], ["--rebuild"]], ids=["", "rebuild"])
+@pytest.mark.parametrize(("make", "problem"), FOREIGN)
+def test_a_file_that_is_no_index_is_not_indexed_into(
+    run: Run, place: Place, tmp_path: Path, make: Callable[[Path], None], problem: str, more: list[str]
+) -> None:
+    file = tmp_path / "other.sqlite"
+    make(file)
+    before = file.read_bytes()
+    assert refuses(run("index", place.folder, "--index", file, *more), file, problem)
+    assert file.read_bytes() == before
+
+
+@pytest.mark.parametrize(("make", "problem"), [*FOREIGN, pytest.param(_missing, "no index at", id="missing")])
+def test_a_file_that_is_no_index_is_not_searched(
+    run: Run, place: Place, tmp_path: Path, make: Callable[[Path], None], problem: str
+) -> None:
+    file = tmp_path / "other.sqlite"
+    make(file)
+    assert refuses(run("search", "tea", "--memory", place.folder, "--index", file), file, problem)
+
+
+@pytest.mark.parametrize(("make", "problem"), UNFIT)
+def test_an_index_made_otherwise_is_left_as_it_is(
+    run: Run, place: Place, tmp_path: Path, make: Callable[[Path], None], problem: str
+) -> None:
+    file = tmp_path / "other.sqlite"
+    make(file)
+    before = file.read_bytes()
+    outcome = run("index", place.folder, "--index", file)
+    assert refuses(outcome, file, problem)
+    assert "--rebuild" in outcome.err
+    assert file.read_bytes() == before
+
+
+def test_an_index_of_another_version_is_not_searched(run: Run, place: Place, tmp_path: Path) -> None:
+    _other_version(tmp_path / "other.sqlite")
+    outcome = run("search", "tea", "--memory", place.folder, "--index", tmp_path / "other.sqlite")
+    assert refuses(outcome, tmp_path / "other.sqlite", "schema version 99")
+
+
+@pytest.mark.parametrize(
+    "make",
+    [made_with(model="toy", revision="abc"), made_with(revision="0123/windowed")],
+    ids=["toy", "weights"],
+)
+def test_an_index_whose_model_is_not_here_is_not_searched(
+    run: Run, place: Place, tmp_path: Path, make: Callable[[Path], None]
+) -> None:
+    make(tmp_path / "other.sqlite")
+    outcome = run("search", "tea", "--memory", place.folder, "--index", tmp_path / "other.sqlite")
+    assert refuses(outcome, tmp_path / "other.sqlite", "model")
+
+
+@pytest.mark.parametrize("command", ["index", "search"])
+def test_a_text_file_as_index_is_refused_by_the_program_itself(
+    place: Place, tmp_path: Path, command: str
+) -> None:
+    _text(tmp_path / "notes.txt")
+    before = (tmp_path / "notes.txt").read_bytes()
+    asked = [str(place.folder)] if command == "index" else ["tea", "--memory", str(place.folder)]
+    outcome = python("-m", "workbench", command, *asked, "--index", str(tmp_path / "notes.txt"))
+    assert refuses(outcome, tmp_path / "notes.txt", "is not a workbench index")
+    assert (tmp_path / "notes.txt").read_bytes() == before
+
+
+def test_a_folder_as_index_is_refused(run: Run, place: Place) -> None:
+    assert refuses(run("index", place.folder, "--index", place.folder), place.folder)
+
+
+def test_an_index_below_a_file_is_refused(run: Run, place: Place) -> None:
+    file = place.folder / "MEMORY.md"
+    assert refuses(run("index", place.folder, "--index", file / "i.sqlite"), file, "cannot be made")
+
+
+# models
+
+
+@pytest.fixture
+def _false_weights(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another package by the model's name, whose weights are not the published ones."""
+    world.write(tmp_path / "site" / PACKAGED_IN, {"__init__.py": "", "model/model.safetensors": "tampered"})
+    monkeypatch.syspath_prepend(tmp_path / "site")
+
+
+@pytest.mark.usefixtures("_false_weights")
+class TestFalseWeights:
+    """With weights that are not the published ones."""
+
+    def test_a_search_is_refused(self, run: Run, place: Place) -> None:
+        outcome = run("search", "never asked before", *place.options)
+        assert refuses(outcome, "model.safetensors", "not the published")
+
+    def test_a_change_of_the_memory_leaves_the_index_as_it_was(self, run: Run, place: Place) -> None:
+        (place.folder / "memory" / "bike.md").unlink()
+        world.write(place.folder, {"memory/new.md": "A new cup."})
+        outcome = run("index", place.folder, "--index", place.index)
+        assert refuses(outcome, "model.safetensors", "not the published")
+
+    def test_no_index_is_begun(self, run: Run, place: Place, tmp_path: Path) -> None:
+        outcome = run("index", place.folder, "--index", tmp_path / "fresh.sqlite")
+        assert refuses(outcome, "model.safetensors", "not the published")
+        assert not (tmp_path / "fresh.sqlite").exists()
+
+    def test_the_doctor_says_so(self, run: Run, place: Place) -> None:
+        outcome = run("doctor", *place.options, "--json")
+        (model,) = [one for one in outcome.json() if one["what"] == "model"]
+        assert (outcome.code, model["fine"]) == (1, False)
+        assert "not the published" in model["says"]
+
+
+def test_a_folder_that_holds_no_model_is_refused(run: Run, place: Place, tmp_path: Path) -> None:
+    (tmp_path / "no_model").mkdir()
+    outcome = run(
+        "index", place.folder, "--index", tmp_path / "fresh.sqlite", "--model", tmp_path / "no_model"
+    )
+    assert refuses(outcome, tmp_path / "no_model", "cannot be loaded")
+    assert not (tmp_path / "fresh.sqlite").exists()
+
+
+def test_an_unknown_reading_is_refused(run: Run, place: Place) -> None:
+    outcome = run("index", place.folder, "--index", place.index, "--reading", "skimmed")
+    assert refuses(outcome, "'skimmed'")
+
+
+# labelled questions
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        pytest.param(None, "cannot be read: No such file", id="missing"),
+        pytest.param("questions: [", "are not YAML", id="not YAML"),
+        pytest.param("- tea", "no `questions:` list", id="a list"),
+        pytest.param("", "no `questions:` list", id="empty"),
+        pytest.param("questions: []", "questions", id="no question"),
+        pytest.param("questions: [{question: tea}]", "target", id="no target"),
+        pytest.param("questions: [{question: '', target: MEMORY.md}]", "question", id="empty question"),
+        pytest.param("questions: [{question: tea, target: MEMORY.md, sort: x}]", "sort", id="unknown key"),
+        pytest.param(
+            "questions: [{question: tea, target: MEMORY.md}]\ncontrol: []", "control", id="unknown key on top"
+        ),
+    ],
+)
+def test_questions_that_cannot_be_used_are_refused(
+    run: Run, place: Place, tmp_path: Path, text: str | None, problem: str
+) -> None:
+    file = tmp_path / "q.yaml"
+    if text is not None:
+        file.write_text(text)
+    assert refuses(run("evaluate", "--questions", file, *place.options), file, problem)
+
+
+def test_questions_that_are_not_utf8_are_refused(run: Run, place: Place, tmp_path: Path) -> None:
+    (tmp_path / "q.yaml").write_bytes(b"questions: [{question: caf\xe9, target: MEMORY.md}]")
+    assert refuses(run("evaluate", "-q", tmp_path / "q.yaml", *place.options), tmp_path / "q.yaml")
+
+
+def test_questions_that_may_not_be_read_are_refused(run: Run, closed: Place) -> None:
+    file = world.write(closed.folder, {"q.yaml": ""}) / "q.yaml"
+    without_access(file)
+    assert refuses(run("evaluate", "--questions", file, *closed.options), file, "Permission denied")
+
+
+def test_a_target_that_is_not_indexed_is_refused_and_the_nearest_named(
+    run: Run, place: Place, tmp_path: Path
+) -> None:
+    (tmp_path / "q.yaml").write_text("questions: [{question: tea, target: memory/teas.md}]")
+    outcome = run("evaluate", "-q", tmp_path / "q.yaml", *place.options)
+    assert refuses(outcome, "memory/teas.md", "not in the index")
+    assert "The nearest is memory/tea.md." in outcome.err

@@ -1,0 +1,313 @@
+"""The command line: what each command prints, as text and as JSON, and its exit code."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+import workbench
+from tests import world
+from tests.commands import Run, python, runner
+from workbench.memory.store.sqlite.store import Store
+from workbench.memory.sync import index_folder
+
+SYSTEM = "openclaw-2026.2.13"
+FIXED = f"{SYSTEM}+or+rrf+minmax"
+QUESTION = "rooibos in the afternoon"
+NO_WORD_THERE = "zyzzyva quixotry"
+QUESTIONS = """
+questions:
+  - {question: rooibos in the afternoon, target: memory/tea.md, kind: direct}
+  - {question: the front brake squeals, target: memory/bike.md, kind: natural}
+  - {question: which drive broke in the machine, target: memory/server.md, kind: natural}
+controls:
+  - zyzzyva quixotry
+"""
+
+
+@dataclass(frozen=True)
+class Place:
+    """The notes of `world` and their index, made with the packaged model."""
+
+    folder: Path
+    index: Path
+
+    @property
+    def options(self) -> list[str]:
+        return ["--memory", str(self.folder), "--index", str(self.index)]
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Place:
+    home = tmp_path_factory.mktemp("place")
+    made = Place(world.write(home / "memory_of_wren"), home / "i.sqlite")
+    (made.folder / "questions.yaml").write_text(QUESTIONS, encoding="utf-8")
+    index_folder(made.folder, index_path=made.index)
+    return made
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    return runner(monkeypatch, capsys)
+
+
+# search
+
+
+def test_search_finds_the_note(run: Run, place: Place) -> None:
+    outcome = run("search", QUESTION, *place.options)
+    assert outcome.code == 0
+    assert "memory/tea.md:1-3" in outcome.out
+    assert outcome.err == ""
+
+
+def test_search_as_json_has_the_whole_trace(run: Run, place: Place) -> None:
+    found = run("search", QUESTION, *place.options, "--json").json()
+    assert set(found) == {"question", "system", "match", "legs", "notes", "results", "dropped"}
+    assert (found["question"], found["system"]) == (QUESTION, SYSTEM)
+    assert found["match"] == '"rooibos" AND "in" AND "the" AND "afternoon"'
+    assert found["legs"]["vector"] == {"asked": "384 dimensions", "depth": 24, "brought": 6}
+    assert found["results"][0]["path"] == "memory/tea.md"
+    assert len(found["results"]) + len(found["dropped"]) == 6
+
+
+def test_a_json_result_says_where_how_good_and_why_it_is_in(run: Run, place: Place) -> None:
+    found = run("search", QUESTION, *place.options, "--json").json()
+    first, dropped = found["results"][0], found["dropped"]
+    assert first["snippet"] == world.NOTES["memory/tea.md"]
+    assert (first["position"], first["start_line"], first["end_line"]) == (1, 1, 3)
+    assert first["dropped_by"] is None
+    assert first["score"] == pytest.approx(0.7 * first["vector_score"] + 0.3 * first["keyword_score"])
+    assert all(one["dropped_by"] == "floor: drop what scores below 0.35" for one in dropped)
+    assert {one["keyword_rank"] for one in dropped} == {None}
+
+
+def test_a_search_with_no_result_ends_with_1(run: Run, place: Place) -> None:
+    outcome = run("search", NO_WORD_THERE, *place.options)
+    assert outcome.code == 1
+    assert "Nothing returned." in outcome.out
+
+
+def test_a_json_search_with_no_result_ends_with_1(run: Run, place: Place) -> None:
+    outcome = run("search", NO_WORD_THERE, *place.options, "--json")
+    assert (outcome.code, outcome.json()["results"]) == (1, [])
+
+
+def test_another_floor_and_limit_are_taken(run: Run, place: Place) -> None:
+    found = run("search", NO_WORD_THERE, *place.options, "--min-score", "-1", "--limit", "2", "--json").json()
+    assert len(found["results"]) == 2
+    assert found["legs"]["keyword"]["depth"] == 2 * 4
+
+
+def test_another_system_is_asked(run: Run, place: Place) -> None:
+    found = run("search", QUESTION, *place.options, "--system", FIXED, "--json").json()
+    assert found["system"] == FIXED
+    assert found["match"] == '"rooibos" OR "in" OR "the" OR "afternoon"'
+
+
+# explain
+
+
+def test_explain_says_how_a_note_got_in(run: Run, place: Place) -> None:
+    outcome = run("explain", QUESTION, "--target", "memory/tea.md", *place.options)
+    assert outcome.code == 0
+    assert "RETURNED" in outcome.out
+    assert "score = 0.7 × " in outcome.out
+
+
+def test_explain_says_why_a_note_is_not_there(run: Run, place: Place) -> None:
+    outcome = run("explain", QUESTION, "--target", "memory/bike.md", *place.options)
+    assert outcome.code == 1
+    assert "BELOW THE FLOOR" in outcome.out
+    assert "“rooibos”" in outcome.out
+
+
+def test_explain_as_json_has_fate_formulas_and_standings(run: Run, place: Place) -> None:
+    outcome = run("explain", QUESTION, "--target", "memory/bike.md", *place.options, "--json")
+    told = outcome.json()
+    (chunk,) = told["chunks"]
+    assert (outcome.code, told["target"], told["fate"]) == (1, "memory/bike.md", "below the floor")
+    assert chunk["formulas"].keys() == {"vector_score", "score"}
+    assert [leg["leg"] for leg in chunk["legs"]] == ["keyword", "vector"]
+    assert chunk["legs"][0]["missing"] == ["rooibos", "in", "afternoon"]
+
+
+@pytest.mark.parametrize("before", ["", "{folder}/", "{folder}/memory/../"])
+def test_a_target_may_have_the_memorys_folder_before_it(run: Run, place: Place, before: str) -> None:
+    target = before.format(folder=place.folder) + "memory/tea.md"
+    told = run("explain", QUESTION, "--target", target, *place.options, "--json").json()
+    assert told["target"] == "memory/tea.md"
+
+
+def test_a_file_that_is_not_indexed_is_said_to_be_so_and_the_nearest_named(run: Run, place: Place) -> None:
+    outcome = run("explain", QUESTION, "--target", "memory/bikes.md", *place.options)
+    assert outcome.code == 1
+    assert "NEVER INDEXED" in outcome.out
+    assert "The nearest is memory/bike.md." in outcome.out
+
+
+# evaluate
+
+
+def test_evaluate_as_json_has_one_object_a_pipeline(run: Run, place: Place) -> None:
+    outcome = run("evaluate", "-s", SYSTEM, "-s", FIXED, *place.options, "--json")
+    told = outcome.json()
+    assert outcome.code == 0
+    assert [one["system"] for one in told] == [SYSTEM, FIXED]
+    keys = {"system", "n", "hits", "hit_rate", "files_passing", "mrr", "by_kind", "controls"}
+    assert all(one.keys() >= keys | {"controls_silent"} for one in told)
+
+
+def test_the_figures_of_an_evaluation_belong_together(run: Run, place: Place) -> None:
+    (told,) = run("evaluate", "-s", SYSTEM, *place.options, "--json").json()
+    assert (told["n"], told["controls"], told["files"]) == (3, 1, 3)
+    assert told["hit_rate"] == told["hits"] / 3
+    assert told["by_kind"]["direct"] == {"n": 1, "hits": 1, "hit_rate": 1.0}
+    assert told["by_kind"]["natural"]["n"] == 2
+    assert told["hits"] == sum(kind["hits"] for kind in told["by_kind"].values())
+    assert told["files_passing"] == 0
+    assert told["controls_silent"] == 1
+
+
+def test_evaluate_asks_every_system_when_none_is_named(run: Run, place: Place) -> None:
+    told = run("evaluate", *place.options, "--json").json()
+    assert [one["system"] for one in told] == list(workbench.SYSTEMS)
+
+
+def test_evaluate_prints_a_table(run: Run, place: Place) -> None:
+    outcome = run("evaluate", "-s", SYSTEM, *place.options)
+    assert outcome.code == 0
+    assert [
+        word for word in ("hit rate", "MRR", "silent controls", "natural") if word not in outcome.out
+    ] == []
+
+
+# index and doctor
+
+
+def test_index_says_what_it_did(run: Run, tmp_path: Path) -> None:
+    folder = world.write(tmp_path / "m", {"MEMORY.md": "tea", "memory/a.md": "bike"})
+    arguments = ["index", folder, "--index", tmp_path / "i.sqlite", "--json"]
+    first, again = run(*arguments).json(), run(*arguments).json()
+    assert (first["new"], first["chunks"], first["embedded"]) == (["MEMORY.md", "memory/a.md"], 2, 2)
+    assert (again["new"], again["unchanged"], again["embedded"]) == ([], 2, 0)
+
+
+def test_index_rebuilds_when_told(run: Run, tmp_path: Path) -> None:
+    folder = world.write(tmp_path / "m", {"MEMORY.md": "tea"})
+    run("index", folder, "--index", tmp_path / "i.sqlite")
+    again = run("index", folder, "--index", tmp_path / "i.sqlite", "--rebuild", "--json").json()
+    assert (again["new"], again["from_cache"]) == (["MEMORY.md"], 1)
+
+
+def test_index_reads_as_it_is_told(run: Run, tmp_path: Path) -> None:
+    folder = world.write(tmp_path / "m", {"MEMORY.md": "tea"})
+    run("index", folder, "--index", tmp_path / "i.sqlite", "--reading", "truncated")
+    with Store.open(tmp_path / "i.sqlite") as store:
+        assert store.settings.revision.endswith("/truncated")
+
+
+def test_index_goes_to_the_home_of_the_workbench(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WORKBENCH_HOME", str(tmp_path / "home"))
+    run("index", world.write(tmp_path / "m", {"MEMORY.md": "tea"}))
+    assert len(list((tmp_path / "home").glob("m-*.sqlite"))) == 1
+
+
+def test_doctor_finds_everything_there(run: Run, place: Place) -> None:
+    outcome = run("doctor", *place.options, "--json")
+    findings = {one["what"]: one for one in outcome.json()}
+    assert all(one.keys() == {"what", "fine", "says"} for one in findings.values())
+    assert {"Python", "SQLite", "sqlite-vec", "model", "torch", "index"} <= findings.keys()
+    assert "6 files, 6 chunks" in findings["index"]["says"]
+    assert outcome.code == int(not all(one["fine"] for one in findings.values()))
+
+
+@pytest.mark.parametrize("content", [None, "", "This is no database at all.\n" * 50])
+def test_doctor_ends_with_1_without_a_sound_index(
+    run: Run, place: Place, tmp_path: Path, content: str | None
+) -> None:
+    file = tmp_path / "i.sqlite"
+    if content is not None:
+        file.write_text(content)
+    outcome = run("doctor", "--memory", place.folder, "--index", file, "--json")
+    (finding,) = [one for one in outcome.json() if one["what"] == "index"]
+    assert (outcome.code, finding["fine"]) == (1, False)
+    assert str(file) in finding["says"]
+
+
+def test_doctor_prints_a_line_a_finding(run: Run, place: Place) -> None:
+    told, lines = (
+        run("doctor", *place.options, "--json").json(),
+        run("doctor", *place.options).out.splitlines(),
+    )
+    assert [line[0] for line in lines] == ["✓" if one["fine"] else "✗" for one in told]
+
+
+# help, and what is loaded
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["-h"]])
+def test_help_names_the_commands(run: Run, arguments: list[str]) -> None:
+    outcome = run(*arguments)
+    assert outcome.code == 0
+    commands = ["index", "search", "explain", "evaluate", "doctor", "lab"]
+    assert [command for command in commands if f"\n  {command} " not in outcome.out] == []
+
+
+@pytest.mark.parametrize("command", ["index", "search", "explain", "evaluate", "doctor", "lab"])
+def test_every_command_has_help(run: Run, command: str) -> None:
+    outcome = run(command, "--help")
+    assert outcome.code == 0
+    assert f" {command} [OPTIONS]" in outcome.out
+
+
+def test_the_module_is_the_command_line() -> None:
+    outcome = python("-m", "workbench", "--help")
+    assert outcome.code == 0
+    assert "search" in outcome.out
+
+
+ROOMS = """
+import importlib, pkgutil, sys, workbench
+for room in {rooms}:
+    package = importlib.import_module(room)
+    for module in pkgutil.walk_packages(package.__path__, room + "."):
+        importlib.import_module(module.name)
+heavy = {{"torch", "sentence_transformers", "transformers", "plotly", "pandas", "scipy", "ipywidgets"}}
+print(sorted(heavy & sys.modules.keys()))
+"""
+
+
+@pytest.mark.parametrize(
+    "rooms", [[], ["workbench.memory", "workbench.retrieval", "workbench.systems.registry"]]
+)
+def test_importing_loads_nothing_heavy(rooms: list[str]) -> None:
+    outcome = python("-c", ROOMS.format(rooms=rooms))
+    assert (outcome.out.strip(), outcome.err) == ("[]", "")
+
+
+def test_the_front_door_opens_on_at_most_twenty_names() -> None:
+    assert len(workbench.__all__) <= 20
+    assert all(getattr(workbench, name) is not None for name in workbench.__all__)
+    assert dir(workbench) == sorted(workbench.__all__)
+
+
+def test_the_front_door_has_no_other_name() -> None:
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        _ = workbench.nothing
+
+
+def test_a_search_says_when_the_memory_is_newer_than_its_index(run: Run, tmp_path: Path) -> None:
+    root = world.write(tmp_path / "memory_of_wren")
+    index_folder(root, index_path=tmp_path / "i.sqlite")
+    options = ["--memory", str(root), "--index", str(tmp_path / "i.sqlite")]
+    assert run("search", QUESTION, *options).err == ""
+    (root / "memory/tea.md").write_text("Tea is gone.", encoding="utf-8")
+    (root / "memory/bike.md").unlink()
+    warned = run("search", QUESTION, *options).err
+    assert "2 files differ, memory/bike.md first" in warned
+    assert f"workbench index {root}" in warned

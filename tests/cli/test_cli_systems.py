@@ -1,0 +1,98 @@
+"""The commands about systems: list, show, diff, compare, museum, fusion, and the benchmark's bad input."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests import world
+from tests.commands import Run, runner
+from workbench.memory.sync import index_folder
+from workbench.systems.registry import SYSTEMS
+
+SHIPPED, FIXED = "openclaw-2026.2.13", "openclaw-2026.2.13+or+rrf+minmax"
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    return runner(monkeypatch, capsys)
+
+
+def test_systems_lists_every_system(run: Run) -> None:
+    listed = run("systems", "--json").json()
+    assert [one["name"] for one in listed] == list(SYSTEMS)
+    assert all(one["source"]["repository"] for one in listed)
+
+
+def test_show_prints_the_stages_the_changes_and_the_source(run: Run) -> None:
+    shown = run("show", FIXED).out
+    assert "joined with OR" in shown
+    assert "+rrf: ranks instead of scores" in shown
+    assert "source: openclaw/openclaw 2026.2.13" in shown
+
+
+def test_diff_names_only_the_slots_that_differ(run: Run) -> None:
+    found = run("diff", SHIPPED, FIXED, "--json")
+    assert [one["slot"] for one in found.json()] == ["query", "keyword_score", "fusion"]
+    assert found.code == 0
+
+
+def test_diff_shows_a_changed_view(run: Run) -> None:
+    told = run("diff", "bm-cjk-regress", "bm-cjk-regress-one-match")
+    assert "view\n  − whole notes" in told.out
+    assert "+ whole notes of the project main" in told.out
+    assert told.out.count("MATCH") == 3
+    (found,) = run("diff", "bm-cjk-regress", "bm-cjk-regress-one-match", "--json").json()
+    assert found["slot"] == "view"
+    assert found["after"].endswith("one MATCH over title and content_stems")
+
+
+def test_diff_of_a_system_with_itself_ends_with_1(run: Run) -> None:
+    same = run("diff", SHIPPED, SHIPPED)
+    assert (same.code, same.out.strip()) == (1, "no difference")
+
+
+def test_compare_sets_answers_side_by_side(run: Run, tmp_path: Path) -> None:
+    root = world.write(tmp_path / "memory_of_wren")
+    index_folder(root, index_path=tmp_path / "i.sqlite")
+    options = ["--memory", str(root), "--index", str(tmp_path / "i.sqlite"), "-q", "who drinks rooibos"]
+    traces = run("compare", SHIPPED, FIXED, *options, "--json").json()
+    assert [one["system"] for one in traces] == [SHIPPED, FIXED]
+    shown = run("compare", SHIPPED, FIXED, *options).out
+    assert SHIPPED in shown
+    assert "memory/tea.md:1-3" in shown
+
+
+def test_a_specimen_is_run_and_told(run: Run) -> None:
+    told = run("museum", "openclaw-clamped-bm25")
+    assert told.code == 0
+    assert "openclaw/openclaw#5767" in told.out
+
+
+def test_an_unknown_specimen_is_refused(run: Run) -> None:
+    assert run("museum", "unicorn").code == 2
+
+
+def test_two_lists_from_a_file_are_fused_by_every_engine(run: Run, tmp_path: Path) -> None:
+    lists = tmp_path / "lists.json"
+    lists.write_text(json.dumps({"vector": {"a": 0.9, "b": 0.5}, "keyword": {"b": 7.0}}))
+    shown = run("fusion", "--lists", lists).out
+    assert "rrf-60" in shown
+    assert "tm2c2" in shown
+
+
+@pytest.mark.parametrize("text", ["[]", "nonsense", '{"vector": {"a": "much"}, "keyword": {}}'])
+def test_lists_of_another_form_are_refused(run: Run, tmp_path: Path, text: str) -> None:
+    lists = tmp_path / "lists.json"
+    lists.write_text(text)
+    refused = run("fusion", "--lists", lists)
+    assert refused.code == 2
+    assert "lists.json" in refused.err
+
+
+def test_the_benchmark_names_a_missing_file(run: Run, tmp_path: Path) -> None:
+    refused = run("bench", "locomo", tmp_path / "none.json")
+    assert refused.code == 2
+    assert "none.json" in refused.err

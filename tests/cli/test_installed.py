@@ -1,0 +1,281 @@
+"""The workbench installed from a wheel, no clone near: the lab is copied, opens, and its notebooks run."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+import zipfile
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+
+import apsw
+import nbformat
+import pytest
+from nbclient import NotebookClient
+
+from tests import commands
+from tests.commands import Outcome, Run
+from tests.conftest import PROJECT, SAMPLE
+from workbench.cli.bundled import FOLDERS, copy_to
+from workbench.cli.jupyter import environment
+from workbench.memory.index import MemoryIndex, default_index_path
+from workbench.records import InputError
+
+FIRST = "notebooks/00_start.ipynb"
+
+
+# what is copied, and what never is
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    files = (path for path in folder.rglob("*") if path.is_file())
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in files}
+
+
+def test_all_that_the_notebooks_read_is_copied(tmp_path: Path) -> None:
+    copied = copy_to(tmp_path / "lab")
+    there = contents(tmp_path / "lab")
+    assert sorted(copied.added) == sorted(there)
+    assert {"notebooks/solutions/02_the_0.7_penalty.ipynb", "sample_memory/questions.yaml"} <= set(there)
+    assert [name for name, data in there.items() if data != (PROJECT / name).read_bytes()] == []
+    read = [
+        notebook.parent / memory
+        for notebook in (tmp_path / "lab").rglob("*.ipynb")
+        for memory in re.findall(r'"([./]*\w+_memory)\\"', notebook.read_text(encoding="utf-8"))
+    ]
+    assert len(read) > 20
+    assert [memory for memory in read if not memory.is_dir()] == []
+
+
+def test_what_exists_stays_byte_for_byte_and_is_named(tmp_path: Path) -> None:
+    first = copy_to(tmp_path)
+    (tmp_path / FIRST).write_bytes(b"my own work\r\n")
+    (tmp_path / "notebooks" / "mine.ipynb").write_bytes(b"{}")
+    (tmp_path / "sample_memory" / "MEMORY.md").unlink()
+    second = copy_to(tmp_path)
+    assert (second.added, second.kept) == (("sample_memory/MEMORY.md",), (FIRST,))
+    assert (tmp_path / FIRST).read_bytes() == b"my own work\r\n"
+    assert set(contents(tmp_path)) == {*first.added, "notebooks/mine.ipynb"}
+    assert f"Kept yours, which differ from this version's: {FIRST}." in str(second)
+
+
+def test_a_link_that_leads_nowhere_is_not_written_through(tmp_path: Path) -> None:
+    (tmp_path / "notebooks").mkdir()
+    (tmp_path / FIRST).symlink_to(tmp_path / "elsewhere")
+    assert copy_to(tmp_path).kept == (FIRST,)
+    assert not (tmp_path / "elsewhere").exists()
+
+
+def test_a_file_in_the_folders_place_is_named(tmp_path: Path) -> None:
+    (tmp_path / "lab").write_text("a note")
+    with pytest.raises(InputError, match=r"lab.* cannot be used: .*\n.*--to FOLDER"):
+        copy_to(tmp_path / "lab")
+    assert (tmp_path / "lab").read_text() == "a note"
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    return commands.runner(monkeypatch, capsys)
+
+
+def test_two_folders_of_notebooks_are_one_too_many(run: Run, tmp_path: Path) -> None:
+    outcome = run("lab", "--to", tmp_path / "lab", "--notebooks", tmp_path)
+    assert (outcome.code, outcome.out) == (2, "")
+    assert "Give one of them" in outcome.err
+    assert not (tmp_path / "lab").exists()
+
+
+def test_a_folder_without_notebooks_is_told_before_anything_is_indexed(run: Run, tmp_path: Path) -> None:
+    outcome = run("lab", "--memory", tmp_path / "nowhere", "--notebooks", tmp_path)
+    assert (outcome.code, outcome.out) == (2, "")
+    assert f"There is no notebook {tmp_path / '00_start.ipynb'}" in outcome.err
+
+
+# the wheel
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("dist")
+    build = [sys.executable, "-m", "hatchling", "build", "--target", "wheel", "--directory", str(folder)]
+    subprocess.run(build, cwd=PROJECT, check=True, capture_output=True, timeout=60)
+    (built,) = folder.glob("*.whl")
+    return built
+
+
+def test_the_wheel_has_the_package_the_notebooks_and_the_memories_alone(wheel: Path) -> None:
+    names = zipfile.ZipFile(wheel).namelist()
+    packed = {name for name in names if not name.startswith("workbench/_bundled/")}
+    package = {f"workbench/{name}" for name in contents(PROJECT / "workbench") if "__pycache__" not in name}
+    assert {name for name in packed if ".dist-info/" not in name} == package
+    assert {name.split("/")[2] for name in {*names} - packed} == {*FOLDERS}
+    unwanted = re.compile(r"(^|/)(tests|test-output|site|__pycache__|\.[^/]+)/|\.(pyc|sqlite)$")
+    assert [name for name in names if unwanted.search(name)] == []
+
+
+def test_the_wheel_is_small(wheel: Path) -> None:
+    assert 200_000 < wheel.stat().st_size < 1_500_000
+
+
+# installed
+
+
+@dataclass
+class Installed:
+    """The wheel unpacked into `target`, and a desk with no clone around it, where commands are run."""
+
+    target: Path
+    desk: Path
+
+    @property
+    def environment(self) -> dict[str, str]:
+        return os.environ | {"PYTHONPATH": str(self.target), "WORKBENCH_HOME": str(self.desk / "home")}
+
+    def python(self, *arguments: str, cwd: Path | None = None) -> Outcome:
+        command = [sys.executable, *arguments]
+        ended = subprocess.run(
+            command, cwd=cwd or self.desk, env=self.environment, capture_output=True, text=True, timeout=120
+        )
+        return Outcome(ended.returncode, ended.stdout, ended.stderr)
+
+    def workbench(self, *arguments: str, cwd: Path | None = None) -> Outcome:
+        return self.python("-m", "workbench", *arguments, cwd=cwd)
+
+
+@pytest.fixture(scope="module")
+def installed(wheel: Path, sample: MemoryIndex, tmp_path_factory: pytest.TempPathFactory) -> Installed:
+    """The wheel, installed beside its dependencies, and the vectors known, so that none is computed again."""
+    made = Installed(tmp_path_factory.mktemp("installed"), tmp_path_factory.mktemp("desk"))
+    install = ["-m", "pip", "install", "--quiet", "--no-deps", "--no-index", "--no-compile"]
+    subprocess.run(
+        [sys.executable, *install, "--target", made.target, wheel],
+        check=True,
+        capture_output=True,
+        timeout=90,
+    )
+    (made.desk / "home").mkdir()
+    index = default_index_path(made.desk / "workbench-lab" / "sample_memory").name
+    with closing(apsw.Connection(str(default_index_path(SAMPLE)))) as known:
+        known.execute("VACUUM INTO ?", (str(made.desk / "home" / index),))
+    return made
+
+
+def test_the_installed_package_is_the_one_that_runs(installed: Installed) -> None:
+    outcome = installed.python("-c", "import workbench; print(workbench.__file__)")
+    assert outcome.out.strip() == str(installed.target / "workbench" / "__init__.py")
+
+
+def test_without_a_memory_the_message_is_plain(installed: Installed) -> None:
+    outcome = installed.workbench("search", "tea")
+    assert (outcome.code, outcome.out) == (2, "")
+    assert outcome.err.startswith("The memory folder sample_memory does not exist.\n")
+
+
+@dataclass
+class Served:
+    """A JupyterLab that `workbench lab` opened, what it said, and its address."""
+
+    url: str
+    log: Path
+
+    def get(self, path: str) -> bytes:
+        with urllib.request.urlopen(self.url + path, timeout=10) as answer:
+            return bytes(answer.read())
+
+
+SERVING = """\
+import os, sys
+from workbench.cli.jupyter import serve
+sys.exit(serve([sys.executable, "-c", "import time; print('ready', flush=True); time.sleep(60)"], os.environ))
+"""
+
+
+def test_what_ends_the_command_ends_its_server() -> None:
+    command = subprocess.Popen([sys.executable, "-c", SERVING], stdout=subprocess.PIPE)
+    assert command.stdout
+    assert command.stdout.readline() == b"ready\n"
+    command.terminate()
+    command.communicate(timeout=30)  # which has no end before the server's
+    assert command.returncode == 128 + signal.SIGTERM
+
+
+@pytest.fixture(scope="module")
+def served(installed: Installed) -> Iterator[Served]:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    log = installed.desk / "log"
+    with log.open("w") as out:
+        lab = subprocess.Popen(
+            [sys.executable, "-m", "workbench", "lab", "--no-browser", "--port", str(port)],
+            cwd=installed.desk, env=installed.environment, stdin=subprocess.DEVNULL, stdout=out,
+            stderr=subprocess.STDOUT,
+        )  # fmt: skip
+    try:
+        yield _awaited(Served(f"http://127.0.0.1:{port}", log), lab)
+    finally:
+        lab.terminate()
+        lab.wait(30)
+
+
+def _awaited(served: Served, lab: subprocess.Popen[bytes], seconds: float = 120) -> Served:
+    ends = time.monotonic() + seconds
+    while time.monotonic() < ends:
+        assert lab.poll() is None, served.log.read_text()
+        try:
+            served.get("/api")
+            return served
+        except OSError:
+            time.sleep(0.3)
+    raise AssertionError(served.log.read_text())
+
+
+def test_the_lab_is_copied_beside_nothing_and_opens(installed: Installed, served: Served) -> None:
+    said = served.log.read_text()
+    folder = installed.desk / "workbench-lab"
+    assert said.startswith(f"workbench-lab: {len(contents(folder))} files added, nothing overwritten.\n")
+    assert "294 chunks" not in said
+    assert json.loads(served.get("/api"))["version"]
+    assert contents(folder)[FIRST] == (PROJECT / FIRST).read_bytes()
+
+
+def test_the_first_notebook_runs_from_the_copy_with_the_installed_package(
+    installed: Installed, served: Served
+) -> None:
+    folder = installed.desk / "workbench-lab" / "notebooks"
+    notebook = nbformat.read(folder / "00_start.ipynb", as_version=4)
+    notebook.cells.append(nbformat.v4.new_code_cell("wb.__file__"))
+    NotebookClient(notebook, timeout=60, resources={"metadata": {"path": str(folder)}}).execute(
+        env=installed.environment
+    )
+    assert str(installed.target) in notebook.cells[-1].outputs[0].data["text/plain"]
+
+
+def test_commands_find_the_sample_memory_in_the_copied_folder(installed: Installed, served: Served) -> None:
+    outcome = installed.workbench("doctor", "--json", cwd=installed.desk / "workbench-lab")
+    index = next(one for one in outcome.json() if one["what"] == "index")
+    assert index["fine"]
+    assert "294 chunks" in index["says"]
+
+
+def test_a_kernel_registered_by_the_user_does_not_take_the_place_of_this_ones(
+    installed: Installed, tmp_path: Path
+) -> None:
+    foreign = tmp_path / "data" / "kernels" / "python3"
+    foreign.mkdir(parents=True)
+    (foreign / "kernel.json").write_text(
+        '{"argv": ["false"], "display_name": "Foreign", "language": "python"}'
+    )
+    asked = "from jupyter_client.kernelspec import get_kernel_spec as g; print(g('python3').argv)"
+    own = environment(tmp_path / "settings") | {"JUPYTER_DATA_DIR": str(tmp_path / "data")}
+    found = subprocess.run([sys.executable, "-c", asked], env=own, capture_output=True, text=True, timeout=60)
+    assert "ipykernel_launcher" in found.stdout

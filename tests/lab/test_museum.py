@@ -1,0 +1,207 @@
+"""The bug museum: every specimen shows its bug, and its one change mends it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import fields, is_dataclass, replace
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+from workbench.lab.museum.catalogue import SPECIMENS, specimen
+from workbench.lab.museum.profiles import AXES, SHELF
+from workbench.lab.museum.searches import PAIR, bm25, fts5_idf, lucene_idf
+from workbench.lab.museum.specimen import Finding, Specimen, computed, first, searched, small_memory
+from workbench.records import InputError
+from workbench.retrieval.columns import ColumnStage
+from workbench.retrieval.pipeline import Pipeline, search
+from workbench.systems.automem.pipelines import DEAD_KEYWORD
+from workbench.systems.openclaw.pipelines import FIXED, OR_JOIN, SHIPPED
+from workbench.views.museum import finding_data, findings_view, specimen_view, specimens_table
+from workbench.views.text import view
+
+every_specimen = pytest.mark.parametrize("one", SPECIMENS.values(), ids=list(SPECIMENS))
+
+
+def printed(thing: object) -> str:
+    console = Console(width=160, highlight=False)
+    with console.capture() as capture:
+        console.print(thing)
+    return capture.get()
+
+
+@every_specimen
+def test_the_bug_is_there_as_shipped(one: Specimen) -> None:
+    assert not one.run().shipped_healthy
+
+
+@every_specimen
+def test_the_bug_is_gone_with_the_change(one: Specimen) -> None:
+    assert one.run().fixed_healthy
+
+
+@every_specimen
+def test_a_specimen_gives_the_same_answer_twice(one: Specimen) -> None:
+    assert one.run() == one.run()
+
+
+@every_specimen
+def test_an_answer_is_best_first(one: Specimen) -> None:
+    finding = one.run()
+    across_questions = {"score-depends-on-size", "qmd-blend-floor", "metronix-constant-score"}
+    if one.name not in across_questions:
+        for answer in (finding.shipped, finding.fixed):
+            assert list(answer.values()) == sorted(answer.values(), reverse=True)
+
+
+def changed(shipped: object, fixed: object) -> set[str]:
+    """The parameters in which two stages differ, both legs' scales counting as one, and their kind."""
+    assert is_dataclass(shipped)
+    assert is_dataclass(fixed)
+    names = {f.name for f in (*fields(shipped), *fields(fixed))}
+    both = {
+        name.replace("of_vector", "scale").replace("of_keyword", "scale")
+        for name in names
+        if getattr(shipped, name, None) != getattr(fixed, name, None)
+    }
+    return both - {"limit"} | ({"kind"} if type(shipped) is not type(fixed) else set())
+
+
+@every_specimen
+def test_the_two_sides_differ_in_one_thing(one: Specimen) -> None:
+    shipped, fixed = one.shipped.made_by, one.fixed.made_by
+    if isinstance(shipped, Pipeline):
+        assert len(shipped.diff(fixed)) == 1
+    elif isinstance(shipped, ColumnStage):
+        assert len(changed(shipped, fixed)) == 1
+    else:
+        assert callable(shipped)
+        assert callable(fixed)
+    assert one.shipped.says != one.fixed.says
+
+
+@every_specimen
+def test_a_specimen_says_where_it_was_reported_what_was_seen_and_why(one: Specimen) -> None:
+    assert one.references
+    assert all((one.symptom, one.mechanism, one.change, one.world, one.expected))
+    assert SPECIMENS[one.name] is one
+
+
+def test_there_are_at_least_twenty() -> None:
+    assert len(SPECIMENS) >= 20
+
+
+def test_two_pipelines_that_differ_in_two_stages_are_two_specimens() -> None:
+    with pytest.raises(InputError, match="differ in 3 stages"):
+        searched(SHIPPED, FIXED, "tea", {}, {"tea": ("tea",)})
+    with pytest.raises(InputError, match="differ in 0 stages"):
+        searched(SHIPPED, SHIPPED, "tea", {}, {"tea": ("tea",)})
+
+
+def test_an_unknown_specimen_names_the_nearest() -> None:
+    with pytest.raises(InputError, match="weaviate-single-hit"):
+        specimen("weaviate-singel-hit")
+    assert specimen("qdrant-k2") is SPECIMENS["qdrant-k2"]
+
+
+def test_the_first_of_a_tie_is_nobody() -> None:
+    assert first({"a": 2.0, "b": 1.0}) == "a"
+    assert first({"a": 2.0, "b": 2.0}) is None
+    assert first({}) is None
+
+
+# The numbers that the reports give
+
+
+def test_nonsense_scores_075_in_metronix_and_075_or_more_in_qmd() -> None:
+    assert specimen("metronix-constant-score").run().shipped["nonsense"] == pytest.approx(0.75)
+    assert specimen("qmd-blend-floor").run().shipped["nonsense"] == pytest.approx(0.75 + 0.25 * 0.02)
+
+
+def test_the_apples_score_as_in_the_report() -> None:
+    assert specimen("typesense-tied-ranks").run().shipped == pytest.approx(
+        {
+            "03 apple pie": 0.7 / 1 + 0.3 / 3,
+            "13 red apple": 0.7 / 2 + 0.3,
+            "19 green apple": 0.7 / 3 + 0.3 / 2,
+        }
+    )
+
+
+def test_an_absent_memory_is_credited_with_the_last_rank() -> None:
+    shipped = specimen("tarsy-credit-for-absence").run().shipped
+    assert shipped["alone"] == pytest.approx(1 / 61 + 1 / 63)
+    assert shipped["both"] == pytest.approx(2 / 62)
+
+
+def test_more_points_pass_the_more_shards_there_are() -> None:
+    finding = specimen("qdrant-fusion-per-shard").run()
+    assert len(finding.shipped) > len(finding.fixed)
+
+
+def test_the_swallowed_error_is_a_real_one_of_fts5() -> None:
+    with small_memory({"a.md": "nasa"}, {"x": ("x",)}) as index:
+        with pytest.raises(Exception, match=r'syntax error near "@"'):
+            index.keyword("@nasa", 5)
+        assert index.keyword('"@nasa"', 5).rows.size == 1
+
+
+@pytest.mark.parametrize("word", ["tea", "rooibos", "morning"])
+def test_fts5_computes_the_shipped_bm25(word: str) -> None:
+    with small_memory(PAIR, {"x": ("x",)}) as index:
+        hits = index.keyword(f'"{word}"', 5)
+        theirs = {chunk.path: -raw for chunk, raw in zip(index.chunks(hits.rows), hits.raw, strict=True)}
+    assert bm25(fts5_idf, word) == pytest.approx(theirs)
+
+
+def test_a_word_in_half_of_the_notes_or_more_weighs_a_millionth_in_fts5_only() -> None:
+    assert [fts5_idf(10, having) for having in (5, 7, 10)] == [1e-6] * 3
+    assert fts5_idf(10, 4) == pytest.approx(np.log(6.5 / 4.5))
+    assert all(lucene_idf(10, having) > 0.04 for having in range(1, 11))
+
+
+# In words
+
+
+@every_specimen
+def test_a_specimen_is_told_in_words(one: Specimen) -> None:
+    text = " ".join(printed(view(one.run())).split())
+    assert one.name in text
+    assert one.references[0] in text
+    assert "The bug is there as shipped, and gone with the change." in text
+
+
+def test_a_specimen_that_shows_nothing_says_so() -> None:
+    one = replace(specimen("qdrant-k2"), shipped=computed("nothing", dict), fixed=computed("nothing", dict))
+    finding = Finding(one, {}, {}, True, False)
+    assert "does not show its bug: shipped is as expected, fixed is not" in printed(specimen_view(finding))
+
+
+def test_the_list_has_a_line_for_every_specimen() -> None:
+    text = printed(specimens_table(SPECIMENS.values()))
+    assert [name for name in SPECIMENS if name not in text] == []
+
+
+def test_the_list_of_findings_counts_those_that_show_their_bug() -> None:
+    findings = [specimen("qdrant-k2").run(), specimen("txtai-half-penalty").run()]
+    assert "2 of 2 show their bug" in printed(findings_view(findings))
+    unseen = Finding(findings[0].specimen, {}, {}, True, True)
+    assert "1 of 2 show their bug" in printed(findings_view([unseen, findings[1]]))
+
+
+@every_specimen
+def test_a_finding_is_plain_json(one: Specimen) -> None:
+    told = json.loads(json.dumps(finding_data(one.run()), allow_nan=False))
+    assert (told["name"], told["shows"]) == (one.name, True)
+    assert (told["shipped"]["as_expected"], told["fixed"]["as_expected"]) == (False, True)
+
+
+def test_the_floor_cuts_nothing_before_the_keyword_weight_works() -> None:
+    with small_memory(SHELF, AXES) as index:
+        assert len(search("autojack blue tin tea", DEAD_KEYWORD, index).results) == 5
+
+
+def test_the_museum_uses_openclaws_own_fix() -> None:
+    sides = specimen("openclaw-and-join")
+    assert sides.shipped.made_by.but(OR_JOIN).stages == sides.fixed.made_by.stages

@@ -1,0 +1,94 @@
+"""What a floor lets through, without asking again: the same as asking again."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from workbench.lab.evaluation import evaluate
+from workbench.lab.questions import Control, Question, QuestionSet
+from workbench.lab.thresholds import FloorAndLimit, StagesAgain, scores
+from workbench.memory.index import MemoryIndex
+from workbench.retrieval.legs import Index
+from workbench.retrieval.pipeline import Pipeline
+from workbench.systems.openclaw.pipelines import FIXED, SHIPPED, WORKAROUND
+from workbench.systems.openclaw.releases import FEBRUARY_27, SEPTEMBER
+from workbench.systems.registry import SYSTEMS
+
+SET = QuestionSet(
+    questions=(
+        Question(question="rooibos tea", target="memory/tea.md"),
+        Question(question="hub and brake", target="memory/bike.md"),
+        Question(question="disk", target="memory/bike.md"),
+        Question(question="afternoon", target="memory/none.md"),
+    ),
+    controls=(Control(question="bicycle"), Control(question="server")),
+)
+
+
+def asked_again(pipeline: Pipeline, questions: QuestionSet, index: Index, floor: float) -> tuple[int, ...]:
+    """Hits, right chunks, returned chunks and silent controls of a search with this floor."""
+    [found] = evaluate(questions, [pipeline.asking(min_score=floor)], index)
+    results = [(one.question.target, result) for one in found.asked for result in one.trace.results]
+    right = sum(result.chunk.path == target for target, result in results)
+    return found.overall.hits, right, len(results), found.silent.hits
+
+
+def told(pipeline: Pipeline, questions: QuestionSet, index: Index, floor: float) -> tuple[int, ...]:
+    """The same numbers from one evaluation with the pipeline's own floor."""
+    [evaluation] = evaluate(questions, [pipeline], index)
+    at = scores(evaluation).at(floor)
+    return at.hits.hits, at.right.hits, at.right.n, at.silent.hits
+
+
+@pytest.mark.parametrize("name", SYSTEMS)
+@pytest.mark.parametrize("floor", [-np.inf, 0.0, 0.016, 0.3, 0.55, 1.0])
+def test_a_floor_lets_through_what_asking_with_it_returns(name: str, floor: float, toy: MemoryIndex) -> None:
+    assert told(SYSTEMS[name], SET, toy, floor) == asked_again(SYSTEMS[name], SET, toy, floor)
+
+
+# Floor and limit alone; a rescue below the floor; MMR before it and spare slots after; a floor behind both.
+@pytest.mark.parametrize("name", ["openclaw-2026.2.13+or", FEBRUARY_27.name, SEPTEMBER.name, "am-150"])
+@pytest.mark.parametrize("floor", [0.15, 0.25, 0.4])
+def test_so_it_does_over_a_whole_memory(
+    name: str, floor: float, sample: MemoryIndex, questions: QuestionSet
+) -> None:
+    few = QuestionSet(questions=questions.questions[::4], controls=questions.controls[::4])
+    assert told(SYSTEMS[name], few, sample, floor) == asked_again(SYSTEMS[name], few, sample, floor)
+
+
+def test_only_systems_with_more_than_a_floor_and_a_limit_run_their_stages_again(toy: MemoryIndex) -> None:
+    found = {one.pipeline.name: scores(one).cut for one in evaluate(SET, [SHIPPED, FEBRUARY_27], toy)}
+    assert isinstance(found[SHIPPED.name], FloorAndLimit)
+    assert isinstance(found[FEBRUARY_27.name], StagesAgain)
+
+
+def test_precision_is_the_share_of_right_chunks_among_those_returned(toy: MemoryIndex) -> None:
+    [evaluation] = evaluate(SET, [WORKAROUND], toy)
+    returned = [(one.question.target, hit) for one in evaluation.asked for hit in one.trace.results]
+    right = [hit for target, hit in returned if hit.chunk.path == target]
+    assert 0 < len(right) < len(returned)
+    assert scores(evaluation).at(WORKAROUND.floor).precision == len(right) / len(returned)
+
+
+def test_a_precision_of_nothing_is_none(toy: MemoryIndex) -> None:
+    [evaluation] = evaluate(SET, [SHIPPED], toy)
+    outcome = scores(evaluation).at(1.1)
+    assert (outcome.hits.hits, outcome.precision, outcome.silent.hits) == (0, None, 2)
+
+
+def test_every_candidate_is_counted_once(toy: MemoryIndex) -> None:
+    [evaluation] = evaluate(SET, [FIXED], toy)
+    found = scores(evaluation)
+    candidates = sum(len(one.trace.chunks) for one in evaluation.asked)
+    assert found.target.size + found.other.size == candidates
+    assert found.control.size == sum(len(trace.chunks) for trace in evaluation.controls)
+
+
+def test_a_system_without_a_floor_has_none_until_one_is_asked_for(toy: MemoryIndex) -> None:
+    without = replace(SHIPPED, stages=tuple(one for one in SHIPPED.stages if one.slot != "floor"))
+    [evaluation] = evaluate(SET, [without], toy)
+    assert scores(evaluation).floor == -np.inf
+    assert told(without, SET, toy, 0.3) == told(SHIPPED, SET, toy, 0.3)

@@ -1,0 +1,119 @@
+"""Texts become unit vectors: the toy's, and the packaged model's."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests import world
+from tests.conftest import SAMPLE
+from workbench.memory.chunking import LineChunker
+from workbench.memory.embedding import local as embedding
+from workbench.memory.embedding.local import LocalEmbedder, ToyEmbedder, Truncated, Windowed
+from workbench.memory.files import read_document
+from workbench.memory.paths import list_files
+from workbench.records import InputError
+
+
+@pytest.fixture(scope="module")
+def model() -> LocalEmbedder:
+    return LocalEmbedder()
+
+
+def pieces_of(text: str, model: LocalEmbedder) -> list[str]:
+    return Windowed().pieces(text, model.offsets([text])[0], model.window)
+
+
+def word_pieces(texts: Sequence[str], model: LocalEmbedder) -> list[int]:
+    return [len(spans) for spans in model.offsets(texts)]
+
+
+def test_a_toy_vector_can_be_computed_in_the_head() -> None:
+    (vector,) = world.EMBEDDER.embed(["tea cup bike hub brake server"], "passage").vectors
+    assert vector.tolist() == pytest.approx([2 / 14**0.5, 3 / 14**0.5, 1 / 14**0.5])
+
+
+def test_a_text_without_a_theme_is_zeros() -> None:
+    assert not world.EMBEDDER.embed(["nothing"], "query").vectors.any()
+
+
+def test_other_axes_are_another_revision() -> None:
+    assert ToyEmbedder({"tea": ("tea",)}).revision != ToyEmbedder({"tea": ("cup",)}).revision
+
+
+def test_the_packaged_weights_have_the_published_checksum() -> None:
+    assert (embedding.packaged_model() / "model.safetensors").is_file()
+
+
+def test_a_wrong_checksum_is_refused() -> None:
+    with pytest.raises(InputError, match="not the published 000000000000"):
+        embedding.packaged_model("0" * 64)
+
+
+def test_missing_weights_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"absent\.safetensors are missing"):
+        embedding.verify_weights(tmp_path / "absent.safetensors", "0" * 64)
+
+
+def test_a_missing_model_package_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(embedding, "PACKAGED_IN", "no_such_package")
+    with pytest.raises(InputError, match="not installed"):
+        embedding.packaged_model()
+
+
+def test_an_unknown_reading_is_refused() -> None:
+    with pytest.raises(InputError, match="windowed, truncated"):
+        embedding.reading_named("skimmed")
+
+
+def test_windows_join_to_the_text_and_each_is_read_whole(model: LocalEmbedder) -> None:
+    texts = [read_document(SAMPLE, path).text for path in list_files(SAMPLE)]
+    chunks = [p.text for text in texts for p in LineChunker().chunk(text) if p.text.strip()]
+    cut = [pieces_of(chunk, model) for chunk in chunks]
+    assert max(word_pieces(chunks, model)) > model.window
+    assert ["".join(pieces) for pieces in cut] == chunks
+    assert max(word_pieces([piece for pieces in cut for piece in pieces], model)) <= model.window
+
+
+@pytest.mark.parametrize("word", ["tea", "falsifiability", "antidisestablishmentarianism"])
+def test_a_text_that_just_fills_its_windows_is_read_whole(word: str, model: LocalEmbedder) -> None:
+    (per_word,) = word_pieces([word], model)
+    for windows in (1, 2, 3):
+        text = " ".join([word] * (windows * model.window // per_word))
+        assert max(word_pieces(pieces_of(text, model), model)) <= model.window
+
+
+def test_a_truncated_reading_says_what_it_left_out(model: LocalEmbedder) -> None:
+    text = "tea " * (2 * model.window)
+    assert LocalEmbedder(reading=Truncated()).embed([text], "passage").read_share.tolist() == [0.5]
+    assert model.embed([text], "passage").read_share.tolist() == [1.0]
+
+
+def test_a_short_text_has_one_vector_under_both_readings(model: LocalEmbedder) -> None:
+    truncated = LocalEmbedder(reading=Truncated()).embed(["a cup of tea"], "passage")
+    assert np.array_equal(truncated.vectors, model.embed(["a cup of tea"], "passage").vectors)
+
+
+def test_the_end_of_a_long_text_moves_only_the_windowed_vector(model: LocalEmbedder) -> None:
+    texts = ["tea " * 300 + end for end in ("", "The disk of the server failed.")]
+    truncated = LocalEmbedder(reading=Truncated()).embed(texts, "passage").vectors
+    windowed = model.embed(texts, "passage").vectors
+    assert truncated[0] @ truncated[1] == pytest.approx(1, abs=1e-6)
+    assert windowed[0] @ windowed[1] < 0.99
+
+
+def test_local_vectors_have_length_one(model: LocalEmbedder) -> None:
+    vectors = model.embed(["tea", "bike " * 600, "# Server\n\ndisk"], "passage").vectors
+    assert vectors.dtype == np.float32
+    assert np.linalg.norm(vectors, axis=1) == pytest.approx(np.ones(3), abs=1e-6)
+
+
+def test_no_texts_give_no_vectors(model: LocalEmbedder) -> None:
+    assert model.embed([], "passage").vectors.shape == (0, 384)
+
+
+def test_the_two_readings_have_two_revisions() -> None:
+    assert LocalEmbedder().revision != LocalEmbedder(reading=Truncated()).revision

@@ -1,0 +1,153 @@
+"""An open index: it follows its file, keeps what it has embedded, and answers from one state at a time."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+
+import pytest
+
+from tests import world
+from tests.home import Home, Watched
+from workbench.memory.store.sqlite.store import Store
+from workbench.memory.sync import open_index
+from workbench.records import InputError, Trace
+from workbench.retrieval.explain import Fate, explain
+from workbench.retrieval.legs import Context
+from workbench.retrieval.pipeline import search
+from workbench.systems.openclaw.pipelines import SHIPPED, WORKAROUND
+
+
+def test_an_open_index_sees_what_another_adds(home: Home) -> None:
+    query = world.EMBEDDER.embed(["server"], "query").vectors[0]
+    with open_index(home.root, world.EMBEDDER, index_path=home.file) as opened:
+        assert opened.vector(query, 99).rows.size == 6
+        world.write(home.root, {"memory/new.md": "server"})
+        home.sync()
+        assert opened.vector(query, 99).rows.size == 7
+
+
+def test_a_question_is_embedded_once(home: Home) -> None:
+    embedder = Watched()
+    for _ in range(2):
+        with open_index(home.root, embedder, index_path=home.file) as opened:
+            assert opened.embed("a cup").tolist() == [1, 0, 0]
+    assert embedder.asked == [["a cup"]]
+
+
+def test_a_question_and_a_passage_of_one_text_are_cached_apart(home: Home) -> None:
+    embedder = Watched()
+    with open_index(home.root, embedder, index_path=home.file) as opened:
+        opened.embed(world.NOTES["memory/tea.md"])
+    assert len(embedder.asked) == 1
+
+
+def test_an_index_that_cannot_be_written_can_be_searched(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = home.file.read_bytes()
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    with open_index(home.root, world.EMBEDDER, index_path=home.file) as opened:
+        assert search("tea", SHIPPED, opened).results
+    assert home.file.read_bytes() == before
+
+
+def test_the_soundness_of_an_index_that_cannot_be_written_can_be_checked(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    assert len(home.contents()[1]) == 6
+
+
+def test_a_full_text_index_that_lost_a_chunk_is_not_sound(home: Home) -> None:
+    with Store.open(home.file) as store:
+        store.db.execute("DELETE FROM chunks WHERE id = 1")
+        assert any("full-text" in problem for problem in store.integrity())
+
+
+def test_a_memory_without_a_word_can_be_searched(tmp_path: Path) -> None:
+    with world.build(tmp_path, {"MEMORY.md": ""}) as index:
+        assert search("tea", SHIPPED, index).results == []
+
+
+# one state at a time
+
+QUESTION = "rooibos tea"
+
+
+@dataclass(frozen=True)
+class Meddling:
+    """A stage that has the memory rewritten while the search is under way."""
+
+    home: Home
+    rebuild: bool
+    slot: ClassVar[str] = "meddling"
+    says: ClassVar[str] = "every note is rewritten"
+
+    def run(self, trace: Trace, context: Context) -> Trace:
+        world.write(self.home.root, dict.fromkeys(world.NOTES, "tea, and nothing else"))
+        self.home.sync(rebuild=self.rebuild)
+        return trace
+
+
+@pytest.mark.parametrize("rebuild", [False, True])
+@pytest.mark.parametrize("before", ["keyword_leg", "vector_leg", "candidates"])
+def test_a_search_sees_one_state_whatever_happens_meanwhile(home: Home, rebuild: bool, before: str) -> None:
+    with home.opened() as opened:
+        expected = search(QUESTION, WORKAROUND if before == "vector_leg" else SHIPPED, opened)
+    with home.opened() as opened:
+        system = WORKAROUND if before == "vector_leg" else SHIPPED
+        meddled = search(QUESTION, system.with_new_stage(Meddling(home, rebuild), before), opened)
+        after = search(QUESTION, system, opened)
+    assert [one.chunk for one in meddled.candidates] == [one.chunk for one in expected.candidates]
+    assert {one.chunk.text for one in after.candidates} == {"tea, and nothing else"}
+
+
+def test_an_explanation_within_one_snapshot_is_of_the_search(home: Home) -> None:
+    with home.opened() as opened, opened.snapshot():
+        trace = search(QUESTION, SHIPPED, opened)
+        (home.root / "memory" / "tea.md").unlink()
+        home.sync()
+        assert explain(trace, opened, "memory/tea.md").fate is Fate.RETURNED
+
+
+@pytest.mark.parametrize("same_file", [False, True])
+def test_an_open_index_moves_on_with_its_next_search(home: Home, same_file: bool) -> None:
+    with home.opened() as opened:
+        assert search("tea", SHIPPED, opened).candidates[0].chunk.path != "memory/new.md"
+        world.write(home.root, {"memory/new.md": "tea tea tea"})
+        home.sync(rebuild=not same_file)
+        assert "memory/new.md" in search("tea", SHIPPED, opened).paths()
+
+
+def test_an_index_rebuilt_with_a_model_that_is_not_here_says_so(home: Home) -> None:
+    with home.opened() as opened:
+        home.sync(Watched(revision="other"), rebuild=True)
+        with pytest.raises(InputError, match=r"another model: toy \(other\)"):
+            search("tea", SHIPPED, opened)
+
+
+def test_a_question_asked_within_a_snapshot_is_kept_when_it_ends(home: Home) -> None:
+    embedder = Watched()
+    with home.opened(embedder) as opened, opened.snapshot():
+        opened.embed("a cup")
+        home.sync()  # another writer does not have to wait for the answer
+        opened.embed("a cup")
+    with home.opened(embedder) as opened:
+        opened.embed("a cup")
+    assert embedder.asked == [["a cup"]]
+
+
+def test_a_full_disk_does_not_silence_a_search(home: Home) -> None:
+    with home.opened(embedder := Watched()) as opened:
+        opened.store.db.pragma("max_page_count", 1)
+        asked = [f"rooibos tea, {'cup ' * n}" for n in range(1, 60)]
+        answers = [search(question, WORKAROUND, opened).paths() for question in [*asked, asked[-1]]]
+    assert [] not in answers
+    assert embedder.asked[-2:] == [[asked[-1].strip()]] * 2
+
+
+def test_what_would_be_lost_with_a_snapshot_cannot_be_written(home: Home) -> None:
+    with home.opened() as opened, opened.snapshot(), pytest.raises(RuntimeError, match="would be lost"):
+        opened.store.delete("MEMORY.md")
+    assert len(home.contents()[1]) == 6

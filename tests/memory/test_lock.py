@@ -1,0 +1,82 @@
+"""The lock: one process at a time, waiting is said, and a dead process holds nothing."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Thread
+
+import pytest
+
+from tests.conftest import PROJECT
+from tests.home import Home
+from workbench.memory.store.sqlite.lock import alone
+from workbench.records import InputError
+
+HOLD = (
+    "import sys, time; from pathlib import Path; from workbench.memory.store.sqlite.lock import alone\n"
+    "with alone(Path(sys.argv[1])): print('held', flush=True); time.sleep(60)"
+)
+
+
+@contextmanager
+def holder(file: Path) -> Iterator[subprocess.Popen[str]]:
+    """Another process that holds the lock."""
+    command = [sys.executable, "-c", HOLD, str(file)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=PROJECT) as process:
+        try:
+            assert process.stdout is not None
+            assert process.stdout.readline() == "held\n"
+            yield process
+        finally:
+            process.kill()
+
+
+def test_a_second_sync_waits_says_so_and_gives_up(home: Home, capsys: pytest.CaptureFixture[str]) -> None:
+    before = home.contents()
+    with holder(home.file) as process:
+        with pytest.raises(InputError, match=rf"Process {process.pid} is indexing .* within 0\.2 s"):
+            home.sync(wait=0.2)
+        assert (
+            f"Process {process.pid} is indexing {home.file}: waiting up to 0.2 s" in capsys.readouterr().err
+        )
+    assert home.contents() == before
+
+
+def test_readers_do_not_wait(home: Home) -> None:
+    with holder(home.file), home.opened() as opened:
+        assert opened.embed("a cup").tolist() == [1, 0, 0]
+
+
+def test_a_killed_process_holds_nothing(home: Home) -> None:
+    with holder(home.file) as process:
+        os.kill(process.pid, signal.SIGKILL)
+        process.wait()
+        assert home.sync(wait=0).unchanged == 6
+
+
+def test_two_syncs_of_one_process_take_turns(home: Home) -> None:
+    turns: list[str] = []
+
+    def second() -> None:
+        with alone(home.file):
+            turns.append("second")
+
+    with alone(home.file):
+        thread = Thread(target=second)
+        thread.start()
+        thread.join(0.3)
+        turns.append("first")
+    thread.join()
+    assert turns == ["first", "second"]
+
+
+def test_a_lock_is_free_again_after_a_failure(home: Home) -> None:
+    with pytest.raises(RuntimeError), alone(home.file):
+        raise RuntimeError
+    assert home.sync(wait=0).unchanged == 6

@@ -1,0 +1,192 @@
+"""A rebuild: made beside the old index, in its place in one rename, and nothing that was embedded is lost."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tests import world
+from tests.conftest import SAMPLE
+from tests.home import Home, Watched
+from tests.memory.test_sync import Logs
+from workbench.memory.chunking import LineChunker
+from workbench.memory.embedding import cache as cached_embedding
+from workbench.memory.store.sqlite import builds
+from workbench.memory.store.sqlite.store import Store
+from workbench.records import InputError
+
+
+@dataclass
+class Other(Watched):
+    """The watched embedder as another model."""
+
+    revision: str = "other"
+
+
+def tidy(home: Home) -> bool:
+    """Whether nothing lies beside the index but its lock and the build in use."""
+    return home.beside() == sorted([home.file.name, home.file.readlink().name, f"{home.file.name}.lock"])
+
+
+def test_a_rebuild_embeds_nothing_that_is_known(home: Home) -> None:
+    (_, before), embedder = home.contents(), Watched()
+    summary = home.sync(embedder, rebuild=True)
+    assert (embedder.asked, summary.from_cache) == ([], 6)
+    assert home.contents()[1] == before
+
+
+def test_a_rebuild_leaves_no_other_file_behind(home: Home) -> None:
+    before = home.file.readlink()
+    home.sync(rebuild=True)
+    assert tidy(home)
+    assert home.file.readlink() != before
+
+
+def test_a_failed_rebuild_leaves_the_old_index_as_it_was(home: Home) -> None:
+    bytes_, build = home.file.read_bytes(), home.file.readlink()
+    world.write(home.root, {"memory/tea.md": "A new tea."})
+    with pytest.raises(ConnectionError):
+        home.sync(Watched(fails_at=1), rebuild=True)
+    assert (home.file.read_bytes(), home.file.readlink()) == (bytes_, build)
+    home.sync()
+    assert tidy(home)
+
+
+@pytest.mark.parametrize("sync_between", [False, True])
+def test_what_a_failed_rebuild_embedded_the_next_one_does_not(
+    home: Home, monkeypatch: pytest.MonkeyPatch, sync_between: bool
+) -> None:
+    monkeypatch.setattr(cached_embedding, "TEXTS_IN_FLIGHT", 1)
+    with pytest.raises(ConnectionError):
+        home.sync(Other(fails_at=5), rebuild=True)
+    if sync_between:
+        home.sync()
+        assert tidy(home)
+    summary = home.sync(Other(), rebuild=True)
+    assert (summary.embedded, summary.from_cache) == (2, 4)
+    assert tidy(home)
+
+
+def test_a_first_index_that_failed_is_no_index_yet(home: Home, tmp_path: Path) -> None:
+    first = Home(home.root, tmp_path / "first" / "i.sqlite")
+    with pytest.raises(ConnectionError):
+        first.sync(Watched(fails_at=1))
+    with pytest.raises(InputError, match="no index"):
+        first.opened()
+    first.sync()
+    assert tidy(first)
+
+
+def test_what_a_killed_rebuild_left_is_removed(home: Home) -> None:
+    before, name = home.contents(), f"{home.file.name}.build-0123abcd"
+    for end in ("", "-wal", "-shm", ".link"):
+        home.file.with_name(name + end).touch()
+    home.file.with_name(f"{home.file.name}-notes").touch()
+    home.sync()
+    assert [one for one in home.beside() if one.startswith(name)] == []
+    assert f"{home.file.name}-notes" in home.beside()
+    assert home.contents() == before
+
+
+@pytest.fixture
+def plain(home: Home) -> Home:
+    """The same memory with an index from before there were builds: a plain file at its path."""
+    build = home.file.resolve()
+    home.file.unlink()
+    build.rename(home.file)
+    return home
+
+
+def test_a_plain_file_is_synced_as_it_is(plain: Home) -> None:
+    world.write(plain.root, {"memory/tea.md": "A new tea."})
+    assert plain.sync().changed == ["memory/tea.md"]
+    assert not plain.file.is_symlink()
+    assert plain.text_of("memory/tea.md") == "A new tea."
+
+
+def test_a_plain_file_is_replaced_by_a_rebuild_while_it_is_read(plain: Home) -> None:
+    before = plain.contents()[1]
+    with plain.opened() as opened:
+        opened.embed("where is the tea")
+        with opened.snapshot():
+            world.write(plain.root, {"memory/tea.md": "A new tea."})
+            assert plain.sync(rebuild=True).from_cache == 5
+            assert opened.chunks(opened.rows_of("memory/tea.md"))[0].text == world.NOTES["memory/tea.md"]
+        with opened.snapshot():
+            assert opened.chunks(opened.rows_of("memory/tea.md"))[0].text == "A new tea."
+    assert plain.contents()[1].keys() == before.keys()
+    assert tidy(plain)
+
+
+def test_an_index_can_be_moved_with_its_folder(home: Home, tmp_path: Path) -> None:
+    shutil.move(home.file.parent, tmp_path / "elsewhere")
+    moved = Home(home.root, tmp_path / "elsewhere" / home.file.name)
+    assert moved.sync().unchanged == 6
+
+
+def test_a_rebuild_that_would_lose_a_source_is_refused(home: Home) -> None:
+    logs = Logs(world.write(home.root / "logs", {"a.md": "tea"}))
+    home.sync(sources=[logs])
+    before = home.contents()
+    with pytest.raises(InputError, match="also holds logs, which a rebuild would lose"):
+        home.sync(rebuild=True)
+    assert home.contents() == before
+    home.sync(sources=[logs], rebuild=True)
+    assert home.contents()[1] == before[1]
+
+
+def test_what_has_changed_in_the_settings_is_named(home: Home) -> None:
+    home.chunker = LineChunker(tokens=8, overlap=2)
+    with pytest.raises(InputError) as refused:
+        home.sync(Other())
+    assert "another model: toy" in refused.value.problem
+    assert "another chunker: openclaw-2026.2.13 tokens=400" in refused.value.problem
+    assert "--rebuild" in refused.value.remedy
+
+
+def test_a_damaged_index_can_be_rebuilt(home: Home) -> None:
+    pages = home.file.read_bytes()
+    home.file.write_bytes(pages[:4096] + b"\xff" * (len(pages) - 4096))
+    with pytest.raises(InputError, match="damaged"):
+        home.sync()
+    home.sync(rebuild=True)
+    assert len(home.contents()[1]) == 6
+
+
+def test_a_rename_that_fails_leaves_the_old_index(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = home.contents()
+
+    def refused(*_: object) -> None:
+        raise PermissionError(1, "Operation not permitted")
+
+    monkeypatch.setattr(builds.os, "replace", refused)
+    with pytest.raises(InputError, match="cannot be put"):
+        home.sync(rebuild=True)
+    assert home.contents() == before
+    assert tidy(home)
+
+
+def test_a_rebuild_while_another_process_has_the_index_open_leaves_it_sound(home: Home) -> None:
+    elsewhere = (
+        "import sys; from pathlib import Path; from tests import world; from workbench import index_folder;"
+        "index_folder(sys.argv[1], world.EMBEDDER, index_path=Path(sys.argv[2]), rebuild=True)"
+    )
+    with home.opened() as opened:
+        opened.embed("where is the tea")
+        world.write(home.root, {f"memory/{n}.md": f"tea {n} " + "hub " * n for n in range(60)})
+        command = [sys.executable, "-c", elsewhere, str(home.root), str(home.file)]
+        subprocess.run(command, check=True, cwd=SAMPLE.parent)
+        opened.embed("where is the hub")
+    assert len(home.contents()[1]) == 66
+
+
+def test_another_version_can_be_rebuilt(home: Home) -> None:
+    with Store.open(home.file) as store:
+        store.db.pragma("user_version", 99)
+    home.sync(rebuild=True)
+    assert len(home.contents()[1]) == 6

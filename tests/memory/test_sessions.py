@@ -1,0 +1,243 @@
+"""Transcripts become documents whose chunks point into the JSONL; OpenClaw's answers are vectors."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests import world
+from tests.commands import Run, runner
+from workbench.memory.chunking import LineChunker
+from workbench.memory.embedding.providers import catalogue as providers
+from workbench.memory.files import GoneError
+from workbench.memory.index import MemoryIndex
+from workbench.memory.sessions import Pending, Sessions, Thresholds, Transcript, message, messages
+from workbench.memory.sync import Summary, index_folder, open_index
+from workbench.records import InputError
+from workbench.retrieval.pipeline import search
+from workbench.systems.openclaw import pipelines as openclaw
+
+META = {"type": "session", "id": "s"}
+
+
+def said(role: str, content: Any) -> dict[str, Any]:
+    """A record of something that was said."""
+    return {"type": "message", "message": {"role": role, "content": content}}
+
+
+def text(what: Any) -> dict[str, Any]:
+    """A block of text in a message."""
+    return {"type": "text", "text": what}
+
+
+def jsonl(*records: Any) -> str:
+    return "".join(f"{json.dumps(one)}\n" for one in records)
+
+
+def read(folder: Path, text: str | bytes) -> tuple[Transcript, list[int]]:
+    """A transcript of this text, and its broken lines."""
+    (folder / "s.jsonl").write_bytes(text if isinstance(text, bytes) else text.encode())
+    sessions = Sessions(folder)
+    return sessions.read("sessions/s.jsonl"), sessions.broken["sessions/s.jsonl"]
+
+
+# Text
+
+
+@pytest.mark.parametrize(
+    ("record", "line"),
+    [
+        (said("user", "tea?"), "User: tea?"),
+        (said("assistant", [text("a\n\nb"), text("c")]), "Assistant: a b c"),
+        (said("user", [{"type": "image", "data": "x"}, text("look")]), "User: look"),
+        (said("user", [{"type": "text"}, "loose", None, text(1)]), ""),
+        (said("user", text("no list")), ""),
+        (said("user", None), ""),
+        (said("system", "rules"), ""),
+        (said("toolResult", "42"), ""),
+        (said("user", " \n\t"), ""),
+        (said("user", "half \ud83d of a pair"), "User: half \ufffd of a pair"),
+        ({"type": "message", "message": "tea"}, ""),
+        ({"type": "custom", "message": said("user", "x")["message"]}, ""),
+        ([], ""),
+        (None, ""),
+        (3, ""),
+    ],
+)  # fmt: skip
+def test_what_a_record_says(record: Any, line: str) -> None:
+    assert message(record) == line
+
+
+def test_lines_that_hold_no_json_are_passed_over_and_named(tmp_path: Path) -> None:
+    text = jsonl(META) + "{broken\n\n" + jsonl(said("user", "tea")) + "[" * 100_000 + "\n"
+    transcript, broken = read(tmp_path, text)
+    assert (transcript.text, transcript.line_map) == ("User: tea", (4,))
+    assert broken == [2, 5]
+
+
+def test_a_last_line_that_is_being_written_is_not_broken() -> None:
+    whole = jsonl(said("user", "tea"), said("assistant", "a cup")).encode()
+    for cut in range(len(whole)):
+        texts, broken = messages(io.BytesIO(whole[:cut]))
+        assert broken == []
+        assert "User: tea\nAssistant: a cup".startswith("\n".join(texts.values()))
+
+
+def test_bytes_that_are_no_utf8_do_not_stop_it(tmp_path: Path) -> None:
+    transcript, broken = read(
+        tmp_path, b'{"type":"message","message":{"role":"user","content":"caf\xe9"}}\n\xff\n'
+    )
+    assert (transcript.text, broken) == ("User: caf\ufffd", [2])
+
+
+@given(st.lists(st.binary(max_size=40), max_size=6))
+def test_nothing_in_a_file_stops_the_reading(lines: list[bytes]) -> None:
+    texts, broken = messages([line + b"\n" for line in lines])
+    assert not texts.keys() & set(broken)
+
+
+def test_carriage_returns_and_line_separators_do_not_move_the_lines(tmp_path: Path) -> None:
+    text = jsonl(META).replace("\n", "\r\n") + json.dumps(said("user", "a\u2028b"), ensure_ascii=False) + "\n"
+    transcript, _ = read(tmp_path, text)
+    assert (transcript.text, transcript.line_map) == ("User: a b", (2,))
+
+
+def test_an_empty_transcript_has_no_passages(tmp_path: Path) -> None:
+    transcript, _ = read(tmp_path, jsonl(META))
+    assert Sessions(tmp_path).cut(transcript, LineChunker()) == []
+
+
+def test_passages_point_into_the_jsonl(tmp_path: Path) -> None:
+    records = [
+        META,
+        said("user", "a" * 20),
+        META,
+        said("assistant", "b" * 20),
+        META,
+        META,
+        said("user", "c" * 70),
+    ]
+    transcript, _ = read(tmp_path, jsonl(*records))
+    passages = Sessions(tmp_path).cut(transcript, LineChunker(tokens=14, overlap=0))
+    assert [(one.start_line, one.end_line) for one in passages] == [(2, 2), (4, 4), (7, 7), (7, 7)]
+
+
+# A folder of transcripts as a source
+
+
+def test_the_transcripts_of_a_folder_are_its_jsonl_files(tmp_path: Path) -> None:
+    world.write(tmp_path, {"b.jsonl": "{}\n", "a.jsonl": "", "c.json": "{}", "old/d.jsonl": "{}"})
+    stamps = Sessions(tmp_path).stamps()
+    assert list(stamps) == ["sessions/a.jsonl", "sessions/b.jsonl"]
+    assert stamps["sessions/b.jsonl"] == (3, (tmp_path / "b.jsonl").stat().st_mtime_ns)
+
+
+def test_a_folder_that_is_not_there_is_an_error_that_names_it(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"none of sessions cannot be read: No such file"):
+        Sessions(tmp_path / "none").stamps()
+
+
+def test_a_link_is_refused_and_a_file_that_has_gone_is_said_to_be(tmp_path: Path) -> None:
+    (tmp_path / "link.jsonl").symlink_to("/etc/hostname")
+    with pytest.raises(InputError, match=r"sessions/link\.jsonl is a symbolic link"):
+        Sessions(tmp_path).read("sessions/link.jsonl")
+    with pytest.raises(GoneError):
+        Sessions(tmp_path).read("sessions/gone.jsonl")
+
+
+@pytest.fixture
+def wren(tmp_path: Path) -> Path:
+    """A folder with the toy world's memory, and one transcript beside it."""
+    world.write(tmp_path / "memory_of_wren")
+    talk = [
+        META,
+        said("user", "Where is the bike?"),
+        META,
+        said("assistant", "The brake is off the bike hub."),
+    ]
+    world.write(tmp_path / "sessions", {"monday.jsonl": jsonl(*talk)})
+    return tmp_path
+
+
+def indexed(wren: Path) -> Summary:
+    sources = [Sessions(wren / "sessions")]
+    return index_folder(
+        wren / "memory_of_wren", world.EMBEDDER, index_path=wren / "index.sqlite", sources=sources
+    )
+
+
+def opened(wren: Path) -> MemoryIndex:
+    return open_index(wren / "memory_of_wren", world.EMBEDDER, index_path=wren / "index.sqlite")
+
+
+def test_a_search_finds_what_was_said_and_where(wren: Path) -> None:
+    indexed(wren)
+    with opened(wren) as index:
+        found = [one.chunk for one in search("brake", openclaw.FIXED, index).results]
+    (chunk,) = (one for one in found if one.source == "sessions")
+    assert chunk.place == "sessions/monday.jsonl:2-4"
+    assert "Assistant: The brake is off the bike hub." in chunk.text
+
+
+def test_transcripts_are_synced_like_notes(wren: Path) -> None:
+    assert "sessions/monday.jsonl" in indexed(wren).new
+    assert indexed(wren).unchanged == len(world.NOTES) + 1
+    with (wren / "sessions" / "monday.jsonl").open("a", encoding="utf-8") as file:
+        file.write(jsonl(said("user", "Thank you, a cup of tea now.")))
+    assert indexed(wren).changed == ["sessions/monday.jsonl"]
+    (wren / "sessions" / "monday.jsonl").unlink()
+    assert indexed(wren).deleted == ["sessions/monday.jsonl"]
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Iterator[Run]:
+    monkeypatch.setattr(providers, "embedder_named", lambda *_: world.EMBEDDER)
+    return runner(monkeypatch, capsys)
+
+
+def test_the_command_indexes_transcripts_and_names_their_broken_lines_once(run: Run, wren: Path) -> None:
+    with (wren / "sessions" / "monday.jsonl").open("a", encoding="utf-8") as file:
+        file.write("no JSON\n")
+    given = (wren / "memory_of_wren", "--index", wren / "i.sqlite", "--sessions", wren / "sessions")
+    first, second = run("index", *given), run("index", *given)
+    assert (first.code, first.err) == (0, "left out: sessions/monday.jsonl:5 is no JSON.\n")
+    assert "7 new" in first.out
+    assert (second.code, second.err) == (0, "")
+
+
+# How much has come
+
+
+@pytest.mark.parametrize(
+    ("pending", "thresholds", "enough"),
+    [
+        (Pending(bytes=99_999, messages=49), Thresholds(), False),
+        (Pending(bytes=100_000), Thresholds(), True),
+        (Pending(messages=50), Thresholds(), True),
+        (Pending(bytes=1), Thresholds(bytes=0), True),
+        (Pending(), Thresholds(bytes=0, messages=-1), False),
+    ],
+)
+def test_enough_has_come(pending: Pending, thresholds: Thresholds, enough: bool) -> None:
+    assert pending.enough(thresholds) is enough
+
+
+def test_only_what_is_new_is_counted(tmp_path: Path) -> None:
+    file = tmp_path / "s.jsonl"
+    file.write_text("{}\n" * 4)
+    first = Pending().now(file, Thresholds())
+    file.write_text("{}\n" * 6)
+    assert (first.messages, first.now(file, Thresholds()).messages) == (4, 6)
+    assert Pending(size=12).now(file, Thresholds()) == Pending(18, 6, 2)
+
+
+def test_a_file_that_has_gone_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(OSError, match="No such file"):
+        Pending().now(tmp_path / "gone.jsonl", Thresholds())

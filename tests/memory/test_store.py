@@ -1,0 +1,140 @@
+"""The store: what it answers, and in which order."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from tests import world
+from workbench.memory.chunking import LineChunker
+from workbench.memory.embedding import local as embedding
+from workbench.memory.files import content_hash
+from workbench.memory.index import MemoryIndex
+from workbench.memory.store.sqlite.store import Cached, Settings, Store
+from workbench.records import Document, InputError, Passage
+from workbench.retrieval.pipeline import search
+from workbench.systems.openclaw.pipelines import FIXED, SHIPPED, WORKAROUND
+
+
+def a_store(file: Path, texts: Sequence[str], vectors: NDArray[np.float32] | None = None) -> Store:
+    """A store with one document a text, in the given order; a document is named after its text."""
+    vectors = np.eye(len(texts), 3, dtype=np.float32) if vectors is None else vectors
+    store = Store.create(file, Settings("toy", "r", vectors.shape[1], "c"))
+    for text, vector in zip(texts, vectors, strict=True):
+        hash_ = content_hash(text)
+        document = Document(f"{hash_[:16]}.md", "memory", text, hash_, len(text), 0)
+        store.replace(document, [Passage(text, 1, 1, hash_)], [Cached(vector, 1.0)])
+    return store
+
+
+def bm25(words: Sequence[str], texts: Sequence[str], k1: float = 1.2, b: float = 0.75) -> list[float]:
+    """FTS5's bm25 of each text for an OR of `words`, from its definition; 0 where nothing matches."""
+    bags = [re.findall(r"[a-z]+", text) for text in texts]
+    mean = sum(map(len, bags)) / len(bags)
+    scores = [0.0] * len(bags)
+    for word in words:
+        having = sum(word in bag for bag in bags)
+        idf = max(math.log((len(bags) - having + 0.5) / (having + 0.5)), 0) or 1e-6
+        for i, bag in enumerate(bags):
+            times = bag.count(word)
+            scores[i] -= idf * times * (k1 + 1) / (times + k1 * (1 - b + b * len(bag) / mean))
+    return scores
+
+
+TEXTS = st.lists(
+    st.lists(st.sampled_from(["tea", "cup", "hub", "disk", "oak"]), min_size=1, max_size=9).map(" ".join),
+    min_size=2,
+    max_size=12,
+    unique=True,
+)
+
+
+@settings(deadline=None)
+@given(TEXTS, st.lists(st.sampled_from(["tea", "hub", "oak"]), min_size=1, max_size=3, unique=True))
+def test_fts5s_bm25_is_ten_lines_of_python(texts: list[str], words: list[str]) -> None:
+    with a_store(Path(":memory:"), texts) as store:
+        found = store.keyword(" OR ".join(f'"{word}"' for word in words), len(texts))
+        expected = {row: raw for row, raw in enumerate(bm25(words, texts), 1) if raw}
+        assert dict(zip(found.rows.tolist(), found.raw, strict=True)) == pytest.approx(expected)
+        assert found.raw.tolist() == sorted(found.raw.tolist())
+
+
+@pytest.mark.parametrize("limit", [1, 4, 11, 12, 30])
+def test_keyword_ties_at_the_limit_go_to_the_smaller_chunk_ids(tmp_path: Path, limit: int) -> None:
+    with a_store(tmp_path / "i", [f"tea {'x' * n}" for n in range(1, 12)] + ["tea tea"]) as store:
+        found = store.keyword("tea", limit)
+        ids = [chunk.id for chunk in store.chunks(found.rows)]
+        others = sorted(set(store.keys()) - {ids[0]})
+        assert store.chunks(found.rows)[0].text == "tea tea"
+        assert ids[1:] == others[: limit - 1]
+
+
+def test_vec0_agrees_with_the_scan(tmp_path: Path) -> None:
+    random = np.random.default_rng(7)
+    vectors = embedding.unit(random.normal(size=(150, 16)).astype(np.float32))
+    texts = [f"note {n}" for n in range(150)]
+    with MemoryIndex(a_store(tmp_path / "i", texts, vectors), world.EMBEDDER) as index:
+        for query in embedding.unit(random.normal(size=(20, 16)).astype(np.float32)):
+            ours, theirs = index.vector(query, 10), index.store.nearest(query, 10)
+            assert ours.rows.tolist() == theirs.rows.tolist()
+            assert ours.raw == pytest.approx(theirs.raw, abs=1e-6)
+
+
+def test_vec0_and_the_scan_agree_on_a_vector_of_zeros(toy: MemoryIndex) -> None:
+    query = np.array([1, 0, 0], np.float32)
+    assert toy.store.nearest(query, 9).raw == pytest.approx(toy.vector(query, 9).raw, abs=1e-6)
+
+
+@pytest.mark.parametrize("dimensions", [3, 384])
+def test_equal_vectors_are_ordered_by_chunk_id_wherever_they_are_stored(
+    tmp_path: Path, dimensions: int
+) -> None:
+    random = np.random.default_rng(1)
+    one, query = embedding.unit(random.normal(size=(2, dimensions)).astype(np.float32))
+    for count in range(2, 40, 3):
+        same = np.tile(one, (count, 1))
+        store = a_store(tmp_path / f"{count}", [f"note {n}" for n in range(count)], same)
+        with MemoryIndex(store, world.EMBEDDER) as index:
+            found = index.vector(query, count)
+            assert [chunk.id for chunk in index.chunks(found.rows)] == sorted(store.keys())
+
+
+def test_vec0_is_not_asked_for_more_than_it_answers(toy: MemoryIndex) -> None:
+    with pytest.raises(InputError, match="4096"):
+        toy.store.nearest(np.zeros(3, np.float32), 4097)
+
+
+def test_a_question_of_other_dimensions_is_refused(toy: MemoryIndex) -> None:
+    with pytest.raises(InputError, match="384 dimensions, the index 3"):
+        toy.vector(np.zeros(384, np.float32), 5)
+
+
+THREE = (SHIPPED, FIXED, WORKAROUND)
+
+
+def answers(index: MemoryIndex) -> list[list[tuple[str, float]]]:
+    """What three systems answer to four questions: paths and scores, best first."""
+    questions = ("rooibos tea", "the bike", "the hub of the bike", "backup disk")
+    traces = [search(question, system, index) for question in questions for system in THREE]
+    return [[(one.chunk.path, one.score) for one in trace.candidates] for trace in traces]
+
+
+@settings(max_examples=25, deadline=None)
+@given(paths=st.permutations(sorted(world.NOTES)))
+def test_insertion_order_does_not_matter_for_answers(toy: MemoryIndex, paths: list[str]) -> None:
+    made_with = Settings("toy", world.EMBEDDER.revision, 3, "c")
+    with MemoryIndex(Store.create(Path(":memory:"), made_with), world.EMBEDDER) as index:
+        for path in paths:
+            text = world.NOTES[path]
+            document = Document(path, "memory", text, content_hash(text), 0, 0)
+            (vector,) = world.EMBEDDER.embed([text], "passage").vectors
+            index.store.replace(document, LineChunker().chunk(text), [Cached(vector, 1.0)])
+        assert answers(index) == answers(toy)

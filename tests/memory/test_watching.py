@@ -1,0 +1,412 @@
+"""A watched folder: what has changed is synced once it is at rest, whatever way it was saved."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests import world
+from tests.commands import Run, runner
+from workbench.memory import sync, watching
+from workbench.memory.embedding.providers import catalogue as providers
+from workbench.memory.paths import list_files
+from workbench.memory.sessions import Sessions, Thresholds
+from workbench.memory.sync import index_folder
+from workbench.memory.watching import Notes, Scope, Timing, Transcripts, Watcher
+from workbench.records import InputError
+
+# When a sync is due
+
+
+def test_the_first_sync_is_due_at_once() -> None:
+    assert Timing().due(0.0)
+
+
+def test_nothing_is_due_after_it_until_something_changes() -> None:
+    timing = Timing()
+    timing.begun()
+    assert not timing.due(1e9)
+
+
+def at_rest() -> Timing:
+    """The timing after its first sync, with a quiet of 1.5 seconds."""
+    timing = Timing(quiet=1.5)
+    timing.begun()
+    timing.succeeded()
+    return timing
+
+
+def test_a_sync_waits_until_all_has_been_quiet() -> None:
+    timing = at_rest()
+    timing.changed(10.0)
+    timing.changed(11.0)
+    assert not timing.due(12.4)
+    assert timing.due(11.0 + 1.5)
+
+
+def test_changes_without_rest_do_not_put_a_sync_off_for_ever() -> None:
+    timing = at_rest()
+    for second in range(31):
+        timing.changed(100.0 + second)
+    assert not timing.due(129.9)
+    assert timing.due(130.0)
+
+
+def test_the_longest_wait_is_counted_anew_after_a_sync() -> None:
+    timing = at_rest()
+    timing.changed(100.0)
+    timing.begun()
+    timing.changed(129.0)
+    assert not timing.due(130.0)
+
+
+def test_a_change_during_a_sync_asks_for_another() -> None:
+    timing = at_rest()
+    timing.begun()
+    timing.changed(10.0)
+    timing.succeeded()
+    assert timing.due(11.5)
+
+
+def test_a_failed_sync_is_tried_again_after_longer_and_longer() -> None:
+    timing, now, waits = Timing(), 0.0, []
+    for _ in range(7):
+        timing.begun()
+        timing.failed(now)
+        waits.append(timing.at - now)
+        now = timing.at
+    assert waits == [5.0, 10.0, 20.0, 40.0, 60.0, 60.0, 60.0]
+
+
+def test_a_sync_that_went_well_forgets_the_failures() -> None:
+    timing = Timing()
+    timing.failed(0.0)
+    timing.succeeded()
+    timing.failed(100.0)
+    assert timing.at == 105.0
+
+
+def test_a_change_brings_the_next_try_forward() -> None:
+    timing = Timing()
+    timing.begun()
+    timing.failed(100.0)
+    timing.changed(101.0)
+    assert timing.due(102.5)
+
+
+# Real files and the real watcher
+
+
+def texts(root: Path) -> dict[str, str]:
+    """What a sync would read."""
+    return {path: (root / path).read_text(encoding="utf-8") for path in list_files(root)}
+
+
+@dataclass
+class Watched:
+    """A watcher in a thread: `seen` is what each sync read, `failures` what was said of the others."""
+
+    root: Path
+    seen: list[dict[str, str]] = field(default_factory=list)
+    failures: list[Exception] = field(default_factory=list)
+    stop: threading.Event = field(default_factory=threading.Event)
+    told: threading.Condition = field(default_factory=threading.Condition)
+    during: Callable[[], None] = lambda: None
+
+    def sync(self) -> None:
+        found = texts(self.root)
+        self.during()
+        with self.told:
+            self.seen.append(found)
+            self.told.notify_all()
+
+    def failed(self, error: Exception) -> None:
+        with self.told:
+            self.failures.append(error)
+            self.told.notify_all()
+
+    def run(self, scopes: list[Scope]) -> threading.Thread:
+        watcher = Watcher(scopes, self.sync, self.failed, Timing(quiet=0.3))
+        thread = threading.Thread(target=watcher.run, args=(self.stop,))
+        thread.start()
+        return thread
+
+    def wait(self, condition: Callable[[], bool]) -> None:
+        """Until the condition holds, which is looked at after each sync."""
+        with self.told:
+            assert self.told.wait_for(condition, timeout=10), (self.seen, self.failures)
+
+    def wait_for(self, syncs: int) -> dict[str, str]:
+        """What the sync of that number saw."""
+        self.wait(lambda: len(self.seen) >= syncs)
+        return self.seen[syncs - 1]
+
+    def stays_at(self, syncs: int) -> bool:
+        """Whether there is no further sync for some time."""
+        time.sleep(0.6)
+        return len(self.seen) == syncs
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Looks for changes five times as often, for these tests to be done sooner."""
+    monkeypatch.setattr(watching, "TICK_MS", 50)
+
+
+@pytest.fixture
+def watched(tmp_path: Path) -> Iterator[Watched]:
+    """The six notes of the toy world, watched, after the first sync."""
+    found = Watched(world.write(tmp_path / "wren"))
+    thread = found.run([Notes(found.root)])
+    found.wait_for(1)
+    yield found
+    found.stop.set()
+    thread.join(timeout=5)
+    assert not thread.is_alive()
+
+
+def test_there_is_a_sync_at_the_start(watched: Watched) -> None:
+    assert watched.seen == [world.NOTES]
+
+
+def rename_over(note: Path) -> None:
+    note.with_name(".tea.md.tmp").write_text("new", encoding="utf-8")
+    note.with_name(".tea.md.tmp").replace(note)
+
+
+def truncate_then_write(note: Path) -> None:
+    with note.open("w", encoding="utf-8") as file:
+        file.flush()
+        time.sleep(0.15)
+        file.write("new")
+
+
+def move_aside_then_write(note: Path) -> None:
+    note.rename(note.with_name("tea.md~"))
+    time.sleep(0.15)
+    note.write_text("new", encoding="utf-8")
+    note.with_name("tea.md~").unlink()
+
+
+def write_beside_then_swap(note: Path) -> None:
+    note.with_name("4913").write_text("", encoding="utf-8")
+    note.with_name("4913").unlink()
+    note.with_name(".tea.md.swp").write_text("swap", encoding="utf-8")
+    note.write_text("new", encoding="utf-8")
+    note.with_name(".tea.md.swp").unlink()
+
+
+@pytest.mark.parametrize(
+    "save", [rename_over, truncate_then_write, move_aside_then_write, write_beside_then_swap]
+)
+def test_a_note_saved_as_editors_do_is_synced_once_and_whole(
+    watched: Watched, save: Callable[[Path], None]
+) -> None:
+    save(watched.root / "memory" / "tea.md")
+    assert watched.wait_for(2) == world.NOTES | {"memory/tea.md": "new"}
+    assert watched.stays_at(2)
+
+
+def test_notes_in_new_folders_are_synced_and_watched(watched: Watched) -> None:
+    world.write(watched.root, {"memory/a/b/c/deep.md": "one"})
+    assert watched.wait_for(2)["memory/a/b/c/deep.md"] == "one"
+    world.write(watched.root, {"memory/a/b/c/deep.md": "two"})
+    assert watched.wait_for(3)["memory/a/b/c/deep.md"] == "two"
+
+
+def test_a_renamed_folder_is_watched_under_its_new_name(watched: Watched) -> None:
+    world.write(watched.root, {"memory/old/note.md": "one"})
+    watched.wait_for(2)
+    (watched.root / "memory" / "old").rename(watched.root / "memory" / "new")
+    third = watched.wait_for(3)
+    assert (third.get("memory/old/note.md"), third["memory/new/note.md"]) == (None, "one")
+    world.write(watched.root, {"memory/new/note.md": "two"})
+    assert watched.wait_for(4)["memory/new/note.md"] == "two"
+
+
+def test_deleted_and_renamed_notes_are_synced(watched: Watched) -> None:
+    (watched.root / "memory" / "tea.md").unlink()
+    (watched.root / "memory" / "bike.md").rename(watched.root / "memory" / "cycle.md")
+    assert watched.wait_for(2).keys() == (
+        world.NOTES.keys() - {"memory/tea.md", "memory/bike.md"} | {"memory/cycle.md"}
+    )
+
+
+def test_a_thousand_changes_are_one_sync(watched: Watched) -> None:
+    world.write(watched.root, {f"memory/many/{number}.md": "x" for number in range(1000)})
+    assert len(watched.wait_for(2)) == len(world.NOTES) + 1000
+    assert watched.stays_at(2)
+
+
+def test_a_change_during_a_sync_is_seen_by_the_next(watched: Watched) -> None:
+    during, done = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        during.set()
+        done.wait(timeout=5)
+
+    watched.during = hold
+    world.write(watched.root, {"memory/tea.md": "before"})
+    assert during.wait(timeout=5)
+    world.write(watched.root, {"memory/bike.md": "during"})
+    done.set()
+    assert watched.wait_for(2)["memory/bike.md"] != "during"
+    assert watched.wait_for(3) == world.NOTES | {"memory/tea.md": "before", "memory/bike.md": "during"}
+
+
+def test_what_is_no_note_asks_for_no_sync(watched: Watched) -> None:
+    world.write(
+        watched.root, {"memory/.tea.md.swp": "", "memory/4913": "", "memory/.git/index": "", "a.txt": ""}
+    )
+    texts(watched.root)
+    assert watched.stays_at(1)
+
+
+def test_links_are_not_followed(watched: Watched, tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    (watched.root / "memory" / "link").symlink_to(tmp_path / "elsewhere")
+    watched.wait_for(2)
+    world.write(tmp_path / "elsewhere", {"far.md": "not ours"})
+    assert watched.stays_at(2)
+
+
+def test_a_memory_put_in_the_place_of_another_is_watched(watched: Watched, tmp_path: Path) -> None:
+    world.write(tmp_path / "next", world.NOTES | {"memory/tea.md": "another"})
+    watched.root.rename(tmp_path / "old")
+    (tmp_path / "next").rename(watched.root)
+    assert watched.wait_for(2)["memory/tea.md"] == "another"
+    world.write(watched.root, {"memory/tea.md": "changed"})
+    assert watched.wait_for(3)["memory/tea.md"] == "changed"
+
+
+def test_a_failed_sync_is_said_once_and_the_watching_goes_on(
+    watched: Watched, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(watching, "RETRIES", (0.3,))
+    tries = []
+
+    def refuse() -> None:
+        tries.append(time.monotonic())
+        raise InputError("The index is being written by another process.", "Wait.")
+
+    watched.during = refuse
+    world.write(watched.root, {"memory/tea.md": "new"})
+    watched.wait(lambda: len(watched.failures) == 1)
+    time.sleep(1.5)
+    watched.during = lambda: None
+    assert watched.wait_for(2)["memory/tea.md"] == "new"
+    assert len(tries) >= 3
+    assert [str(one) for one in watched.failures] == [
+        "The index is being written by another process.\n  Wait."
+    ]
+
+
+def test_a_memory_that_is_gone_for_a_while_is_watched_again(
+    watched: Watched, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(watching, "RETRIES", (0.3,))
+    shutil.rmtree(watched.root)
+    watched.wait(lambda: len(watched.failures) == 1)
+    world.write(watched.root, {"MEMORY.md": "back"})
+    watched.wait(lambda: watched.seen[-1] == {"MEMORY.md": "back"})
+    world.write(watched.root, {"MEMORY.md": "and changed"})
+    watched.wait(lambda: watched.seen[-1] == {"MEMORY.md": "and changed"})
+
+
+def test_a_transcript_is_synced_when_enough_has_come(tmp_path: Path) -> None:
+    found = Watched(world.write(tmp_path / "wren"))
+    sessions = tmp_path / "sessions"
+    world.write(sessions, {"a.jsonl": "{}\n" * 10})
+    transcripts = Transcripts(Sessions(sessions), Thresholds(bytes=1000, messages=3))
+    found.during = transcripts.syncing
+    thread = found.run([Notes(found.root), transcripts])
+    try:
+        found.wait_for(1)
+        world.write(sessions, {"a.jsonl": "{}\n" * 12})
+        assert found.stays_at(1)
+        world.write(sessions, {"a.jsonl": "{}\n" * 13})
+        found.wait_for(2)
+        (sessions / "a.jsonl").unlink()
+        found.wait_for(3)
+    finally:
+        found.stop.set()
+        thread.join()
+
+
+def test_too_many_folders_to_watch_are_an_error_with_a_remedy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object, **__: object) -> Iterator[None]:
+        raise OSError("OS file watch limit reached.")
+        yield
+
+    monkeypatch.setattr(watching.watchfiles, "watch", full)
+    with pytest.raises(InputError, match=r"does not watch 2 folders(.|\n)*max_user_watches"):
+        Watcher([Notes(world.write(tmp_path))], lambda: None, pytest.fail).run(threading.Event())
+
+
+# The command
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    monkeypatch.setattr(providers, "embedder_named", lambda *_: world.EMBEDDER)
+    return runner(monkeypatch, capsys)
+
+
+def after_syncs(monkeypatch: pytest.MonkeyPatch, *acts: Callable[[], None]) -> None:
+    """Lets the command sync for real, and does one act after each sync, failed or not."""
+    left = iter(acts)
+
+    def synced(*arguments: Any, **settings: Any) -> sync.Summary:
+        try:
+            return index_folder(*arguments, **settings)
+        finally:
+            threading.Timer(0.1, next(left)).start()
+
+    monkeypatch.setattr(sync, "index_folder", synced)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_the_command_prints_a_line_a_sync_and_ends_on_a_signal(
+    number: signal.Signals, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = world.write(tmp_path / "wren")
+    after_syncs(monkeypatch, (root / "memory" / "tea.md").unlink, lambda: os.kill(os.getpid(), number))
+    ended = run("watch", root, "--index", tmp_path / "index.sqlite")
+    first, second = ended.out.splitlines()
+    assert re.match(r"\d\d:\d\d:\d\d  6 new, 0 changed, 0 deleted, 0 unchanged; ", first)
+    assert re.match(r"\d\d:\d\d:\d\d  0 new, 0 changed, 1 deleted, 5 unchanged; ", second)
+    assert (ended.code, ended.err.splitlines()) == (0, [f"Watching {root}. Ctrl-C ends it.", "Stopped."])
+
+
+def test_the_command_names_what_it_could_not_use_and_goes_on(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = world.write(tmp_path / "wren")
+    (root / "memory" / "odd.md").write_bytes(b"caf\xe9")
+    world.write(tmp_path / "sessions", {"a.jsonl": "no JSON\n"})
+    after_syncs(
+        monkeypatch, (root / "memory" / "odd.md").unlink, lambda: os.kill(os.getpid(), signal.SIGTERM)
+    )
+    ended = run("watch", root, "--index", tmp_path / "i.sqlite", "--sessions", tmp_path / "sessions")
+    assert "7 new" in ended.out
+    assert "not synced: memory/odd.md is not UTF-8" in ended.err
+    assert "left out: sessions/a.jsonl:1 is no JSON." in ended.err
+    assert ended.code == 0
+
+
+def test_the_command_refuses_a_folder_that_is_not_there(run: Run, tmp_path: Path) -> None:
+    ended = run("watch", tmp_path / "none")
+    assert ended.code == 2
+    assert "does not exist" in ended.err

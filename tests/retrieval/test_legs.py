@@ -1,0 +1,167 @@
+"""The two legs, their union, and how raw numbers become scores."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.hand import BOTH, answering, columns, ids
+from workbench.memory.index import MemoryIndex
+from workbench.records import InputError
+from workbench.retrieval.legs import Depth
+from workbench.retrieval.pipeline import Pipeline, search
+from workbench.retrieval.scoring import (
+    absolute_rank,
+    clamped_rank,
+    cosine_similarity,
+    min_max,
+)
+from workbench.systems.openclaw.pipelines import (
+    MIN_MAX,
+    OR_JOIN,
+    SHIPPED,
+    WORKAROUND,
+)
+from workbench.systems.registry import SYSTEMS
+
+
+def test_the_union_has_the_vector_legs_chunks_first_and_each_once() -> None:
+    assert ids(search("X", SHIPPED, answering(**BOTH))) == ["b", "a", "c"]
+
+
+def test_ranks_count_from_1_and_absent_is_absent() -> None:
+    trace = search("X", SHIPPED, answering(**BOTH))
+    assert columns(trace, "vector_rank") == [1, 2, None]
+    assert columns(trace, "keyword_rank") == [None, 1, 2]
+
+
+def test_raw_numbers_stay_as_the_engine_gave_them() -> None:
+    trace = search("X", SHIPPED, answering(**BOTH))
+    assert columns(trace, "vector_raw") == [0.1, 0.4, None]
+    assert columns(trace, "keyword_raw") == [None, -3.0, -1.5]
+
+
+@pytest.mark.parametrize(
+    ("limit", "depth"), [(6, 24), (10, 40), (100, 200), (50, 200), (0.1, 1), (0, 1), (1.6, 6)]
+)
+def test_a_leg_is_asked_for_four_times_the_limit_between_1_and_200(limit: float, depth: int) -> None:
+    index = answering()
+    search("X", SHIPPED.asking(limit=limit), index)
+    assert index.calls == [("keyword", depth), ("vector", depth)]
+
+
+def test_a_leg_that_brings_more_than_its_depth_is_cut() -> None:
+    many = {f"{number:03}": number / 100 for number in range(50)}
+    assert len(search("X", SHIPPED, answering(vector=many)).chunks) == Depth(4).of(6) == 24
+
+
+def test_a_question_without_an_ascii_word_does_not_ask_the_keyword_leg() -> None:
+    index = answering(keyword={"a": -1.0}, vector={"b": 0.1})
+    trace = search("金银", SHIPPED, index)
+    assert index.calls == [("vector", 24)]
+    assert trace.legs["keyword"].asked is None
+
+
+def test_a_vector_of_zeros_does_not_ask_the_vector_leg_and_says_so() -> None:
+    index = answering(keyword={"a": -1.0}, vector={"b": 0.1})
+    trace = search("X", SHIPPED, index, vector=np.zeros(3, np.float32))
+    assert index.calls == [("keyword", 24)]
+    assert trace.legs["vector"].asked is None
+    assert "all zeros" in trace.notes[0]
+
+
+def test_a_question_of_the_wrong_length_is_refused(toy: MemoryIndex) -> None:
+    with pytest.raises(InputError, match="5 dimensions, the index 3"):
+        search("tea", SHIPPED, toy, vector=np.ones(5, np.float32))
+
+
+def test_fts5s_numbers_are_negative_and_the_best_comes_first(toy: MemoryIndex) -> None:
+    raw = search("rooibos tea cup", SHIPPED.but(OR_JOIN), toy).legs["keyword"].hits.raw
+    assert raw.size == 3
+    assert np.all(raw < 0)
+    assert np.all(np.diff(raw) > 0)
+
+
+def test_the_nearest_note_has_the_cosine_of_its_angle(toy: MemoryIndex) -> None:
+    found = {
+        one.chunk.path: one.numbers["vector_score"] for one in search("bike", WORKAROUND, toy).candidates
+    }
+    # The errand has bike and hub on one axis and tea on the other, where a comma hides one bike.
+    assert found["memory/both.md"] == pytest.approx(1 / math.sqrt(2), abs=1e-6)
+    assert found["memory/bike.md"] == pytest.approx(1.0, abs=1e-6)
+    assert found["memory/plain.md"] == 0.0
+
+
+# Scoring
+
+NEGATIVE = st.floats(max_value=-5e-324, allow_nan=False, allow_infinity=False)
+
+
+@given(NEGATIVE)
+def test_the_clamped_score_is_1_for_every_match(raw: float) -> None:
+    assert clamped_rank(raw) == 1.0
+
+
+@pytest.mark.parametrize("convert", [clamped_rank, absolute_rank])
+@pytest.mark.parametrize("raw", [math.nan, math.inf, -math.inf])
+def test_a_rank_that_is_no_number_scores_one_thousandth(convert: Callable[[float], Any], raw: float) -> None:
+    assert convert(raw) == 1 / 1000
+
+
+@given(st.floats(-1e3, -1e-3), st.floats(1e-3, 1e3))
+def test_the_absolute_score_is_upside_down(weaker: float, by: float) -> None:
+    better = weaker - by
+    assert absolute_rank(better) < absolute_rank(weaker)
+
+
+def test_the_absolute_score_by_hand() -> None:
+    assert absolute_rank(-4.0) == 1 / 5
+    assert absolute_rank(-0.25) == 1 / 1.25
+
+
+@given(st.lists(st.floats(-1e6, 0), min_size=1))
+def test_min_max_runs_from_0_for_the_worst_to_1_for_the_best(raw: list[float]) -> None:
+    column = np.array(raw)
+    scores = min_max(column, best=column.min(), worst=column.max())
+    assert np.all((scores >= 0) & (scores <= 1))
+    assert scores[column.argmin()] == 1.0
+    assert scores[column.argmax()] == (0.0 if column.min() < column.max() else 1.0)
+
+
+def test_min_max_by_hand() -> None:
+    assert min_max(-3.0, best=-4.0, worst=-2.0) == (-2.0 - -3.0) / (-2.0 - -4.0) == 0.5
+
+
+@pytest.mark.parametrize("raw", [{"a": -2.5}, {"a": -2.5, "b": -2.5, "c": -2.5}], ids=["one", "equal"])
+def test_min_max_gives_1_to_a_single_hit_and_to_equal_hits(raw: dict[str, float]) -> None:
+    trace = search("X", SHIPPED.but(MIN_MAX), answering(keyword=raw))
+    assert columns(trace, "keyword_score") == [1.0] * len(raw)
+
+
+def test_min_max_ranges_over_the_keyword_hits_alone() -> None:
+    hits = answering(keyword={"a": -4.0, "b": -3.0, "c": -2.0}, vector={"z": 0.1, "b": 0.2})
+    trace = search("X", SHIPPED.but(MIN_MAX), hits)
+    assert dict(zip(ids(trace), columns(trace, "keyword_score"), strict=True)) == {
+        "z": None,
+        "a": 1.0,
+        "b": 0.5,
+        "c": 0.0,
+    }
+
+
+@pytest.mark.parametrize("pipeline", SYSTEMS.values(), ids=list(SYSTEMS))
+def test_an_absent_hit_has_no_score_of_its_leg(pipeline: Pipeline) -> None:
+    trace = search("X", pipeline, answering(**BOTH))
+    for leg in trace.legs:
+        absent = np.isnan(trace.columns[f"{leg}_rank"])
+        assert np.array_equal(np.isnan(trace.columns[f"{leg}_score"]), absent)
+
+
+def test_a_similarity_is_1_less_the_distance() -> None:
+    assert [cosine_similarity(distance) for distance in (0.0, 0.25, 1.0, 2.0)] == [1.0, 0.75, 0.0, -1.0]

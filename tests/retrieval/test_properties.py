@@ -1,0 +1,406 @@
+"""What holds for every pipeline and every question: nothing vanishes, and no printed formula lies."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import permutations
+from math import isclose
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests import world
+from tests.adapters.openclaw_february import FixedIndex
+from tests.arithmetic import evaluated
+from tests.retrieval.test_query import QUESTIONS
+from workbench.lab.cached_index import CachedIndex
+from workbench.lab.questions import QuestionSet
+from workbench.memory.embedding.local import Embedded, Embedder, Role, unit
+from workbench.memory.index import MemoryIndex
+from workbench.memory.sync import index_folder, open_index
+from workbench.records import KEPT, Candidate, Chunk, Trace
+from workbench.retrieval.columns import ColumnStage
+from workbench.retrieval.cutoff import Limit, MinScore, Order
+from workbench.retrieval.evidence import EvidenceFloor
+from workbench.retrieval.explain import Fate, explain, steps
+from workbench.retrieval.pipeline import Pipeline, search
+from workbench.systems.registry import SYSTEMS
+
+WORDS = ["tea", "rooibos", "cup", "bike", "hub", "brake", "server", "disk", "backup", "the", "none", "Wren"]
+ASKED = st.one_of(st.lists(st.sampled_from(WORDS), min_size=1, max_size=6).map(" ".join), QUESTIONS)
+PIPELINES = st.sampled_from(list(SYSTEMS.values()))
+LIMITS = st.one_of(st.none(), st.sampled_from([0, 0.1, 1, 2.9, 100]))
+FLOORS = st.one_of(st.none(), st.sampled_from([-1.0, 0.0, 0.3, 0.7, 1.0]))
+
+every_pipeline = pytest.mark.parametrize("pipeline", SYSTEMS.values(), ids=list(SYSTEMS))
+few = settings(max_examples=60, deadline=None)
+
+
+@pytest.fixture(scope="module")
+def sample_traces(sample: MemoryIndex, questions: QuestionSet) -> Mapping[str, list[Trace]]:
+    """Every question and every control of the sample memory, asked of every pipeline."""
+    asked, index = [one.question for one in (*questions.questions, *questions.controls)], CachedIndex(sample)
+    return {name: [search(one, pipeline, index) for one in asked] for name, pipeline in SYSTEMS.items()}
+
+
+@pytest.fixture(scope="module")
+def sample_again(sample: MemoryIndex) -> CachedIndex:
+    """The sample memory, which answers anew what `sample_traces` has asked."""
+    return CachedIndex(sample)
+
+
+# What must hold for one trace
+
+
+def check_no_candidate_vanishes(trace: Trace) -> None:
+    brought = {int(row) for leg in trace.legs.values() for row in leg.hits.rows}
+    results = {one.chunk.id for one in trace.results}
+    dropped = {one.chunk.id for one in trace.candidates if one.dropped_by is not None}
+    assert sorted(trace.rows.tolist()) == sorted(brought)
+    assert len(trace.candidates) == len(trace.chunks) == len(brought)
+    assert results | dropped == {chunk.id for chunk in trace.chunks}
+    assert not results & dropped
+
+
+def check_every_formula(trace: Trace) -> None:
+    for row in range(len(trace.chunks)):
+        made = steps(trace, row, digits=17)
+        assert {step.column for step in made} == computed(trace, row)
+        for step in made:
+            in_trace = float(trace.columns[step.column][row])
+            assert isclose(step.formula.value, in_trace, rel_tol=0, abs_tol=1e-9)
+            assert isclose(evaluated(str(step.formula)), in_trace, rel_tol=0, abs_tol=1e-9)
+
+
+def computed(trace: Trace, row: int) -> set[str]:
+    """The columns that a stage has computed and that this row has a number in."""
+    outputs = [stage.output for stage in trace.stages if isinstance(stage, ColumnStage)]
+    return {name for name in outputs if not np.isnan(trace.columns[name][row])}
+
+
+def after_order(trace: Trace) -> set[str]:
+    """The slots that come after the order, which may reorder, rescue or cut by rules of their own."""
+    slots = [stage.slot for stage in trace.stages]
+    return set(slots[slots.index("order") + 1 :])
+
+
+def check_order(trace: Trace) -> None:
+    (order,) = [stage for stage in trace.stages if isinstance(stage, Order)]
+    if type(order) is not Order or "diversity" in after_order(trace):
+        return  # a system's own order, which its own tests check
+    keys = [
+        (
+            -one.score,
+            *(_absent_last(one.numbers[name]) for name in order.ties if name in one.numbers),
+            one.chunk.id,
+        )
+        for one in trace.candidates
+    ]
+    assert keys == sorted(keys)
+
+
+def _absent_last(number: float) -> float:
+    return float("inf") if np.isnan(number) else number
+
+
+def check_cuts(trace: Trace, pipeline: Pipeline) -> None:
+    if after_order(trace) - {"floor", "limit"} or any(isinstance(one, EvidenceFloor) for one in trace.stages):
+        return  # a rescue, an adaptive floor or one on evidence, which their own tests check
+    slots = [stage.slot for stage in trace.stages]
+    # A leg's own minimum drops its candidates before they are fused and put in order.
+    left = [
+        one
+        for one in trace.candidates
+        if one.dropped_by is None or slots.index(one.dropped_by.slot) > slots.index("order")
+    ]
+    passing = [one.chunk for one in left if one.score >= pipeline.floor]
+    assert [one.chunk for one in trace.results] == passing[: int(pipeline.limit)]
+    for one in left:
+        if one.dropped_by is not None:
+            assert isinstance(one.dropped_by, MinScore if one.score < pipeline.floor else Limit)
+
+
+def check_same(one: Trace, other: Trace) -> None:
+    assert (one.question, one.system, one.stages, one.match) == (
+        other.question, other.system, other.stages, other.match,
+    )  # fmt: skip
+    assert one.chunks == other.chunks
+    assert one.columns.keys() == other.columns.keys()
+    for name, column in one.columns.items():
+        assert np.array_equal(column, other.columns[name], equal_nan=True)
+    assert np.array_equal(one.order, other.order)
+    assert np.array_equal(one.dropped, other.dropped)
+
+
+FATES = {type(None): Fate.RETURNED, Limit: Fate.BEYOND_LIMIT, MinScore: Fate.BELOW_FLOOR}
+
+
+def check_explanation(trace: Trace, index: MemoryIndex, path: str) -> None:
+    explanation = explain(trace, index, path)
+    candidates = {one.chunk.id: one for one in trace.candidates}
+    laid = trace.view.of(index) if trace.view else index
+    file = {chunk.id for chunk in laid.chunks(laid.rows_of(path))}
+    assert {verdict.chunk.id for verdict in explanation.verdicts} == file
+    assert len(explanation.verdicts) == len(file)
+    assert explanation.fate == min((one.fate for one in explanation.verdicts), key=list(Fate).index)
+    for verdict in explanation.verdicts:
+        candidate = candidates.get(verdict.chunk.id)
+        assert identity(verdict.candidate) == identity(candidate)
+        matched = any(standing.rank is not None for standing in verdict.standings)
+        outside = Fate.BEYOND_POOL if matched else Fate.NO_MATCH
+        assert verdict.fate is (
+            FATES.get(type(candidate.dropped_by), Fate.BELOW_FLOOR) if candidate else outside
+        )
+        for standing in verdict.standings:
+            numbers = candidate.numbers if candidate else {}
+            rank = numbers.get(f"{standing.leg}_rank", float("nan"))
+            assert standing.brought == (not np.isnan(rank))
+            if standing.brought:
+                assert (standing.rank, standing.raw) == (rank, numbers[f"{standing.leg}_raw"])
+
+
+def identity(candidate: Candidate | None) -> object:
+    """What tells candidates apart, with the NaNs of their numbers as words."""
+    if candidate is None:
+        return None
+    return candidate.chunk, candidate.position, candidate.dropped_by, str(candidate.numbers)
+
+
+# Every pipeline, every question of the sample memory
+
+
+@every_pipeline
+def test_no_candidate_of_the_sample_vanishes(
+    pipeline: Pipeline, sample_traces: Mapping[str, list[Trace]]
+) -> None:
+    for trace in sample_traces[pipeline.name]:
+        check_no_candidate_vanishes(trace)
+
+
+@every_pipeline
+def test_every_printed_formula_of_the_sample_is_the_number(
+    pipeline: Pipeline, sample_traces: Mapping[str, list[Trace]]
+) -> None:
+    for trace in sample_traces[pipeline.name]:
+        check_every_formula(trace)
+
+
+@every_pipeline
+def test_the_samples_candidates_are_in_the_order_that_is_said(
+    pipeline: Pipeline, sample_traces: Mapping[str, list[Trace]]
+) -> None:
+    for trace in sample_traces[pipeline.name]:
+        check_order(trace)
+
+
+@every_pipeline
+def test_the_samples_results_are_the_first_that_pass_the_floor(
+    pipeline: Pipeline, sample_traces: Mapping[str, list[Trace]]
+) -> None:
+    for trace in sample_traces[pipeline.name]:
+        check_cuts(trace, pipeline)
+
+
+@every_pipeline
+def test_the_sample_gives_the_same_trace_twice(
+    pipeline: Pipeline, sample_again: CachedIndex, sample_traces: Mapping[str, list[Trace]]
+) -> None:
+    for trace in sample_traces[pipeline.name]:
+        check_same(trace, search(trace.question, pipeline, sample_again))
+
+
+@every_pipeline
+def test_every_target_of_the_sample_is_explained_as_it_was_traced(
+    pipeline: Pipeline, sample: MemoryIndex, questions: QuestionSet, sample_traces: Mapping[str, list[Trace]]
+) -> None:
+    for one, trace in zip(questions.questions, sample_traces[pipeline.name], strict=False):
+        check_explanation(trace, sample, one.target)
+
+
+@every_pipeline
+def test_every_chunk_of_every_file_of_the_sample_has_a_fate(
+    pipeline: Pipeline, sample: MemoryIndex, sample_traces: Mapping[str, list[Trace]]
+) -> None:
+    trace = sample_traces[pipeline.name][0]
+    paths = list(sample.store.stamps())
+    for path in paths:
+        check_explanation(trace, sample, path)
+    fates = {path: explain(trace, sample, path).fate for path in paths}
+    assert {path for path, fate in fates.items() if fate is Fate.RETURNED} == set(trace.paths())
+
+
+# Every pipeline, any question, in the toy world
+
+
+@given(PIPELINES, ASKED, LIMITS, FLOORS)
+@few
+def test_any_question_in_the_toy_world_gives_a_sound_trace(
+    toy: MemoryIndex, pipeline: Pipeline, question: str, limit: float | None, floor: float | None
+) -> None:
+    asked = pipeline.asking(limit, floor)
+    trace = search(question, asked, toy)
+    check_no_candidate_vanishes(trace)
+    check_every_formula(trace)
+    check_order(trace)
+    check_cuts(trace, asked)
+    check_same(trace, search(question, asked, toy))
+
+
+@given(PIPELINES, ASKED, LIMITS, st.sampled_from(sorted(world.NOTES)))
+@few
+def test_any_question_in_the_toy_world_is_explained_as_it_was_traced(
+    toy: MemoryIndex, pipeline: Pipeline, question: str, limit: float | None, path: str
+) -> None:
+    check_explanation(search(question, pipeline.asking(limit), toy), toy, path)
+
+
+def test_an_unknown_file_was_never_indexed(toy: MemoryIndex) -> None:
+    explanation = explain(search("tea", SYSTEMS["openclaw-2026.2.13"], toy), toy, "memory/none.md")
+    assert (explanation.fate, explanation.verdicts) == (Fate.NEVER_INDEXED, ())
+
+
+RAW = {
+    "keyword": st.lists(st.floats(-40, -1e-6), max_size=8),
+    "vector": st.lists(st.floats(0, 2), max_size=8),
+}
+
+
+@given(PIPELINES, RAW["keyword"], RAW["vector"], st.data())
+@few
+def test_any_answers_of_the_engines_give_a_sound_trace(
+    pipeline: Pipeline, keyword: list[float], vector: list[float], data: st.DataObject
+) -> None:
+    index = FixedIndex(hits(keyword, data), hits(vector, data))
+    trace = search("X", pipeline, index)
+    check_no_candidate_vanishes(trace)
+    check_every_formula(trace)
+    check_order(trace)
+    check_cuts(trace, pipeline)
+
+
+def hits(raw: Sequence[float], data: st.DataObject) -> list[tuple[Chunk, float]]:
+    """Hits with these numbers, of chunks that are drawn from a dozen."""
+    names = data.draw(st.permutations("abcdefghijkl"))
+    return [
+        (Chunk(name, f"{name}.md", "memory", 1, 1, ""), number)
+        for name, number in zip(names, sorted(raw), strict=False)
+    ]
+
+
+TWO = [(Chunk(name, f"{name}.md", "memory", 1, 1, ""), number) for name, number in (("a", -2.0), ("b", -1.0))]
+NEAR = [(chunk, number + 2) for chunk, number in TWO]
+
+
+@every_pipeline
+@pytest.mark.parametrize(
+    ("keyword", "vector"), [([], NEAR), (TWO, []), ([], [])], ids=["no keyword", "no vector", "neither"]
+)
+def test_an_empty_leg_is_fine(
+    pipeline: Pipeline, keyword: list[tuple[Chunk, float]], vector: list[tuple[Chunk, float]]
+) -> None:
+    trace = search("X", pipeline, FixedIndex(keyword, vector))
+    brought = vector or (keyword if "keyword" in trace.legs else [])
+    assert [chunk.id for chunk in trace.chunks] == [chunk.id for chunk, _ in brought]
+    assert not np.isnan(trace.columns["score"]).any()
+    check_no_candidate_vanishes(trace)
+    check_every_formula(trace)
+
+
+def test_a_memory_without_a_single_chunk_answers_nothing(tmp_path: Path) -> None:
+    with world.build(tmp_path, {"MEMORY.md": ""}) as index:
+        for pipeline in SYSTEMS.values():
+            assert search("rooibos", pipeline, index).results == []
+
+
+# The order in which files come into the index does not matter
+
+
+class Hashed:
+    """An embedder whose vectors are as long and as crowded as a real model's: noise, seeded by the text."""
+
+    name, revision, dimensions = "hashed", "1", 384
+
+    def embed(self, texts: Sequence[str], role: Role) -> Embedded:
+        seeds = [int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big") for text in texts]
+        noise = [np.random.default_rng(seed).normal(size=self.dimensions) for seed in seeds]
+        return Embedded(unit(np.array(noise, np.float32)), np.ones(len(texts)))
+
+
+def grown(folder: Path, paths: Sequence[str], notes: Mapping[str, str], embedder: Embedder) -> MemoryIndex:
+    """An index into which the files have come one by one, in this order."""
+    root, file = folder / "memory_of_wren", folder / "index.sqlite"
+    for path in paths:
+        world.write(root, {path: notes[path]})
+        index_folder(root, embedder, index_path=file)
+    return open_index(root, embedder, index_path=file)
+
+
+def in_order(trace: Trace) -> list[tuple[str, bool]]:
+    """The candidates in order, and which of them are results: no row numbers, which may differ."""
+    return [(one.chunk.id, one.dropped_by is None) for one in trace.candidates]
+
+
+@pytest.fixture(scope="module")
+def grown_differently(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[MemoryIndex]]:
+    """The toy world, its files come in four orders."""
+    orders = list(permutations(world.NOTES))[::200]
+    indexes = [
+        grown(tmp_path_factory.mktemp("grown"), order, world.NOTES, world.EMBEDDER) for order in orders
+    ]
+    yield indexes
+    for index in indexes:
+        index.close()
+
+
+@given(PIPELINES, ASKED)
+@few
+def test_insertion_order_does_not_matter(
+    grown_differently: list[MemoryIndex], pipeline: Pipeline, question: str
+) -> None:
+    first, *others = (search(question, pipeline, index) for index in grown_differently)
+    for other in others:
+        assert in_order(other) == in_order(first)
+        assert [one.score for one in other.candidates] == pytest.approx(
+            [one.score for one in first.candidates], rel=0, abs=1e-9
+        )
+
+
+SAME_TEXT = {f"memory/{name}.md": "The same note, word for word.\n" for name in "abcdefghi"}
+
+
+def test_equal_distances_are_equal_and_ordered_by_chunk_id(tmp_path: Path) -> None:
+    with grown(tmp_path, list(SAME_TEXT), SAME_TEXT, Hashed()) as index:
+        found = index.vector(index.embed("any question"), index.size)
+        names = [chunk.id for chunk in index.chunks(found.rows)]
+    assert np.unique(found.raw).size == 1
+    assert names == sorted(names)
+
+
+@pytest.fixture(scope="module")
+def two_ways(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[MemoryIndex]]:
+    """Nine notes of the same text, their files come forwards and backwards."""
+    ways = (list(SAME_TEXT), list(SAME_TEXT)[::-1])
+    indexes = [grown(tmp_path_factory.mktemp("way"), paths, SAME_TEXT, Hashed()) for paths in ways]
+    yield indexes
+    for index in indexes:
+        index.close()
+
+
+@every_pipeline
+@pytest.mark.parametrize("limit", [1, 3], ids=["a tie at the edge of the pool", "a tie within it"])
+def test_insertion_order_does_not_matter_to_equal_notes(
+    two_ways: list[MemoryIndex], pipeline: Pipeline, limit: int
+) -> None:
+    asked = pipeline.asking(limit=limit, min_score=-1)
+    forwards, backwards = (search("any note of these", asked, index) for index in two_ways)
+    assert in_order(forwards) == in_order(backwards)
+
+
+def test_a_fresh_trace_has_dropped_nothing(toy: MemoryIndex) -> None:
+    asked = SYSTEMS["openclaw-2026.2.13-vector-only"].asking(limit=100, min_score=-1)
+    trace = search("tea", asked, toy)
+    assert trace.dropped.tolist() == [KEPT] * toy.size

@@ -1,0 +1,89 @@
+"""One parameter of one stage, set by name: what is unknown or out of range is an error, never ignored."""
+
+from __future__ import annotations
+
+import pytest
+
+from workbench.memory.index import MemoryIndex
+from workbench.records import InputError
+from workbench.retrieval.pipeline import search
+from workbench.retrieval.settings import parameters, with_settings, with_settings_where_they_fit
+from workbench.systems.openclaw.pipelines import FIXED, SHIPPED
+from workbench.systems.registry import SYSTEMS
+
+
+def test_a_parameter_is_set_and_nothing_else_changes() -> None:
+    changed = with_settings(SHIPPED, ["fusion.vector=0.5"])
+    (difference,) = SHIPPED.diff(changed)
+    assert difference.slot == "fusion"
+    assert parameters(changed["fusion"]) == parameters(SHIPPED["fusion"]) | {"vector": 0.5}
+
+
+def test_nested_parameters_have_a_dot() -> None:
+    changed = with_settings(SHIPPED, ["keyword_leg.depth.multiplier=2", "limit.count=10"])
+    assert parameters(changed["keyword_leg"])["depth.multiplier"] == 2
+    assert changed.limit == 10
+
+
+@pytest.mark.parametrize(
+    ("setting", "named"),
+    [
+        ("fusion.vektor=0.5", "nearest is vector"),
+        ("fusoin.vector=0.5", "nearest is fusion"),
+        ("fusion.vector=much", "takes a number"),
+        ("fusion.vector=3", "out of its range"),
+        ("fusion.vector", "not of the form"),
+        ("=1", "not of the form"),
+        ("query.join=XOR", "not an FTS5 operator"),
+    ],
+)
+def test_what_cannot_be_set_is_an_error(setting: str, named: str) -> None:
+    with pytest.raises(InputError, match=named):
+        with_settings(SHIPPED, [setting])
+
+
+def test_a_range_is_told() -> None:
+    with pytest.raises(InputError) as raised:
+        with_settings(FIXED, ["fusion.k=-1"])
+    assert "from 0 to" in raised.value.remedy
+
+
+def test_of_several_systems_each_takes_the_settings_that_it_has_a_parameter_for() -> None:
+    head, shipped = with_settings_where_they_fit(
+        [SYSTEMS["bm-head"], SHIPPED], ["min_similarity.least=0.2", "limit.count=3"]
+    )
+    assert parameters(head["min_similarity"]) == {"least": 0.2}
+    assert [head.limit, shipped.limit] == [3, 3]
+    assert [one.slot for one in SHIPPED.diff(shipped)] == ["limit"]
+
+
+@pytest.mark.parametrize(
+    ("setting", "named"),
+    [("min_similarity.lest=0.2", "nearest is least"), ("flor.floor=1", "nearest is floor")],
+)
+def test_a_setting_that_fits_none_of_several_systems_is_an_error(setting: str, named: str) -> None:
+    with pytest.raises(InputError, match=named):
+        with_settings_where_they_fit([SHIPPED, SYSTEMS["bm-head"]], [setting])
+
+
+@pytest.mark.parametrize("name", SYSTEMS)
+def test_every_number_of_every_system_can_be_set_to_what_it_is(name: str) -> None:
+    pipeline = SYSTEMS[name]
+    for stage in pipeline.stages:
+        for parameter, value in parameters(stage).items():
+            assert with_settings(pipeline, [f"{stage.slot}.{parameter}={value}"]).stages == pipeline.stages
+
+
+def test_weights_that_do_not_sum_to_one_are_scaled_as_openclaw_does(toy: MemoryIndex) -> None:
+    trace = search("rooibos tea", with_settings(SHIPPED, ["fusion.vector=0.6", "fusion.keyword=0.2"]), toy)
+    best = trace.candidates[0].numbers
+    assert best["score"] == pytest.approx(0.75 * best["vector_score"] + 0.25 * best["keyword_score"])
+    assert "do not sum to 1; OpenClaw uses 0.75 and 0.25" in trace.notes[0]
+
+
+def test_two_weights_of_nothing_are_the_default_ones(toy: MemoryIndex) -> None:
+    none = with_settings(SHIPPED, ["fusion.vector=0", "fusion.keyword=0"])
+    assert list(search("tea", none, toy).columns["score"]) == list(
+        search("tea", SHIPPED, toy).columns["score"]
+    )
+    assert search("tea", SHIPPED, toy).notes == ()

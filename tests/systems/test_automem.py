@@ -1,0 +1,334 @@
+"""AutoMem's profiles: what each pull request changed, and what a memory says about itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests import world
+from tests.adapters import Case
+from tests.adapters.automem import commit_of
+from tests.arithmetic import evaluated
+from tests.conftest import PROJECT
+from tests.retrieval.test_properties import grown
+from workbench.lab.evaluation import Evaluation, evaluate
+from workbench.lab.questions import load_questions
+from workbench.memory.index import MemoryIndex
+from workbench.memory.sync import index_folder, open_index
+from workbench.records import InputError, Trace
+from workbench.retrieval.explain import steps
+from workbench.retrieval.pipeline import Pipeline, search
+from workbench.retrieval.settings import with_settings
+from workbench.systems.automem.components import FinalScore, LinearRecency
+from workbench.systems.automem.memories import GraphOfMemories, Memories, graph_match, memories_of
+from workbench.systems.automem.pipelines import (
+    BOUNDED,
+    DEAD_KEYWORD,
+    FIXED,
+    GATE,
+    HALF_LIFE,
+    NO_FLOOR,
+    OVERFETCHED,
+    PIPELINES,
+    SUBSTRING,
+    TAG_CAP,
+)
+from workbench.systems.automem.recall import (
+    AdaptiveFloor,
+    vector_fetch_limit,
+)
+from workbench.systems.automem.scoring import (
+    Weights,
+)
+from workbench.systems.automem.text import query_tokens
+from workbench.systems.openclaw.pipelines import SHIPPED
+
+
+def test_each_profile_is_the_one_before_with_the_changes_of_its_pull_request() -> None:
+    assert [[one.slot for one in before.diff(after)] for before, after in pairwise(PIPELINES)] == [
+        ["keyword_component", "adaptive_floor"],
+        ["keyword_component", "adaptive_floor"],
+        ["keyword_score", "keyword_component"],
+        ["vector_leg"],
+    ]
+
+
+def test_a_profile_tells_the_changes_that_it_is_made_of() -> None:
+    names = [change.name for change in OVERFETCHED.changes]
+    assert names == ["substring", "guard", "words", "half-up", "normalised", "clamped", "overfetch"]
+
+
+@pytest.mark.parametrize("change", [GATE, TAG_CAP, HALF_LIFE, NO_FLOOR], ids=lambda one: one.name)
+def test_what_is_shipped_turned_off_can_be_turned_on(change: Any, toy: MemoryIndex) -> None:
+    (difference,) = OVERFETCHED.diff(OVERFETCHED.but(change))
+    assert difference.slot == change.stage.slot
+    check_formulas(search("tea on the bike", OVERFETCHED.but(change), toy))
+
+
+def check_formulas(trace: Trace) -> None:
+    assert trace.chunks
+    for row in range(len(trace.chunks)):
+        for step in steps(trace, row, digits=17):
+            assert evaluated(str(step.formula)) == pytest.approx(float(trace.columns[step.column][row]))
+
+
+NOTES = {
+    "MEMORY.md": "# Memory\n",
+    "memory/auto.md": "# Tools\nAutoJack records a cup of tea.\n",
+    "memory/autos.md": "# Tools\nTwo AutoJacks record a cup of tea.\n",
+    "memory/tea.md": "# Tea\nA cup of rooibos tea.\n",
+    "memory/hub.md": "# Bike\nThe hub of the bike.\n",
+}
+
+
+@pytest.fixture(scope="module")
+def jack(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    with world.build(tmp_path_factory.mktemp("jack"), NOTES) as index:
+        yield index
+
+
+def numbers(trace: Trace, path: str) -> Mapping[str, float]:
+    (found,) = [one for one in trace.candidates if one.chunk.path == path]
+    return found.numbers
+
+
+@pytest.mark.parametrize(
+    ("pipeline", "auto", "autos"),
+    [(DEAD_KEYWORD, 0.0, 0.0), (SUBSTRING, 1.0, 1.0), (FIXED, 1.0, 0.5)],
+    ids=lambda one: getattr(one, "name", None),
+)
+def test_the_keyword_weight_is_dead_then_alive_then_minds_words(
+    jack: MemoryIndex, pipeline: Pipeline, auto: float, autos: float
+) -> None:
+    trace = search("autojack tea", pipeline, jack)
+    assert numbers(trace, "memory/auto.md")["keyword_component"] == auto
+    assert numbers(trace, "memory/autos.md")["keyword_component"] == autos
+
+
+def test_the_graph_is_asked_only_for_the_places_that_are_left(jack: MemoryIndex) -> None:
+    full = search("the cup of tea", FIXED.asking(limit=3), jack)
+    assert (full.legs["vector"].depth, full.legs["keyword"].depth) == (3, 0)
+    assert any("left no place" in note for note in full.notes)
+    roomy = search("the cup of tea", FIXED.asking(limit=8), jack)
+    assert roomy.legs["keyword"].depth == 8 - jack.size
+
+
+def test_a_question_without_a_vector_is_left_to_the_graph(jack: MemoryIndex) -> None:
+    trace = search("autojack", FIXED, jack)
+    assert [one.chunk.path for one in trace.results] == ["memory/auto.md", "memory/autos.md"]
+    assert numbers(trace, "memory/auto.md")["keyword_raw"] == 2 + 2
+    assert numbers(trace, "memory/auto.md")["score"] == pytest.approx(0.35 * 4)
+
+
+def test_191_brings_the_graph_s_score_down_to_1(jack: MemoryIndex) -> None:
+    trace = search("autojack", BOUNDED, jack)
+    assert numbers(trace, "memory/auto.md")["keyword_component"] == pytest.approx(4 / 6)
+
+
+def test_the_graph_s_hits_are_ordered_by_score_and_chunk_id(jack: MemoryIndex) -> None:
+    index = GraphOfMemories().of(jack)
+    found = index.keyword(graph_match("autojack record"), 10)
+    ids = [chunk.id for chunk in index.chunks(found.rows)]
+    assert sorted(zip(-found.raw, ids, strict=True)) == list(zip(-found.raw, ids, strict=True))
+    assert index.keyword(graph_match("autojack record"), 1).rows.tolist() == found.rows[:1].tolist()
+
+
+def test_the_view_sees_a_change_of_the_index(tmp_path: Path) -> None:
+    with grown(tmp_path, list(NOTES)[:3], NOTES, world.EMBEDDER) as index:
+        assert GraphOfMemories().of(index).keyword('"rooibos"', 9).rows.size == 0
+        grown(tmp_path, list(NOTES)[3:], NOTES, world.EMBEDDER).close()
+        assert GraphOfMemories().of(index).keyword('"rooibos"', 9).rows.size == 1
+
+
+def test_overfetching_scores_what_is_not_returned(toy: MemoryIndex) -> None:
+    before = search("tea", BOUNDED.asking(limit=1), toy)
+    after = search("tea", OVERFETCHED.asking(limit=1), toy)
+    assert (len(before.chunks), len(after.chunks)) == (1, 4)
+    assert len(after.results) == 1
+
+
+def test_a_search_with_tags_fetches_a_hundred() -> None:
+    assert vector_fetch_limit(5, tagged=True) == 100
+    assert vector_fetch_limit(40, tagged=True) == 160
+
+
+def test_the_floor_s_drops_are_marked_and_noted(sample: MemoryIndex) -> None:
+    trace = search("how should I evaluate if a claim is actually true", DEAD_KEYWORD, sample)
+    fates = [type(one.dropped_by) for one in trace.candidates]
+    assert fates == [type(None)] * 3 + [AdaptiveFloor] * 2
+    assert any("The adaptive floor is 0.1211" in note for note in trace.notes)
+
+
+def test_what_the_floor_cuts_is_there_without_it(sample: MemoryIndex) -> None:
+    question = "how should I evaluate if a claim is actually true"
+    assert len(search(question, DEAD_KEYWORD.but(NO_FLOOR), sample).results) == 5
+
+
+# What a memory says about itself
+
+BLOCK = """---
+# what this note is
+tags: [Tea, "rooibos"]
+importance: 0.8
+confidence: 0.4
+date: 2026-02-13
+topic: cup of tea
+---
+# Tea
+A cup.
+"""
+
+
+def test_front_matter_feeds_the_components(tmp_path: Path) -> None:
+    notes = {"MEMORY.md": "# Memory\n", "memory/tea.md": BLOCK}
+    moment = LinearRecency(now="2026-05-14")
+    with world.build(tmp_path, notes) as index:
+        found = numbers(search("cup of tea", FIXED.with_stage(moment), index), "memory/tea.md")
+    assert found["tag_component"] == 1.0  # cup is a word of the topic, tea a tag
+    assert found["exact_component"] == 1.0
+    assert found["recency_component"] == pytest.approx(1 - 90 / 180)
+    expected = 0.35 * found["vector_score"] + 0.35 * found["keyword_component"]
+    expected += 0.2 * 1 + 0.2 * 1 + 0.1 * 0.8 + 0.1 * 0.5 + 0.05 * 0.4
+    assert found["score"] == pytest.approx(expected)
+
+
+def test_what_a_note_does_not_say_counts_as_0(toy: MemoryIndex) -> None:
+    trace = search("tea", FIXED, toy)
+    for name in ("tag", "exact", "importance", "recency", "confidence"):
+        assert not trace.columns[f"{name}_component"].any()
+    assert np.isnan(trace.columns["importance"]).all()
+
+
+def test_broken_front_matter_stops_only_the_system_that_asks_for_it(tmp_path: Path) -> None:
+    notes = {"MEMORY.md": "# Memory\n", "memory/tea.md": "---\nimportance: much\n---\ntea\n"}
+    with world.build(tmp_path, notes) as index:
+        assert search("tea", SHIPPED.asking(min_score=0), index).results
+        with pytest.raises(InputError, match=r"memory/tea\.md"):
+            search("tea", FIXED, index)
+
+
+def test_importance_breaks_a_tie_that_the_score_leaves(tmp_path: Path) -> None:
+    same = "A cup of tea.\n"
+    notes = {
+        "MEMORY.md": "# Memory\n",
+        "memory/a.md": f"---\nimportance: 0.1\n---\n{same}",
+        "memory/b.md": f"---\nimportance: 0.9\n---\n{same}",
+    }
+    unweighted = FIXED.with_stage(type(FIXED["fusion"])(Weights(importance=0.0)))  # type: ignore[call-arg]
+    with world.build(tmp_path, notes) as index:
+        trace = search("tea", unweighted, index)
+    assert trace.paths()[:2] == ["memory/b.md", "memory/a.md"]
+
+
+def test_a_question_with_nothing_to_look_for_gets_the_most_important(tmp_path: Path) -> None:
+    notes = {
+        "MEMORY.md": "# Memory\n",
+        "memory/a.md": "---\nimportance: 0.1\n---\nx\n",
+        "memory/b.md": "---\nimportance: 0.9\n---\nx\n",
+    }
+    with world.build(tmp_path, notes) as index:
+        graph = GraphOfMemories().of(index)
+        assert isinstance(graph, Memories)
+        found = graph.keyword(graph_match("C"), 2)
+        assert [chunk.path for chunk in graph.chunks(found.rows)] == ["memory/b.md", "memory/a.md"]
+        trace = search("C", BOUNDED, index)
+    assert numbers(trace, "memory/b.md")["score"] == pytest.approx(0.35 * 0.9 + 0.1 * 0.9)
+
+
+def test_a_content_is_a_text_without_its_front_matter(tmp_path: Path) -> None:
+    notes = {"MEMORY.md": "# Memory\n", "memory/tea.md": BLOCK}
+    with world.build(tmp_path, notes) as index:
+        graph = GraphOfMemories().of(index)
+        trace = search("tea", FIXED, index)
+        contents = {memory.content.strip() for memory in memories_of(graph, trace)}
+    assert contents == {"# Memory", "# Tea\nA cup."}
+
+
+def test_ages_are_counted_from_the_newest_date_of_the_notes(tmp_path: Path) -> None:
+    notes = {
+        "MEMORY.md": "# Memory\n",
+        "memory/old.md": "---\ndate: 2025-08-17\n---\nOld tea.\n",
+        "memory/new.md": "---\ndate: 2026-02-13\n---\nNew tea.\n",
+    }
+    with world.build(tmp_path, notes) as index:
+        trace = search("tea", FIXED, index)
+        again = search("tea", FIXED, index)
+    assert numbers(trace, "memory/new.md")["recency_component"] == 1.0
+    assert numbers(trace, "memory/old.md")["recency_component"] == 0.0
+    assert np.isnan(numbers(trace, "MEMORY.md")["age_days"])
+    assert list(again.columns["score"]) == list(trace.columns["score"])
+
+
+def test_a_moment_that_is_no_date_is_refused() -> None:
+    with pytest.raises(InputError, match="'yesterday' is no date"):
+        LinearRecency(now="yesterday")
+    assert with_settings(FIXED, ["recency_component.now=2026-05-14"]) == FIXED.with_stage(
+        LinearRecency(now="2026-05-14")
+    )
+
+
+# The memory for the lesson
+
+TAGGED = PROJECT / "notebooks" / "tagged_memory"
+
+
+@pytest.fixture(scope="module")
+def tagged(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MemoryIndex]:
+    """Twelve short memories with front matter, under the packaged model."""
+    file = tmp_path_factory.mktemp("tagged") / "index.sqlite"
+    index_folder(TAGGED, index_path=file)
+    with open_index(TAGGED, index_path=file) as index:
+        yield index
+
+
+@pytest.fixture(scope="module")
+def lesson(tagged: MemoryIndex) -> Evaluation:
+    """The eight questions, asked of the last profile."""
+    return evaluate(load_questions(TAGGED / "questions.yaml"), [OVERFETCHED], tagged)[0]
+
+
+def test_the_lesson_has_twelve_memories_and_a_question_for_each_thing_that_sets_one_apart(
+    tagged: MemoryIndex, lesson: Evaluation
+) -> None:
+    assert tagged.size == len(tagged.documents()) == 12
+    assert {one.question.target for one in lesson.asked} <= {one.path for one in tagged.documents()}
+    assert len(lesson.by_kind) == len(lesson.asked) == 8
+
+
+@pytest.mark.parametrize("name", [name for name in FinalScore.names if name != "vector"])
+def test_every_component_has_something_to_say_in_the_lesson(lesson: Evaluation, name: str) -> None:
+    columns = [one.trace.columns[f"{name}_component"] for one in lesson.asked]
+    assert any(column.any() for column in columns)
+    assert any(np.ptp(column) > 0 for column in columns)
+
+
+def test_a_word_with_a_hyphen_is_not_found_in_the_memory_that_has_it(lesson: Evaluation) -> None:
+    (one,) = [one for one in lesson.asked if one.question.kind == "hyphen"]
+    assert "two-stage" in query_tokens(one.question.question)
+    assert numbers(one.trace, one.question.target)["token_hits"] == 0
+
+
+# The adapter of the vectors
+
+
+@pytest.mark.parametrize(
+    ("version", "commit"),
+    [
+        ("591b2c7^ (4f0fcf8)", "4f0fcf8"),
+        ("591b2c7^", "4f0fcf8"),
+        ("591b2c7", "591b2c7"),
+        ("8ff266e0" * 5, "8ff266e"),
+    ],
+)
+def test_a_commit_is_known_by_its_beginning(version: str, commit: str) -> None:
+    assert commit_of(Case("", version, {}, None)) == commit
+
+
+def test_an_unknown_commit_is_refused() -> None:
+    with pytest.raises(LookupError):
+        commit_of(Case("", "0123456", {}, None))

@@ -1,0 +1,176 @@
+"""AutoMem's tokens, its score, and its adaptive floor, each by itself."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from workbench.memory.frontmatter import age_in_days
+from workbench.memory.index import MemoryIndex
+from workbench.retrieval.pipeline import search
+from workbench.systems.automem.pipelines import (
+    FIXED,
+)
+from workbench.systems.automem.recall import (
+    AdaptiveFloor,
+    HalfKept,
+    LargerHalfKept,
+    adaptive_floor,
+)
+from workbench.systems.automem.scoring import (
+    SHIPPED_WEIGHTS,
+    Weights,
+    context_bonus,
+    exponential_recency,
+    gated,
+    linear_recency,
+    tag_share,
+)
+from workbench.systems.automem.text import (
+    STOPWORDS,
+    content_words,
+    graph_raw,
+    metadata_terms,
+    query_tokens,
+)
+
+# Text
+
+
+def test_there_are_25_stop_words_and_no_question_word_but_when() -> None:
+    assert len(STOPWORDS) == 25
+    assert query_tokens("when did who what how where") == ("did", "who", "what", "how", "where")
+
+
+def test_the_tokens_of_a_question_and_the_words_of_a_text_do_not_meet_at_a_hyphen() -> None:
+    assert query_tokens("multi-hop") == ("multi-hop",)
+    assert not set(query_tokens("multi-hop")) & content_words("a multi-hop question")
+
+
+def test_an_underscore_hides_a_word_of_a_text() -> None:
+    assert content_words("foo_bar baz") == {"baz"}
+
+
+def test_metadata_is_read_at_any_depth_and_its_keys_are_not() -> None:
+    terms = metadata_terms({"topic": ["Alpha", {"deep": ("beta two", 3, None)}]})
+    assert terms == {"alpha", "beta two", "beta", "two"}
+
+
+def test_a_string_of_257_characters_is_no_term() -> None:
+    assert metadata_terms(["x" * 256]) == {"x" * 256}
+    assert metadata_terms(["x" * 257]) == frozenset()
+
+
+def test_a_skipped_key_is_skipped_at_any_depth() -> None:
+    assert metadata_terms({"a": {"entities": ["x"], "b": "y"}}, ["entities"]) == {"y"}
+
+
+def test_the_graph_finds_a_word_within_a_word() -> None:
+    assert graph_raw("The carpet", ["scarf"], ["car"], "") == 2 + 1
+
+
+def test_a_phrase_of_two_letters_is_not_looked_for() -> None:
+    assert graph_raw("go", ["go"], [], "go") == 0
+
+
+# The score
+
+
+def test_the_weights_sum_to_160_and_with_metadata_to_195() -> None:
+    assert SHIPPED_WEIGHTS.total == pytest.approx(1.60)
+    assert Weights(metadata=0.35).total == pytest.approx(1.95)
+
+
+def test_a_trace_says_that_the_weights_do_not_sum_to_1(toy: MemoryIndex) -> None:
+    assert any("1.60, not 1" in note for note in search("tea", FIXED, toy).notes)
+
+
+def test_context_bonuses_add_up_each_once() -> None:
+    assert context_bonus(["tag", "anchor", "tag"]) == pytest.approx(0.45 + 0.9)
+
+
+def test_without_tokens_no_share_is_above_0() -> None:
+    assert tag_share(0.0, 0.0, 0) == tag_share(0.0, 0.0, 3) == 0
+
+
+def test_recency_falls_to_0_in_180_days_or_halves() -> None:
+    age = np.array([0.0, 90.0, 180.0, 720.0, np.nan])
+    assert linear_recency(age, 180).tolist() == [1, 0.5, 0, 0, 0]
+    assert exponential_recency(age, 180) == pytest.approx([1, 0.5**0.5, 0.5, 0.5**4, 0])
+
+
+def test_a_moment_to_come_is_0_days_old() -> None:
+    now = datetime(2026, 2, 13, tzinfo=UTC)
+    assert age_in_days(datetime(2026, 2, 14, tzinfo=UTC), now) == 0
+    assert age_in_days(datetime(2026, 2, 12, 12, tzinfo=UTC), now) == 0.5
+
+
+def test_the_gate_spares_a_question_without_tokens() -> None:
+    components = {"vector": 0.1, "importance": 0.8}
+    assert float(gated(components, 0.2, 0)["importance"]) == 0.8
+    assert float(gated(components, 0.2, 1)["importance"]) == pytest.approx(0.4)
+
+
+# The adaptive floor, against its definition in words
+
+
+def floor_in_words(scores: list[float], share: float, least_kept: int) -> float | None:
+    """The floor by its definition: loops and no columns."""
+    falling = sorted(scores, reverse=True)
+    if len(falling) <= 3:
+        return None
+    widest, below = 0.0, 0
+    for rank in range(1, max(3, len(falling) // 2)):
+        if falling[rank - 1] - falling[rank] > widest:
+            widest, below = falling[rank - 1] - falling[rank], rank
+    floor = falling[below]
+    fires = below > 0 and widest > share * falling[0]
+    return floor if fires and sum(score >= floor for score in falling) >= least_kept else None
+
+
+SCORES = st.lists(st.one_of(st.floats(0, 1.6), st.sampled_from([0.1, 0.2, 0.9, 1.0])), max_size=14)
+
+
+@given(SCORES, st.sampled_from([AdaptiveFloor(), HalfKept(), LargerHalfKept()]))
+@settings(max_examples=500)
+def test_the_floor_is_the_one_of_its_definition(scores: list[float], stage: AdaptiveFloor) -> None:
+    expected = floor_in_words(scores, stage.share, stage.least_kept(len(scores)))
+    got = float(stage.floors(np.array(scores)))
+    assert (None if np.isnan(got) else got) == expected
+
+
+def test_many_lists_at_once_have_the_floors_that_they_have_alone() -> None:
+    lists = np.random.default_rng(7).random((50, 10)) ** 3
+    together = adaptive_floor(lists, 0.15)
+    assert np.array_equal(together, [adaptive_floor(one, 0.15) for one in lists], equal_nan=True)
+    assert 0 < np.isnan(together).sum() < 50
+
+
+def steep(n: int, gap_after: int) -> list[float]:
+    """Scores of which the first `gap_after` are near 1 and the others near 0.1."""
+    return [(1.0 if rank < gap_after else 0.1) - rank / 1000 for rank in range(n)]
+
+
+def test_the_merged_guard_leaves_hardly_a_list_that_can_be_cut() -> None:
+    cut = {
+        (n, gap)
+        for n in range(4, 15)
+        for gap in range(1, n)
+        if not np.isnan(LargerHalfKept().floors(steep(n, gap)))
+    }
+    assert cut == {(4, 1), (4, 2), (5, 2), (6, 2), (8, 3), (10, 4), (12, 5), (14, 6)}
+
+
+def test_the_issue_s_own_guard_rounds_half_down() -> None:
+    assert np.isnan(LargerHalfKept().floors(steep(7, 2)))
+    assert not np.isnan(HalfKept().floors(steep(7, 2)))
+
+
+def test_autojack_of_the_report_loses_22_of_30_and_then_none() -> None:
+    scores = [0.76, 0.755, 0.75, 0.745, 0.74, 0.73, 0.72, *(0.55 - i / 1000 for i in range(23))]
+    assert int(np.sum(np.array(scores) >= AdaptiveFloor().floors(scores))) == 8
+    assert np.isnan(LargerHalfKept().floors(scores))

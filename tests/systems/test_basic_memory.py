@@ -1,0 +1,312 @@
+"""Basic Memory: its table, its notes, its scores and its profiles."""
+
+from __future__ import annotations
+
+import gc
+import math
+import weakref
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests import world
+from tests.adapters import Case, adapter_for
+from tests.adapters.openclaw_february import FixedIndex
+from workbench.lab.lint import reach
+from workbench.memory.index import MemoryIndex
+from workbench.memory.sync import index_folder
+from workbench.records import Chunk, Document, Trace
+from workbench.retrieval.explain import Fate, explain
+from workbench.retrieval.pipeline import Pipeline, search
+from workbench.systems.basic_memory import pipelines as bm
+from workbench.systems.basic_memory.note_table import EachColumn, Matching, Note, NoteStore, OneMatch
+from workbench.systems.basic_memory.notes import LONGEST_STEMS, NoteIndex, NotesView, note_of, variants
+from workbench.systems.basic_memory.scores import MinSimilarity, PageDepth, similarity_of_l2
+
+PROFILES = (bm.SCORED_RRF, bm.DEAD_FTS, bm.UNGATED, bm.GATED, bm.CJK_REGRESS, bm.HEAD)
+QUESTION = "Who drinks rooibos in the afternoon?"
+
+# The full-text table
+
+
+TITLES = ["Session one", "Summer trip", "Other notes", "Misc", "More"]
+BODIES = ["her identity and identity work", "a sunny day", "hello", "filler words only", "yet another filler"]
+TABLE = NoteStore([Note(title, body, "", "") for title, body in zip(TITLES, BODIES, strict=True)])
+
+
+def bm25(columns: Sequence[Sequence[str]], word: str) -> list[float]:
+    """FTS5's bm25() of one word that is looked for in `columns`, over the rows of TITLES and BODIES."""
+    lengths = [len(f"{title} {body}".split()) for title, body in zip(TITLES, BODIES, strict=True)]
+    mean = sum(lengths) / len(lengths)
+    counts = [" ".join(row).lower().split().count(word) for row in zip(*columns, strict=True)]
+    having = sum(count > 0 for count in counts)
+    idf = max(math.log((len(counts) - having + 0.5) / (having + 0.5)), 1e-6)
+    return [
+        -idf * count * 2.2 / (count + 1.2 * (0.25 + 0.75 * length / mean))
+        for count, length in zip(counts, lengths, strict=True)
+    ]
+
+
+@pytest.mark.parametrize("word", ["identity", "filler", "trip", "one"])
+@pytest.mark.parametrize("matching", [EachColumn(), OneMatch()], ids=["each column", "one match"])
+def test_bm25_of_a_word_is_that_of_ten_lines_of_python(word: str, matching: Matching) -> None:
+    found = TABLE.search(word, 10, matching)
+    expected = bm25([TITLES, BODIES], word)
+    assert found.rows.size == sum(number < 0 for number in expected)
+    assert found.raw == pytest.approx([expected[row] for row in found.rows], rel=1e-9)
+
+
+def test_a_row_of_the_titles_scan_is_scored_on_its_title_alone() -> None:
+    """The best note of the table comes last: s* is in its title, and that is all that counts."""
+    each, one = (TABLE.search("s* OR identity", 10, how) for how in (EachColumn(), OneMatch()))
+    assert one.rows[0] == 0
+    assert each.raw[each.rows == 0] > one.raw[one.rows == 0] / 2
+    (alone,) = TABLE.search("{title} : (s*)", 10, EachColumn()).raw[:1]
+    assert alone < 0
+
+
+def test_a_slash_parts_two_words_although_the_tokenizer_is_told_otherwise() -> None:
+    store = NoteStore([Note("Tea", "see docs/tea", "", "")])
+    assert store.search("docs", 10, EachColumn()).rows.size == 1
+
+
+@pytest.mark.parametrize("broken", ["tea AND", "*", "(tea", "nowhere : tea"])
+def test_an_expression_that_fts5_cannot_parse_finds_nothing(broken: str) -> None:
+    assert TABLE.search(broken, 10, EachColumn()).rows.size == 0
+
+
+def test_equal_numbers_are_in_the_order_of_the_notes() -> None:
+    store = NoteStore([Note("Tea", "cup", "", "")] * 5)
+    assert store.search("cup", 3, EachColumn()).rows.tolist() == [0, 1, 2]
+
+
+# A memory as notes
+
+
+def document(text: str, path: str = "memory/Tea Time.md") -> Document:
+    return Document(path, "memory", text, "", len(text), 0)
+
+
+def test_a_note_takes_its_title_permalink_and_tags_from_its_head() -> None:
+    note = note_of(
+        document("---\ntitle: On tea\npermalink: x/on-tea\ntags: [cups]\n---\n\nBody.\n"), "main", 0
+    )
+    assert (note.title, note.permalink, note.content_snippet) == ("On tea", "x/on-tea", "")
+    assert note.content_stems.splitlines()[-1] == "cups"
+    assert "title:" not in note.content_stems
+
+
+def test_a_note_without_a_head_is_named_after_its_file() -> None:
+    note = note_of(document("# Tea\nA cup."), "main", 5)
+    assert (note.title, note.permalink, note.content_snippet) == ("Tea Time", "main/memory/tea-time", "# Tea")
+
+
+def test_what_is_beyond_6000_characters_of_a_note_is_not_found(tmp_path: Path) -> None:
+    early, late = "x" * 100, "zebra"
+    with world.build(tmp_path, {"MEMORY.md": f"{early}\n" + "tea " * (LONGEST_STEMS // 4) + late}) as index:
+        assert search("tea", bm.HEAD, index).legs["keyword"].hits.rows.size == 1
+        assert search(late, bm.HEAD, index).legs["keyword"].hits.rows.size == 0
+
+
+def test_variants_repeat_nothing() -> None:
+    assert variants("tea") == ["tea"]
+
+
+def laid(index: MemoryIndex) -> NoteIndex:
+    view = NotesView().of(index)
+    assert isinstance(view, NoteIndex)
+    return view
+
+
+def test_a_note_is_as_near_as_its_nearest_chunk(sample: MemoryIndex) -> None:
+    query = sample.embed("where to send urgent notifications")
+    found = laid(sample).vector(query, 1_000)
+    rows, vectors = sample.store.matrix()
+    every = zip(sample.chunks(rows), 1 - vectors.astype(float) @ query.astype(float), strict=True)
+    nearest: dict[str, float] = {}
+    for chunk, distance in every:
+        nearest[chunk.path] = min(distance, nearest.get(chunk.path, 2.0))
+    paths = [chunk.path for chunk in laid(sample).chunks(found.rows)]
+    assert paths == sorted(nearest, key=lambda path: nearest[path])
+    assert found.raw == pytest.approx([nearest[path] for path in paths], abs=1e-6)
+
+
+def test_a_changed_memory_is_laid_out_again(tmp_path: Path) -> None:
+    with world.build(tmp_path) as index:
+        assert search("kite", bm.HEAD, index).legs["keyword"].hits.rows.size == 0
+        root = world.write(tmp_path / "memory_of_wren", {"memory/kite.md": "# Kite\nA kite.\n"})
+        index_folder(root, world.EMBEDDER, index_path=tmp_path / "index.sqlite")
+        assert search("kite", bm.HEAD, index).legs["keyword"].hits.rows.size == 1
+
+
+def test_an_unchanged_memory_is_laid_out_once(toy: MemoryIndex) -> None:
+    assert laid(toy).layout is laid(toy).layout
+
+
+def test_a_layout_is_forgotten_with_its_index(tmp_path: Path) -> None:
+    index = world.build(tmp_path)
+    layout = weakref.ref(laid(index).layout)
+    assert layout() is not None
+    index.close()
+    del index
+    gc.collect()
+    assert layout() is None
+
+
+def test_an_index_without_documents_is_searched_as_it_is() -> None:
+    index = FixedIndex([], [])
+    assert NotesView().of(index) is index
+
+
+def test_a_note_that_no_leg_brought_is_explained(toy: MemoryIndex) -> None:
+    trace = search("rooibos", bm.HEAD, toy)
+    assert explain(trace, toy, "memory/tea.md").fate is Fate.RETURNED
+    assert explain(trace, toy, "memory/server.md").fate is Fate.BELOW_FLOOR
+
+
+# Scores
+
+
+def chunk(name: str) -> Chunk:
+    return Chunk(name, f"{name}.md", "memory", 1, 1, "")
+
+
+def asked(pipeline: Pipeline, keyword: Mapping[str, float], vector: Mapping[str, float]) -> Trace:
+    """The trace over legs that give these bm25 numbers and cosine similarities."""
+    return search(
+        "X",
+        pipeline,
+        FixedIndex(
+            [(chunk(name), raw) for name, raw in keyword.items()],
+            [(chunk(name), 1 - similarity) for name, similarity in vector.items()],
+        ),
+    )
+
+
+def scores(trace: Trace) -> dict[str, float]:
+    return {one.chunk.id: one.score for one in trace.results}
+
+
+def test_one_weak_keyword_hit_outranks_a_strong_vector_hit() -> None:
+    assert scores(asked(bm.HEAD, {"a": -1e-6}, {"b": 0.86})) == pytest.approx({"a": 1.0, "b": 0.86})
+
+
+def test_the_larger_score_counts_and_three_tenths_of_the_other() -> None:
+    got = scores(asked(bm.HEAD, {"a": -4.0, "b": -1.0}, {"b": 0.9, "a": 0.8}))
+    assert got == pytest.approx({"a": 1.0 + 0.3 * 0.8, "b": 0.9 + 0.3 * 0.25})
+
+
+def test_rank_fusion_weighs_each_rank_by_its_score() -> None:
+    got = scores(asked(bm.SCORED_RRF, {"a": -4.0, "b": -0.2}, {"b": 0.8, "a": 0.6}))
+    assert got == pytest.approx({"a": 1 / 61 + 0.75 / 62, "b": 1 / 61 + 0.1 / 62})
+
+
+def test_a_vector_hit_below_the_minimum_is_dropped_and_keeps_its_number() -> None:
+    trace = asked(bm.HEAD, {}, {"a": 0.55, "b": 0.54})
+    (dropped,) = [one for one in trace.candidates if one.dropped_by]
+    assert dropped.dropped_by == MinSimilarity(0.55)
+    assert (dropped.chunk.id, dropped.numbers["similarity"]) == ("b", pytest.approx(0.54))
+
+
+@pytest.mark.parametrize("pipeline", [bm.HEAD, bm.SCORED_RRF], ids=["max + min", "RRF"])
+def test_a_keyword_hit_below_the_minimum_stays_as_if_the_vector_leg_had_not_found_it(
+    pipeline: Pipeline,
+) -> None:
+    both, alone = asked(pipeline, {"a": -1.0}, {"a": 0.5}), asked(pipeline, {"a": -1.0}, {})
+    assert scores(both) == scores(alone)
+    assert np.isnan(both.columns["vector_score"]).all()
+
+
+def test_the_similarity_of_an_l2_distance_is_the_cosine_and_never_below_0() -> None:
+    rng = np.random.default_rng(1)
+    one, other = (vector / np.linalg.norm(vector) for vector in rng.normal(size=(2, 8)))
+    assert similarity_of_l2(np.linalg.norm(one - other)) == pytest.approx(max(0.0, float(one @ other)))
+    assert similarity_of_l2(2.0) == 0
+
+
+@pytest.mark.parametrize(("limit", "depth"), [(10, 110), (20, 210), (0, 100), (0.5, 100), (10_000, 4_096)])
+def test_a_leg_is_asked_for_ten_candidates_a_result_and_one_more(limit: float, depth: int) -> None:
+    assert PageDepth().of(limit) == depth
+
+
+def test_the_best_keyword_hit_alone_scores_1_however_weak_its_bm25() -> None:
+    found = reach(bm.HEAD, "keyword")
+    assert found is not None
+    assert found.score == 1.0
+
+
+# The profiles
+
+
+@pytest.mark.parametrize("question", [QUESTION, "Does Ada's bike need a hub", "a cup of tea"])
+def test_without_a_keyword_leg_both_fusions_give_the_same_order(toy: MemoryIndex, question: str) -> None:
+    one, other = (search(f"{question} ?", pipeline, toy) for pipeline in (bm.DEAD_FTS, bm.SCORED_RRF))
+    assert one.legs["keyword"].hits.rows.size == 0
+    assert one.results
+    assert one.paths() == other.paths()
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "slots"),
+    [
+        (bm.SCORED_RRF, bm.DEAD_FTS, {"fusion"}),
+        (bm.DEAD_FTS, bm.UNGATED, {"query", "relaxation"}),
+        (bm.UNGATED, bm.GATED, {"relaxation"}),
+        (bm.GATED, bm.CJK_REGRESS, {"relaxation"}),
+        (bm.CJK_REGRESS, bm.HEAD, {"view", "relaxation"}),
+        (bm.CJK_REGRESS, bm.ONE_MATCH, {"view"}),
+        (bm.HEAD, bm.HEAD.but(bm.MIN_SIMILARITY_0), {"min_similarity"}),
+    ],
+    ids=lambda one: one.name if isinstance(one, Pipeline) else "",
+)
+def test_a_profile_differs_from_the_one_before_it_in_what_its_changes_say(
+    before: Pipeline, after: Pipeline, slots: set[str]
+) -> None:
+    assert {one.slot for one in before.diff(after)} == slots
+
+
+@pytest.mark.parametrize("pipeline", PROFILES, ids=[one.name for one in PROFILES])
+def test_a_profile_keeps_what_is_as_similar_as_shipped_and_says_for_which_model(pipeline: Pipeline) -> None:
+    assert pipeline["min_similarity"] == MinSimilarity(0.55)
+    assert "bge-small" in str(pipeline)
+
+
+def test_a_possessive_in_a_question_buries_the_best_note_between_1022_and_1269(tmp_path: Path) -> None:
+    """Every title has a word with s: with s* the title's scan finds every note, and scores it near 0."""
+    places = {
+        "a": "Ada likes identity politics, identity papers and identity theory.",
+        "b": "Nothing.",
+        "c": "Tea.",
+    }
+    written = {f"memory/s0{name} notes.md": f"{text}\n" for name, text in places.items()}
+    with world.build(tmp_path, written) as index:
+        found = {
+            pipeline.name: search("What is Ada's identity?", pipeline, index).legs["keyword"].hits
+            for pipeline in (bm.CJK_REGRESS, bm.HEAD, bm.ONE_MATCH)
+        }
+    assert found["bm-cjk-regress"].rows.size == 3
+    assert np.ptp(found["bm-cjk-regress"].raw) < 1e-5
+    assert found["bm-head"].rows.size == 1
+    assert found["bm-cjk-regress-one-match"].raw[0] < -0.1
+
+
+# Unknown commits
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        Case("fts_prep_sqlite", "deadbeef", {"query": "tea"}, None),
+        Case("fts_prep_sqlite", "55d675e2", {"query": "tea"}, None),
+        Case("min_similarity", "", {"similarities": [], "config_default": 0.5, "per_query": None}, None),
+        Case("service_relaxed_query", "1f56fc76", {"query": "tea"}, None),
+    ],
+    ids=["unknown", "out of the line", "none", "after its time"],
+)
+def test_a_commit_that_the_workbench_does_not_have_is_an_error(case: Case) -> None:
+    adapter = adapter_for(case)
+    assert adapter is not None
+    with pytest.raises(LookupError):
+        adapter(case)

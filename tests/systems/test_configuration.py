@@ -1,0 +1,361 @@
+"""An openclaw.json is a system: every key is used, or named with the reason why not."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests import world
+from tests.commands import Run, runner
+from workbench.memory.embedding.providers.catalogue import PROVIDERS
+from workbench.memory.sessions import Thresholds
+from workbench.records import InputError
+from workbench.retrieval.settings import parameters
+from workbench.systems.openclaw.config.settings import MemorySearch
+from workbench.systems.openclaw.config.system import Configuration, Finding, configured, read
+from workbench.systems.openclaw.pipelines import SHIPPED
+from workbench.systems.openclaw.releases import HISTORY, SEPTEMBER
+from workbench.systems.registry import system
+
+FILE = Path("openclaw.json")
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    """The command line; what it does to the environment ends with the test."""
+    for provider in PROVIDERS.values():
+        monkeypatch.setenv(provider.url_variable, "")
+    return runner(monkeypatch, capsys)
+
+
+def february(settings: Mapping[str, Any], **beside: Any) -> Configuration:
+    """The configuration with these settings of memory search, as February wrote them."""
+    return configured({"agents": {"defaults": {"memorySearch": settings}}, **beside}, FILE)
+
+
+def september(settings: Mapping[str, Any], **beside: Any) -> Configuration:
+    """The same, as 2026.9.6 writes them."""
+    return configured({"memory": {"search": settings}, **beside}, FILE)
+
+
+def finding(made: Configuration, key: str) -> Finding:
+    (found,) = [one for one in made.findings if one.key.endswith(key)]
+    return found
+
+
+def written(folder: Path, text: str, name: str = "openclaw.json") -> Path:
+    (folder / name).write_text(text, encoding="utf-8")
+    return folder / name
+
+
+# The pipeline
+
+
+def test_nothing_said_is_the_system_as_shipped() -> None:
+    made = configured({}, FILE)
+    assert made.pipeline.stages == SHIPPED.stages
+    assert made.findings == ()
+    assert made.model == "auto"
+
+
+def test_a_query_setting_changes_its_stage_and_no_other() -> None:
+    made = february({"query": {"maxResults": 12, "hybrid": {"candidateMultiplier": 2}}})
+    assert {one.slot for one in SHIPPED.diff(made.pipeline)} == {"keyword_leg", "vector_leg", "limit"}
+    assert made.pipeline.limit == 12
+    assert parameters(made.pipeline["vector_leg"])["depth.multiplier"] == 2
+
+
+def test_weights_are_scaled_to_sum_to_one_and_two_of_nothing_are_the_usual_ones() -> None:
+    made = february({"query": {"hybrid": {"vectorWeight": 0.5, "textWeight": 0.3}}})
+    fusion = parameters(made.pipeline["fusion"])
+    assert fusion["vector"] == pytest.approx(0.5 / 0.8)
+    assert fusion["keyword"] == pytest.approx(0.3 / 0.8)
+    none = february({"query": {"hybrid": {"vectorWeight": 0, "textWeight": 0}}})
+    assert none.pipeline.diff(SHIPPED) == []
+
+
+def test_without_hybrid_the_vector_leg_is_alone() -> None:
+    made = february({"query": {"minScore": 0.25, "hybrid": {"enabled": False}}})
+    assert [stage.slot for stage in made.pipeline.stages if "leg" in stage.slot] == ["vector_leg"]
+    assert (made.pipeline.floor, made.pipeline.limit) == (0.25, 6)
+
+
+@pytest.mark.parametrize(
+    ("version", "release"),
+    [
+        ("2026.2.13", "2026.2.13"),
+        ("2026.2.26", "2026.2.15"),
+        ("2026.3.2-1", "2026.2.27"),
+        ("2026.7.30", "2026.7.1"),
+        ("2025.1.1", "2026.2.13"),
+        ("2027.1.1", "2026.7.1"),
+    ],
+)
+def test_the_release_that_wrote_the_file_says_which_pipeline(version: str, release: str) -> None:
+    made = february({}, meta={"lastTouchedVersion": version})
+    assert made.pipeline.name == f"openclaw-{release}@openclaw.json"
+    assert made.pipeline.stages == next(one for one in HISTORY if one.name.endswith(release)).stages
+
+
+def test_the_newer_form_is_the_newest_release() -> None:
+    made = september({"query": {"maxResults": 9}})
+    assert [one.slot for one in SEPTEMBER.diff(made.pipeline)] == ["limit"]
+    assert made.model == "openai/text-embedding-3-small"
+
+
+@pytest.mark.parametrize("settings", [{}, {"provider": "auto"}, {"provider": None}])
+def test_the_newest_release_takes_openai_where_nothing_is_said(settings: dict[str, Any]) -> None:
+    made = september(settings)
+    assert made.model == "openai/text-embedding-3-small"
+    assert made.unused == []
+
+
+def test_mmr_and_decay_are_switched_on_where_a_release_has_them() -> None:
+    hybrid = {"mmr": {"enabled": True, "lambda": 0.5}, "temporalDecay": {"enabled": True, "halfLifeDays": 7}}
+    made = february({"query": {"hybrid": hybrid}})
+    assert parameters(made.pipeline["diversity"])["relevance_weight"] == 0.5
+    assert parameters(made.pipeline["recency"])["half_life_days"] == 7
+    assert made.unused == []
+    before = february({"query": {"hybrid": hybrid}}, meta={"lastTouchedVersion": "2026.2.13"})
+    assert before.pipeline.diff(SHIPPED) == []
+    assert [one.fate for one in before.findings] == ["no effect"] * 4
+
+
+def test_the_rescue_follows_the_keyword_weight() -> None:
+    weights = {"query": {"hybrid": {"vectorWeight": 0.5, "textWeight": 0.5}}}
+    march = february(weights, meta={"lastTouchedVersion": "2026.3.7"})
+    assert parameters(march.pipeline["rescue"])["floor"] == 0.5
+    july = february(weights, meta={"lastTouchedVersion": "2026.7.1"})
+    assert parameters(july.pipeline["rescue"])["floor"] == 0
+
+
+# The rest of the settings
+
+
+@pytest.mark.parametrize(
+    ("settings", "model"),
+    [
+        ({"provider": "openai"}, "openai/text-embedding-3-small"),
+        ({"provider": "openai", "model": "openai/text-embedding-3-large"}, "openai/text-embedding-3-large"),
+        ({"provider": "gemini", "model": "models/gemini-embedding-001"}, "gemini/gemini-embedding-001"),
+        ({"provider": "ollama", "model": "mxbai-embed-large:335m"}, "ollama/mxbai-embed-large:335m"),
+        ({"provider": "auto", "model": "m"}, "auto/m"),
+        ({"provider": "local"}, None),
+        ({"provider": "mistral"}, None),
+    ],
+)
+def test_provider_and_model_are_one_name(settings: dict[str, str], model: str | None) -> None:
+    made = february(settings)
+    assert made.model == model
+    assert finding(made, "provider").fate == ("used" if model else "no effect")
+
+
+def test_other_settings_become_ours() -> None:
+    made = february(
+        {
+            "chunking": {"tokens": 100, "overlap": 300},
+            "extraPaths": [" ../team ", "../team", {"path": "wiki", "pattern": "*.md"}],
+            "sources": ["memory", "sessions"],
+            "experimental": {"sessionMemory": True},
+            "store": {"path": "/x/{agentId}.db"},
+            "sync": {"watchDebounceMs": 1e3, "sessions": {"deltaBytes": 10, "deltaMessages": 2}},
+            "provider": "gemini",
+            "remote": {"baseUrl": "http://127.0.0.1:1"},
+        }
+    )
+    assert made.chunker.name == "openclaw-2026.2.13 tokens=100 overlap=99 bytes=2048"
+    assert made.extra_paths == ["../team", "wiki"]
+    assert made.sessions is not None
+    assert made.sessions.parts[-3:] == ("agents", "main", "sessions")
+    assert made.store == Path("/x/main.db")
+    assert (made.quiet, made.thresholds) == (1.0, Thresholds(10, 2))
+    assert made.environment == {"GOOGLE_GEMINI_BASE_URL": "http://127.0.0.1:1"}
+    assert made.unused == []
+
+
+def test_september_cuts_as_it_does_whatever_the_file_says() -> None:
+    made = september({"chunking": {"tokens": 5}, "query": {"hybrid": {"textWeight": 1}}})
+    assert made.chunker.name.startswith("openclaw-2026.9.6 tokens=400 overlap=80")
+    assert {one.says for one in made.unused} == {
+        "2026.9.6 has a fixed chunking, and no longer reads it",
+        "2026.9.6 has a fixed query.hybrid, and no longer reads it",
+    }
+
+
+@pytest.mark.parametrize(
+    ("data", "name", "agent", "limit"),
+    [
+        ({"list": [{"id": "a"}, {"id": "b", "memorySearch": {"query": {"maxResults": 9}}}]}, "", "a", 5),
+        ({"list": [{"id": "a"}, {"id": "b", "memorySearch": {"query": {"maxResults": 9}}}]}, "b", "b", 9),
+        ({"list": [{"id": "a"}, {"id": "b", "default": True}]}, "", "b", 5),
+        ({"list": []}, "", "main", 5),
+    ],
+)
+def test_an_agent_may_have_its_own_settings(data: dict[str, Any], name: str, agent: str, limit: int) -> None:
+    data = {"agents": {**data, "defaults": {"memorySearch": {"query": {"maxResults": 5}}}}}
+    made = configured(data, FILE, name)
+    assert (made.agent, made.pipeline.limit) == (agent, limit)
+
+
+def test_an_agents_own_settings_in_the_newer_form() -> None:
+    entries = {"entries": {"a": {}, "b": {"memory": {"search": {"query": {"maxResults": 9}}}}}}
+    made = configured({"agents": entries, "memory": {"search": {"query": {"maxResults": 5}}}}, FILE, "b")
+    assert made.pipeline.limit == 9
+    assert [one.fate for one in made.findings] == ["no effect", "used"]
+    assert "agents.entries.b.memory.search.query.maxResults takes its place" in made.findings[0].says
+
+
+# Keys without effect, and keys that are not known
+
+
+def test_every_key_that_openclaw_knows_has_a_fate_and_a_reason() -> None:
+    whole = MemorySearch.model_validate({}).model_dump(by_alias=True)
+    whole["remote"] |= {"baseUrl": "http://h", "apiKey": "k", "headers": {"A": "b"}}
+    whole["local"], whole["cache"]["maxEntries"] = {"modelPath": "m", "modelCacheDir": "c"}, 5
+    whole["store"]["path"], whole["store"]["vector"]["extensionPath"] = "/p", "/e"
+    for made in (february(whole), september(whole)):
+        assert {one.key.partition("earch.")[2].partition(".")[0] for one in made.findings} == whole.keys()
+        assert all(one.says for one in made.findings)
+        assert not [one.key for one in made.findings if one.fate == "unknown"]
+
+
+def test_every_unknown_key_is_named_and_the_rest_is_used() -> None:
+    made = february(
+        {"query": {"minscore": 0.2, "maxResults": 3, "hybrid": {"rrf": {"k": 60}}}, "qmd": True},
+        memory={"backend": "qmd", "citations": "on"},
+    )
+    assert [one.key for one in made.findings if one.fate == "unknown"] == [
+        "agents.defaults.memorySearch.query.minscore",
+        "agents.defaults.memorySearch.query.hybrid.rrf.k",
+        "agents.defaults.memorySearch.qmd",
+        "memory.backend",
+    ]
+    assert "the nearest is query.minScore" in finding(made, "minscore").says
+    assert (made.pipeline.limit, made.pipeline.floor, made.citations) == (3, 0.35, "on")
+
+
+def test_a_value_out_of_its_range_says_what_became_of_it() -> None:
+    assert finding(february({"query": {"minScore": 7}}), "minScore").says == "floor.floor = 1, not 7"
+
+
+def test_secrets_are_never_shown() -> None:
+    remote = {"apiKey": "sk-1", "headers": {"X-Key": "sk-2"}, "baseUrl": "http://me:sk-3@host/v1?key=sk-4"}
+    made = february({"provider": "openai", "remote": remote})
+    assert "sk-" not in "".join("".join(one) for one in made.findings)
+
+
+# What cannot be used
+
+
+def test_every_wrong_value_is_named_with_its_key() -> None:
+    with pytest.raises(InputError) as raised:
+        february({"query": {"maxResults": "six", "minScore": None}, "chunking": {"tokens": 0}, "enabled": 1})
+    lines = raised.value.problem.splitlines()
+    assert [line.partition(" is ")[0] for line in lines] == [
+        "openclaw.json: agents.defaults.memorySearch.enabled",
+        "openclaw.json: agents.defaults.memorySearch.chunking.tokens",
+        "openclaw.json: agents.defaults.memorySearch.query.maxResults",
+    ]
+    assert "is six: Input should be a valid integer" in lines[2]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("{", "cannot be read"),
+        ("", "cannot be read"),
+        ("[1]", "no object"),
+        ("{memory: {search: 3}}", "memory.search is no object"),
+        ("{agents: {list: 3}}", "agents.list is no list"),
+        ("{agents: {entries: {a: 3}}}", "agents.entries holds"),
+        ("{agents: {defaults: {memorySearch: {query: {minScore: NaN}}}}}", "finite number"),
+        ("{agents: {defaults: {memorySearch: {cache: {maxEntries: Infinity}}}}}", "maxEntries"),
+        ("{agents: {defaults: {memorySearch: {provider: 1, provider: 2}}}}", "cannot be read"),
+        ("[" * 100_000, "cannot be read"),
+    ],
+)
+def test_a_file_that_cannot_be_used_is_an_error(text: str, said: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=said):
+        read(written(tmp_path, text))
+
+
+def test_a_missing_file_and_a_missing_agent_are_named(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"none\.json cannot be read"):
+        read(tmp_path / "none.json")
+    with pytest.raises(InputError, match="no agent 'coder'") as raised:
+        read(f"{written(tmp_path, '{agents: {list: [{id: 1}]}}')}#coder")
+    assert raised.value.remedy == "It has 1."
+
+
+# As a system, and on the command line
+
+JSON5 = """
+{ // JSON5: comments, bare keys, a comma at the end
+  agents: {defaults: {workspace: "WORKSPACE", memorySearch: {
+    provider: 'ollama', model: 'm', remote: {baseUrl: 'http://gpu:9', apiKey: 'sk-secret'},
+    query: {maxResults: 2, minScore: 0.1, typo: 1},
+  }}},
+}
+"""
+
+
+def test_a_configuration_is_a_system(tmp_path: Path) -> None:
+    file = written(tmp_path, JSON5)
+    pipeline = system(str(file))
+    assert pipeline.name == "openclaw-2026.2.13@openclaw.json"
+    assert [one.slot for one in SHIPPED.diff(pipeline)] == ["floor", "limit"]
+
+
+def test_a_configuration_takes_the_place_of_defaults(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WORKBENCH_HOME", str(tmp_path / "home"))
+    world.build(tmp_path).close()
+    root = tmp_path / "memory_of_wren"
+    file = written(tmp_path, JSON5.replace("WORKSPACE", str(root)))
+    shown = run("--config", file, "show", "--json")
+    assert shown.json()["name"] == "openclaw-2026.2.13@openclaw.json"
+    assert "2 keys have no effect here or are not known" in shown.err
+    assert "OLLAMA_HOST is http://gpu:9" in shown.err
+    assert run("show", "openclaw-2026.2.13", "--json").json()["name"] == "openclaw-2026.2.13"
+    refused = run("--config", file, "index")
+    assert refused.code == 2
+    assert "ollama/m failed" in refused.err
+    assert "http://gpu:9" in refused.err
+    assert os.environ["OLLAMA_HOST"] == "http://gpu:9"
+
+
+def test_what_is_typed_wins_over_the_configuration(run: Run, tmp_path: Path) -> None:
+    world.build(tmp_path).close()
+    file = written(tmp_path, JSON5.replace("WORKSPACE", str(tmp_path / "nowhere")))
+    found = run(
+        "--config", file, "show", "--limit", 4, "--set", "fusion.vector=0.5", "--json"
+    )  # fmt: skip
+    limits = [one for one in found.json()["stages"] if one["slot"] == "limit"]
+    assert "first 4" in json.dumps(limits)
+    other = run("--config", file, "show", "am-150", "--json")
+    assert other.json()["name"] == "am-150"
+
+
+def test_config_prints_what_each_key_became(run: Run, tmp_path: Path) -> None:
+    file = written(tmp_path, JSON5)
+    printed = run("config", file)
+    assert printed.code == 1
+    assert "✓ agents.defaults.memorySearch.query.maxResults = 2\n    limit.count = 2" in printed.out
+    assert "? agents.defaults.memorySearch.query.typo = 1\n    not known" in printed.out
+    assert "– agents.defaults.memorySearch.remote.apiKey = (a secret)" in printed.out
+    assert "sk-secret" not in printed.out
+    data = run("--config", file, "config", "--json").json()
+    assert data["model"] == "ollama/m"
+    assert {one["fate"] for one in data["keys"]} == {"used", "no effect", "unknown"}
+
+
+def test_config_exits_with_0_when_every_key_is_known(run: Run, tmp_path: Path) -> None:
+    assert run("config", written(tmp_path, "{agents: {defaults: {memorySearch: {enabled: true}}}}")).code == 0
+    empty = run("config", written(tmp_path, "{}"))
+    assert (empty.code, "sets no key" in empty.out) == (0, True)

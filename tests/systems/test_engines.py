@@ -1,0 +1,367 @@
+"""How other engines fuse: by hand, against the engines' own code, and what holds for all of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import fields, replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from qdrant_client.http.models import ScoredPoint
+from qdrant_client.hybrid.fusion import distribution_based_score_fusion, reciprocal_rank_fusion
+
+from tests.adapters.openclaw_february import FixedIndex
+from tests.arithmetic import evaluated
+from workbench.lab.whose_fusion import (
+    EXAMPLE,
+    degenerate_lists,
+)
+from workbench.records import Chunk, InputError
+from workbench.retrieval.columns import Row
+from workbench.retrieval.pipeline import search
+from workbench.systems.engines.fusion import (
+    Fusion,
+    GeometricMean,
+    QdrantRankSum,
+    ScoreSum,
+    SharedWeightedScores,
+    Weighted,
+    WeightedScores,
+)
+from workbench.systems.engines.presets import (
+    ENGINES,
+    PIPELINES,
+    fuse,
+    normalised,
+    two_legs,
+)
+from workbench.systems.engines.scales import ElasticsearchMinMax, MinMax, OpenSearchMinMax, its_sign, one
+from workbench.systems.tutorial import DAY_13
+
+Scores = Mapping[str, float]
+
+VECTOR, KEYWORD = EXAMPLE
+
+every_engine = pytest.mark.parametrize("name", ENGINES)
+
+
+def scores(name: str, vector: Scores, keyword: Scores) -> dict[str, float]:
+    """The fused scores of an engine, by id."""
+    return {hit.id: hit.score for hit in fuse(ENGINES[name].fusion, vector, keyword)}
+
+
+# What becomes of one hit, and of equal ones
+
+ONE_HIT = {
+    "weaviate-relative": 1.0,
+    "weaviate-relative-before-3243": 0.0,
+    "llamaindex-relative": 1.0,
+    "qdrant-dbsf": 0.5,
+    "haystack-dbsf": 0.0,
+    "haystack-dbsf-12508": 3.0,
+    "combsum": 0.0,
+    "opensearch-arithmetic": 1.0,
+    "elasticsearch-linear": 3.0,
+    "basic-memory": 1.0,
+    "tm2c2": 1.0,
+    "openclaw-clamped": 1.0,
+    "openclaw-now": 3 / 4,
+}
+
+
+@pytest.mark.parametrize("name", ONE_HIT)
+def test_what_one_hit_and_two_equal_hits_become(name: str) -> None:
+    (told,) = degenerate_lists([name])
+    assert (told.one, told.equal, told.empty) == ((ONE_HIT[name],), (ONE_HIT[name],) * 2, ())
+
+
+@pytest.mark.parametrize("name", ["autorag-mm", "autorag-dbsf"])
+def test_autorags_one_hit_is_no_number_and_counts_as_nothing(name: str) -> None:
+    (told,) = degenerate_lists([name])
+    assert np.isnan([*told.one, *told.equal]).all()
+    assert scores(name, {}, {"a": 3.0}) == {"a": 0.0}
+
+
+def test_rank_fusions_have_no_degenerate_scores() -> None:
+    assert {told.engine for told in degenerate_lists()}.isdisjoint({"rrf-60", "qdrant-k2", "txtai"})
+
+
+def test_llamaindex_looks_at_the_sign_of_equal_scores() -> None:
+    assert normalised(MinMax(its_sign), [-0.2, -0.2]) == [0.0, 0.0]
+
+
+def test_equal_scores_have_no_deviation_whatever_rounding_says() -> None:
+    assert np.std([0.1, 0.1, 0.1]) > 0
+    assert scores("qdrant-dbsf", {}, {"a": 0.1, "b": 0.1, "c": 0.1}) == {"a": 0.5, "b": 0.5, "c": 0.5}
+
+
+# By hand
+
+TWO = {"a": 0.9, "b": 0.5}, {"b": 8.0, "c": 2.0, "d": 5.0}
+
+
+def test_the_weighted_means_of_opensearch_by_hand() -> None:
+    # b: vector 0.001, keyword 1.0
+    assert scores("opensearch-arithmetic", *TWO)["b"] == pytest.approx((0.001 + 1.0) / 2)
+    assert scores("opensearch-geometric", *TWO)["b"] == pytest.approx(math.sqrt(0.001 * 1.0))
+    assert scores("opensearch-harmonic", *TWO)["b"] == pytest.approx(2 / (1 / 0.001 + 1 / 1.0))
+
+
+def test_opensearch_halves_a_lone_hit_in_the_arithmetic_mean_alone() -> None:
+    # d: keyword (5 - 2) / (8 - 2), absent from the vector leg
+    assert scores("opensearch-arithmetic", *TWO)["d"] == pytest.approx(0.5 / 2)
+    assert scores("opensearch-geometric", *TWO)["d"] == pytest.approx(0.5)
+    assert scores("opensearch-harmonic", *TWO)["d"] == pytest.approx(0.5)
+
+
+def test_opensearchs_worst_hit_has_a_thousandth() -> None:
+    assert normalised(OpenSearchMinMax(), [8.0, 5.0, 2.0]) == [1.0, 0.5, 0.001]
+
+
+def test_elasticsearch_keeps_scores_within_a_millionth_on_their_own_scale() -> None:
+    assert normalised(ElasticsearchMinMax(), [7.0, 7.0 + 5e-7]) == [7.0, 7.0]
+    assert normalised(ElasticsearchMinMax(), [7.0, 8.0]) == [0.0, 1.0]
+
+
+def test_combmnz_counts_the_legs() -> None:
+    assert scores("combmnz", {"a": 1.0, "b": 0.0, "c": 0.5}, {"c": 4.0, "d": 0.0}) == {
+        "a": 1.0,
+        "b": 0.0,
+        "c": 2 * (0.5 + 1.0),
+        "d": 0.0,
+    }
+
+
+def test_qdrants_weight_divides_the_rank() -> None:
+    assert scores("qdrant-k2-weighted", *TWO) == pytest.approx(
+        {"a": 1 / (1 / 2 + 1), "b": 1 / (2 / 2 + 1) + 1 / (1 + 1), "c": 1 / (3 + 1), "d": 1 / (2 + 1)}
+    )
+
+
+def test_normalised_rrf_gives_1_to_what_is_first_in_both() -> None:
+    assert scores("normalised-rrf", {"a": 1.0}, {"a": 2.0, "b": 1.0}) == pytest.approx(
+        {"a": 1.0, "b": (1 / 62) / (2 / 61)}
+    )
+
+
+def test_llamaindex_divides_by_the_number_of_queries() -> None:
+    asked_once = SharedWeightedScores(0.5, 0.5, MinMax(one), MinMax(one))
+    four = fuse(replace(asked_once, queries=4), *TWO)
+    assert [hit.score for hit in four] == pytest.approx([hit.score / 4 for hit in fuse(asked_once, *TWO)])
+
+
+def test_a_contribution_is_absent_where_the_leg_did_not_bring_the_candidate() -> None:
+    hits = {hit.id: hit for hit in fuse(ENGINES["weaviate-relative"].fusion, *TWO)}
+    assert math.isnan(hits["a"].keyword)
+    assert (hits["a"].vector, hits["b"].keyword) == (0.7, 0.3)
+
+
+def test_the_tutorial_by_hand() -> None:
+    chunks = {name: Chunk(name, f"{name}.md", "memory", 1, 1, name) for name in "abc"}
+    keyword = [(chunks["c"], -6.0), (chunks["a"], -3.0)]
+    vector = [(chunks["a"], 0.1), (chunks["b"], 0.3), (chunks["c"], 0.6)]
+    index = FixedIndex(keyword, vector)
+    found = {one.chunk.id: one.score for one in search("X", DAY_13, index).results}
+    assert found == pytest.approx({"a": 0.7 * 1 + 0.3 * 0, "b": 0.7 * (0.3 / 0.5), "c": 0.7 * 0 + 0.3 * 1})
+    assert index.calls == [("keyword", 15), ("vector", 15)]
+
+
+def test_the_tutorials_only_result_scores_1_in_its_leg() -> None:
+    chunk = Chunk("a", "a.md", "memory", 1, 1, "a")
+    assert search("X", DAY_13, FixedIndex([(chunk, -0.001)], [])).results[0].score == pytest.approx(0.3)
+    assert search("X", DAY_13, FixedIndex([], [(chunk, 1.9)])).results[0].score == pytest.approx(0.7)
+
+
+@pytest.mark.parametrize("pipeline", PIPELINES, ids=lambda one: one.name)
+def test_an_engines_pipeline_scores_as_its_fusion_of_the_two_lists(pipeline: object) -> None:
+    chunks = {name: Chunk(name, f"{name}.md", "memory", 1, 1, name) for name in (*VECTOR, *KEYWORD)}
+    index = FixedIndex(
+        [(chunks[name], -score) for name, score in KEYWORD.items()],
+        [(chunks[name], 1 - score) for name, score in VECTOR.items()],
+    )
+    found = {one.chunk.id: one.score for one in search("X", pipeline, index).candidates}  # type: ignore[arg-type]
+    assert found == pytest.approx(scores(pipeline.name.removeprefix("engine-"), VECTOR, KEYWORD))  # type: ignore[attr-defined]
+
+
+# Second opinions
+
+NUMBERS = st.integers(1, 4_000).map(lambda n: n / 8)
+LISTS = st.dictionaries(st.sampled_from("abcdefgh"), NUMBERS, max_size=6)
+DISTINCT = st.lists(NUMBERS, max_size=6, unique=True).flatmap(
+    lambda some: st.permutations("abcdefgh").map(lambda names: dict(zip(names, some, strict=False)))
+)
+
+
+def points(scores: Scores) -> list[ScoredPoint]:
+    """A list as Qdrant's client has it: best first, ids as numbers."""
+    ranked = sorted(scores, key=lambda name: (-scores[name], name))
+    return [ScoredPoint(id=ord(name), version=0, score=scores[name]) for name in ranked]
+
+
+def by_id(found: list[ScoredPoint]) -> dict[str, float]:
+    return {chr(int(point.id)): point.score for point in found}
+
+
+@given(DISTINCT, DISTINCT, st.sampled_from([1, 2, 60]))
+@settings(max_examples=60)
+def test_qdrants_own_rrf_gives_the_same(vector: Scores, keyword: Scores, k: int) -> None:
+    theirs = by_id(reciprocal_rank_fusion([points(vector), points(keyword)], 99, k))
+    ours = {hit.id: hit.score for hit in fuse(QdrantRankSum(k=k), vector, keyword)}
+    assert ours == pytest.approx(theirs)
+
+
+@given(DISTINCT, DISTINCT, st.sampled_from([0.0, 0.3, 1.0, 3.0]), st.sampled_from([0.7, 2.0]))
+@settings(max_examples=60)
+def test_qdrants_own_weighted_rrf_gives_the_same(
+    vector: Scores, keyword: Scores, first: float, second: float
+) -> None:
+    theirs = by_id(reciprocal_rank_fusion([points(vector), points(keyword)], 99, 2, [first, second]))
+    ours = {hit.id: hit.score for hit in fuse(QdrantRankSum(first, second), vector, keyword)}
+    assert ours == pytest.approx(theirs)
+
+
+@given(LISTS, LISTS)
+@settings(max_examples=60)
+def test_qdrants_own_dbsf_gives_the_same(vector: Scores, keyword: Scores) -> None:
+    theirs = by_id(distribution_based_score_fusion([points(vector), points(keyword)], 99))
+    assert scores("qdrant-dbsf", vector, keyword) == pytest.approx(theirs)
+
+
+RANX = {"combsum": "sum", "combmnz": "mnz", "combmax": "max", "rrf-60": "rrf"}
+
+
+@pytest.mark.parametrize("name", RANX)
+def test_ranx_gives_the_same(name: str) -> None:
+    import ranx
+
+    runs = [ranx.Run({"q": dict(scores)}) for scores in (VECTOR, KEYWORD)]
+    theirs = ranx.fuse(runs=runs, norm=None if name == "rrf-60" else "min-max", method=RANX[name])
+    assert scores(name, VECTOR, KEYWORD) == pytest.approx(theirs.to_dict()["q"])
+
+
+def test_ranxs_weighted_sum_is_the_convex_combination() -> None:
+    import ranx
+
+    runs = [ranx.Run({"q": dict(scores)}) for scores in (VECTOR, KEYWORD)]
+    theirs = ranx.fuse(runs=runs, norm="min-max", method="wsum", params={"weights": (0.7, 0.3)})
+    assert scores("weaviate-relative", VECTOR, KEYWORD) == pytest.approx(theirs.to_dict()["q"])
+
+
+# What holds for every engine
+
+
+@every_engine
+@given(LISTS, LISTS)
+@settings(max_examples=25)
+def test_contributions_make_the_score(name: str, vector: Scores, keyword: Scores) -> None:
+    fusion = ENGINES[name].fusion
+    for hit in fuse(fusion, vector, keyword):
+        assert fusion.together(np.float64(hit.vector), np.float64(hit.keyword)) == pytest.approx(hit.score)
+        if isinstance(fusion, Weighted) or type(fusion) is ScoreSum:
+            assert hit.score == pytest.approx(np.nansum([hit.vector, hit.keyword]))
+
+
+@every_engine
+@given(LISTS, LISTS, st.randoms())
+@settings(max_examples=15)
+def test_the_order_of_the_input_does_not_matter(
+    name: str, vector: dict[str, float], keyword: dict[str, float], random: object
+) -> None:
+    def shuffled(scores: dict[str, float]) -> dict[str, float]:
+        names = list(scores)
+        random.shuffle(names)  # type: ignore[attr-defined]
+        return {name: scores[name] for name in names}
+
+    fusion = ENGINES[name].fusion
+    assert str(fuse(fusion, shuffled(vector), shuffled(keyword))) == str(fuse(fusion, vector, keyword))
+
+
+@every_engine
+@pytest.mark.parametrize(("vector", "keyword"), [({}, {}), (VECTOR, {}), ({}, KEYWORD)])
+def test_an_empty_list_is_fine(name: str, vector: Scores, keyword: Scores) -> None:
+    found = scores(name, vector, keyword)
+    assert found.keys() == {*vector, *keyword}
+    assert np.isfinite(list(found.values())).all()
+
+
+WEIGHTED = [name for name, engine in ENGINES.items() if isinstance(engine.fusion, Weighted | GeometricMean)]
+
+
+@pytest.mark.parametrize("name", WEIGHTED)
+@given(LISTS, LISTS)
+@settings(max_examples=15)
+def test_a_weight_of_0_is_a_leg_that_brought_nothing(name: str, vector: Scores, keyword: Scores) -> None:
+    silenced = replace(ENGINES[name].fusion, keyword=0.0)  # type: ignore[call-arg]
+    found = {hit.id: hit.score for hit in fuse(silenced, vector, keyword)}
+    alone = {hit.id: hit.score for hit in fuse(silenced, vector, {})}
+    assert found == pytest.approx(alone | {name: 0.0 for name in keyword if name not in vector})
+
+
+def test_the_weighted_engines_are_all_that_have_weights() -> None:
+    having = {
+        name for name, engine in ENGINES.items() if "keyword" in {f.name for f in fields(engine.fusion)}
+    }
+    assert having == set(WEIGHTED)
+
+
+# The raw scale of Elasticsearch and of Haystack's fix, and 0 / 0, break the promise for equal scores;
+# OpenSearch lifts a list's minimum to 0.001, above what stands just over it.
+MONOTONE = [
+    name
+    for name in ENGINES
+    if name not in ("elasticsearch-linear", "haystack-dbsf", "haystack-dbsf-12508", "llamaindex-dist-based")
+    and not name.startswith(("autorag", "opensearch"))
+]
+
+
+@pytest.mark.parametrize("name", MONOTONE)
+@given(LISTS, LISTS.filter(bool), st.integers(1, 1_000), st.data())
+@settings(max_examples=25)
+def test_a_better_match_never_scores_less(
+    name: str, vector: Scores, keyword: Scores, by: int, data: st.DataObject
+) -> None:
+    chosen = data.draw(st.sampled_from(sorted(keyword)))
+    better = {**keyword, chosen: keyword[chosen] + by / 8}
+    assert scores(name, vector, better)[chosen] >= scores(name, vector, keyword)[chosen] - 1e-9
+
+
+def test_opensearch_s_lifted_minimum_outranks_a_slightly_better_match() -> None:
+    keyword = {"least": 0.125, "better": 0.25, "best": 125.25}
+    found = scores("opensearch-harmonic", {}, keyword)
+    assert found["least"] == pytest.approx(0.001)
+    assert found["better"] < found["least"]
+
+
+@every_engine
+def test_every_printed_formula_is_the_number(name: str) -> None:
+    fusion: Fusion = ENGINES[name].fusion
+    for vector, keyword in ((VECTOR, KEYWORD), (VECTOR, {}), ({}, KEYWORD), TWO, ({"a": 1.0}, {"a": 2.0})):
+        ids, of = two_legs(vector, keyword)
+        computed = {hit.id: hit.score for hit in fuse(fusion, vector, keyword)}
+        for row, one_id in enumerate(ids):
+            formula = fusion.formula(Row(of.values, row, digits=17))
+            assert evaluated(str(formula)) == pytest.approx(computed[one_id], abs=1e-12)
+
+
+@every_engine
+def test_every_engine_says_its_formula_and_its_source(name: str) -> None:
+    engine = ENGINES[name]
+    assert engine.fusion.says.startswith("score = ")
+    assert engine.source.repository
+    assert engine.source.place
+
+
+def test_a_fusion_stage_says_its_formula_as_arithmetic() -> None:
+    _, of = two_legs(VECTOR, KEYWORD)
+    both = sorted({*VECTOR, *KEYWORD}).index("both")
+    assert str(ENGINES["rrf-60"].fusion.formula(Row(of.values, both))) == "1 / (60 + 2) + 1 / (60 + 2)"
+    assert str(WeightedScores(0.7, 0.3).formula(Row(of.values, both))) == "0.7 × 0.74 + 0.3 × 4"
+
+
+@pytest.mark.parametrize("score", [math.nan, math.inf])
+def test_a_score_that_is_no_finite_number_is_refused(score: float) -> None:
+    with pytest.raises(InputError, match="keyword score of 'a'"):
+        fuse(ENGINES["rrf-60"].fusion, {}, {"a": score})

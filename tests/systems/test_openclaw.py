@@ -1,0 +1,382 @@
+"""OpenClaw's releases after February: what each changed, and the parts that they brought."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Mapping
+from dataclasses import replace
+from itertools import accumulate
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests import world
+from tests.adapters.openclaw_february import FixedIndex
+from workbench.memory.index import MemoryIndex
+from workbench.records import Chunk, InputError
+from workbench.retrieval.explain import Fate, explain
+from workbench.retrieval.feature_cache import Facts
+from workbench.retrieval.pipeline import Pipeline, search
+from workbench.retrieval.query import unicode_words
+from workbench.retrieval.scoring import relevance
+from workbench.systems.openclaw.chunking import EntryChunker, WeightedChunker, entries, weight
+from workbench.systems.openclaw.expansion import EVERY_LANGUAGE, keywords
+from workbench.systems.openclaw.layouts import PathsView
+from workbench.systems.openclaw.pipelines import SHIPPED
+from workbench.systems.openclaw.ranking import ProjectAffinity, Recency, decay, decay_rate
+from workbench.systems.openclaw.releases import (
+    DECAY,
+    DIVERSE,
+    FEBRUARY_15,
+    FEBRUARY_27,
+    HISTORY,
+    JULY,
+    MARCH,
+    PIPELINES,
+    SEPTEMBER,
+    SEPTEMBER_CHANGES,
+    SEPTEMBER_TRIGRAM,
+    TRIGRAM,
+    WEIGHED,
+)
+from workbench.systems.openclaw.words import boosted, features
+
+few = settings(max_examples=50, deadline=None)
+
+
+def chunk(name: str, text: str = "", path: str = "") -> Chunk:
+    return Chunk(name, path or f"memory/{name}.md", "memory", 1, 1, text)
+
+
+def answering(keyword: Mapping[str, float], vector: Mapping[str, float], **texts: str) -> FixedIndex:
+    """An index that answers with these ranks and distances; texts are empty unless given."""
+    return FixedIndex(
+        [(chunk(name, texts.get(name, "")), raw) for name, raw in keyword.items()],
+        [(chunk(name, texts.get(name, "")), far) for name, far in vector.items()],
+    )
+
+
+def found(pipeline: Pipeline, index: FixedIndex | MemoryIndex, question: str = "X") -> list[str]:
+    return [one.chunk.path for one in search(question, pipeline, index).results]
+
+
+# The history
+
+
+@pytest.mark.parametrize("place", range(1, len(HISTORY)), ids=[one.name for one in HISTORY[1:]])
+def test_a_release_differs_from_the_one_before_in_the_slots_of_its_changes_alone(place: int) -> None:
+    before, after = HISTORY[place - 1 : place + 1]
+    view = {"view"} if before.view != after.view else set()
+    assert {one.slot for one in before.diff(after)} == {change.stage.slot for change in after.changes} | view
+
+
+def test_no_release_before_september_lays_the_memory_out_anew() -> None:
+    assert [one.view for one in HISTORY] == [None] * (len(HISTORY) - 1) + [PathsView()]
+
+
+@pytest.mark.parametrize(("before", "trigram"), [(MARCH, TRIGRAM), (SEPTEMBER, SEPTEMBER_TRIGRAM)])
+def test_the_tokenizer_is_a_matter_of_the_layout_alone(before: Pipeline, trigram: Pipeline) -> None:
+    assert [one.slot for one in before.diff(trigram)] == ["view"]
+
+
+@pytest.mark.parametrize("pipeline", [*HISTORY, *PIPELINES], ids=lambda one: one.name)
+def test_a_release_prints_its_source_and_what_it_simplifies(pipeline: Pipeline) -> None:
+    release = pipeline.name.removeprefix("openclaw-").removesuffix("-trigram")
+    assert f"source: openclaw/openclaw {release}, " in str(pipeline)
+    assert "Simplified: " in str(pipeline)
+
+
+def test_the_history_begins_with_what_the_report_is_about() -> None:
+    assert HISTORY[0] is SHIPPED
+    assert [one.name.removeprefix("openclaw-") for one in HISTORY] == [
+        "2026.2.13", "2026.2.15", "2026.2.27", "2026.3.7", "2026.7.1", "2026.9.6",
+    ]  # fmt: skip
+
+
+STEPS = list(accumulate(SEPTEMBER_CHANGES, lambda pipeline, change: pipeline.but(change), initial=JULY))
+
+
+@pytest.mark.parametrize("place", range(len(SEPTEMBER_CHANGES)))
+def test_every_step_of_september_differs_in_its_slot_alone(place: int) -> None:
+    before, after = STEPS[place : place + 2]
+    assert [one.slot for one in before.diff(after)] == [SEPTEMBER_CHANGES[place].stage.slot]
+
+
+@pytest.mark.parametrize("pipeline", STEPS, ids=range(len(STEPS)))
+def test_every_step_of_september_is_a_pipeline_that_searches(toy: MemoryIndex, pipeline: Pipeline) -> None:
+    assert "memory/bike.md" in found(pipeline.asking(min_score=-1), toy, "the rear hub of the bike")
+
+
+def test_a_change_in_a_new_slot_stands_where_it_says(toy: MemoryIndex) -> None:
+    slots = [stage.slot for stage in SHIPPED.but(DIVERSE).stages]
+    assert slots.index("diversity") + 1 == slots.index("floor")
+
+
+def test_a_change_in_a_new_slot_that_names_no_place_is_refused() -> None:
+    with pytest.raises(InputError, match="no stage 'diversity'"):
+        SHIPPED.but(replace(DIVERSE, before=""))
+
+
+# Words
+
+
+def test_a_word_is_of_letters_numbers_and_underscores_of_any_script() -> None:
+    for code in range(0x110000):
+        character = chr(code)
+        is_word = unicodedata.category(character)[0] in "LN" or character == "_"
+        assert bool(unicode_words(character)) == is_word, hex(code)
+
+
+def test_chinese_has_a_keyword_leg_since_2_15(tmp_path: Path) -> None:
+    with world.build(tmp_path, {"MEMORY.md": "茶 在 柜子 里\n"}) as index:
+        assert SHIPPED["query"].match("茶") is None  # type: ignore[attr-defined]
+        assert search("茶", FEBRUARY_15, index).legs["keyword"].hits.rows.size == 1
+
+
+@given(st.text(max_size=60))
+@few
+def test_a_keyword_is_never_a_stop_word_and_comes_once(question: str) -> None:
+    some = keywords(question)
+    assert not set(some) & EVERY_LANGUAGE
+    assert len(set(some)) == len(some)
+
+
+# Scores
+
+
+@given(st.lists(st.floats(-1e6, -1e-9), min_size=2, max_size=9))
+@few
+def test_relevance_keeps_the_order_of_bm25(raw: list[float]) -> None:
+    scores = relevance(np.array(raw))
+    assert np.all(np.diff(scores[np.argsort(raw)]) <= 0)
+    assert np.all((scores > 0) & (scores <= 1))
+
+
+def test_the_boost_by_hand() -> None:
+    words, text = ["rear", "hub", "moon"], "The rear hub grinds, the hub is old."
+    (seen,) = features(words, np.arange(1), [chunk("hub", text)], Facts()).T
+    assert seen.tolist() == [2 / 3, 2 / 6, 1, len(text)]
+    assert boosted(0.1, *seen) == pytest.approx(min(1, 0.1 + 0.45 * 2 / 3 + 0.2 * 2 / 6 + 0.18 + 0.18))
+
+
+def test_recency_is_a_half_to_the_power_of_the_half_lives() -> None:
+    ages = np.array([0.0, 15, 30, 365])
+    assert decay(ages, decay_rate(30)) == pytest.approx(0.5 ** (ages / 30))
+
+
+# The rescue
+
+
+ALONE = answering(keyword={"a": -2.0}, vector={})
+
+
+def test_a_keyword_hit_alone_is_rescued_lost_again_and_rescued_for_good() -> None:
+    answers = [found(pipeline, ALONE) for pipeline in HISTORY]
+    assert answers == [[], [], ["memory/a.md"], [], ["memory/a.md"], ["memory/a.md"]]
+
+
+def test_the_rescue_of_march_is_a_matter_of_the_score() -> None:
+    (one,) = search("X", MARCH, ALONE).candidates
+    assert one.score == pytest.approx(0.3 * 2 / 3)
+    assert found(MARCH.asking(min_score=0.19), ALONE) == ["memory/a.md"]
+
+
+def test_nothing_is_rescued_when_something_passes() -> None:
+    index = answering(keyword={"a": -2.0}, vector={"b": 0.1})
+    assert found(FEBRUARY_27, index) == ["memory/b.md"]
+
+
+def test_what_the_vector_leg_alone_brought_is_not_rescued() -> None:
+    assert found(FEBRUARY_27, answering(keyword={}, vector={"b": 0.6})) == []
+
+
+def test_a_free_place_goes_to_a_keyword_hit_behind_all_that_pass() -> None:
+    index = answering(keyword={"a": -2.0}, vector={"b": 0.1, "c": 0.2})
+    assert found(SEPTEMBER, index) == ["memory/b.md", "memory/c.md", "memory/a.md"]
+    assert found(SEPTEMBER.asking(limit=2), index) == ["memory/b.md", "memory/c.md"]
+
+
+def test_a_weak_hit_of_both_legs_takes_no_free_place() -> None:
+    index = answering(keyword={"a": -0.001}, vector={"b": 0.1, "a": 0.95})
+    assert found(SEPTEMBER, index) == ["memory/b.md"]
+
+
+@pytest.mark.parametrize("pipeline", HISTORY[2:], ids=lambda one: one.name)
+@pytest.mark.parametrize("question", ["tea hub squeals", "rooibos", "moon", "the backup of the server disk"])
+def test_an_answer_is_what_passes_and_else_keyword_hits(
+    toy: MemoryIndex, pipeline: Pipeline, question: str
+) -> None:
+    trace = search(question, pipeline, toy)
+    passes = [one.score >= pipeline.floor for one in trace.results]
+    assert passes == sorted(passes, reverse=True)
+    for one in trace.results:
+        assert one.score >= pipeline.floor or not np.isnan(one.numbers["keyword_rank"])
+    assert len(trace.results) <= pipeline.limit
+
+
+# Many queries
+
+
+def test_july_asks_for_keywords_only_when_the_question_finds_nothing(toy: MemoryIndex) -> None:
+    both = search("rear hub", JULY, toy).legs["keyword"]
+    neither = search("what about the hub and the rooibos", JULY, toy).legs["keyword"]
+    assert both.asked == '"rear" AND "hub"'
+    assert neither.asked is not None
+    assert neither.asked.split("; ") == ['"hub"', '"rooibos"']
+
+
+def test_september_asks_for_keywords_beside_a_question_that_finds_little(toy: MemoryIndex) -> None:
+    leg = search("the hub of the bike", SEPTEMBER, toy).legs["keyword"]
+    assert leg.asked == '"the" AND "hub" AND "of" AND "the" AND "bike"; "hub"; "bike"'
+
+
+def test_september_asks_no_more_when_the_question_is_its_keywords(toy: MemoryIndex) -> None:
+    assert search("rear hub", SEPTEMBER, toy).legs["keyword"].asked == '"rear" AND "hub"'
+
+
+def test_a_keyword_of_july_is_measured_against_itself(toy: MemoryIndex) -> None:
+    one = search("what about the hub and the moon", JULY, toy).results[0]
+    assert one.numbers["query_coverage"] == 1.0
+
+
+def test_a_keyword_of_september_is_measured_against_the_question(toy: MemoryIndex) -> None:
+    trace = search("what about the hub and the moon", SEPTEMBER, toy)
+    bike = next(one for one in trace.candidates if one.chunk.path == "memory/bike.md")
+    assert bike.numbers["query_coverage"] == 2 / 6  # the, hub; of what, about, the, hub, and, moon
+
+
+def test_a_file_found_by_a_keyword_is_explained_with_its_rank(toy: MemoryIndex) -> None:
+    trace = search("what about the hub and the moon", JULY, toy)
+    explanation = explain(trace, toy, "memory/bike.md")
+    keyword = explanation.verdicts[0].standings[0]
+    assert (explanation.fate, keyword.leg, keyword.brought) == (Fate.RETURNED, "keyword", True)
+    assert "moon" in keyword.missing
+
+
+def test_september_gives_the_same_first_result_for_any_limit(toy: MemoryIndex) -> None:
+    many = found(SEPTEMBER.asking(limit=6), toy, "the hub of the bike")
+    assert [found(SEPTEMBER.asking(limit=n), toy, "the hub of the bike") for n in (1, 2)] == [
+        many[:1],
+        many[:2],
+    ]
+
+
+# What is weighed
+
+
+DATED = {
+    "memory/2026-01-01.md": "The hub of the bike.\n",
+    "memory/2026-01-31-shop.md": "The hub of the bike.\n",
+    "memory/bike.md": "The hub of the bike.\n",
+}
+
+
+def ages(pipeline: Pipeline, index: MemoryIndex) -> dict[str, float]:
+    trace = search("hub", pipeline, index)
+    return {one.chunk.path: one.numbers["recency"] for one in trace.candidates}
+
+
+def test_today_is_the_newest_date_of_the_memory(tmp_path: Path) -> None:
+    with world.build(tmp_path, DATED) as index:
+        assert ages(SEPTEMBER, index) == {
+            "memory/2026-01-01.md": pytest.approx(0.5),
+            "memory/2026-01-31-shop.md": 1.0,
+            "memory/bike.md": 1.0,
+        }
+
+
+def test_today_can_be_said(tmp_path: Path) -> None:
+    later = SEPTEMBER.with_stage(Recency(today="2026-03-02"))
+    with world.build(tmp_path, DATED) as index:
+        assert ages(later, index)["memory/2026-01-31-shop.md"] == pytest.approx(0.5)
+
+
+def test_a_new_note_makes_the_others_older(tmp_path: Path) -> None:
+    with world.build(tmp_path, DATED) as index:
+        ages(SEPTEMBER, index)
+        world.write(tmp_path / "memory_of_wren", {"memory/2026-03-02.md": "Nothing.\n"})
+        from workbench.memory.sync import index_folder
+
+        index_folder(tmp_path / "memory_of_wren", world.EMBEDDER, index_path=tmp_path / "index.sqlite")
+        assert ages(SEPTEMBER, index)["memory/2026-01-31-shop.md"] == pytest.approx(0.5)
+
+
+def test_a_day_that_is_none_is_refused() -> None:
+    with pytest.raises(InputError, match="not a date"):
+        Recency(today="yesterday")
+
+
+def test_decay_and_mmr_can_be_switched_on_in_february(tmp_path: Path) -> None:
+    switched = FEBRUARY_15.but(WEIGHED, DECAY, DIVERSE)
+    with world.build(tmp_path, DATED) as index:
+        # February knew no words behind a date: the newest date is 1 January, and the shop's note never ages.
+        assert set(ages(switched, index).values()) == {1.0}
+
+
+NOTED = {
+    "memory/a.md": "The hub of the bike. <!-- importance: 10 -->\n",
+    "memory/b.md": "The hub of the bike. <!-- importance: 1 --> <!-- project: shop; yard -->\n",
+    "memory/c.md": "The hub of the bike.\n",
+}
+
+
+def test_comments_say_importance_and_project(tmp_path: Path) -> None:
+    asked = SEPTEMBER.with_stage(ProjectAffinity(active=("shop",)))
+    with world.build(tmp_path, NOTED) as index:
+        numbers = {one.chunk.path: one.numbers for one in search("hub", asked, index).candidates}
+    assert [numbers[f"memory/{name}.md"]["importance"] for name in "abc"] == pytest.approx([1.25, 0.8, 1])
+    assert [numbers[f"memory/{name}.md"]["affinity"] for name in "abc"] == [1.0, 0.9, 1.0]
+
+
+@pytest.mark.parametrize("question", ["memory/b.md", "b.md", "B"])
+def test_a_question_that_is_a_path_puts_the_file_first_with_score_1(question: str) -> None:
+    index = answering(keyword={"a": -9.0}, vector={"a": 0.0, "b": 0.9})
+    first, second = search(question, SEPTEMBER, index).results
+    assert (first.chunk.path, first.score) == ("memory/b.md", 1.0)
+    assert first.numbers["rank_score"] < second.score  # by what it says it would stand behind
+
+
+# Chunks
+
+
+LINES = st.lists(st.text("ab 中한\U00020000", max_size=50), min_size=1, max_size=12)
+
+
+@given(LINES, st.sampled_from([0, 3, 7]))
+@few
+def test_no_chunk_weighs_more_than_its_budget(lines: list[str], overlap: int) -> None:
+    chunker = WeightedChunker(tokens=8, overlap=overlap)
+    for passage in chunker.chunk("\n".join(lines)):
+        assert weight(passage.text) <= chunker.budget
+
+
+@given(LINES)
+@few
+def test_without_overlap_the_chunks_are_the_text(lines: list[str]) -> None:
+    text = "\n".join(lines)
+    passages = WeightedChunker(tokens=8, overlap=0).chunk(text)
+    assert "".join(one.text for one in passages).replace("\n", "") == text.replace("\n", "")
+    assert (passages[0].start_line, passages[-1].end_line) == (1, len(lines))
+
+
+@given(st.lists(st.sampled_from(["# A", "- b", "  c", "", "#d"]), min_size=1, max_size=12))
+@few
+def test_the_entries_are_all_of_the_lines(lines: list[str]) -> None:
+    spans = [range(one.start_line, one.end_line + 1) for one in entries("\n".join(lines))]
+    assert [line for span in spans for line in span] == list(range(1, len(lines) + 1))
+    assert all(lines[span[0] - 1].startswith(("# ", "- ")) for span in spans[1:])
+
+
+def test_no_chunk_reaches_into_the_next_entry() -> None:
+    text = "# Tea\n- rooibos\n- none after noon\n" * 3
+    for passage in EntryChunker(tokens=400, overlap=80).chunk(text):
+        assert sum(line.startswith(("# ", "- ")) for line in passage.text.split("\n")) == 1
+
+
+@pytest.mark.parametrize(("tokens", "overlap"), [(0, 0), (8, 8), (8, -1)])
+def test_a_chunker_that_cannot_advance_is_refused(tokens: int, overlap: int) -> None:
+    with pytest.raises(InputError, match="cannot advance"):
+        WeightedChunker(tokens, overlap)

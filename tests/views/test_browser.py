@@ -1,0 +1,199 @@
+"""The notebooks and their widgets in a real JupyterLab, moved with mouse and keyboard, in both themes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Page
+
+from tests.browser import (
+    PANELS,
+    SHOWN_SYSTEMS,
+    Shown,
+    Tab,
+    browsing,
+    choose,
+    jupyterlab,
+    needs_chromium,
+    run_all_cells,
+    twin,
+)
+from workbench.lab.evaluation import Evaluation, evaluate
+from workbench.lab.questions import QuestionSet
+from workbench.memory.index import MemoryIndex
+from workbench.systems.registry import SYSTEMS
+from workbench.views.text import explanation_text
+
+TENACITY = "memory/protocols/tenacity.md"
+
+pytestmark = needs_chromium
+
+
+@pytest.fixture(scope="module")
+def lab(sample: MemoryIndex, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with jupyterlab(tmp_path_factory.mktemp("lab")) as address:
+        yield address
+
+
+@pytest.fixture(scope="module")
+def tab() -> Iterator[Tab]:
+    with browsing() as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def widgets_page(lab: str, tab: Tab) -> Page:
+    """The notebook of all widgets, run."""
+    tab.page.goto(f"{lab}/widgets.ipynb?reset")
+    run_all_cells(tab.page)
+    return tab.page
+
+
+@pytest.fixture(scope="module")
+def evaluations(sample: MemoryIndex, questions: QuestionSet) -> list[Evaluation]:
+    return evaluate(questions, [SYSTEMS[name] for name in SHOWN_SYSTEMS], sample)
+
+
+@pytest.fixture(scope="module")
+def shown(widgets_page: Page, evaluations: list[Evaluation], sample: MemoryIndex) -> dict[str, Shown]:
+    """The widgets on the page, each beside its twin, by name."""
+    return {name: Shown(widgets_page, twin(name, sample, evaluations)) for name in PANELS}
+
+
+def test_a_notebook_opens_with_its_kernel_and_without_questions(lab: str, tab: Tab) -> None:
+    tab.page.goto(f"{lab}/00_start.ipynb?reset")
+    run_all_cells(tab.page)
+    assert tab.page.locator(".jp-Dialog").count() == 0
+    assert tab.page.get_by_text("Would you like to get notified").count() == 0
+
+
+def test_its_cells_run_without_an_error(tab: Tab) -> None:
+    assert tab.page.locator(".jp-RenderedText[data-mime-type='application/vnd.jupyter.stderr']").count() == 0
+    assert tab.page.locator(".jp-mod-error, [data-mime-type='application/vnd.jupyter.error']").count() == 0
+    tab.page.locator(".js-plotly-plot .trace").first.wait_for()
+    assert tab.errors == []
+
+
+@pytest.mark.parametrize("name", PANELS)
+def test_a_widget_says_and_draws_what_python_does(name: str, shown: dict[str, Shown]) -> None:
+    shown[name].agrees()
+    shown[name].picture(f"{name}_light")
+
+
+def test_the_threshold_lab_follows_arrow_keys_mouse_and_box(shown: dict[str, Shown]) -> None:
+    lab = shown["threshold-lab"]
+    lab.press("min score", "ArrowLeft", times=10)
+    lab.agrees(min_score=0.25)
+    lab.drag("min score", 0.6)
+    lab.agrees(min_score=lab.number("min score"))
+    assert 0.55 < lab.number("min score") < 0.65
+    lab.type("min score", "0.15")
+    lab.agrees(min_score=0.15)
+    lab.control("system").select_option(SHOWN_SYSTEMS[1])
+    lab.agrees(system=SHOWN_SYSTEMS[1])
+    lab.picture("threshold-lab_fixed")
+
+
+def test_the_fusion_lab_follows_arrow_keys_mouse_and_words(shown: dict[str, Shown]) -> None:
+    lab = shown["fusion-lab"]
+    lab.control("method").select_option("normalised-rrf")
+    lab.agrees(method="normalised-rrf")
+    lab.press("k", "ArrowLeft", times=5)
+    lab.agrees(k=lab.twin.settings["k"] - 5)
+    lab.drag("min score", 0.5)
+    lab.agrees(min_score=lab.number("min score"))
+    lab.drag("keyword weight", 0.9)
+    lab.agrees(keyword=lab.number("keyword weight"))
+    lab.control("watch").select_option(TENACITY)
+    lab.agrees(watch=TENACITY)
+    lab.picture("fusion-lab_moved")
+    lab.type("question", "audience calibration rules")
+    lab.agrees(question="audience calibration rules")
+
+
+def test_figures_stand_where_the_last_of_many_quick_moves_left_them(shown: dict[str, Shown]) -> None:
+    lab = shown["threshold-lab"]
+    lab.press("min score", "ArrowRight", times=20)
+    lab.control("system").select_option(SHOWN_SYSTEMS[0])
+    lab.press("min score", "ArrowLeft", times=20)
+    lab.agrees(system=SHOWN_SYSTEMS[0], min_score=lab.number("min score"))
+    lab = shown["fusion-lab"]
+    lab.press("k", "ArrowRight", times=20)
+    lab.control("method").select_option("rrf-60")
+    lab.press("vector weight", "ArrowLeft", times=10)
+    lab.agrees(method="rrf-60", vector=lab.number("vector weight"))
+
+
+def test_the_survival_chart_follows_arrow_keys_and_mouse(shown: dict[str, Shown]) -> None:
+    chart = shown["survival-chart"]
+    chart.control("systems").locator("option").nth(2).click()
+    chart.agrees(systems=SHOWN_SYSTEMS[2:])
+    chart.control("systems").locator("option").nth(0).click(modifiers=["Control"])
+    chart.agrees(systems=[SHOWN_SYSTEMS[0], *SHOWN_SYSTEMS[2:]])
+    chart.control("systems").press("Home")
+    chart.agrees(systems=[SHOWN_SYSTEMS[0]])
+    chart.control("systems").press("Shift+ArrowDown")
+    chart.agrees(systems=list(SHOWN_SYSTEMS[:2]))
+    chart.control("questions").press("v")
+    chart.agrees(kind="vague")
+    chart.picture("survival-chart_moved")
+
+
+def test_the_microscope_answers_what_is_typed(shown: dict[str, Shown]) -> None:
+    microscope = shown["microscope"]
+    microscope.type("question", "how should I evaluate if a claim is actually true")
+    microscope.agrees(question="how should I evaluate if a claim is actually true")
+    microscope.picture("microscope_long_question")
+    microscope.control("words of").select_option("any script")
+    microscope.agrees(letters="any script")
+    microscope.type("question", " ")
+    microscope.root.get_by_role("status").filter(has_text="still that of the last question").wait_for()
+
+
+def test_the_question_explorer_answers_why_not(shown: dict[str, Shown]) -> None:
+    explorer = shown["question-explorer"]
+    explorer.type("why not?", TENACITY)
+    explorer.agrees(target=TENACITY)
+    why = explorer.root.get_by_role("region", name=f"why not, {SHOWN_SYSTEMS[0]}", exact=True)
+    assert why.inner_text() == explanation_text(explorer.twin.explanations[0])
+    explorer.picture("question-explorer_why_not")
+    explorer.control("left").select_option(SHOWN_SYSTEMS[2])
+    explorer.agrees(left=SHOWN_SYSTEMS[2])
+
+
+@pytest.mark.parametrize("name", PANELS)
+def test_the_table_and_the_code_open_and_say_the_same(name: str, shown: dict[str, Shown]) -> None:
+    widget = shown[name]
+    widget.root.get_by_role("button", name="table").click()
+    rows = [[" ".join(cell.split()) for cell in row] for row in widget.twin.table.rows]
+    assert widget.rows(len(rows)) == rows
+    button = widget.root.get_by_role("button", name="copy as code")
+    button.press("Enter")
+    code = widget.root.locator("pre").filter(has_text="import")
+    assert code.inner_text() == widget.twin.code
+    widget.picture(f"{name}_table")
+    for label in ("table", "copy as code"):
+        widget.root.get_by_role("button", name=label).click()
+
+
+def test_a_prediction_is_made_with_mouse_and_keyboard(widgets_page: Page) -> None:
+    prediction = widgets_page.locator(".widget-vbox").filter(has_text=re.compile("^Which leg finds it"))
+    prediction.get_by_label("keyword").click()
+    prediction.get_by_label("vector").press("Space")
+    prediction.get_by_role("button", name="That is my guess").click()
+    prediction.get_by_role("status").filter(has_text="You expect vector. Read on.").wait_for()
+    assert prediction.get_by_label("both").is_disabled()
+
+
+def test_the_widgets_are_there_in_the_dark_too(shown: dict[str, Shown], widgets_page: Page) -> None:
+    choose(widgets_page, "Settings", "Theme", "JupyterLab Dark")
+    widgets_page.locator("body[data-jp-theme-light='false']").wait_for(state="attached")
+    for name, widget in shown.items():
+        assert widget.figure.is_visible()
+        widget.picture(f"{name}_dark")
+
+
+def test_the_console_shows_no_error(tab: Tab) -> None:
+    assert tab.errors == []

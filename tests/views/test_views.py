@@ -1,0 +1,148 @@
+"""Words and tables say what the numbers are."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+from rich.console import Console
+
+from workbench.lab.evaluation import Evaluation, evaluate
+from workbench.lab.questions import QuestionSet
+from workbench.memory.index import MemoryIndex
+from workbench.retrieval.explain import explain
+from workbench.retrieval.pipeline import search
+from workbench.systems.openclaw.pipelines import FIXED, SHIPPED, WORKAROUND
+from workbench.systems.registry import SYSTEMS
+from workbench.views import text as views
+from workbench.views.data import explanation_data, trace_data
+from workbench.views.text import WIDTH, diff_text, explanation_text, show, view
+
+
+def printed(thing: object, width: int = 140) -> str:
+    console = Console(width=width, record=True, file=None, highlight=False)
+    with console.capture() as capture:
+        console.print(view(thing))
+    return capture.get()
+
+
+@pytest.fixture(scope="module")
+def evaluations(sample: MemoryIndex, questions: QuestionSet) -> list[Evaluation]:
+    return evaluate(questions, [SHIPPED, FIXED, WORKAROUND], sample)
+
+
+def test_a_search_shows_what_it_asked_and_what_it_dropped(toy: MemoryIndex) -> None:
+    text = printed(search("rooibos tea", SHIPPED, toy))
+    assert '"rooibos" AND "tea"' in text
+    assert "memory/tea.md:1-3" in text
+    assert "dropped by the floor" in text
+
+
+def test_what_was_dropped_is_told_in_the_order_of_the_stages(sample: MemoryIndex) -> None:
+    text = printed(search("Michael personality profile", FIXED, sample))
+    assert text.index("dropped by the floor") < text.index("dropped by the limit")
+
+
+def test_a_long_path_shortens_no_number(sample: MemoryIndex) -> None:
+    text = printed(search("Michael personality profile", FIXED, sample), WIDTH)
+    assert " #  score  cosine  rank  keyword  rank  chunk" in text
+    assert "memory/protocols/audience-calibration.md:31-46" in text
+
+
+def test_an_empty_answer_names_the_nearest_chunk_and_the_floor(sample: MemoryIndex) -> None:
+    text = printed(search("how should I evaluate if a claim is actually true", SHIPPED, sample))
+    assert "Nothing returned." in text
+    assert "falsification-first.md:1-15: 0.349, below the floor of 0.350" in text
+
+
+def test_a_search_that_no_leg_answers_says_so(toy: MemoryIndex) -> None:
+    assert "no leg brought a candidate" in printed(search("zebra", SHIPPED, toy))
+
+
+def test_an_explanation_says_which_words_are_missing_and_the_formula(toy: MemoryIndex) -> None:
+    trace = search("tea for the hub", SHIPPED, toy)
+    text = explanation_text(explain(trace, toy, "memory/tea.md"))
+    assert "it lacks “for”, “hub”" in text
+    assert re.search(r"score = 0\.7 × [\d.]+ \+ 0\.3 × 0 = [\d.]+", text)
+
+
+def test_an_explanation_knows_a_file_that_was_never_indexed(toy: MemoryIndex) -> None:
+    trace = search("tea", SHIPPED, toy)
+    assert "NEVER INDEXED" in explanation_text(explain(trace, toy, "memory/none.md"))
+
+
+def test_an_explanation_says_what_a_floor_on_evidence_asks_for(sample: MemoryIndex) -> None:
+    trace = search("audience calibration rules", SYSTEMS["openclaw-2026.2.13+or+rrf+minmax+evidence"], sample)
+    text = explanation_text(explain(trace, sample, "memory/protocols/audience-calibration.md"))
+    assert "position 1 of 40, but floor: drop what has neither a cosine of 0.25 nor" in text
+
+
+def test_a_long_line_of_an_explanation_goes_on_below_its_beginning(toy: MemoryIndex) -> None:
+    trace = search("a wheel that grinds on the way uphill", SHIPPED, toy)
+    lines = printed(explain(trace, toy, "memory/tea.md"), width=60).splitlines()
+    at = next(place for place, line in enumerate(lines) if "it lacks" in line)
+    assert lines[at].startswith("  keyword leg")
+    assert re.match(r"  \S", lines[at + 1])
+
+
+def test_a_notebook_gets_bold_words_that_fit_its_page(
+    toy: MemoryIndex, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(views, "_in_notebook", lambda: True)
+    show(search("rooibos tea", SHIPPED, toy))
+    lines = capsys.readouterr().out.splitlines()
+    assert any(line.startswith("\x1b[1m") for line in lines)
+    assert all(len(re.sub(r"\x1b\[\d*m", "", line)) <= WIDTH for line in lines)
+
+
+def test_the_evaluation_of_a_long_name_fits_a_notebook(sample: MemoryIndex, questions: QuestionSet) -> None:
+    name = "openclaw-2026.2.13+or+rrf+minmax+evidence"
+    text = printed(evaluate(questions, [SYSTEMS[name]], sample), width=WIDTH)
+    assert text.count(name) == 2
+    assert "…" not in text
+
+
+def test_traces_and_explanations_are_plain_json(toy: MemoryIndex) -> None:
+    trace = search("rooibos tea", FIXED, toy)
+    data = json.loads(json.dumps(trace_data(trace), allow_nan=False))
+    assert [one["path"] for one in data["results"]] == [one.chunk.path for one in trace.results]
+    assert len(data["results"]) + len(data["dropped"]) == len(trace.chunks)
+    json.dumps(explanation_data(explain(trace, toy, "memory/bike.md")), allow_nan=False)
+
+
+def test_evaluations_print_hits_intervals_and_kinds(evaluations: list[Evaluation]) -> None:
+    text = printed(evaluations)
+    for one in evaluations:
+        assert f"{one.overall.hits}/57" in text
+        assert f"{one.overall.rate:.1%}" in text
+    assert "cross domain" in text
+
+
+def test_a_diff_prints_only_what_differs() -> None:
+    text = diff_text(SHIPPED.diff(FIXED))
+    assert text.count("−") == text.count("  + ") == 3
+    assert diff_text(SHIPPED.diff(SHIPPED)) == "no difference"
+
+
+def test_a_diff_goes_on_below_where_it_is_wider_than_the_page() -> None:
+    differences = [SHIPPED.diff(one) for one in SYSTEMS.values()]
+    lines = [line for one in differences for line in diff_text(one).splitlines()]
+    assert max(map(len, lines)) <= WIDTH
+    assert any(line.startswith("    ") for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("name", "question", "line"),
+    [
+        ("openclaw-2026.2.13", "rooibos", r"keyword leg: rank \d of \d, bm25 -\d"),
+        ("openclaw-2026.2.13", "rooibos", r"vector leg: rank \d of \d, cosine distance \d"),
+        ("am-150", "Michael", r"keyword leg: rank 1 of 1, raw score 4"),
+    ],
+)
+def test_a_leg_names_its_own_number(toy: MemoryIndex, name: str, question: str, line: str) -> None:
+    trace = search(question, SYSTEMS[name], toy)
+    explanation = explain(trace, toy, "MEMORY.md")
+    assert re.search(line, explanation_text(explanation))
+    (chunk,) = explanation_data(explanation)["chunks"]
+    assert any(re.search(rf"\b{leg['number']}\b", line) for leg in chunk["legs"])

@@ -1,0 +1,77 @@
+"""The survival chart: where targets are lost, system by system."""
+
+from __future__ import annotations
+
+from contextlib import redirect_stdout
+from io import StringIO
+
+import pytest
+
+from workbench.lab.evaluation import Evaluation, evaluate
+from workbench.lab.questions import QuestionSet
+from workbench.lab.survival import Step, survivals
+from workbench.memory.index import MemoryIndex
+from workbench.records import InputError
+from workbench.systems.openclaw.pipelines import FIXED, SHIPPED, WORKAROUND
+from workbench.views.widgets import SurvivalChart
+
+
+@pytest.fixture(scope="module")
+def evaluations(sample: MemoryIndex, questions: QuestionSet) -> list[Evaluation]:
+    return evaluate(questions, [SHIPPED, FIXED, WORKAROUND], sample)
+
+
+@pytest.fixture
+def chart(evaluations: list[Evaluation], sample: MemoryIndex) -> SurvivalChart:
+    return SurvivalChart(evaluations, sample)
+
+
+def test_the_bars_are_the_counts_of_each_step(
+    chart: SurvivalChart, evaluations: list[Evaluation], sample: MemoryIndex
+) -> None:
+    for bars, found in zip(chart.figure.data, survivals(evaluations, sample), strict=True):
+        assert bars.name == found.system
+        assert list(bars.y) == [found.count(step) for step in Step]
+
+
+def test_only_the_chosen_systems_are_shown(chart: SurvivalChart) -> None:
+    assert [bars.visible for bars in chart.figure.data] == [True, True, False]
+    chart.settings = {"systems": (WORKAROUND.name,)}
+    assert [bars.visible for bars in chart.figure.data] == [False, False, True]
+    assert chart.table.header == ("step", WORKAROUND.name)
+    assert list(chart.traces) == [WORKAROUND.name]
+
+
+def test_no_system_is_no_error(chart: SurvivalChart) -> None:
+    chart.settings = {"systems": ()}
+    assert chart.sentence == "No system is chosen."
+    assert len(chart.table.rows) == len(Step)
+
+
+def test_one_kind_of_question_can_be_looked_at(chart: SurvivalChart, evaluations: list[Evaluation]) -> None:
+    chart.settings = {"kind": "vague"}
+    share = evaluations[1].by_kind["vague"]
+    bars = chart.figure.data[1]
+    assert (bars.y[0], bars.y[-1]) == (share.n, share.hits)
+    assert f"{share.hits} of {share.n} questions" in chart.sentence
+    assert share.n < chart.figure.layout.yaxis.range[1] < 2 * share.n
+
+
+def test_the_sentence_and_the_table_say_where_most_are_lost(chart: SurvivalChart) -> None:
+    lost = len(chart.survivals[0].lost(Step.PAST_FLOOR))
+    assert f"most are lost at the floor: {lost}" in chart.sentence
+    rows = {row[0]: row[1] for row in chart.table.rows}
+    assert rows["past the floor"] == f"6 ({lost} lost here)"
+
+
+def test_its_code_counts_the_same(chart: SurvivalChart, sample: MemoryIndex, questions: QuestionSet) -> None:
+    chart.settings = {"kind": "natural"}
+    names: dict[str, object] = {"index": sample, "questions": questions}
+    with redirect_stdout(StringIO()):
+        exec(chart.code, names)
+    assert names["left"] == {one.system: [one.count(step) for step in Step] for one in chart.survivals}
+
+
+def test_a_chart_of_nothing_is_refused(sample: MemoryIndex) -> None:
+    with pytest.raises(InputError, match="no evaluation"):
+        SurvivalChart([], sample)

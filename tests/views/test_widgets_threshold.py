@@ -1,0 +1,133 @@
+"""The threshold lab: its numbers, its figure and its words are those of a search with that floor."""
+
+from __future__ import annotations
+
+from contextlib import redirect_stdout
+from io import StringIO
+
+import numpy as np
+import pytest
+
+from workbench.lab.evaluation import Evaluation, evaluate
+from workbench.lab.questions import QuestionSet
+from workbench.memory.index import MemoryIndex
+from workbench.records import InputError
+from workbench.systems.openclaw.pipelines import FIXED, SHIPPED, WORKAROUND
+from workbench.systems.registry import SYSTEMS
+from workbench.views.figures import threshold_figure
+from workbench.views.figures.threshold import KINDS, score_span
+from workbench.views.widgets import ThresholdLab
+
+RANKS = SYSTEMS["engine-rrf-60"]
+
+
+@pytest.fixture(scope="module")
+def evaluations(sample: MemoryIndex, questions: QuestionSet) -> list[Evaluation]:
+    return evaluate(questions, [SHIPPED, FIXED, WORKAROUND, RANKS], sample)
+
+
+@pytest.fixture
+def lab(evaluations: list[Evaluation]) -> ThresholdLab:
+    return ThresholdLab(evaluations)
+
+
+def drawn(lab: ThresholdLab) -> dict[str, object]:
+    return {trace.name: trace for trace in lab.figure.data}
+
+
+def test_the_figure_counts_every_candidate(lab: ThresholdLab) -> None:
+    figure = threshold_figure(lab.scores, lab.reaches)
+    counted = {trace.name: np.nansum(trace.y) for trace in figure.data if trace.name in KINDS}
+    assert counted == {kind: getattr(lab.scores, kind).size for kind in KINDS}
+
+
+def test_filled_bars_are_what_passes_the_floor_to_the_candidate(lab: ThresholdLab) -> None:
+    lab.settings = {"min_score": 0.213}
+    for kind in KINDS:
+        assert np.nansum(drawn(lab)[f"{kind} passing"].y) == np.sum(getattr(lab.scores, kind) >= 0.213)
+
+
+def test_the_floor_line_follows_the_floor_with_its_numbers_beside_it(lab: ThresholdLab) -> None:
+    lab.floor.value = 0.2
+    lines = [trace for trace in lab.figure.data if trace.name.startswith("floor")]
+    assert [set(line.x) for line in lines] == [{0.2}] * 4
+    outcome = lab.outcome
+    assert [line.text[1].strip() for line in lines] == [
+        "",
+        f"{outcome.hits.hits} of 57 questions hit",
+        f"precision {outcome.precision:.0%}: {outcome.right.hits} of {outcome.right.n} returned are right",
+        f"{outcome.silent.hits} of 20 are silent",
+    ]
+
+
+def test_the_widget_s_numbers_are_those_of_its_scores(lab: ThresholdLab) -> None:
+    lab.box.value = 0.2
+    assert lab.floor.value == 0.2
+    assert lab.settings == {"system": SHIPPED.name, "min_score": 0.2}
+    assert f"At 0.20, {lab.scores.hits(0.2)} of 57 questions hit" in lab.status.value
+    assert (lab.hits, lab.silent) == (lab.scores.hits(0.2), lab.scores.silent(0.2))
+
+
+def test_what_a_leg_cannot_reach_is_said_with_its_arithmetic(lab: ThresholdLab) -> None:
+    said = "eyword leg alone: at most 0.7 × 0 + 0.3 × 1 = 0.300 < 0.350, out of reach"
+    assert said in lab.sentence
+    assert said in drawn(lab)["arithmetic"].text[0]
+    out = drawn(lab)["out of reach"]
+    assert (min(out.x[:5]), max(out.x[:5])) == pytest.approx((0.3, 1.0))
+    lab.settings = {"min_score": 0.25}
+    assert "= 0.300 ≥ 0.250" in lab.sentence
+
+
+def test_another_system_brings_its_own_floor_and_reach(
+    lab: ThresholdLab, evaluations: list[Evaluation]
+) -> None:
+    lab.system.value = WORKAROUND.name
+    assert lab.floor.value == 0.25
+    assert list(lab.reaches) == ["vector"]
+    assert drawn(lab)["arithmetic"].text[0] == "no keyword leg"
+    assert lab.hits == evaluations[2].overall.hits
+
+
+def test_a_scale_of_its_own_brings_an_axis_of_its_own(
+    lab: ThresholdLab, evaluations: list[Evaluation]
+) -> None:
+    lab.settings = {"system": RANKS.name}
+    span = score_span(lab.scores)
+    assert (lab.floor.min, lab.floor.max, lab.floor.step) == span
+    assert 0.03 < span.high < 0.05
+    assert list(lab.figure.layout.xaxis.range) == [span.low, span.high]
+    assert lab.hits == evaluations[3].overall.hits
+    assert "as it is: no floor" in lab.table.header
+
+
+def test_setting_a_system_and_a_floor_together_takes_both(lab: ThresholdLab) -> None:
+    lab.settings = {"min_score": 0.4, "system": WORKAROUND.name}
+    assert lab.settings == {"system": WORKAROUND.name, "min_score": 0.4}
+    with pytest.raises(InputError, match="min_score cannot be"):
+        lab.settings = {"system": RANKS.name, "min_score": 0.4}
+    assert lab.settings == {"system": WORKAROUND.name, "min_score": 0.4}
+
+
+def test_the_table_says_what_the_figure_shows(lab: ThresholdLab) -> None:
+    lab.settings = {"min_score": 0.25}
+    rows = {row[0]: row[1:] for row in lab.table.rows}
+    assert lab.table.header[1:] == ("at 0.25", "as it is: 0.35")
+    assert rows["questions that hit"] == (f"{lab.hits} of 57", f"{lab.scores.hits(0.35)} of 57")
+    assert rows["silent controls"][0] == f"{lab.silent} of 20"
+
+
+def test_its_code_asks_again_and_finds_the_same(
+    lab: ThresholdLab, sample: MemoryIndex, questions: QuestionSet
+) -> None:
+    lab.settings = {"system": FIXED.name, "min_score": 0.45}
+    names: dict[str, object] = {"index": sample, "questions": questions}
+    with redirect_stdout(StringIO()):
+        exec(lab.code, names)
+    again = names["asked_again"]
+    assert isinstance(again, Evaluation)
+    assert (again.overall, again.silent) == (lab.outcome.hits, lab.outcome.silent)
+
+
+def test_a_widget_of_nothing_is_refused() -> None:
+    with pytest.raises(InputError, match="no evaluation"):
+        ThresholdLab([])

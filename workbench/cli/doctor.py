@@ -1,0 +1,82 @@
+"""What the workbench stands on, looked at one by one: each finding says what is there, or what to do."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from workbench.memory.embedding.local import packaged_model
+from workbench.memory.index import default_index_path
+from workbench.memory.store.sqlite.database import libraries
+from workbench.memory.store.sqlite.store import Store
+from workbench.records import InputError
+from workbench.systems.openclaw.live.index import open_live_store
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing looked at."""
+
+    what: str
+    fine: bool
+    says: str
+
+
+def examine(memory: Path, index_path: Path | None = None) -> list[Finding]:
+    """The findings on Python, SQLite, the model, torch, JupyterLab, and the memory's index."""
+    looks: dict[str, Callable[[], str]] = {
+        "Python": lambda: sys.version.split()[0],
+        "SQLite": lambda: f"{libraries()['sqlite']}, with FTS5",
+        "sqlite-vec": lambda: str(libraries()["sqlite-vec"]),
+        "model": lambda: f"all-MiniLM-L6-v2 in {packaged_model()}, checksum as published",
+        "torch": lambda: _installed("torch"),
+        "sentence-transformers": lambda: _installed("sentence-transformers"),
+        "JupyterLab": lambda: _installed("jupyterlab"),
+        "index": lambda: _live(memory) if memory.is_file() else _index(memory, index_path),
+    }
+    return [_look(what, look) for what, look in looks.items()]
+
+
+def _look(what: str, look: Callable[[], str]) -> Finding:
+    try:
+        return Finding(what, True, look())
+    except InputError as error:
+        return Finding(what, False, str(error))
+
+
+def _installed(package: str) -> str:
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        raise InputError(f"{package} is not installed.", "Install it: pip install -e '.[lab,test]'") from None
+
+
+def _index(memory: Path, index_path: Path | None) -> str:
+    path = index_path or default_index_path(memory)
+    with Store.open(path) as store:
+        problems = store.integrity()
+        if problems:
+            raise InputError(
+                f"The index {path} is damaged: {'; '.join(problems)}.", "workbench index FOLDER --rebuild"
+            )
+        made_with = store.settings
+        return (
+            f"{path}: {len(store.stamps())} files, {store.size} chunks, "
+            f"{made_with.model} ({made_with.revision}), {store.read_share:.0%} of the average chunk read"
+        )
+
+
+def _live(file: Path) -> str:
+    with open_live_store(file) as index, index.snapshot():
+        problems = index.store.problems()
+        if problems:
+            raise InputError(
+                f"The store {file} is damaged: {'; '.join(problems)}.",
+                "Let OpenClaw make it anew: openclaw memory index --force",
+            )
+        files, made_with = len(index.store.stamps()), index.store.made_with
+        says = f"{file}: OpenClaw's, {files} files, {index.size} chunks, {made_with}."
+        return " ".join([says, *index.remarks])

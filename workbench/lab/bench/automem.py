@@ -1,0 +1,227 @@
+"""AutoMem's profiles on LoCoMo: `python -m workbench.lab.bench.automem locomo.json corrections.json`.
+
+A memory is one turn, searched among the turns of its conversation. The numbers are the pipeline's own: the
+same formulas that score one search are run here on a whole conversation's questions at once.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.lab.bench.locomo import Locomo, LocomoQuestion, Turn, load
+from workbench.lab.evaluation import Judged, means
+from workbench.memory.embedding.cache import embed_through_cache
+from workbench.memory.embedding.local import Embedded, Embedder, LocalEmbedder, Role, Truncated
+from workbench.memory.files import content_hash
+from workbench.memory.index import default_index_path
+from workbench.memory.store.sqlite.store import Settings, Store
+from workbench.records import Floats, InputError
+from workbench.retrieval.columns import Columns, ColumnStage
+from workbench.retrieval.legs import VectorLeg
+from workbench.retrieval.pipeline import Pipeline
+from workbench.systems.automem import pipelines as automem
+from workbench.systems.automem.components import ContentKeyword
+from workbench.systems.automem.memories import Memory
+from workbench.systems.automem.recall import AdaptiveFloor, kept_of
+from workbench.systems.automem.text import query_tokens
+
+LIMIT = 10
+
+
+@dataclass(frozen=True)
+class Measured:
+    """The means over `n` questions that some turn answers; `floors` is how often the adaptive floor cut."""
+
+    recall_5: float
+    recall_10: float
+    mrr: float
+    kept: float
+    floors: int
+    n: int
+
+
+class StoredEmbedder:
+    """An embedder that embeds each text once, and finds its vector in the store's cache ever after."""
+
+    def __init__(self, embedder: Embedder, store: Store) -> None:
+        self._embedder = embedder
+        self._store = store
+        self._settings = settings_of(embedder)
+        self.name, self.revision, self.dimensions = embedder.name, embedder.revision, embedder.dimensions
+
+    def embed(self, texts: Sequence[str], role: Role) -> Embedded:
+        by_hash = {content_hash(text): text for text in texts}
+        known = embed_through_cache(self._store, self._settings, self._embedder, role, by_hash)
+        found = [known[content_hash(text)] for text in texts]
+        vectors = np.array([one.vector for one in found], np.float32).reshape(len(texts), self.dimensions)
+        return Embedded(vectors, np.array([one.read_share for one in found], float))
+
+
+def settings_of(embedder: Embedder) -> Settings:
+    """What a store of turns is made with."""
+    return Settings(embedder.name, embedder.revision, embedder.dimensions, "turns")
+
+
+@contextmanager
+def stored(embedder: Embedder, data: Path) -> Iterator[Embedder]:
+    """`embedder` with a cache of its vectors in the user's cache folder, one file for each data file."""
+    cache = default_index_path(data)
+    cache.parent.mkdir(parents=True, exist_ok=True)
+    opened = Store.open(cache) if cache.is_file() else Store.create(cache, settings_of(embedder))
+    with opened as store:
+        yield StoredEmbedder(embedder, store)
+
+
+@dataclass(frozen=True)
+class Answered:
+    """One question's answer: the ids of the turns that were kept, best first, and whether the floor cut."""
+
+    question: LocomoQuestion
+    turns: tuple[str, ...]
+    cut: bool
+
+
+def bench(data: Locomo, pipeline: Pipeline, embedder: Embedder, limit: int = LIMIT) -> Measured:
+    """What a profile of AutoMem makes of LoCoMo, over the questions that have a turn for an answer.
+
+    Raises InputError for a pipeline that is no profile of AutoMem.
+    """
+    answered = [one for one in answers(data, pipeline, embedder, limit) if one.question.turns]
+    if not answered:
+        return Measured(0.0, 0.0, 0.0, 0.0, 0, 0)
+    from ir_measures import RR, R
+
+    judged = [Judged(one.turns, one.question.turns) for one in answered]
+    recall_5, recall_10, mrr = means(judged, R @ 5, R @ 10, RR)
+    kept = float(np.mean([len(one.turns) for one in answered]))
+    return Measured(recall_5, recall_10, mrr, kept, sum(one.cut for one in answered), len(answered))
+
+
+def answers(data: Locomo, pipeline: Pipeline, embedder: Embedder, limit: int = LIMIT) -> Iterator[Answered]:
+    """What the pipeline answers to each question, conversation by conversation."""
+    turns = embedder.embed([turn.bullet for turn in data.turns], "passage").vectors.astype(float)
+    questions = embedder.embed([one.text for one in data.questions], "query").vectors.astype(float)
+    of_turn = np.array([turn.conversation for turn in data.turns], int)
+    of_question = np.array([question.conversation for question in data.questions], int)
+    for conversation in np.unique(of_question).tolist():
+        pool, asked = np.flatnonzero(of_turn == conversation), np.flatnonzero(of_question == conversation)
+        # Not a matrix product: that rounds a row by where it stands, and parts what is equal.
+        similarity = np.einsum("qd,td->qt", questions[asked], turns[pool])
+        room = Room([data.questions[i] for i in asked], [data.turns[i] for i in pool], similarity)
+        yield from _answered(room, pipeline, limit)
+
+
+@dataclass(frozen=True)
+class Room:
+    """One conversation: its questions, its turns, and the cosine of each with each, (questions, turns)."""
+
+    questions: Sequence[LocomoQuestion]
+    turns: Sequence[Turn]
+    similarity: Floats
+
+
+def _answered(room: Room, pipeline: Pipeline, limit: int) -> Iterator[Answered]:
+    depth = _stage(pipeline, "vector_leg", VectorLeg).depth.of(limit)
+    near = np.argsort(-room.similarity, axis=1, kind="stable")[:, :depth]
+    score = _scores(room, near, pipeline)
+    best = np.argsort(-score, axis=1, kind="stable")[:, :limit]
+    score, places = np.take_along_axis(score, best, 1), np.take_along_axis(near, best, 1)
+    floors = _stage(pipeline, "adaptive_floor", AdaptiveFloor).floors(score)
+    each = zip(room.questions, places, kept_of(score, floors), floors, strict=True)
+    for question, found, kept, floor in each:
+        yield Answered(question, tuple(room.turns[i].id for i in found[kept]), not np.isnan(floor))
+
+
+Kind = TypeVar("Kind")
+
+
+def _stage(pipeline: Pipeline, slot: str, kind: type[Kind]) -> Kind:
+    stage = pipeline[slot]
+    if not isinstance(stage, kind):
+        raise InputError(f"{pipeline.name} is no profile of AutoMem.", f"Its {slot} is no {kind.__name__}.")
+    return stage
+
+
+def _scores(room: Room, near: NDArray[np.int64], pipeline: Pipeline) -> Floats:
+    """The score of each question's nearest turns: the pipeline's formulas over what a turn has to give."""
+    columns = _observed(room, near, pipeline)
+    for stage in pipeline.stages:
+        if isinstance(stage, ColumnStage):
+            nowhere = stage.present is not None and bool(np.isnan(columns[stage.present]).all())
+            made = np.nan if nowhere else np.asarray(stage.formula(Columns(columns)), float)
+            columns[stage.output] = np.broadcast_to(made, near.shape)
+    return columns["score"]
+
+
+def _observed(room: Room, near: NDArray[np.int64], pipeline: Pipeline) -> dict[str, Floats]:
+    """What the pipeline's stages would read: a turn has a text and a vector, and no front matter."""
+    tokens = [query_tokens(question.text) for question in room.questions]
+    hits = _token_hits(tokens, room.turns, pipeline)
+    absent, none = np.full(near.shape, np.nan), np.zeros(near.shape)
+    return {
+        "vector_raw": 1 - np.take_along_axis(room.similarity, near, 1),
+        "vector_rank": np.broadcast_to(np.arange(1.0, near.shape[1] + 1), near.shape),
+        "token_hits": np.take_along_axis(hits, near, 1),
+        "tokens": np.broadcast_to(np.array([[float(len(some))] for some in tokens]), near.shape),
+        **dict.fromkeys(("keyword_raw", "keyword_rank", "importance", "confidence", "age_days"), absent),
+        **dict.fromkeys(("tag_hits", "exact"), none),
+    }
+
+
+def _token_hits(tokens: Sequence[Sequence[str]], turns: Sequence[Turn], pipeline: Pipeline) -> Floats:
+    """How many of its tokens each question finds in each turn, as the pipeline looks: (questions, turns)."""
+    stage = pipeline["keyword_component"]
+    if not isinstance(stage, ContentKeyword):
+        return np.zeros((len(tokens), len(turns)))
+    read = [stage.reads(Memory(f"{turn.speaker}: {turn.text}")) for turn in turns]
+    every = {token for some in tokens for token in some}
+    has = {token: np.array([token in one for one in read], float) for token in every}
+    return np.array([sum((has[token] for token in some), np.zeros(len(turns))) for some in tokens])
+
+
+ROWS = (
+    ("keyword dead, 1x, floor 15 %", automem.DEAD_KEYWORD),
+    ("keyword dead, no floor", automem.DEAD_KEYWORD.but(automem.NO_FLOOR)),
+    ("token fix only, floor 15 %", automem.DEAD_KEYWORD.but(automem.WHOLE_WORDS)),
+    ("token fix + 25 %/guard (#150)", automem.FIXED),
+    ("substring (e59e9ca) + 25 %/guard", automem.SUBSTRING),
+    ("#150 + over-fetch 4x (#205)", automem.FIXED.but(automem.OVERFETCH)),
+    ("over-fetch 4x + floor 15 %", automem.FIXED.but(automem.OVERFETCH, automem.OLD_FLOOR)),
+)
+"""The profiles that the lesson compares: what each change does alone, and with the others."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Prints one line for each of ROWS: 0, or 2 when the data cannot be used."""
+    parser = argparse.ArgumentParser(prog="python -m workbench.lab.bench.automem", description=__doc__)
+    parser.add_argument("data", type=Path, help="a file of the form of LoCoMo's locomo10.json")
+    parser.add_argument("corrections", type=Path, nargs="?", help="the audit's corrections, in one list")
+    given = parser.parse_args(arguments)
+    try:
+        data = load(given.data, given.corrections)
+    except InputError as error:
+        print(error, file=sys.stderr)
+        return 2
+    print(f"{'profile':34}    r5   r10   MRR  kept  floor fired     n")
+    with stored(LocalEmbedder(reading=Truncated()), given.data) as embedder:
+        for name, pipeline in ROWS:
+            print(_line(name, bench(data, pipeline, embedder)))
+    return 0
+
+
+def _line(name: str, one: Measured) -> str:
+    means = f"{one.recall_5:.3f} {one.recall_10:.3f} {one.mrr:.3f} {one.kept:5.2f}"
+    return f"{name:34} {means} {one.floors:12} {one.n:5}"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

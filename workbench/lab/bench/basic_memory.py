@@ -1,0 +1,248 @@
+"""Basic Memory's retrieval benchmark on LoCoMo: one note a session, recall, precision and reciprocal rank.
+
+    python -m workbench.lab.bench.basic_memory locomo.json corrections.json
+
+Source: basicmachines-co/basic-memory, benchmarks/, at cb6bc320. The data are read from a path.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from tqdm.auto import tqdm
+
+from workbench.lab.bench.locomo import Locomo, LocomoQuestion, SessionDocument, load
+from workbench.lab.cached_index import CachedIndex
+from workbench.lab.evaluation import Judged, means
+from workbench.memory.chunking import Chunker
+from workbench.memory.embedding.cache import embed_through_cache
+from workbench.memory.embedding.local import Embedder, LocalEmbedder, Role, Truncated
+from workbench.memory.files import content_hash
+from workbench.memory.index import MemoryIndex, default_index_path
+from workbench.memory.store.sqlite.store import Cached, Settings, Store
+from workbench.records import Document, InputError, Trace
+from workbench.retrieval.legs import Index
+from workbench.retrieval.pipeline import Pipeline, search
+from workbench.systems.basic_memory import pipelines as basic_memory
+from workbench.systems.basic_memory.chunking import BulletChunker
+from workbench.systems.basic_memory.notes import NotesView
+from workbench.systems.basic_memory.scores import MinSimilarity
+
+PROJECT = "bm-bench-run"
+HEADLINE = frozenset({1, 2, 3, 4})
+"""The categories of the official figure; 5 are the adversarial questions."""
+
+# The measures
+
+
+def precision_at_k(hits: Sequence[str], truth: Collection[str], k: int) -> float:
+    """The share of the first k hits that are true, over the hits that there are; 0 for none.
+
+    The usual precision divides by k, however few there are.
+    """
+    first = hits[:k]
+    return sum(hit in set(truth) for hit in first) / len(first) if first else 0.0
+
+
+# The index: one note a session
+
+
+def session_note(session: SessionDocument) -> Document:
+    """A session as a note: its title in the head, its turns as bullets."""
+    text = f"---\ntitle: {json.dumps(session.title)}\n---\n\n{session.body}"
+    return Document(f"{session.id}.md", "memory", text, content_hash(text), len(text.encode()), 0)
+
+
+def vector_text(session: SessionDocument) -> str:
+    """What is cut and embedded of a session: title, permalink and body, with blank lines between."""
+    return "\n\n".join([session.title, f"{PROJECT}/{session.id}", session.body])
+
+
+@contextmanager
+def session_index(
+    locomo: Locomo, embedder: Embedder | None = None, path: Path | None = None, chunker: Chunker | None = None
+) -> Iterator[MemoryIndex]:
+    """An index of all sessions at `path`, in the user's cache by default, where vectors are kept.
+
+    By default Basic Memory's chunker cuts, and all-MiniLM-L6-v2 reads as sentence-transformers has it, the
+    first window alone.
+    """
+    embedder = embedder or LocalEmbedder(reading=Truncated())
+    chunker = chunker or BulletChunker()
+    path = path or default_index_path(Path("/locomo-sessions") / content_hash(chunker.name)[:8])
+    settings = Settings(embedder.name, embedder.revision, embedder.dimensions, chunker.name)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with Store.open(path) if path.exists() else Store.create(path, settings) as store:
+        _fill(store, settings, chunker, embedder, locomo)
+        _vectors(store, settings, embedder, "query", [one.text for one in locomo.questions])
+        yield MemoryIndex(store, embedder)
+
+
+def _fill(store: Store, settings: Settings, chunker: Chunker, embedder: Embedder, locomo: Locomo) -> None:
+    notes = {session.id: session_note(session) for session in locomo.documents}
+    stored = {path: stamp.hash for path, stamp in store.stamps().items()}
+    if store.settings == settings and stored == {note.path: note.hash for note in notes.values()}:
+        return
+    passages = {session.id: chunker.chunk(vector_text(session)) for session in locomo.documents}
+    texts = [passage.text for some in passages.values() for passage in some]
+    known = _vectors(store, settings, embedder, "passage", texts)
+    with store.writing():
+        store.reset(settings)
+        for id_, note in notes.items():
+            store.replace(note, passages[id_], [known[passage.hash] for passage in passages[id_]])
+
+
+def _vectors(
+    store: Store, settings: Settings, embedder: Embedder, role: Role, texts: Sequence[str]
+) -> Mapping[str, Cached]:
+    """The vectors of these texts by their hash; what the cache does not have goes into it."""
+    by_hash = {content_hash(text): text for text in texts}
+    with tqdm(desc=f"embedding, {role}", unit="text", disable=None, leave=False) as bar:
+        return embed_through_cache(store, settings, embedder, role, by_hash, bar.update)
+
+
+# The benchmark
+
+
+@dataclass(frozen=True)
+class Measured:
+    """Means over `n` questions, those without a true document included: they count as 0."""
+
+    recall_5: float
+    recall_10: float
+    precision_5: float
+    mrr: float
+    n: int
+
+
+@dataclass(frozen=True)
+class Answered:
+    """A question with the notes that were returned, best first, and whether the keyword leg was empty."""
+
+    question: LocomoQuestion
+    hits: tuple[str, ...]
+    keyword_empty: bool
+
+    @property
+    def judged(self) -> Judged:
+        return Judged(self.hits, self.question.documents)
+
+
+@dataclass(frozen=True)
+class Report:
+    """What a pipeline made of all questions."""
+
+    pipeline: Pipeline
+    answered: tuple[Answered, ...]
+
+    @property
+    def overall(self) -> Measured:
+        return measured(self.answered)
+
+    @property
+    def headline(self) -> Measured:
+        """Without the adversarial questions."""
+        return measured([one for one in self.answered if one.question.category in HEADLINE])
+
+    @property
+    def by_category(self) -> dict[int, Measured]:
+        """By LoCoMo's category number."""
+        numbers = sorted({one.question.category for one in self.answered})
+        return {
+            number: measured([one for one in self.answered if one.question.category == number])
+            for number in numbers
+        }
+
+    @property
+    def empty_keyword_legs(self) -> int:
+        """For how many questions the keyword leg brought nothing, after relaxation."""
+        return sum(one.keyword_empty for one in self.answered)
+
+
+def measured(answered: Sequence[Answered]) -> Measured:
+    """The means over these questions; 0 for none."""
+    from ir_measures import RR, R
+
+    recall_5, recall_10, mrr = means([one.judged for one in answered], R @ 5, R @ 10, RR)
+    precise = [precision_at_k(one.hits, one.question.documents, 5) for one in answered]
+    precision_5 = sum(precise) / len(precise) if precise else 0.0
+    return Measured(recall_5, recall_10, precision_5, mrr, len(answered))
+
+
+def bench(locomo: Locomo, pipeline: Pipeline, least: float, index: Index) -> Report:
+    """All questions asked of `pipeline`, whose vector leg keeps similarities of at least `least`."""
+    asked = as_benched(pipeline, least)
+    return Report(asked, tuple(_answered(one, search(one.text, asked, index)) for one in locomo.questions))
+
+
+def as_benched(pipeline: Pipeline, least: float) -> Pipeline:
+    """`pipeline` with this min similarity, over notes of the benchmark's project."""
+    changed = pipeline.with_stage(MinSimilarity(least))
+    if not isinstance(changed.view, NotesView):
+        raise InputError(f"{pipeline.name} does not search notes.", "Choose one of Basic Memory's profiles.")
+    return replace(changed, view=replace(changed.view, project=PROJECT))
+
+
+def _answered(question: LocomoQuestion, trace: Trace) -> Answered:
+    hits = tuple(path.removesuffix(".md") for path in trace.paths())
+    brought = "keyword" in trace.legs and trace.legs["keyword"].hits.rows.size > 0
+    return Answered(question, hits, not brought)
+
+
+ROWS = (
+    ("vector only", basic_memory.VECTOR_ONLY),
+    ("232f4690 before", basic_memory.DEAD_FTS),
+    ("232f4690 before, RRF", basic_memory.SCORED_RRF),
+    ("a6d07843 punctuation only", basic_memory.DEAD_FTS.but(basic_memory.PUNCTUATION)),
+    ("a6d07843 relaxed, ungated", basic_memory.UNGATED),
+    ("16869867 gated", basic_memory.GATED),
+    ("16869867 gated, RRF", basic_memory.GATED.but(basic_memory.RANKS_AGAIN)),
+    ("a2f5edfa", basic_memory.CJK_REGRESS),
+    ("a2f5edfa, one MATCH", basic_memory.ONE_MATCH),
+    ("1f56fc76", basic_memory.HEAD),
+)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """0 after a line for each variant and min similarity; 2 for data that cannot be used."""
+    parser = argparse.ArgumentParser(prog="python -m workbench.lab.bench.basic_memory")
+    parser.add_argument("locomo", type=Path)
+    parser.add_argument("corrections", type=Path, nargs="?")
+    parser.add_argument("--min-similarity", type=float, nargs="+", default=[0.0, 0.3, 0.55])
+    given = parser.parse_args(arguments)
+    try:
+        _print_table(load(given.locomo, given.corrections), given.min_similarity)
+    except InputError as error:
+        print(error, file=sys.stderr)
+        return 2
+    return 0
+
+
+def _print_table(locomo: Locomo, minima: Sequence[float]) -> None:
+    with session_index(locomo) as opened:
+        index = CachedIndex(opened)
+        print(f"{len(locomo.documents)} notes, {index.size} chunks, {len(locomo.questions)} questions")
+        for least in minima:
+            print(f"min similarity {least:g}: recall@5, recall@10, MRR, empty keyword legs (r@5 by category)")
+            for name, pipeline in ROWS:
+                print(line(name, bench(locomo, pipeline, least, index)), flush=True)
+
+
+def line(name: str, report: Report) -> str:
+    """One line of the table, with recall@5 by category at the end."""
+    one = report.overall
+    by_category = ", ".join(f"{number}: {part.recall_5:.3f}" for number, part in report.by_category.items())
+    return (
+        f"{name:26} {one.recall_5:.3f} / {one.recall_10:.3f} / {one.mrr:.3f}"
+        f"  {report.empty_keyword_legs:5}  ({by_category})"
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())

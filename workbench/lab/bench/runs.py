@@ -1,0 +1,155 @@
+"""Any system on LoCoMo: recall@5, recall@10 and MRR, in all and by category.
+
+AutoMem is measured on turns within their conversation, Basic Memory on sessions as notes, each as its own
+benchmark has it; any other system on sessions as files, cut by OpenClaw's chunker.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from workbench.lab.bench import automem as bench_automem
+from workbench.lab.bench import basic_memory as bench_basic_memory
+from workbench.lab.bench.basic_memory import session_index
+from workbench.lab.bench.locomo import Locomo, LocomoQuestion
+from workbench.lab.cached_index import CachedIndex
+from workbench.lab.evaluation import Judged, means
+from workbench.memory.chunking import LineChunker
+from workbench.memory.embedding.local import LocalEmbedder, Truncated
+from workbench.retrieval.pipeline import Pipeline, search
+from workbench.systems.automem import pipelines as automem
+from workbench.systems.basic_memory import pipelines as basic_memory
+
+LIMIT = 10
+
+
+@dataclass(frozen=True)
+class Figures:
+    """Means over `n` questions; a question without ground truth counts as 0."""
+
+    n: int
+    recall_5: float
+    recall_10: float
+    mrr: float
+
+
+@dataclass(frozen=True)
+class Ranked:
+    """One question with what was returned, best first, and what should have been."""
+
+    question: LocomoQuestion
+    returned: Sequence[str]
+    truth: frozenset[str]
+
+
+@dataclass(frozen=True)
+class Result:
+    """One system's figures, and what else its benchmark counts, by name."""
+
+    system: str
+    unit: str
+    overall: Figures
+    by_category: Mapping[int, Figures]
+    counted: Mapping[str, float] = field(default_factory=dict)
+
+    def as_json(self) -> dict[str, Any]:
+        """The figures, with the categories' numbers as keys."""
+        categories = {str(number): asdict(one) for number, one in self.by_category.items()}
+        overall = asdict(self.overall)
+        return {"system": self.system, "unit": self.unit} | overall | {
+            "by_category": categories, **self.counted
+        }  # fmt: skip
+
+
+def figures(ranked: Sequence[Ranked]) -> Figures:
+    """The means over these questions; 0 for none."""
+    from ir_measures import RR, R
+
+    judged = [Judged(one.returned, one.truth) for one in ranked]
+    return Figures(len(ranked), *means(judged, R @ 5, R @ 10, RR))
+
+
+def result(
+    system: str, unit: str, ranked: Sequence[Ranked], counted: Mapping[str, float] | None = None
+) -> Result:
+    """The figures of one system's answers, in all and by LoCoMo's category number."""
+    numbers = sorted({one.question.category for one in ranked})
+    by_category = {
+        number: figures([one for one in ranked if one.question.category == number]) for number in numbers
+    }
+    return Result(system, unit, figures(ranked), by_category, counted or {})
+
+
+class Bench:
+    """LoCoMo, ready to be asked: indexes are made when the first system needs them, vectors are kept."""
+
+    def __init__(self, data: Locomo, path: Path) -> None:
+        self.data = data
+        self.path = path
+        self.embedder = LocalEmbedder(reading=Truncated())
+
+    def run(self, pipelines: Sequence[Pipeline]) -> Iterator[Result]:
+        """One result a pipeline, in their order."""
+        with self._notes() as notes, self._files() as files:
+            for pipeline in pipelines:
+                match pipeline.source.repository:
+                    case automem.REPOSITORY:
+                        yield self._turns(pipeline)
+                    case basic_memory.REPOSITORY:
+                        yield self._sessions_as_notes(pipeline, notes())
+                    case _:
+                        yield self._sessions_as_files(pipeline, files())
+
+    def _turns(self, pipeline: Pipeline) -> Result:
+        with bench_automem.stored(self.embedder, self.path) as embedder:
+            answered = list(bench_automem.answers(self.data, pipeline, embedder, LIMIT))
+        judged = [one for one in answered if one.question.turns]
+        ranked = [Ranked(one.question, one.turns, one.question.turns) for one in judged]
+        kept = sum(len(one.turns) for one in judged) / max(1, len(judged))
+        counted = {"kept": kept, "floors_fired": sum(one.cut for one in judged)}
+        return result(pipeline.name, "turn", ranked, counted)
+
+    def _sessions_as_notes(self, pipeline: Pipeline, index: CachedIndex) -> Result:
+        least = pipeline["min_similarity"].least  # type: ignore[attr-defined]
+        report = bench_basic_memory.bench(self.data, pipeline, least, index)
+        ranked = [Ranked(one.question, one.hits, one.question.documents) for one in report.answered]
+        counted = {"min_similarity": least, "empty_keyword_legs": report.empty_keyword_legs}
+        return result(pipeline.name, "session", ranked, counted)
+
+    def _sessions_as_files(self, pipeline: Pipeline, index: CachedIndex) -> Result:
+        asked = pipeline.asking(limit=LIMIT)
+        ranked, empty = [], 0
+        for question in self.data.questions:
+            trace = search(question.text, asked, index)
+            returned = [path.removesuffix(".md") for path in trace.paths()]
+            ranked.append(Ranked(question, returned, question.documents))
+            empty += "keyword" not in trace.legs or trace.legs["keyword"].hits.rows.size == 0
+        return result(pipeline.name, "session", ranked, {"empty_keyword_legs": empty})
+
+    @contextmanager
+    def _notes(self) -> Iterator[Callable[[], CachedIndex]]:
+        with _when_needed(lambda: session_index(self.data, self.embedder)) as opened:
+            yield opened
+
+    @contextmanager
+    def _files(self) -> Iterator[Callable[[], CachedIndex]]:
+        with _when_needed(lambda: session_index(self.data, self.embedder, chunker=LineChunker())) as opened:
+            yield opened
+
+
+@contextmanager
+def _when_needed(open_: Callable[[], Any]) -> Iterator[Callable[[], CachedIndex]]:
+    """What opens an index at its first call, and closes it at the end if it was opened."""
+    with ExitStack() as stack:
+        kept: list[CachedIndex] = []
+
+        def opened() -> CachedIndex:
+            if not kept:
+                kept.append(CachedIndex(stack.enter_context(open_())))
+            return kept[0]
+
+        yield opened

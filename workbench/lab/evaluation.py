@@ -1,0 +1,201 @@
+"""Labelled questions asked of a pipeline: hits, files passing, reciprocal rank, silence on controls."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from tqdm.auto import tqdm
+
+from workbench.lab.cached_index import CachedIndex
+from workbench.lab.questions import Control, Question, QuestionSet
+from workbench.records import InputError, Trace
+from workbench.retrieval.legs import Index
+from workbench.retrieval.pipeline import Pipeline, check_pipeline, search
+
+PASSING = 3
+"""A file passes when at least this many of its questions hit, as in openclaw#16021."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A question with the trace of asking it."""
+
+    question: Question
+    trace: Trace
+
+    @property
+    def hit(self) -> bool:
+        """Whether the target file is among the results, which is the report's criterion."""
+        return self.question.target in self.trace.paths()
+
+
+@dataclass(frozen=True)
+class Share:
+    """A count out of a number of questions."""
+
+    hits: int
+    n: int
+
+    @property
+    def rate(self) -> float:
+        """hits / n, and 0 for no questions."""
+        return self.hits / self.n if self.n else 0.0
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """The 95 % confidence interval of the rate, after Wilson (1927)."""
+        if not self.n:
+            return 0.0, 1.0
+        from scipy.stats import binomtest
+
+        low, high = binomtest(self.hits, self.n).proportion_ci(0.95, method="wilson")
+        return float(low), float(high)
+
+
+@dataclass(frozen=True, repr=False)
+class Evaluation:
+    """What one pipeline made of a question set; the traces are kept, so every figure can be opened."""
+
+    pipeline: Pipeline
+    asked: tuple[Asked, ...]
+    controls: tuple[Trace, ...]
+
+    def __repr__(self) -> str:
+        """One line; `workbench.show` prints several as a table."""
+        hits, silent = self.overall, self.silent
+        return (
+            f"<Evaluation: {self.pipeline.name} hits {hits.hits} of {hits.n}, "
+            f"silent on {silent.hits} of {silent.n} controls>"
+        )
+
+    @property
+    def overall(self) -> Share:
+        return _share(self.asked)
+
+    @property
+    def by_kind(self) -> dict[str, Share]:
+        return self._grouped(lambda one: one.question.kind)
+
+    @property
+    def by_file(self) -> dict[str, Share]:
+        return self._grouped(lambda one: one.question.target)
+
+    def _grouped(self, key: Callable[[Asked], str]) -> dict[str, Share]:
+        groups: dict[str, list[Asked]] = {}
+        for one in self.asked:
+            groups.setdefault(key(one), []).append(one)
+        return {name: _share(group) for name, group in groups.items()}
+
+    @property
+    def files_passing(self) -> int:
+        return sum(share.hits >= PASSING for share in self.by_file.values())
+
+    @property
+    def silent(self) -> Share:
+        """How many controls got the right answer, which is none at all."""
+        return Share(sum(not trace.results for trace in self.controls), len(self.controls))
+
+    @property
+    def mrr(self) -> float:
+        """The mean reciprocal rank of the target file among the files returned, over all questions."""
+        return mean_reciprocal_rank(self.asked)
+
+    def as_json(self) -> dict[str, Any]:
+        """The figures under the keys of `workbench evaluate --json`."""
+        low, high = self.overall.interval
+        return {
+            "system": self.pipeline.name,
+            "n": self.overall.n,
+            "hits": self.overall.hits,
+            "hit_rate": self.overall.rate,
+            "hit_rate_interval": [low, high],
+            "files": len(self.by_file),
+            "files_passing": self.files_passing,
+            "mrr": self.mrr,
+            "by_kind": {
+                kind: {"n": share.n, "hits": share.hits, "hit_rate": share.rate}
+                for kind, share in self.by_kind.items()
+            },
+            "controls": self.silent.n,
+            "controls_silent": self.silent.hits,
+        }
+
+
+def _share(asked: Sequence[Asked]) -> Share:
+    return Share(sum(one.hit for one in asked), len(asked))
+
+
+def mean_reciprocal_rank(asked: Sequence[Asked]) -> float:
+    """1 / rank of the target among the files returned, 0 where it is not, averaged by ir_measures.
+
+    A file's rank is that of its best chunk. Every question counts, answered or not.
+    """
+    from ir_measures import RR
+
+    (mean,) = means([Judged(one.trace.paths(), [one.question.target]) for one in asked], RR)
+    return mean
+
+
+class Judged(NamedTuple):
+    """What was returned to one question, each once and best first, and what should have been."""
+
+    returned: Sequence[str]
+    truth: Collection[str]
+
+
+def means(judged: Sequence[Judged], *measures: Any) -> list[float]:
+    """The mean of each of ir_measures' measures over all questions; one without any truth counts as 0.
+
+    0 for no questions. ir_measures leaves out questions without truth, which would flatter the mean.
+    """
+    from ir_measures import Qrel, ScoredDoc, calc_aggregate
+
+    known = sum(bool(one.truth) for one in judged)
+    if not known:
+        return [0.0] * len(measures)
+    qrels = [Qrel(str(i), id_, 1) for i, one in enumerate(judged) for id_ in one.truth]
+    run = [
+        ScoredDoc(str(i), id_, -float(place))
+        for i, one in enumerate(judged)
+        for place, id_ in enumerate(one.returned)
+    ]
+    found = calc_aggregate(measures, qrels, run)
+    return [float(found[measure]) * known / len(judged) for measure in measures]
+
+
+def evaluate(questions: QuestionSet, pipelines: Sequence[Pipeline], index: Index) -> list[Evaluation]:
+    """One evaluation a pipeline: every question and every control asked of each.
+
+    Several evaluations share what they ask of `index` where it is a `CachedIndex`. Raises InputError for
+    what is no question set, or no list of pipelines.
+    """
+    _check(questions, pipelines)
+    index = index if isinstance(index, CachedIndex) else CachedIndex(index)
+    total = len(pipelines) * (len(questions.questions) + len(questions.controls))
+    with tqdm(total=total, desc="asking", unit="question", disable=None, leave=False) as bar:
+        return [_evaluate(questions, pipeline, index, bar) for pipeline in pipelines]
+
+
+def _check(questions: object, pipelines: object) -> None:
+    if not isinstance(questions, QuestionSet):
+        raise InputError(f"{questions!r} is no question set.", "workbench.load_questions(path) reads one.")
+    if not isinstance(pipelines, Sequence) or isinstance(pipelines, str):
+        raise InputError("evaluate() takes a list of pipelines.", "Put a single one in brackets, too.")
+    for one in pipelines:
+        check_pipeline(one)
+
+
+def _evaluate(questions: QuestionSet, pipeline: Pipeline, index: Index, bar: Any) -> Evaluation:
+    def traced(ones: Sequence[Control]) -> Iterator[Trace]:
+        for one in ones:
+            yield search(one.question, pipeline, index)
+            bar.update()
+
+    asked = zip(questions.questions, traced(questions.questions), strict=True)
+    return Evaluation(
+        pipeline,
+        tuple(Asked(question, trace) for question, trace in asked),
+        tuple(traced(questions.controls)),
+    )

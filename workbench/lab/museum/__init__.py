@@ -1,0 +1,1 @@
+"""The bug museum: public bugs of hybrid search, each in the smallest memory that shows it."""

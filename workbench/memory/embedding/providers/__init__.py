@@ -1,0 +1,1 @@
+"""Embedding models behind an API: OpenAI-compatible servers, Gemini, Voyage and Ollama."""

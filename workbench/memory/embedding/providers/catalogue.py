@@ -1,0 +1,112 @@
+"""Embedding models behind an API: OpenAI and what speaks like it, Gemini, Voyage, and Ollama.
+
+An index remembers its model and where that was asked; no other one takes its place unasked. Keys come from
+the environment, and are neither printed nor stored. Source: openclaw 2026.2.13, src/memory/embeddings.ts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from workbench.memory.embedding.local import Embedder, LocalEmbedder, Reading, Windowed
+from workbench.memory.embedding.providers.clients import (
+    Access,
+    GeminiClient,
+    OllamaClient,
+    OpenAIClient,
+    VoyageClient,
+)
+from workbench.memory.embedding.providers.embedder import Provider, RemoteEmbedder, ollama_host
+from workbench.records import InputError
+
+AUTO = "auto"
+
+PROVIDERS: Mapping[str, Provider] = {
+    one.name: one
+    for one in (
+        Provider(
+            "openai", "text-embedding-3-small", OpenAIClient, "https://api.openai.com/v1",
+            "OPENAI_BASE_URL", ("OPENAI_API_KEY",), texts=2048,
+        ),
+        Provider(
+            "gemini", "gemini-embedding-001", GeminiClient, "https://generativelanguage.googleapis.com",
+            "GOOGLE_GEMINI_BASE_URL", ("GEMINI_API_KEY", "GOOGLE_API_KEY"), texts=100,
+        ),
+        Provider(
+            "voyage", "voyage-4-large", VoyageClient, "https://api.voyageai.com/v1",
+            "VOYAGE_BASE_URL", ("VOYAGE_API_KEY",), texts=128,
+        ),
+        Provider(
+            "ollama", "nomic-embed-text", OllamaClient, "http://127.0.0.1:11434",
+            "OLLAMA_HOST", ("OLLAMA_API_KEY",), texts=2048, needs_key=False, completed=ollama_host,
+        ),
+    )
+}  # fmt: skip
+
+AUTOMATIC = ("openai", "gemini", "voyage")
+"""The order in which `auto` looks for a key."""
+
+
+def embedder_named(name: str, reading: Reading | None = None) -> Embedder:
+    """The embedder of that name: `provider/model`, a provider for its usual model, `auto`, or a local model.
+
+    `@256` behind a provider's model asks it for that many dimensions. `auto`, also before a model, is the
+    first of OpenAI, Gemini and Voyage whose key is in the environment. `reading` is for local models.
+    Raises InputError for `auto` when there is no key; a named provider is asked for its key when it is used.
+    """
+    provider, _, model = name.partition("/")
+    if provider == AUTO:
+        provider = _first_with_key().name
+    if provider not in PROVIDERS:
+        return LocalEmbedder(name, reading or Windowed())
+    if reading is not None and reading.name != Windowed().name:
+        raise InputError(
+            f"{name} cannot be read {reading.name}.", "Only local models have a choice: leave --reading out."
+        )
+    return remote_embedder(PROVIDERS[provider], model)
+
+
+def remote_embedder(provider: Provider, model: str = "") -> RemoteEmbedder:
+    """A provider's model, `@256` behind its name for other dimensions than its own.
+
+    Raises InputError for dimensions that are no number.
+    """
+    model, at, output = (model or provider.model).partition("@")
+    if at and not (output.isascii() and output.isdigit() and int(output) > 0):
+        raise InputError(
+            f"{provider.name}/{model}@{output} asks for no number of dimensions.",
+            f"For example: {provider.name}/{model}@256",
+        )
+    access = Access(provider.url, provider.key, model, int(output) if at else None)
+    return RemoteEmbedder(provider, access)
+
+
+def _first_with_key() -> Provider:
+    for name in AUTOMATIC:
+        if PROVIDERS[name].key:
+            return PROVIDERS[name]
+    variables = [variable for name in AUTOMATIC for variable in PROVIDERS[name].key_variables]
+    raise InputError(
+        f"`auto` finds no provider: none of {', '.join(variables)} is set.",
+        "Set one, or name a model: --model all-MiniLM-L6-v2 needs no key.",
+    )
+
+
+def remembered(name: str, revision: str, dimensions: int) -> RemoteEmbedder | None:
+    """The embedder that an index was made with, None when that was no provider's model.
+
+    Raises InputError when it would now be asked elsewhere: the questions would go to another place than
+    the texts did, and perhaps to another model of the same name.
+    """
+    provider = PROVIDERS.get(name.partition("/")[0])
+    if provider is None:
+        return None
+    then = revision.partition(" ")[0]
+    if provider.url != then:
+        raise InputError(
+            f"The index was made with {name} at {then}; now {provider.url} would be asked.",
+            f"Say where it is: export {provider.url_variable}={then}",
+        )
+    embedder = remote_embedder(provider, name.partition("/")[2])
+    embedder.dimensions = dimensions
+    return embedder

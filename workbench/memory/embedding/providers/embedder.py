@@ -1,0 +1,238 @@
+"""The embedder of a provider's model: requests side by side, tried again by OpenClaw's rule, and checked.
+
+Source: openclaw 2026.2.13, src/memory/manager.ts.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import re
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.memory.embedding.local import Embedded, Role, mean_vectors, unit
+from workbench.memory.embedding.providers.clients import (
+    Access,
+    BadAnswerError,
+    Client,
+    ProviderError,
+    installed,
+)
+from workbench.memory.embedding.providers.limits import batches, longest, parts
+from workbench.records import InputError
+
+if TYPE_CHECKING:
+    from tenacity import RetryCallState
+
+ATTEMPTS = 4
+FIRST_WAIT, LONGEST_BACKOFF, JITTER = 0.5, 8.0, 0.2
+"""Seconds, seconds, and the share by which a wait is lengthened at most."""
+
+
+@dataclass(frozen=True)
+class Provider:
+    """Who serves models: how it is asked, where, with whose key, and how many texts a request may hold."""
+
+    name: str
+    model: str
+    client: Callable[[Access], Client]
+    base_url: str
+    url_variable: str
+    key_variables: tuple[str, ...]
+    texts: int
+    needs_key: bool = True
+    completed: Callable[[str], str] = str
+
+    @property
+    def key(self) -> str:
+        """The key from the environment, empty when there is none."""
+        return next((os.environ[name] for name in self.key_variables if os.environ.get(name)), "")
+
+    @property
+    def url(self) -> str:
+        """Where it is asked: the variable's address, completed, when that is set, or else its own.
+
+        Raises InputError for one that is no plain http address; a password or key in it would be stored.
+        """
+        given = self.completed(os.environ.get(self.url_variable, "").strip() or self.base_url).rstrip("/")
+        try:
+            address = urlsplit(given)
+            plain = bool(address.scheme in ("http", "https") and address.hostname and address.port != 0)
+        except ValueError:
+            plain = False
+        if not plain or address.username or address.password or address.query or address.fragment:
+            raise InputError(
+                f"{self.url_variable} holds no address that can be used.",
+                "Give http:// or https://, a host and a path, without a password or key.",
+            )
+        return given
+
+
+def ollama_host(host: str) -> str:
+    """The address that Ollama's own variable means: scheme and port may lack, and 0.0.0.0 is this machine.
+
+    >>> ollama_host("0.0.0.0"), ollama_host("http://gpu:80")
+    ('http://127.0.0.1:11434', 'http://gpu:80')
+    """
+    whole = host.rstrip("/") if "://" in host else f"http://{host.rstrip('/')}"
+    whole = whole if re.search(r":\d+$", whole) else f"{whole}:11434"
+    return whole.replace("//0.0.0.0:", "//127.0.0.1:")
+
+
+@dataclass
+class RemoteEmbedder:
+    """A model behind an API. Every text is read whole: a long one in parts, whose vectors are averaged.
+
+    Texts go in requests of at most 8,000 bytes, `concurrency` at a time. A request for passages is tried
+    up to four times, after a rate limit or the provider's failure; a request for a question once.
+    Every vector is checked. Raises InputError that names provider, model, status and remedy.
+    """
+
+    provider: Provider
+    access: Access
+    concurrency: int = 4
+    query_seconds: float = 60.0
+    passage_seconds: float = 120.0
+    sleep: Callable[[float], None] = field(default=time.sleep, repr=False)
+
+    @property
+    def name(self) -> str:
+        output = f"@{self.access.output}" if self.access.output else ""
+        return f"{self.provider.name}/{self.access.model}{output}"
+
+    @property
+    def longest(self) -> int:
+        """How many bytes of one text go to the model at once."""
+        return longest(self.provider.name, self.access.model)
+
+    @property
+    def revision(self) -> str:
+        """Where the model is asked, and in what parts it reads a long text."""
+        return f"{self.access.base_url} parts of {self.longest} bytes"
+
+    @cached_property
+    def dimensions(self) -> int:
+        """How many numbers a vector has: as asked for, or else as the model's first answer has."""
+        return self.access.output or self._asked(["dimensions"], "passage").shape[1]
+
+    @cached_property
+    def _client(self) -> Client:
+        if self.provider.needs_key and not self.access.key:
+            raise InputError(
+                f"There is no key for {self.name}: {self.provider.key_variables[0]} is not set.",
+                f"Set it: export {self.provider.key_variables[0]}=… Or use a local model.",
+            )
+        return self.provider.client(self.access)
+
+    def embed(self, texts: Sequence[str], role: Role) -> Embedded:
+        """One unit vector a text."""
+        if not texts:
+            return Embedded(np.empty((0, self.dimensions), np.float32), np.empty(0))
+        pieces = [parts(text, self.longest) for text in texts]
+        flat = [piece for several in pieces for piece in several]
+        vectors = mean_vectors(self._vectors(flat, role), pieces)
+        return Embedded(vectors, np.ones(len(texts)))
+
+    def _vectors(self, texts: Sequence[str], role: Role) -> NDArray[np.float32]:
+        requests = batches([len(text.encode()) for text in texts], texts=self.provider.texts)
+        ask = partial(self._asked, role=role, dimensions=self.dimensions)
+        with ThreadPoolExecutor(self.concurrency) as pool:
+            answers = pool.map(ask, ([texts[place] for place in request] for request in requests))
+            return np.vstack(list(answers))
+
+    def _asked(self, texts: Sequence[str], role: Role, dimensions: int | None = None) -> NDArray[np.float32]:
+        """What one request brings: unit vectors, of as many `dimensions` as asked for."""
+        seconds = self.query_seconds if role == "query" else self.passage_seconds
+        request = partial(self._client.vectors, texts, role, seconds)
+        try:
+            answer = request() if role == "query" else self._patiently(request)
+            return unit_vectors(answer, len(texts), dimensions)
+        except ProviderError as error:
+            raise self._explained(error) from None
+
+    def _patiently(self, request: Callable[[], list[Any]]) -> list[Any]:
+        with installed():
+            from tenacity import Retrying, retry_if_exception, stop_after_attempt
+        retrying = Retrying(
+            stop=stop_after_attempt(ATTEMPTS),
+            wait=_wait,
+            retry=retry_if_exception(lambda error: isinstance(error, ProviderError) and error.retryable),
+            sleep=self.sleep,
+            reraise=True,
+        )
+        return retrying(request)
+
+    def _explained(self, error: ProviderError) -> InputError:
+        said = " ".join(error.message.split()).rstrip(".")
+        if self.access.key:
+            said = said.replace(self.access.key, "…")
+        said = said if len(said) <= 300 else f"{said[:300]}…"
+        status = f" with status {error.status}" if error.status else ""
+        return InputError(f"{self.name} failed{status}: {said}.", self._remedy(error))
+
+    def _remedy(self, error: ProviderError) -> str:
+        """What to do about it. What was embedded before is in the index or its cache already."""
+        where = f"{self.provider.url_variable} (now {self.access.base_url})"
+        if isinstance(error, BadAnswerError):
+            return f"Check that the server serves an embedding model: {where}."
+        if error.retry_after:
+            return f"It asks to wait {error.retry_after:.0f} s; then run it again."
+        match error.status:
+            case 401 | 403:
+                return f"Check {' or '.join(self.provider.key_variables)}."
+            case 404:
+                return f"Check the model's name, and {where}."
+            case 429:
+                return "Wait, or raise your limit with the provider; then run it again."
+            case None:
+                return f"Check the network, and {where}; then run it again."
+            case status if status >= 500:
+                return "The provider has a problem; run it again later."
+            case _:
+                return "Check the model's name, and whether it takes what was asked of it."
+
+
+def _wait(state: RetryCallState) -> float:
+    return wait(state.attempt_number, state.outcome.exception() if state.outcome else None)
+
+
+def wait(attempt: int, error: BaseException | None) -> float:
+    """How many seconds to wait after that failed attempt, counted from 1: 0.5, 1, 2, and up to a fifth more.
+
+    At least as long as the provider asks for.
+    """
+    backoff = min(LONGEST_BACKOFF, FIRST_WAIT * 2.0 ** (attempt - 1) * random.uniform(1, 1 + JITTER))
+    return max(backoff, error.retry_after if isinstance(error, ProviderError) else 0.0)
+
+
+def unit_vectors(answer: Sequence[Any], count: int, dimensions: int | None) -> NDArray[np.float32]:
+    """An API's answer as unit vectors, float32, one row a text.
+
+    Raises BadAnswerError unless it holds `count` vectors, all of `dimensions` finite numbers (of any one
+    count when that is None), none of them zero throughout.
+    """
+    if len(answer) != count:
+        raise BadAnswerError(f"{len(answer)} vectors came for {count} texts")
+    try:
+        vectors = np.array(answer, float)
+    except (ValueError, TypeError):
+        raise BadAnswerError("the vectors are not all of one length, or hold what is no number") from None
+    if vectors.ndim != 2 or vectors.shape[1] == 0:
+        raise BadAnswerError("the vectors are empty, or no lists of numbers")
+    if dimensions is not None and vectors.shape[1] != dimensions:
+        raise BadAnswerError(f"the vectors have {vectors.shape[1]} dimensions, not {dimensions}")
+    if not np.isfinite(vectors).all():
+        raise BadAnswerError("a vector holds NaN or infinity")
+    norms = np.linalg.norm(vectors, axis=1)
+    if not (np.isfinite(norms) & (norms > 0)).all():
+        raise BadAnswerError("a vector has no length, or an infinite one")
+    return unit(vectors)

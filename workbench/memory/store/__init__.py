@@ -1,0 +1,1 @@
+"""Where documents, chunks and vectors are kept, and the engines that search them."""

@@ -1,0 +1,62 @@
+"""One process at a time: whoever syncs an index holds its lock, and the system frees it when he dies."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+from tqdm.auto import tqdm
+
+from workbench.memory.store.sqlite.database import UnwritableError
+from workbench.records import InputError
+
+WAIT_SECONDS = 60.0
+
+
+@contextmanager
+def alone(path: Path, wait: float = WAIT_SECONDS) -> Iterator[None]:
+    """Nobody else syncs the index at `path` meanwhile.
+
+    Waits up to `wait` seconds for whoever does, and says so on stderr. The lock is `PATH.lock`, which stays
+    there and holds the number of the process that took it last. Raises InputError when the time is over,
+    and where no lock can be made.
+    """
+    lock = FileLock(f"{path}.lock")
+    try:
+        _acquire(lock, path, wait)
+        Path(lock.lock_file).write_text(f"{os.getpid()}\n", encoding="utf-8")
+    except OSError as error:
+        lock.release()
+        raise UnwritableError(
+            f"The index {path} cannot be written: {error.strerror or error}.",
+            "Check the permissions and the room of its folder, or choose another place with --index FILE.",
+        ) from None
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def _acquire(lock: FileLock, path: Path, wait: float) -> None:
+    try:
+        lock.acquire(timeout=0)
+        return
+    except Timeout:
+        holder = _holder(lock)
+    tqdm.write(f"{holder} is indexing {path}: waiting up to {wait:g} s.", file=sys.stderr)
+    try:
+        lock.acquire(timeout=wait)
+    except Timeout:
+        raise InputError(
+            f"{_holder(lock)} is indexing {path}, and was not done within {wait:g} s.",
+            "Try again when it is done, or stop it: `workbench watch` indexes for as long as it runs.",
+        ) from None
+
+
+def _holder(lock: FileLock) -> str:
+    number = Path(lock.lock_file).read_text(encoding="utf-8").strip()
+    return f"Process {number}" if number else "Another process"

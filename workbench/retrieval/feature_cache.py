@@ -1,0 +1,110 @@
+"""What is known of chunks, in columns: worked out once for each chunk, however many questions it meets."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from threading import RLock
+from typing import TypeVar
+
+import numpy as np
+
+from workbench.records import Chunk, Floats, Rows, Trace
+from workbench.retrieval.index_adapters import kept, library
+from workbench.retrieval.legs import Index
+
+MOST_CHUNKS = 512
+MOST_COLUMNS = 2_048
+"""Of so many chunks, so many numbers are remembered; beyond that all is forgotten and begun again."""
+UNKNOWN = np.inf
+
+Name = TypeVar("Name", bound=Hashable)
+
+
+def square(table: Floats, places: Rows) -> Floats:
+    """The rows and the columns of `places`; several times as fast as by np.ix_."""
+    result: Floats = table[places][:, places]
+    return result
+
+
+class Facts:
+    """Numbers of chunks by name, and numbers of pairs of chunks; a number may be NaN, but not infinite."""
+
+    def __init__(self) -> None:
+        self._lock = RLock()
+        self._forget()
+
+    def _forget(self) -> None:
+        self._places: Rows = np.empty(0, np.int64)
+        self._chunks = 0
+        self._columns: dict[Hashable, Floats] = {}
+        self._tables: dict[Hashable, Floats] = {}
+
+    def columns(
+        self,
+        names: Sequence[Name],
+        rows: Rows,
+        chunks: Sequence[Chunk],
+        work_out: Callable[[Name, Chunk], float],
+    ) -> Floats:
+        """A number of each name for each of these chunks, whose rows are distinct: shape (names, chunks)."""
+        if rows.size > MOST_CHUNKS:
+            numbers = [work_out(name, chunk) for name in names for chunk in chunks]
+            return np.array(numbers, float).reshape(len(names), rows.size)
+        with self._lock:
+            if len(self._columns) > MOST_COLUMNS:
+                self._forget()
+            places = self._places_of(rows)
+            for name in names:
+                if name not in self._columns:
+                    self._columns[name] = np.full(MOST_CHUNKS, UNKNOWN)
+            columns = [self._columns[name] for name in names]
+            found = np.array([column[places] for column in columns], float).reshape(len(names), rows.size)
+            for row, place in np.argwhere(found == UNKNOWN).tolist():
+                found[row, place] = columns[row][places[place]] = work_out(names[row], chunks[place])
+            return found
+
+    def pairs(self, name: Hashable, rows: Rows, work_out: Callable[[Rows], Floats]) -> Floats:
+        """A number for every two of these rows, which are distinct: shape (n, n).
+
+        `work_out` gives the numbers of some of them, named by their places among the rows, with all.
+        """
+        if rows.size > MOST_CHUNKS:
+            return work_out(np.arange(rows.size))
+        with self._lock:
+            places = self._places_of(rows)
+            if name not in self._tables:
+                self._tables[name] = np.full((MOST_CHUNKS, MOST_CHUNKS), UNKNOWN)
+            found = square(self._tables[name], places)
+            holes = np.flatnonzero((found == UNKNOWN).any(axis=1))
+            if holes.size:
+                found[holes] = work_out(holes)
+                found[:, holes] = found[holes].T
+                self._tables[name][np.ix_(places, places)] = found
+            return found
+
+    def _places_of(self, rows: Rows) -> Rows:
+        beyond = int(rows.max(initial=-1)) + 1 - self._places.size
+        if beyond > 0:
+            self._places = np.concatenate([self._places, np.full(beyond, -1)])
+        new = rows[self._places[rows] < 0]
+        if self._chunks + new.size > MOST_CHUNKS:
+            self._forget()
+            return self._places_of(rows)
+        self._places[new] = np.arange(self._chunks, self._chunks + new.size)
+        self._chunks += new.size
+        places: Rows = self._places[rows]
+        return places
+
+
+def facts_of(index: Index) -> Facts:
+    """What is known of the chunks of an index, for as long as it does not change."""
+    whole = library(index)
+    return Facts() if whole is None else kept(whole, "facts", Facts)
+
+
+def of_candidates(trace: Trace, index: Index, name: Hashable, work_out: Callable[[Chunk], float]) -> Floats:
+    """A number for each candidate, worked out once for each chunk and name."""
+    facts = facts_of(index)
+    (column,) = facts.columns([name], trace.rows, trace.chunks, lambda _, chunk: work_out(chunk))
+    numbers: Floats = column
+    return numbers

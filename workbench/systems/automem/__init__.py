@@ -1,0 +1,1 @@
+"""AutoMem's recall, release by release."""

@@ -1,0 +1,335 @@
+"""The components of AutoMem's score as stages, each with a column and a formula of its own.
+
+A stage that reads texts or front matter first writes what it has read into columns that its formula then
+uses; `best` holds the most favourable of these numbers.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Container, Mapping
+from dataclasses import dataclass, fields, replace
+from datetime import UTC, datetime
+from typing import Any, ClassVar
+
+import numpy as np
+
+from workbench.memory.frontmatter import age_in_days
+from workbench.records import Floats, InputError, Trace
+from workbench.retrieval.columns import ColumnStage, Numbers
+from workbench.retrieval.fusion import filled
+from workbench.retrieval.legs import Context
+from workbench.systems.automem.memories import Memory, memories_of, newest_date
+from workbench.systems.automem.scoring import (
+    SHIPPED_WEIGHTS,
+    Weights,
+    exponential_recency,
+    final_score,
+    gated,
+    linear_recency,
+    tag_share,
+    token_share,
+)
+from workbench.systems.automem.text import hits_in, is_exact, most_raw, query_tokens
+
+
+@dataclass(frozen=True)
+class _Observing(ColumnStage):
+    """A column stage that reads texts or front matter first, into columns that its formula then uses."""
+
+    best: ClassVar[Mapping[str, float]] = {}
+
+    def observe(self, trace: Trace, context: Context) -> Mapping[str, Floats]:
+        """What is read of the candidates, by the name of its column."""
+        raise NotImplementedError(f"{type(self).__name__} observes nothing")
+
+    def run(self, trace: Trace, context: Any) -> Trace:
+        observed = self.observe(trace, context)
+        return super().run(replace(trace, columns={**trace.columns, **observed}), context)
+
+
+def _each(trace: Trace, value: float) -> Floats:
+    return np.full(len(trace.chunks), float(value))
+
+
+@dataclass(frozen=True)
+class _GraphScore(_Observing):
+    slot: ClassVar[str] = "keyword_score"
+    output: ClassVar[str] = "keyword_score"
+    present: ClassVar[str | None] = "keyword_rank"
+
+
+@dataclass(frozen=True)
+class RawGraphScore(_GraphScore):
+    """The graph's raw number as it comes: 11 for a good match (automem#190)."""
+
+    says: ClassVar[str] = "keyword score = the graph's raw score, without an upper end"
+    best: ClassVar[Mapping[str, float]] = {"keyword_raw": math.inf}
+
+    def observe(self, trace: Trace, context: Context) -> Mapping[str, Floats]:
+        return {}
+
+    def formula(self, of: Numbers) -> Any:
+        return of["keyword_raw"]
+
+
+@dataclass(frozen=True)
+class NormalisedGraphScore(_GraphScore):
+    """The graph's raw number over the highest that the question could have: 3 × keywords + 3.
+
+    Source: automem 3653ddf (#191).
+    """
+
+    says: ClassVar[str] = "keyword score = raw score / (3 × keywords + 3)"
+    best: ClassVar[Mapping[str, float]] = {"keyword_raw": 6.0, "keyword_best": 6.0}
+
+    def observe(self, trace: Trace, context: Context) -> Mapping[str, Floats]:
+        return {"keyword_best": _each(trace, most_raw(trace.question))}
+
+    def formula(self, of: Numbers) -> Any:
+        return of["keyword_raw"] / of["keyword_best"]
+
+
+@dataclass(frozen=True)
+class DeadKeyword(ColumnStage):
+    """The graph's score for its own rows, and 0 for every row of the vector leg: nearly always 0 (#128)."""
+
+    slot: ClassVar[str] = "keyword_component"
+    output: ClassVar[str] = "keyword_component"
+    says: ClassVar[str] = (
+        "keyword component = keyword score for rows of the graph alone, and 0 for the others"
+    )
+
+    def formula(self, of: Numbers) -> Any:
+        return np.where(np.isnan(of["vector_rank"]), filled(of["keyword_score"], 0.0), 0.0)
+
+
+@dataclass(frozen=True)
+class ContentKeyword(_Observing):
+    """For rows of the vector leg, the share of the question's tokens that the memory's text holds."""
+
+    slot: ClassVar[str] = "keyword_component"
+    output: ClassVar[str] = "keyword_component"
+    best: ClassVar[Mapping[str, float]] = {"token_hits": 1.0, "tokens": 1.0}
+
+    def reads(self, memory: Memory) -> Container[str]:
+        """What of a memory a token is looked for in."""
+        raise NotImplementedError(f"{type(self).__name__} reads nothing")
+
+    def observe(self, trace: Trace, context: Context) -> Mapping[str, Floats]:
+        tokens = query_tokens(trace.question)
+        hits = [hits_in(tokens, self.reads(one)) for one in memories_of(context.index, trace)]
+        return {"token_hits": np.array(hits, float), "tokens": _each(trace, len(tokens))}
+
+    def formula(self, of: Numbers) -> Any:
+        share = token_share(of["token_hits"], of["tokens"])
+        return np.where(np.isnan(of["vector_rank"]), filled(of["keyword_score"], 0.0), share)
+
+
+@dataclass(frozen=True)
+class SubstringKeyword(ContentKeyword):
+    """Tokens count wherever they stand: `car` in `carpet`. Source: automem e59e9ca, issue #128."""
+
+    says: ClassVar[str] = "keyword component = share of the tokens that the text contains, as substrings"
+
+    def reads(self, memory: Memory) -> Container[str]:
+        return memory.lower
+
+
+@dataclass(frozen=True)
+class WholeWordKeyword(ContentKeyword):
+    """Only whole words count, so that the token multi-hop never does. Source: automem 591b2c7 (#150)."""
+
+    says: ClassVar[str] = "keyword component = share of the tokens that are words of the text"
+
+    def reads(self, memory: Memory) -> Container[str]:
+        return memory.words
+
+
+@dataclass(frozen=True)
+class ClampedKeyword(WholeWordKeyword):
+    """`WholeWordKeyword`, with at most 1 for a row of the graph. Source: automem 3653ddf (#191)."""
+
+    says: ClassVar[str] = WholeWordKeyword.says + "; for rows of the graph at most 1"
+
+    def formula(self, of: Numbers) -> Any:
+        share = token_share(of["token_hits"], of["tokens"])
+        graph = np.minimum(1.0, filled(of["keyword_score"], 0.0))
+        return np.where(np.isnan(of["vector_rank"]), graph, share)
+
+
+@dataclass(frozen=True)
+class TagScore(_Observing):
+    """The share of the tokens that are a tag or a metadata term, word for word: `tag_share`."""
+
+    slot: ClassVar[str] = "tag_component"
+    output: ClassVar[str] = "tag_component"
+    best: ClassVar[Mapping[str, float]] = {"tag_hits": 1.0, "tokens": 1.0}
+    ranges: ClassVar[Mapping[str, tuple[float, float]]] = {"cap": (0, 1_000)}
+    cap: int = 0
+
+    @property
+    def says(self) -> str:
+        over = f", over at most {self.cap:g}" if self.cap > 0 else ""
+        return f"tag component = share of the tokens that are a tag or a metadata term{over}"
+
+    def observe(self, trace: Trace, context: Context) -> Mapping[str, Floats]:
+        tokens = query_tokens(trace.question)
+        hits = [hits_in(tokens, one.labels) for one in memories_of(context.index, trace)]
+        return {"tag_hits": np.array(hits, float), "tokens": _each(trace, len(tokens))}
+
+    def formula(self, of: Numbers) -> Any:
+        return tag_share(of["tag_hits"], of["tokens"], of.constant(self.cap))
+
+
+@dataclass(frozen=True)
+class ExactScore(_Observing):
+    """1 where the whole question is a metadata term, 0 elsewhere."""
+
+    slot: ClassVar[str] = "exact_component"
+    output: ClassVar[str] = "exact_component"
+    best: ClassVar[Mapping[str, float]] = {"exact": 1.0}
+    says: ClassVar[str] = "exact component = 1 where the question is a metadata term, else 0"
+
+    def observe(self, trace: Trace, context: Context) -> Mapping[str, Floats]:
+        exact = [is_exact(trace.question, one.terms) for one in memories_of(context.index, trace)]
+        return {"exact": np.array(exact, float)}
+
+    def formula(self, of: Numbers) -> Any:
+        return of["exact"]
+
+
+@dataclass(frozen=True)
+class Importance(_Observing):
+    """The importance that a memory gives itself, and 0 for one that gives none."""
+
+    slot: ClassVar[str] = "importance_component"
+    output: ClassVar[str] = "importance_component"
+    best: ClassVar[Mapping[str, float]] = {"importance": 1.0}
+    says: ClassVar[str] = "importance component = the memory's importance, absent is 0"
+
+    def observe(self, trace: Trace, context: Context) -> Mapping[str, Floats]:
+        said = [one.note.importance for one in memories_of(context.index, trace)]
+        return {"importance": np.array(said, float)}
+
+    def formula(self, of: Numbers) -> Any:
+        return filled(of["importance"], 0.0)
+
+
+@dataclass(frozen=True)
+class Confidence(_Observing):
+    """The confidence that a memory gives itself, and 0 for one that gives none."""
+
+    slot: ClassVar[str] = "confidence_component"
+    output: ClassVar[str] = "confidence_component"
+    best: ClassVar[Mapping[str, float]] = {"confidence": 1.0}
+    says: ClassVar[str] = "confidence component = the memory's confidence, absent is 0"
+
+    def observe(self, trace: Trace, context: Context) -> Mapping[str, Floats]:
+        said = [one.note.confidence for one in memories_of(context.index, trace)]
+        return {"confidence": np.array(said, float)}
+
+    def formula(self, of: Numbers) -> Any:
+        return filled(of["confidence"], 0.0)
+
+
+@dataclass(frozen=True)
+class LinearRecency(_Observing):
+    """From 1 at the moment `now` down to 0 at `horizon` days before it.
+
+    `now` is written like a date in front matter. Left empty it is the newest date of the memory's notes, so
+    that the same memory gives the same answer on any day; AutoMem takes the clock.
+    """
+
+    slot: ClassVar[str] = "recency_component"
+    output: ClassVar[str] = "recency_component"
+    best: ClassVar[Mapping[str, float]] = {"age_days": 0.0}
+    ranges: ClassVar[Mapping[str, tuple[float, float]]] = {"horizon": (1, 100_000)}
+    horizon: float = 180
+    now: str = ""
+
+    def __post_init__(self) -> None:
+        if self.now:
+            moment_of(self.now)
+
+    @property
+    def says(self) -> str:
+        share = f"max(0, 1 - age in days / {self.horizon:g})"
+        return f"recency component = {share}, without a date 0; {self.when}"
+
+    @property
+    def when(self) -> str:
+        """From when ages are counted, in words."""
+        return f"now is {self.now or 'the newest date of the notes'}"
+
+    def observe(self, trace: Trace, context: Context) -> Mapping[str, Floats]:
+        dates = [one.note.date for one in memories_of(context.index, trace)]
+        now = moment_of(self.now) if self.now else newest_date(context.index)
+        ages = [math.nan if now is None else age_in_days(one, now) for one in dates]
+        return {"age_days": np.array(ages, float)}
+
+    def formula(self, of: Numbers) -> Any:
+        return linear_recency(of["age_days"], of.constant(self.horizon))
+
+
+def moment_of(text: str) -> datetime:
+    """The moment that a text such as 2026-02-13 or 2026-02-13T10:00+02:00 names; without a zone in UTC.
+
+    Raises InputError for other text.
+    """
+    try:
+        moment = datetime.fromisoformat(text.strip())
+    except ValueError:
+        raise InputError(f"{text!r} is no date.", "Write it like 2026-02-13.") from None
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+
+
+@dataclass(frozen=True)
+class ExponentialRecency(LinearRecency):
+    """1 for a memory of `now`, one half after `horizon` days, and so on. Source: automem dbb933f (#182)."""
+
+    @property
+    def says(self) -> str:
+        half = f"one half for each {self.horizon:g} days of age"
+        return f"recency component = {half}, without a date 0; {self.when}"
+
+    def formula(self, of: Numbers) -> Any:
+        return exponential_recency(of["age_days"], of.constant(self.horizon))
+
+
+@dataclass(frozen=True)
+class FinalScore(ColumnStage):
+    """`final_score` of the seven components that a folder of notes has, gated where `gate` is above 0."""
+
+    slot: ClassVar[str] = "fusion"
+    output: ClassVar[str] = "score"
+    ranges: ClassVar[Mapping[str, tuple[float, float]]] = {"gate": (0, 1)} | {
+        f"weights.{one.name}": (0, 10) for one in fields(Weights)
+    }
+    names: ClassVar[tuple[str, ...]] = (
+        "vector", "keyword", "tag", "exact", "importance", "recency", "confidence",
+    )  # fmt: skip
+    weights: Weights = SHIPPED_WEIGHTS
+    gate: float = 0.0
+
+    @property
+    def says(self) -> str:
+        parts = " + ".join(f"{getattr(self.weights, name):g} × {name}" for name in self.names)
+        off = f"; below an evidence of {self.gate:g} what is not about the question counts less"
+        return f"score = {parts}, not divided by anything{off if self.gate > 0 else ''}"
+
+    def formula(self, of: Numbers) -> Any:
+        components = {name: of[f"{name}_component"] for name in self.names if name != "vector"}
+        components = {"vector": filled(of["vector_score"], 0.0), **components}
+        if self.gate > 0:
+            components = gated(components, of.constant(self.gate), of["tokens"])
+        return final_score(
+            components, {name: of.constant(getattr(self.weights, name)) for name in self.names}
+        )
+
+    def run(self, trace: Trace, context: Any) -> Trace:
+        scored = super().run(trace, context)
+        if math.isclose(self.weights.total, 1):
+            return scored
+        note = f"The weights sum to {self.weights.total:.2f}, not 1, and nothing divides the score by that."
+        return replace(scored, notes=(*scored.notes, note))

@@ -1,0 +1,227 @@
+"""AutoMem's candidates, its order, and its adaptive floor."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.records import KEPT, Floats, Leg, Trace
+from workbench.retrieval.cutoff import Order, marked
+from workbench.retrieval.legs import Context, Depth, no_hits, with_leg
+from workbench.systems.automem.memories import graph_match, memories_of
+
+MOST_RESULTS = 100
+"""RECALL_MAX_LIMIT, which a search with tags fetches whatever its limit is."""
+
+
+def vector_fetch_limit(limit: int, overfetch: int = 4, cap: int = 200, tagged: bool = False) -> int:
+    """How many vectors are fetched: overfetch × limit, at most `cap`, but never fewer than the limit.
+
+    Source: automem 0720da2 (#205). With overfetch 1 it is the limit itself, as before.
+
+    >>> [vector_fetch_limit(5), vector_fetch_limit(5, overfetch=1), vector_fetch_limit(5, cap=3)]
+    [20, 5, 5]
+    """
+    fetched = max(limit, min(limit * overfetch, cap))
+    return max(fetched, min(MOST_RESULTS, cap)) if tagged else fetched
+
+
+def keyword_leg_slots(limit: int, vector_hits: int) -> int:
+    """How many rows the graph may bring: the places that the vector leg has left."""
+    return max(0, limit - vector_hits)
+
+
+@dataclass(frozen=True)
+class Fetch(Depth):
+    """`vector_fetch_limit` of a limit, which counts as at least 1."""
+
+    multiplier: float = 1
+    cap: int = 200
+
+    def of(self, limit: float) -> int:
+        return vector_fetch_limit(max(1, int(limit)), int(self.multiplier), self.cap)
+
+    def __str__(self) -> str:
+        if self.multiplier == 1:
+            return "as many candidates as results"
+        return f"{self.multiplier:g} × limit candidates, at most {self.cap} or the limit"
+
+
+@dataclass(frozen=True)
+class GraphQuery:
+    """What the graph is asked for: `graph_match`."""
+
+    slot: ClassVar[str] = "query"
+    says: ClassVar[str] = "MATCH = the question's tokens (3 letters, 25 stop words), and the question itself"
+
+    def run(self, trace: Trace, context: Any) -> Trace:
+        return replace(trace, match=graph_match(trace.question))
+
+
+@dataclass(frozen=True)
+class GraphLeg:
+    """The graph's keyword search, only for the places that the vector leg has left: mostly none."""
+
+    slot: ClassVar[str] = "keyword_leg"
+    name: ClassVar[str] = "keyword"
+    number: ClassVar[str] = "raw score"
+    says: ClassVar[str] = (
+        "keyword leg: substrings in texts and tags, only for the places that the vector leg leaves"
+    )
+
+    def run(self, trace: Trace, context: Context) -> Trace:
+        slots = keyword_leg_slots(max(1, int(context.limit)), trace.legs["vector"].hits.rows.size)
+        asked = slots > 0 and trace.match is not None
+        hits = context.index.keyword(trace.match or "", slots) if asked else no_hits()
+        if not asked:
+            note = "The vector leg left no place, so the graph was not asked for keywords."
+            trace = replace(trace, notes=(*trace.notes, note))
+        return with_leg(trace, Leg(self.name, trace.match, slots, hits, number=self.number))
+
+
+@dataclass(frozen=True)
+class SortKeys:
+    """What breaks ties: the vector leg first, then the better match, the more important, the newer."""
+
+    slot: ClassVar[str] = "ties"
+    says: ClassVar[str] = "ties: vector leg first, then the better match, the more important, the newer"
+
+    def run(self, trace: Trace, context: Context) -> Trace:
+        alone = np.isnan(trace.columns["vector_rank"])
+        match = np.where(alone, trace.columns["keyword_score"], trace.columns["vector_score"])
+        importance = [one.note.importance or 0.0 for one in memories_of(context.index, trace)]
+        keys = {
+            "graph_alone": alone.astype(float),
+            "match_below_0": -match,
+            "importance_below_0": -np.array(importance, float),
+        }
+        return replace(trace, columns={**trace.columns, **keys})
+
+
+@dataclass(frozen=True)
+class FinalOrder(Order):
+    """Best score first, ties by `SortKeys`, then by chunk id. Source: automem 8ff266e, for all commits."""
+
+    ties: tuple[str, ...] = ("graph_alone", "match_below_0", "importance_below_0", "age_days")
+
+    @property
+    def says(self) -> str:
+        return "order = by falling score, then by the sort keys, then by chunk id"
+
+
+def adaptive_floor(scores: Any, share: float, least_kept: int = 0) -> NDArray[np.float64]:
+    """The least score kept, for each list of scores along the last axis; NaN where nothing is cut.
+
+    The widest gap between neighbours in the top half is sought, the first of equals. When it is above
+    `share` of the top score, the floor is the score *below* it, so that one item under the gap survives;
+    not when fewer than `least_kept` would. Three scores or fewer are never cut. Differences are taken
+    in binary: 1.0 - 0.85 is above 0.15.
+
+    Source: automem, automem/api/recall.py: #101 (8df3c08), and with the guard #150 (591b2c7).
+
+    >>> adaptive_floor([1.0, 0.99, 0.3, 0.29, 0.28, 0.27, 0.26], 0.15)
+    array(0.3)
+    """
+    falling = -np.sort(-np.asarray(scores, float), axis=-1)
+    n = falling.shape[-1]
+    if n <= 3:
+        return np.full(falling.shape[:-1], np.nan)
+    searched = falling[..., : max(3, n // 2)]
+    gaps = searched[..., :-1] - searched[..., 1:]
+    widest = np.argmax(gaps, axis=-1)[..., None]
+    floor = np.take_along_axis(falling, widest + 1, axis=-1)
+    fires = np.take_along_axis(gaps, widest, axis=-1) > share * falling[..., :1]
+    enough = np.sum(falling >= floor, axis=-1, keepdims=True) >= least_kept
+    return np.asarray(np.where(fires & enough, floor, np.nan)[..., 0])
+
+
+@dataclass(frozen=True)
+class AdaptiveFloor:
+    """`adaptive_floor` over the results: drops all but one of what stands below the gap, however much."""
+
+    slot: ClassVar[str] = "adaptive_floor"
+    ranges: ClassVar[Mapping[str, tuple[float, float]]] = {"share": (0, 1)}
+    share: float = 0.15
+
+    @property
+    def says(self) -> str:
+        return (
+            f"adaptive floor: where the widest gap in the top half is above {self.share:.0%} of the top "
+            f"score, drop what scores less than the first below it{self.unless}"
+        )
+
+    @property
+    def unless(self) -> str:
+        """When the floor is not used, in words."""
+        return ""
+
+    def least_kept(self, results: int) -> int:
+        """How many of so many results must be left, or else nothing is cut."""
+        return 0
+
+    def floors(self, scores: Any) -> NDArray[np.float64]:
+        """The floor of each list of scores along the last axis, NaN for none."""
+        return adaptive_floor(scores, self.share, self.least_kept(np.shape(scores)[-1]))
+
+    def run(self, trace: Trace, context: Any) -> Trace:
+        in_ = trace.dropped == KEPT
+        scores = trace.columns["score"]
+        floor = float(self.floors(scores[in_]))
+        if np.isnan(floor):
+            return trace
+        noted = replace(trace, notes=(*trace.notes, self._note(scores[in_], floor)))
+        return marked(noted, self, scores < floor)
+
+    def _note(self, scores: Floats, floor: float) -> str:
+        gap = float(np.min(scores[scores > floor])) - floor
+        return (
+            f"The adaptive floor is {floor:.4g}: the gap of {gap:.4g} above it is more than {self.share:.0%} "
+            f"of the top score, {np.max(scores):.4g}."
+        )
+
+
+@dataclass(frozen=True)
+class HalfKept(AdaptiveFloor):
+    """The floor with issue #128's guard: at least half of the results stay, rounded down."""
+
+    share: float = 0.25
+
+    @property
+    def unless(self) -> str:
+        return ", unless fewer than half would stay"
+
+    def least_kept(self, results: int) -> int:
+        return results // 2
+
+
+@dataclass(frozen=True)
+class LargerHalfKept(HalfKept):
+    """The floor with the guard as it was merged: at least half of the results stay, rounded up."""
+
+    @property
+    def unless(self) -> str:
+        return ", unless fewer than half, rounded up, would stay"
+
+    def least_kept(self, results: int) -> int:
+        return (results + 1) // 2
+
+
+@dataclass(frozen=True)
+class NoAdaptiveFloor(AdaptiveFloor):
+    """RECALL_ADAPTIVE_FLOOR=false: nothing is cut."""
+
+    @property
+    def says(self) -> str:
+        return "adaptive floor: off"
+
+    def floors(self, scores: Any) -> NDArray[np.float64]:
+        return np.full(np.shape(scores)[:-1], np.nan)
+
+
+def kept_of(scores: Floats, floors: Floats) -> NDArray[np.bool_]:
+    """Which scores each list's floor keeps; all of them where it is NaN."""
+    return ~(scores < np.asarray(floors)[..., None])

@@ -1,0 +1,1 @@
+"""Basic Memory's hybrid search, release by release."""

@@ -1,0 +1,175 @@
+"""A memory as Basic Memory indexes it: a row of the full-text table a note, and the nearest chunk for all.
+
+Source: basicmachines-co/basic-memory, models/search.py and services/search_service.py at a6d07843.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import PurePosixPath
+
+import numpy as np
+
+from workbench.memory.chunking import whole_characters
+from workbench.memory.frontmatter import BLOCK, NOTHING, FrontMatter, front_matter
+from workbench.records import Chunk, Document, Hits, Rows, Vector
+from workbench.retrieval.index_adapters import Library, SeenThrough, kept, library
+from workbench.retrieval.legs import Index
+from workbench.systems.basic_memory.note_table import EachColumn, Matching, Note, NoteStore
+
+LONGEST_STEMS = 6_000
+SNIPPET = 250
+"""How much of a note its snippet is; this length is our assumption."""
+VECTOR_POOL = 1_100
+"""How many chunks the vector leg looks at for a page of ten: 110 candidates, times ten again."""
+CHUNKS_PER_NOTE = 10
+
+
+def without_front_matter(path: str, text: str) -> tuple[FrontMatter, str]:
+    """What a note says about itself, and the text after that. Raises InputError for a broken head.
+
+    >>> without_front_matter("a.md", "---\\ntags: tea\\n---\\nA cup.")[1].strip()
+    'A cup.'
+    """
+    head = front_matter(path, text)
+    block = BLOCK.match(text)
+    return (NOTHING, text) if head == NOTHING or block is None else (head, text[block.end() :])
+
+
+def variants(text: str) -> list[str]:
+    """A text in the forms in which it can be found: itself, lower-case, its path segments, its words.
+
+    >>> variants("Tea/Cups of")
+    ['Tea/Cups of', 'tea/cups of', 'Tea', 'Cups of', 'tea/cups', 'of']
+    """
+    forms = [text, text.lower(), *(part.strip() for part in text.split("/")), *text.lower().split()]
+    return [form for form in dict.fromkeys(forms) if form]
+
+
+def permalink_of(path: str, project: str) -> str:
+    """The name under which a note is linked: the project, and the path in small letters and hyphens.
+
+    >>> permalink_of("memory/Tea_Cups and more.md", "main")
+    'main/memory/tea-cups-and-more'
+    """
+    parts = PurePosixPath(path).with_suffix("").as_posix().lower().split("/")
+    return "/".join([project, *(re.sub(r"[\W_]+", "-", part).strip("-") for part in parts)])
+
+
+def note_of(document: Document, project: str, snippet: int) -> Note:
+    """The row of a document, with a snippet of so many characters.
+
+    Its title is that of the YAML head, or else the file's name.
+    """
+    head, text = without_front_matter(document.path, document.text)
+    body = text.strip()
+    title = str(head.rest.get("title") or PurePosixPath(document.path).stem)
+    permalink = str(head.rest.get("permalink") or permalink_of(document.path, project))
+    parts = [*variants(title), body, *variants(permalink), *variants(document.path), *head.tags]
+    return Note(title, "\n".join(parts)[:LONGEST_STEMS], body[:snippet], permalink)
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The notes of an index, in the order of their paths; it does not hold the index.
+
+    `owners` has the note of each chunk, chunks in the order of `chunk_rows`.
+    """
+
+    notes: tuple[Chunk, ...]
+    store: NoteStore
+    chunk_rows: Rows
+    owners: Rows
+
+    def owners_of(self, rows: Rows) -> Rows:
+        """The notes that these chunks belong to."""
+        found: Rows = self.owners[np.searchsorted(self.chunk_rows, rows)]
+        return found
+
+
+def lay_out(index: Library, project: str, snippet: int) -> Layout:
+    """The notes of an index. A note's id is its path, so that ties are in the order of the documents."""
+    documents = index.documents()
+    rows = [index.rows_of(document.path) for document in documents]
+    every = np.concatenate([*rows, np.empty(0, np.int64)])
+    owners = np.repeat(np.arange(len(documents)), [some.size for some in rows])
+    sorter = np.argsort(every)
+    return Layout(
+        tuple(_whole(one, index.chunks(some)) for one, some in zip(documents, rows, strict=True)),
+        NoteStore([note_of(document, project, snippet) for document in documents]),
+        every[sorter],
+        owners[sorter],
+    )
+
+
+def _whole(document: Document, chunks: Sequence[Chunk]) -> Chunk:
+    lines = max(1, len(document.text.splitlines()))
+    length = sum(len(chunk.text) for chunk in chunks)
+    read = sum(chunk.read_share * len(chunk.text) for chunk in chunks) / length if length else 1.0
+    return Chunk(document.path, document.path, document.source, 1, lines, document.text, read)
+
+
+@dataclass(frozen=True)
+class NoteIndex(SeenThrough):
+    """An index laid out as notes: what a search asks, answered with whole notes."""
+
+    layout: Layout
+    matching: Matching
+
+    @property
+    def size(self) -> int:
+        """How many notes there are."""
+        return len(self.layout.notes)
+
+    def keyword(self, match: str, limit: int) -> Hits:
+        """The notes that match, in the order of SQLite's own answer."""
+        return self.layout.store.search(whole_characters(match), limit, self.matching)
+
+    def vector(self, query: Vector, limit: int) -> Hits:
+        """The notes of the nearest chunks, each with its nearest chunk's distance."""
+        pool = max(VECTOR_POOL, limit * CHUNKS_PER_NOTE)
+        near = self.inner.vector(query, pool)
+        owners, first = np.unique(self.layout.owners_of(near.rows), return_index=True)
+        best = np.lexsort((owners, near.raw[first]))[:limit]
+        return Hits(owners[best], near.raw[first][best])
+
+    def chunks(self, rows: Rows) -> Sequence[Chunk]:
+        return [self.layout.notes[row] for row in rows]
+
+    def rows_of(self, path: str) -> Rows:
+        """The one row of a file; none when it is not indexed."""
+        found = [row for row, note in enumerate(self.layout.notes) if note.path == path]
+        return np.array(found, np.int64)
+
+
+@dataclass(frozen=True)
+class NotesView:
+    """Whole notes instead of chunks, in the full-text columns of Basic Memory.
+
+    `matching` is the WHERE clause of the keyword leg, `project` the first part of every permalink, and
+    `snippet` the number of characters in content_snippet, which counts in bm25() even where no MATCH looks.
+    An index that does not give whole documents is searched as it is.
+    """
+
+    matching: Matching = field(default_factory=EachColumn)
+    project: str = "main"
+    snippet: int = 0
+
+    @property
+    def says(self) -> str:
+        snippet = f" and {self.snippet} in content_snippet" if self.snippet else ""
+        return (
+            f"whole notes of the project {self.project}, {LONGEST_STEMS:,} characters each in the full-text "
+            f"index{snippet}; {self.matching.says}"
+        )
+
+    def of(self, index: Index) -> Index:
+        """The index as notes, laid out once for each generation."""
+        whole = library(index)
+        if whole is None:
+            return index
+        key = NotesView, self.project, self.snippet
+        layout = kept(whole, key, lambda: lay_out(whole, self.project, self.snippet))
+        return NoteIndex(whole, layout, self.matching)

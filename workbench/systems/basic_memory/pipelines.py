@@ -1,0 +1,171 @@
+"""Basic Memory's hybrid search on SQLite, from rank fusion to #1269: six profiles, each some changes apart.
+
+The story: a question mark made a phrase of every question, so hybrid search was vector search (232f4690);
+#994 brought the keyword leg back, ungated first; a new tokeniser lost ten points (a2f5edfa) and #1269 found
+them again. Basic Memory is AGPL: this is our own code, written from a description of its behaviour.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from workbench.retrieval.cutoff import Limit, Order
+from workbench.retrieval.legs import KeywordLeg, Union
+from workbench.retrieval.pipeline import Change, Pipeline, Source
+from workbench.systems.basic_memory.note_table import EachColumn, OneMatch
+from workbench.systems.basic_memory.notes import SNIPPET, NotesView
+from workbench.systems.basic_memory.query import PunctuationMakesAPhrase, PunctuationStripped
+from workbench.systems.basic_memory.relaxation import (
+    AnyPlainWord,
+    AnyToken,
+    AnyUnicodeToken,
+    GatedPlainWord,
+    NoRelaxation,
+)
+from workbench.systems.basic_memory.scores import (
+    MaxPlusMin,
+    MinSimilarity,
+    NoteVectorLeg,
+    OverLargest,
+    PageDepth,
+    ScoredRRF,
+    Similarity,
+    VectorOnly,
+)
+
+REPOSITORY = "basicmachines-co/basic-memory"
+REPOSITORY_PY = "repository/sqlite_search_repository.py, repository/search_repository_base.py"
+SIMPLIFIED = (
+    "Min similarity 0.55 is the shipped default and belongs to bge-small-en-v1.5; for another model set it "
+    "anew (min_similarity.least). Simplified: notes alone, no observation or relation rows; chunks and "
+    "vectors are the index's own; cosine distance stands for d² / 2; ties go by path, in Basic Memory by "
+    "the seed of Python's hashes; its permalink rules are only approximated, and content_snippet is empty "
+    "before it is searched (5e4b1196). There is no floor on the "
+    "fused score."
+)
+
+
+def _at(commit: str, issue: str = "", note: str = SIMPLIFIED) -> Source:
+    return Source(REPOSITORY, commit, REPOSITORY_PY, issue, note)
+
+
+SCORED_RRF = Pipeline(
+    "bm-rrf",
+    stages=(
+        PunctuationMakesAPhrase(),
+        KeywordLeg(PageDepth()),
+        NoRelaxation(),
+        NoteVectorLeg(),
+        Union(),
+        OverLargest(),
+        Similarity(),
+        MinSimilarity(0.55),
+        ScoredRRF(),
+        Order(),
+        Limit(10),
+    ),
+    source=_at("e46555bf"),
+    view=NotesView(),
+)
+
+
+VECTOR_ONLY = replace(
+    SCORED_RRF,
+    name="bm-vector-only",
+    stages=(
+        NoteVectorLeg(),
+        Union(),
+        Similarity(),
+        MinSimilarity(0.55),
+        VectorOnly(),
+        Order(),
+        Limit(10),
+    ),
+    source=_at("232f4690", "", f"search_type=vector. {SIMPLIFIED}"),
+)
+
+FUSION = Change(
+    "max",
+    MaxPlusMin(),
+    "the larger score, and a bonus for being in both legs, instead of weighted ranks",
+    _at("f5a0e942", "#577", ""),
+)
+PUNCTUATION = Change(
+    "punctuation",
+    PunctuationStripped(),
+    "the question mark is taken off, so that a question is words again, not a phrase",
+    _at("a6d07843", "#994", "The first half of the commit."),
+)
+RELAXED = Change(
+    "relaxed",
+    AnyPlainWord(),
+    "when no note has all the words, any of them is enough",
+    _at("a6d07843", "#994", "The second half of the commit."),
+)
+GATE = Change(
+    "gate",
+    GatedPlainWord(),
+    "short questions and those with a number are not relaxed, since one weak hit would score 1",
+    _at("16869867", "#994", "Added after a review."),
+)
+TOKENS = Change(
+    "tokens",
+    AnyToken(),
+    "Chinese, Japanese and Korean are relaxed too; a possessive leaves the one-letter prefix s*",
+    _at("a2f5edfa", "#1022", ""),
+)
+UNICODE_TOKENS = Change(
+    "unicode",
+    AnyUnicodeToken(),
+    "words of every script, and an apostrophe within a word stays in it",
+    _at("1f56fc76", "#1269", ""),
+)
+RANKS_AGAIN = Change(
+    "rrf", ScoredRRF(), "the fusion from before #577", _at("e46555bf", "", "Never with #994.")
+)
+
+
+def min_similarity(least: float) -> Change:
+    """The change of the vector leg's least similarity; 0.55 as shipped belongs to bge-small-en-v1.5."""
+    return Change(
+        f"min-{least:g}",
+        MinSimilarity(least),
+        f"the vector leg keeps what has a similarity of at least {least:g}",
+        _at("55d675e2", "", "A setting, semantic_min_similarity, that each query can override."),
+    )
+
+
+MIN_SIMILARITY_0 = min_similarity(0.0)
+
+
+def _profile(name: str, before: Pipeline, source: Source, *changes: Change) -> Pipeline:
+    return replace(before.but(*changes), name=name, source=source)
+
+
+DEAD_FTS = _profile("bm-dead-fts", SCORED_RRF, _at("232f4690", "#994"), FUSION)
+UNGATED = _profile("bm-994-ungated", DEAD_FTS, _at("a6d07843", "#994"), PUNCTUATION, RELAXED)
+GATED = _profile("bm-994-gated", UNGATED, _at("16869867", "#994"), GATE)
+CJK_REGRESS = _profile("bm-cjk-regress", GATED, _at("a2f5edfa", "#1022"), TOKENS)
+HEAD = replace(
+    _profile("bm-head", CJK_REGRESS, _at("1f56fc76", "#1269"), UNICODE_TOKENS),
+    # The third column is searched since 5e4b1196 (#1071).
+    view=NotesView(EachColumn(("title", "content_stems", "content_snippet")), snippet=SNIPPET),
+)
+ONE_MATCH = replace(
+    CJK_REGRESS,
+    name="bm-cjk-regress-one-match",
+    view=NotesView(OneMatch()),
+    source=_at("a2f5edfa, changed", "", f"Never shipped: one MATCH over both columns. {SIMPLIFIED}"),
+)
+
+PIPELINES = (
+    SCORED_RRF,
+    DEAD_FTS,
+    DEAD_FTS.but(PUNCTUATION),
+    UNGATED,
+    GATED,
+    CJK_REGRESS,
+    ONE_MATCH,
+    HEAD,
+    HEAD.but(MIN_SIMILARITY_0),
+)

@@ -1,0 +1,281 @@
+"""The second try of Basic Memory's keyword leg: any word instead of all, when all of them found nothing.
+
+Four commits, four sets of rules: which questions may be relaxed, and which words are left of them.
+Source: basicmachines-co/basic-memory, repository/search_query.py and its predecessors; #994, #1022, #1269.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+from workbench.records import Trace
+from workbench.retrieval.legs import Context, with_leg
+from workbench.retrieval.query import quoted
+from workbench.systems.basic_memory.query import EDGES, is_boolean, stripped_words, unique
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+STOPWORDS = _words(
+    "a an and are as at be but by did do does for from had has have how i in is it of on or our that the "
+    "their they this to was we were what when where which who whom whose why will with you your"
+)
+"""The stopwords since a2f5edfa."""
+FIRST_STOPWORDS = STOPWORDS - {"our"}
+"""The stopwords of #994."""
+SERVICE_STOPWORDS = STOPWORDS - _words("but did do does had has have i that they were which whom whose will")
+"""The stopwords of the search service's own retry."""
+
+FEWEST_WORDS = 3
+FEWEST_CJK_WORDS = 2
+
+ASCII_TOKEN = re.compile(r"[A-Za-z0-9]+")
+CJK = re.compile("[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003134f]")
+"""Kana, Han and Hangul."""
+APOSTROPHES = "'\u2019"
+JOINERS = "\u200c\u200d"
+
+
+def ascii_tokens(text: str) -> list[str]:
+    """The lower-case runs of ASCII letters and digits.
+
+    >>> ascii_tokens("Caroline's 2nd café")
+    ['caroline', 's', '2nd', 'caf']
+    """
+    return [token.lower() for token in ASCII_TOKEN.findall(text)]
+
+
+def unicode_tokens(text: str) -> list[str]:
+    """The lower-case words of any script: letters, numbers, and the marks and joiners that belong to them.
+
+    An apostrophe between two letters stays in its word; a zero-width space ends one.
+
+    >>> unicode_tokens("Don't ask the 90's как")
+    ["don't", 'ask', 'the', '90', 's', 'как']
+    """
+    text = text.lower()
+    kept = (character if _is_part_of_word(text, place) else " " for place, character in enumerate(text))
+    return "".join(kept).split()
+
+
+def _is_part_of_word(text: str, place: int) -> bool:
+    character = text[place]
+    if character in APOSTROPHES:
+        around = text[place - 1 : place] + text[place + 1 : place + 2]
+        return len(around) == 2 and all(_kind(one) in "LM" for one in around)
+    return _kind(character) in "LNM" or character in JOINERS
+
+
+def _kind(character: str) -> str:
+    return unicodedata.category(character)[0]
+
+
+def is_numeric(word: str) -> bool:
+    """Whether a word is nothing but numbers of any script; the Han numerals are letters.
+
+    >>> is_numeric("16"), is_numeric("Ⅻ"), is_numeric("三")
+    (True, True, False)
+    """
+    return all(_kind(character) == "N" for character in word)
+
+
+def is_refused(query: str) -> bool:
+    """Whether the question says how it wants to be read: a quotation, or operators; or says nothing."""
+    return not query.strip() or '"' in query or is_boolean(query)
+
+
+@dataclass(frozen=True)
+class Relaxation:
+    """A second try for a keyword leg that found nothing; each kind says which words it asks for."""
+
+    slot: ClassVar[str] = "relaxation"
+    says: ClassVar[str]
+
+    def words(self, query: str | None) -> list[str] | None:
+        """The words of the second try; None where the question is not relaxed."""
+        raise NotImplementedError(f"{type(self).__name__} has no words")
+
+    def match(self, query: str | None) -> str | None:
+        """The MATCH expression of the second try; None where there is none."""
+        return any_prefix(words) if (words := self.words(query)) else None
+
+    def tsquery(self, query: str | None) -> str | None:
+        """The same for to_tsquery."""
+        return any_lexeme(words) if (words := self.words(query)) else None
+
+    def run(self, trace: Trace, context: Context) -> Trace:
+        """The trace with a relaxed leg in place of an empty one, and a note of what was tried."""
+        strict = trace.legs["keyword"]
+        if strict.hits.rows.size:
+            return trace
+        tried = f"strict MATCH {strict.asked} found nothing" if strict.asked else "strict MATCH: no word"
+        relaxed = self.match(trace.question)
+        if relaxed is None:
+            return _noted(trace, f"{tried}; this question is not relaxed")
+        hits = context.index.keyword(relaxed, strict.depth)
+        again = with_leg(replace(trace, match=relaxed), replace(strict, asked=relaxed, hits=hits))
+        return _noted(again, f"{tried}; relaxed MATCH {relaxed} found {hits.rows.size}")
+
+
+def _noted(trace: Trace, note: str) -> Trace:
+    return replace(trace, notes=(*trace.notes, note))
+
+
+@dataclass(frozen=True)
+class NoRelaxation(Relaxation):
+    """A keyword leg that found nothing stays empty."""
+
+    says: ClassVar[str] = "relaxation: none, a keyword leg that found nothing stays empty"
+
+    def words(self, query: str | None) -> list[str] | None:
+        return None
+
+    def run(self, trace: Trace, context: Context) -> Trace:
+        return trace
+
+
+@dataclass(frozen=True)
+class AnyPlainWord(Relaxation):
+    """The relaxation of a6d07843: words of letters and digits alone, case and repetitions kept.
+
+    A word with an apostrophe or a hyphen is lost. There is no gate: one word is enough.
+    """
+
+    says: ClassVar[str] = "relaxation: when nothing matched, once more with any plain word but the stopwords"
+
+    def words(self, query: str | None) -> list[str] | None:
+        if query is None or is_refused(query):
+            return None
+        words = [word for word in stripped_words(query, EDGES) if word.isalnum()]
+        return [word for word in words if word.lower() not in FIRST_STOPWORDS] or None
+
+
+@dataclass(frozen=True)
+class GatedPlainWord(AnyPlainWord):
+    """The relaxation of 16869867: not for fewer than three tokens, and not where one is a number."""
+
+    says: ClassVar[str] = (
+        "relaxation: when nothing matched, once more with any plain word but the stopwords; "
+        "for three words or more, none of them a number"
+    )
+
+    def words(self, query: str | None) -> list[str] | None:
+        tokens = ascii_tokens(query or "")
+        if len(tokens) < FEWEST_WORDS or any(map(is_numeric, tokens)):
+            return None
+        return super().words(query)
+
+
+@dataclass(frozen=True)
+class AnyToken(Relaxation):
+    """The relaxation of a2f5edfa: the ASCII tokens themselves, and two words of Chinese, Japanese or Korean.
+
+    "Caroline's" becomes caroline and s, and the prefix s* is in every title that has a word with an s.
+    """
+
+    says: ClassVar[str] = (
+        "relaxation: when nothing matched, once more with any ASCII token but the stopwords; "
+        "for three words or more, two in Chinese, Japanese or Korean, none of them a number"
+    )
+
+    def tokens(self, query: str) -> list[str]:
+        """What a question is made of."""
+        return ascii_tokens(query)
+
+    def cjk_tokens(self, query: str) -> list[str]:
+        """What a question in Chinese, Japanese or Korean is made of."""
+        return [word.lower() for word in stripped_words(query, EDGES) if word.isalnum()]
+
+    def words(self, query: str | None) -> list[str] | None:
+        if query is None or is_refused(query) or any(map(is_numeric, self.tokens(query))):
+            return None
+        if CJK.search(query):
+            return self._cjk_words(query)
+        tokens = self.tokens(query)
+        if len(tokens) < FEWEST_WORDS:
+            return None
+        return unique(_pruned(tokens)) or unique(tokens)
+
+    def _cjk_words(self, query: str) -> list[str] | None:
+        words = self.cjk_tokens(query)
+        if len(query.split()) < FEWEST_CJK_WORDS or any(map(is_numeric, words)):
+            return None
+        kept = unique(_pruned(words))
+        return kept if len(kept) >= FEWEST_CJK_WORDS else None
+
+
+@dataclass(frozen=True)
+class AnyUnicodeToken(AnyToken):
+    """The relaxation of 1f56fc76: words of every script, with their marks and their inner apostrophes."""
+
+    says: ClassVar[str] = (
+        "relaxation: when nothing matched, once more with any word of any script but the stopwords; "
+        "for three words or more, two in Chinese, Japanese or Korean, none of them a number"
+    )
+
+    def tokens(self, query: str) -> list[str]:
+        return unicode_tokens(query)
+
+    def cjk_tokens(self, query: str) -> list[str]:
+        return unicode_tokens(query)
+
+
+def _pruned(words: Sequence[str]) -> list[str]:
+    return [word for word in words if word not in STOPWORDS]
+
+
+def any_prefix(words: Sequence[str]) -> str:
+    """The MATCH expression for any of these words as a prefix; one with an apostrophe is quoted.
+
+    >>> print(any_prefix(["don't", "touch"]))
+    "don't"* OR touch*
+    """
+    return " OR ".join(f"{quoted(word) if _has_apostrophe(word) else word}*" for word in words)
+
+
+def any_lexeme(words: Sequence[str]) -> str:
+    """The text for to_tsquery for any of these words as a prefix; one with an apostrophe is quoted.
+
+    >>> print(any_lexeme(["don't", "touch"]))
+    'don''t':* | touch:*
+    """
+    return " | ".join(f"{_as_lexeme(word) if _has_apostrophe(word) else word}:*" for word in words)
+
+
+def _as_lexeme(word: str) -> str:
+    return "'" + word.replace("'", "''") + "'"
+
+
+def _has_apostrophe(word: str) -> bool:
+    return any(mark in word for mark in APOSTROPHES)
+
+
+# The search service's own retry, in text mode, until a2f5edfa
+
+
+def service_may_relax(query: str, mode: str) -> bool:
+    """Whether the service asks again: text mode alone, and no parenthesis, which the hybrid leg ignores."""
+    tokens = ascii_tokens(query)
+    return (
+        mode == "fts"
+        and not is_refused(query)
+        and not set("()") & set(query)
+        and len(tokens) >= FEWEST_WORDS
+        and not any(map(is_numeric, tokens))
+    )
+
+
+def service_relaxed_query(query: str) -> str:
+    """Any of the words, without stars; stopwords stay when there is nothing else.
+
+    >>> service_relaxed_query("Who are our partners, our friends?"), service_relaxed_query("what is the")
+    ('partners OR friends', 'what OR is OR the')
+    """
+    tokens = ascii_tokens(query)
+    return " OR ".join(unique([word for word in tokens if word not in SERVICE_STOPWORDS] or tokens))

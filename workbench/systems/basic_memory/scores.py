@@ -1,0 +1,245 @@
+"""Basic Memory's numbers: similarity and its floor, the keyword score, two fusions, candidate limits, rerank.
+
+Each function works on columns, on single numbers and on terms (see `retrieval.formula`).
+Source: basicmachines-co/basic-memory, repository/search_repository_base.py at the commits that are named.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from workbench.memory.store.sqlite.store import LARGEST_KNN
+from workbench.records import Trace
+from workbench.retrieval.columns import ColumnStage, Numbers
+from workbench.retrieval.cutoff import marked
+from workbench.retrieval.fusion import filled
+from workbench.retrieval.legs import Context, Depth, VectorLeg, with_leg
+
+Ranges = Mapping[str, tuple[float, float]]
+
+SEMANTIC_VECTOR_K = 100
+PER_RESULT = 10
+"""How many candidates are asked for each result."""
+RERANKER_CANDIDATES = 20
+RERANKER_FANOUT = 4
+
+
+def similarity(cosine_distance: Any) -> Any:
+    """max(0, 1 - cosine distance), 0 to 1: an angle beyond the right one counts as the right one."""
+    return np.maximum(0.0, 1 - cosine_distance)
+
+
+def similarity_of_l2(distance: Any) -> Any:
+    """The similarity of two unit vectors at a Euclidean distance d, since 1 - d² / 2 is their cosine."""
+    return similarity(distance * distance / 2)
+
+
+def at_least(score: Any, least: Any) -> Any:
+    """`score` where it is at least `least`, and absent where it is not."""
+    return np.where(score >= least, score, np.nan)
+
+
+def over_largest(score: Any, largest: Any) -> Any:
+    """score / largest, and 0 when even the largest is 0: the best of a leg is always 1, however weak."""
+    return np.where(largest > 0, score / np.where(largest > 0, largest, 1.0), 0.0)
+
+
+def max_plus_min(vector: Any, keyword: Any, bonus: Any) -> Any:
+    """max(vector, keyword) + bonus × min(vector, keyword): 0 to 1 + bonus. Source: f5a0e942, #577."""
+    return np.maximum(vector, keyword) + bonus * np.minimum(vector, keyword)
+
+
+def scored_reciprocal_rank(score: Any, rank: Any, k: Any, least: Any) -> Any:
+    """max(score, least) / (k + rank), and 0 for an absent score: rank fusion weighted by the score.
+
+    Source: before f5a0e942, with k = 60 and least = 0.1.
+    """
+    return np.where(np.isnan(score), 0.0, np.maximum(score, least) / (k + rank))
+
+
+def candidate_limit(limit: int, offset: int = 0, vector_k: int = SEMANTIC_VECTOR_K) -> int:
+    """How many candidates a leg is asked for: ten for each result up to the last, and at least `vector_k`.
+
+    >>> candidate_limit(10), candidate_limit(11)
+    (100, 110)
+    """
+    return max(vector_k, (limit + offset) * PER_RESULT)
+
+
+def rerank_candidate_limit(
+    limit: int,
+    offset: int = 0,
+    vector_k: int = SEMANTIC_VECTOR_K,
+    reranked: int = RERANKER_CANDIDATES,
+    fanout: int = RERANKER_FANOUT,
+) -> int:
+    """The same with a reranker: `fanout` for each that it reads, ten for each result beyond these.
+
+    Source: c25ae596, #1143.
+    """
+    return max(vector_k, reranked * fanout) + PER_RESULT * max(0, limit + offset - reranked)
+
+
+def rerank_tail(floor: float, count: int) -> list[float]:
+    """The scores of the `count` candidates that the reranker has not read: floor / 2, floor / 3, …
+
+    `floor` is the least score that the reranker gave, so that all of them follow it. Source: c25ae596.
+    """
+    return [floor / (place + 2) for place in range(count)]
+
+
+@dataclass(frozen=True)
+class PageDepth(Depth):
+    """Ten candidates a result and at least 100, for a page and the one result that tells of a next page.
+
+    >>> PageDepth().of(10), PageDepth().of(6)
+    (110, 100)
+    """
+
+    multiplier: float = PER_RESULT
+    cap: int = LARGEST_KNN
+    least: int = SEMANTIC_VECTOR_K
+
+    def of(self, limit: float) -> int:
+        wanted = math.floor((math.floor(limit) + 1) * self.multiplier)
+        return min(self.cap, max(self.least, wanted))
+
+    def __str__(self) -> str:
+        return f"{self.multiplier:g} × (limit + 1) candidates, at least {self.least}"
+
+
+@dataclass(frozen=True)
+class NoteVectorLeg(VectorLeg):
+    """The notes whose best chunk is nearest; fewer than the depth where the chunks of few fill the pool."""
+
+    depth: Depth = PageDepth()
+
+    @property
+    def says(self) -> str:
+        return f"vector leg: a note is as near as its nearest chunk, {self.depth}"
+
+    def run(self, trace: Trace, context: Context) -> Trace:
+        ran = super().run(trace, context)
+        leg = ran.legs[self.name]
+        full = leg.asked is None or leg.hits.rows.size >= min(leg.depth, context.index.size)
+        if full:
+            return ran
+        return with_leg(ran, replace(leg, depth=leg.hits.rows.size))
+
+
+@dataclass(frozen=True)
+class OverLargest(ColumnStage):
+    """The keyword score: `over_largest` of |bm25|."""
+
+    slot: ClassVar[str] = "keyword_score"
+    output: ClassVar[str] = "keyword_score"
+    present: ClassVar[str | None] = "keyword_rank"
+    says: ClassVar[str] = "keyword score = |bm25| / the leg's largest |bm25|, so the best is always 1"
+
+    def formula(self, of: Numbers) -> Any:
+        largest = np.maximum(np.abs(of.least("keyword_raw")), np.abs(of.greatest("keyword_raw")))
+        return over_largest(np.abs(of["keyword_raw"]), largest)
+
+
+@dataclass(frozen=True)
+class Similarity(ColumnStage):
+    """The vector leg's distance as `similarity`."""
+
+    slot: ClassVar[str] = "similarity"
+    output: ClassVar[str] = "similarity"
+    present: ClassVar[str | None] = "vector_rank"
+    says: ClassVar[str] = "similarity = max(0, 1 - cosine distance)"
+
+    def formula(self, of: Numbers) -> Any:
+        return similarity(of["vector_raw"])
+
+
+@dataclass(frozen=True)
+class MinSimilarity(ColumnStage):
+    """The vector score: the similarity where it is at least `least`; below, the vector leg has not found it.
+
+    A candidate that the keyword leg found stays in without its vector score; any other is dropped. The
+    default of 0.55 belongs to the score range of bge-small-en-v1.5; another model needs another.
+    Source: 55d675e2.
+    """
+
+    slot: ClassVar[str] = "min_similarity"
+    output: ClassVar[str] = "vector_score"
+    present: ClassVar[str | None] = "vector_rank"
+    ranges: ClassVar[Ranges] = {"least": (0, 1)}
+    least: float = 0.55
+
+    @property
+    def says(self) -> str:
+        return f"min similarity: the vector leg drops what is less similar than {self.least:g}"
+
+    def formula(self, of: Numbers) -> Any:
+        return at_least(of["similarity"], of.constant(self.least))
+
+    def run(self, trace: Trace, context: Any) -> Trace:
+        scored = super().run(trace, context)
+        found_by_none = np.isnan(scored.columns["vector_score"])
+        if "keyword_rank" in scored.columns:
+            found_by_none &= np.isnan(scored.columns["keyword_rank"])
+        return marked(scored, self, found_by_none)
+
+
+@dataclass(frozen=True)
+class MaxPlusMin(ColumnStage):
+    """`max_plus_min` of the two scores, where an absent one counts as 0."""
+
+    slot: ClassVar[str] = "fusion"
+    output: ClassVar[str] = "score"
+    ranges: ClassVar[Ranges] = {"bonus": (0, 1)}
+    bonus: float = 0.3
+
+    @property
+    def says(self) -> str:
+        return f"score = max(vector score, keyword score) + {self.bonus:g} × min, where absent counts as 0"
+
+    def formula(self, of: Numbers) -> Any:
+        vector, keyword = filled(of["vector_score"], 0.0), filled(of["keyword_score"], 0.0)
+        return max_plus_min(vector, keyword, of.constant(self.bonus))
+
+
+@dataclass(frozen=True)
+class VectorOnly(ColumnStage):
+    """The vector score by itself, 0 where the vector leg dropped the candidate."""
+
+    slot: ClassVar[str] = "fusion"
+    output: ClassVar[str] = "score"
+    says: ClassVar[str] = "score = vector score"
+
+    def formula(self, of: Numbers) -> Any:
+        return filled(of["vector_score"], 0.0)
+
+
+@dataclass(frozen=True)
+class ScoredRRF(ColumnStage):
+    """`scored_reciprocal_rank` of both legs, the vector scores divided by their largest as well."""
+
+    slot: ClassVar[str] = "fusion"
+    output: ClassVar[str] = "score"
+    ranges: ClassVar[Ranges] = {"k": (0, 10_000), "least": (0, 1)}
+    k: float = 60
+    least: float = 0.1
+
+    @property
+    def says(self) -> str:
+        return (
+            f"score = Σ over legs of max(score / the leg's largest, {self.least:g}) / ({self.k:g} + rank), "
+            "where absent adds nothing"
+        )
+
+    def formula(self, of: Numbers) -> Any:
+        k, least = of.constant(self.k), of.constant(self.least)
+        vector = over_largest(of["vector_score"], of.greatest("vector_score"))
+        near = np.where(np.isnan(of["vector_score"]), np.nan, vector)
+        return scored_reciprocal_rank(near, of["vector_rank"], k, least) + scored_reciprocal_rank(
+            of["keyword_score"], of["keyword_rank"], k, least
+        )

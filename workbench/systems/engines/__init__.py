@@ -1,0 +1,1 @@
+"""How other search engines fuse two lists."""

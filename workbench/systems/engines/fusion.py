@@ -1,0 +1,254 @@
+"""How engines fuse two legs: fusion stages that say what each leg gives, one a family of formulas.
+
+Columns are as everywhere: scores larger is better, ranks from 1, absent is NaN. `engines` names the engines
+and their parameters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from workbench.retrieval.columns import ColumnStage, Numbers
+from workbench.retrieval.fusion import (
+    filled,
+    geometric_mean,
+    harmonic_mean,
+    larger,
+    legs_present,
+    reciprocal_rank,
+)
+from workbench.systems.basic_memory.scores import max_plus_min
+from workbench.systems.engines.scales import AS_GIVEN, MIN_MAX_OR_ZERO, Normalisation
+
+
+@dataclass(frozen=True)
+class Fusion(ColumnStage):
+    """A fusion stage that says what each leg gives, and puts the two together: by default, their sum."""
+
+    slot: ClassVar[str] = "fusion"
+    output: ClassVar[str] = "score"
+
+    @property
+    def says(self) -> str:
+        """The formula in a line."""
+        raise NotImplementedError(f"{type(self).__name__} says nothing")
+
+    def part(self, of: Numbers, leg: str) -> Any:
+        """What the leg gives to a candidate that it brought."""
+        raise NotImplementedError(f"{type(self).__name__} has no part")
+
+    def contributions(self, of: Numbers) -> tuple[Any, Any]:
+        """What the vector leg and the keyword leg give: NaN where the leg did not bring the candidate."""
+        vector, keyword = (
+            np.where(np.isnan(of[f"{leg}_rank"]), np.nan, self.part(of, leg)) for leg in ("vector", "keyword")
+        )
+        return vector, keyword
+
+    def together(self, vector: Any, keyword: Any) -> Any:
+        """The score, from the contributions."""
+        return filled(vector, 0.0) + filled(keyword, 0.0)
+
+    def formula(self, of: Numbers) -> Any:
+        return self.together(*self.contributions(of))
+
+
+@dataclass(frozen=True)
+class Weighted(Fusion):
+    """A fusion whose legs have weights."""
+
+    ranges: ClassVar[Mapping[str, tuple[float, float]]] = {"vector": (0, 100), "keyword": (0, 100)}
+    vector: float = 1.0
+    keyword: float = 1.0
+
+    def weight(self, of: Numbers, leg: str) -> Any:
+        return of.constant(self.vector if leg == "vector" else self.keyword)
+
+    @property
+    def weights(self) -> str:
+        return f"{self.vector:g} and {self.keyword:g}"
+
+
+@dataclass(frozen=True)
+class RankSum(Weighted):
+    """Reciprocal rank fusion: Σ weight / (k + rank), with ranks that begin at `first`, 1 or 0."""
+
+    ranges: ClassVar[Mapping[str, tuple[float, float]]] = {
+        **Weighted.ranges,
+        "k": (0, 10_000),
+        "first": (0, 1),
+    }
+    k: float = 60
+    first: int = 1
+
+    @property
+    def says(self) -> str:
+        return (
+            f"score = Σ weight / ({self.k:g} + rank), ranks from {self.first}, "
+            f"weights {self.weights}, where absent adds nothing"
+        )
+
+    def part(self, of: Numbers, leg: str) -> Any:
+        rank = of[f"{leg}_rank"]
+        return reciprocal_rank(rank if self.first else rank - 1, self.weight(of, leg), of.constant(self.k))
+
+
+@dataclass(frozen=True)
+class NormalisedRankSum(RankSum):
+    """Reciprocal rank fusion over its own maximum, so that first in both lists is 1."""
+
+    @property
+    def says(self) -> str:
+        return f"{super().says}, over the score of what is first in both"
+
+    def part(self, of: Numbers, leg: str) -> Any:
+        most = (of.constant(self.vector) + of.constant(self.keyword)) / (of.constant(self.k) + self.first)
+        return super().part(of, leg) / most
+
+
+@dataclass(frozen=True)
+class QdrantRankSum(Weighted):
+    """Σ 1 / (rank / weight + k - 1): the weight divides the rank, and a weight of 0 silences the leg."""
+
+    ranges: ClassVar[Mapping[str, tuple[float, float]]] = {**Weighted.ranges, "k": (1, 10_000)}
+    k: float = 2
+
+    @property
+    def says(self) -> str:
+        return (
+            f"score = Σ 1 / ({self.k:g} + rank / weight - 1), weights {self.weights}, "
+            "where absent adds nothing"
+        )
+
+    def part(self, of: Numbers, leg: str) -> Any:
+        weight = self.weight(of, leg)
+        slowed = of[f"{leg}_rank"] / np.where(weight > 0, weight, 1.0) - 1
+        return np.where(weight > 0, reciprocal_rank(slowed, 1.0, of.constant(self.k)), 0.0)
+
+
+@dataclass(frozen=True)
+class WeightedScores(Weighted):
+    """The convex combination: Σ weight × normalised score, where absent adds nothing."""
+
+    of_vector: Normalisation = AS_GIVEN
+    of_keyword: Normalisation = AS_GIVEN
+
+    @property
+    def says(self) -> str:
+        return (
+            f"score = {self.vector:g} × {_scales(self, f' + {self.keyword:g} × ')}, where absent adds nothing"
+        )
+
+    def part(self, of: Numbers, leg: str) -> Any:
+        return self.weight(of, leg) * _normalised(self, of, leg)
+
+
+@dataclass(frozen=True)
+class SharedWeightedScores(WeightedScores):
+    """The convex combination divided by a number of queries, of which all but one brought nothing here."""
+
+    ranges: ClassVar[Mapping[str, tuple[float, float]]] = {**Weighted.ranges, "queries": (1, 100)}
+    queries: float = 1
+
+    @property
+    def says(self) -> str:
+        return f"{super().says}, over {self.queries:g} {'query' if self.queries == 1 else 'queries'}"
+
+    def part(self, of: Numbers, leg: str) -> Any:
+        return super().part(of, leg) / of.constant(self.queries)
+
+
+@dataclass(frozen=True)
+class ScoreSum(Fusion):
+    """The sum of the normalised scores, without weights: CombSUM."""
+
+    of_vector: Normalisation = MIN_MAX_OR_ZERO
+    of_keyword: Normalisation = MIN_MAX_OR_ZERO
+
+    @property
+    def says(self) -> str:
+        return f"score = {_scales(self, ' + ')}, where absent adds nothing"
+
+    def part(self, of: Numbers, leg: str) -> Any:
+        return _normalised(self, of, leg)
+
+
+@dataclass(frozen=True)
+class ScoreSumTimesLegs(ScoreSum):
+    """The sum of the normalised scores, times the number of legs that brought the candidate: CombMNZ."""
+
+    @property
+    def says(self) -> str:
+        return f"score = legs × ({_scales(self, ' + ')}), where absent adds nothing"
+
+    def together(self, vector: Any, keyword: Any) -> Any:
+        return legs_present(vector, keyword) * super().together(vector, keyword)
+
+
+@dataclass(frozen=True)
+class LargerScore(ScoreSum):
+    """The larger of the normalised scores, so that the second leg adds nothing: CombMAX."""
+
+    @property
+    def says(self) -> str:
+        return f"score = the larger of {_scales(self, ' and ')}"
+
+    def together(self, vector: Any, keyword: Any) -> Any:
+        return larger(vector, keyword)
+
+
+@dataclass(frozen=True)
+class LargerPlusShare(ScoreSum):
+    """The larger score plus a share of the smaller one."""
+
+    ranges: ClassVar[Mapping[str, tuple[float, float]]] = {"share": (0, 1)}
+    share: float = 0.3
+
+    @property
+    def says(self) -> str:
+        return f"score = the larger of {_scales(self, ' and ')}, plus {self.share:g} × the smaller"
+
+    def together(self, vector: Any, keyword: Any) -> Any:
+        return max_plus_min(filled(vector, 0.0), filled(keyword, 0.0), self.share)
+
+
+@dataclass(frozen=True)
+class GeometricMean(ScoreSum):
+    """The weighted geometric mean of the normalised scores that there are."""
+
+    ranges: ClassVar[Mapping[str, tuple[float, float]]] = Weighted.ranges
+    kind: ClassVar[str] = "geometric mean"
+    vector: float = 0.5
+    keyword: float = 0.5
+
+    @property
+    def says(self) -> str:
+        return (
+            f"score = the {self.kind} of {_scales(self, ' and ')}, "
+            f"weights {self.vector:g} and {self.keyword:g}, where absent is left out"
+        )
+
+    def together(self, vector: Any, keyword: Any) -> Any:
+        return geometric_mean(vector, keyword, self.vector, self.keyword)
+
+
+@dataclass(frozen=True)
+class HarmonicMean(GeometricMean):
+    """The weighted harmonic mean of the normalised scores that there are."""
+
+    kind: ClassVar[str] = "harmonic mean"
+
+    def together(self, vector: Any, keyword: Any) -> Any:
+        return harmonic_mean(vector, keyword, self.vector, self.keyword)
+
+
+def _normalised(stage: WeightedScores | ScoreSum, of: Numbers, leg: str) -> Any:
+    normalisation = stage.of_vector if leg == "vector" else stage.of_keyword
+    return normalisation.of(of, f"{leg}_score")
+
+
+def _scales(stage: WeightedScores | ScoreSum, between: str) -> str:
+    return f"vector ({stage.of_vector.says}){between}keyword ({stage.of_keyword.says})"

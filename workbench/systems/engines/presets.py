@@ -1,0 +1,324 @@
+"""How other engines fuse: presets by name, applied to any two lists, and a handful of them as pipelines.
+
+A pipeline here is our index and our legs with the fusion of that engine, so that only the fusion differs.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from workbench.records import Floats, InputError
+from workbench.retrieval.columns import Columns
+from workbench.retrieval.cutoff import Limit, Order
+from workbench.retrieval.legs import Depth, KeywordLeg, Union, VectorLeg
+from workbench.retrieval.pipeline import Pipeline, Source
+from workbench.retrieval.query import JoinedWords
+from workbench.retrieval.scoring import Cosine, PositiveRank, sample_deviation
+from workbench.systems.engines.fusion import (
+    Fusion,
+    GeometricMean,
+    HarmonicMean,
+    LargerPlusShare,
+    LargerScore,
+    NormalisedRankSum,
+    QdrantRankSum,
+    RankSum,
+    ScoreSum,
+    ScoreSumTimesLegs,
+    SharedWeightedScores,
+    WeightedScores,
+)
+from workbench.systems.engines.scales import (
+    AS_GIVEN,
+    CLAMPED,
+    SATURATING,
+    SHARE,
+    ElasticsearchMinMax,
+    FromInfimum,
+    MinMax,
+    Normalisation,
+    OpenSearchMinMax,
+    ThreeSigma,
+    its_sign,
+    itself,
+    no_number,
+    one,
+    one_half,
+    zero,
+)
+
+
+@dataclass(frozen=True)
+class Engine:
+    """A way of fusing, by the name of who ships it, with the source that it follows."""
+
+    name: str
+    fusion: Fusion
+    source: Source
+
+
+@dataclass(frozen=True)
+class FusedHit:
+    """One candidate after fusion: its score, and what each leg gave to it (NaN: the leg did not bring it)."""
+
+    id: str
+    score: float
+    vector: float
+    keyword: float
+
+
+def fuse(fusion: Fusion, vector: Mapping[str, float], keyword: Mapping[str, float]) -> list[FusedHit]:
+    """Two lists of scores by id, larger is better, as one list: best first, equal scores by id.
+
+    A leg's ranks are those of its scores, equal ones by id, so that the order of the input does not matter.
+    Raises InputError for a score that is no finite number.
+
+    >>> [hit.id for hit in fuse(ENGINES["rrf-60"].fusion, {"a": 0.9, "b": 0.8}, {"b": 7.0})]
+    ['b', 'a']
+    """
+    ids, of = two_legs(vector, keyword)
+    if not ids:
+        return []
+    # Adding 0.0 makes 0 of -0, which the worst of a list may get.
+    columns = [np.asarray(column, float) + 0.0 for column in (fusion.formula(of), *fusion.contributions(of))]
+    hits = [FusedHit(*row) for row in zip(ids, *(column.tolist() for column in columns), strict=True)]
+    return sorted(hits, key=lambda hit: (-hit.score, hit.id))
+
+
+def two_legs(vector: Mapping[str, float], keyword: Mapping[str, float]) -> tuple[list[str], Columns]:
+    """Two lists of scores by id as columns, and the ids that the rows belong to, sorted."""
+    ids = sorted({*vector, *keyword})
+    return ids, Columns(_columns("vector", vector, ids) | _columns("keyword", keyword, ids))
+
+
+def _columns(leg: str, scores: Mapping[str, float], ids: list[str]) -> dict[str, Floats]:
+    for name, score in scores.items():
+        if not math.isfinite(score):
+            raise InputError(f"The {leg} score of {name!r} is {score}.", "Give every hit a finite number.")
+    ranked = {name: rank for rank, name in enumerate(sorted(scores, key=lambda n: (-scores[n], n)), 1)}
+    return {
+        f"{leg}_score": np.array([scores.get(name, math.nan) for name in ids]),
+        f"{leg}_rank": np.array([ranked.get(name, math.nan) for name in ids], float),
+    }
+
+
+def normalised(scale: Normalisation, scores: list[float]) -> list[float]:
+    """One leg's scores on another scale, in their order.
+
+    >>> normalised(MinMax(one), [9.0, 4.0, 4.0]), normalised(MinMax(zero), [9.0])
+    ([1.0, 0.0, 0.0], [0.0])
+    """
+    if not scores:
+        return []
+    column = np.array(scores, float)
+    on_scale = np.broadcast_to(scale.of(Columns({"score": column}), "score"), column.shape)
+    return [float(score) + 0.0 for score in on_scale]
+
+
+_RANX = Source("AmenRa/ranx", "0.3.21", "ranx/fusion, norm='min-max'", note="Equal scores become 0.")
+_LLAMA = "run-llama/llama_index"
+_LLAMA_PLACE = "core/retrievers/fusion_retriever.py"
+_OPENSEARCH = Source(
+    "opensearch-project/neural-search",
+    "main",
+    "processor/normalization/MinMaxScoreNormalizationTechnique.java, processor/combination",
+    note="Simplified: float64 for float32.",
+)
+_AUTORAG = Source(
+    "Marker-Inc-Korea/AutoRAG",
+    "main",
+    "autorag/nodes/hybridretrieval/hybrid_cc.py",
+    note="A list of equal scores is 0 / 0 there, and what is no number is then filled with 0.",
+)
+_OPENCLAW = "openclaw/openclaw"
+
+_ALL = (
+    Engine(
+        "rrf-60",
+        RankSum(),
+        Source(
+            "Cormack, Clarke, Büttcher",
+            "SIGIR 2009",
+            "Reciprocal rank fusion outperforms Condorcet",
+            note="So in Elasticsearch, OpenSearch's score-ranker-processor, Azure, Milvus, LangChain, ranx.",
+        ),
+    ),
+    Engine(
+        "weaviate-ranked",
+        RankSum(0.5, 0.5, k=60, first=0),
+        Source("weaviate/weaviate", "1.24", "usecases/traverser/hybrid/hybrid_fusion.go, FusionRanked"),
+    ),
+    Engine(
+        "llamaindex-rrf",
+        RankSum(k=60, first=0),
+        Source(_LLAMA, "0.14", f"{_LLAMA_PLACE}, _reciprocal_rerank_fusion", "#21444"),
+    ),
+    Engine(
+        "qdrant-k2",
+        QdrantRankSum(),
+        Source("qdrant/qdrant-client", "1.20", "qdrant_client/hybrid/fusion.py, reciprocal_rank_fusion"),
+    ),
+    Engine(
+        "qdrant-k2-weighted",
+        QdrantRankSum(vector=2.0, keyword=1.0),
+        Source("qdrant/qdrant-client", "1.20", "qdrant_client/hybrid/fusion.py, weights"),
+    ),
+    Engine(
+        "qdrant-k60",
+        QdrantRankSum(k=60),
+        Source("qdrant/qdrant-client", "1.20", "qdrant_client/hybrid/fusion.py, ranking_constant_k"),
+    ),
+    Engine(
+        "txtai",
+        RankSum(0.5, 0.5, k=0),
+        Source(
+            "neuml/txtai",
+            "master",
+            "embeddings/search/hybrid.py, rrf",
+            note="Named RRF, and the reciprocal of the rank: k is 0. A leg of weight 0 is not asked there.",
+        ),
+    ),
+    Engine(
+        "normalised-rrf",
+        NormalisedRankSum(),
+        Source(
+            "zilliztech/memsearch",
+            "proposed",
+            "RRF × (k + 1) / lists",
+            "#496",
+            "Haystack's DocumentJoiner computes the same: k = 61 over ranks from 0, over lists / k.",
+        ),
+    ),
+    Engine(
+        "weaviate-relative",
+        WeightedScores(0.7, 0.3, MinMax(one), MinMax(one)),
+        Source(
+            "weaviate/weaviate", "1.24", "usecases/traverser/hybrid/hybrid_fusion.go, FusionRelativeScore"
+        ),
+    ),
+    Engine(
+        "weaviate-relative-before-3243",
+        WeightedScores(0.7, 0.3, MinMax(zero), MinMax(zero)),
+        Source("weaviate/weaviate", "1.20.0", "usecases/traverser/hybrid, FusionRelativeScore", "#3243"),
+    ),
+    Engine(
+        "llamaindex-relative",
+        SharedWeightedScores(0.5, 0.5, MinMax(its_sign), MinMax(its_sign)),
+        Source(
+            _LLAMA,
+            "0.14",
+            f"{_LLAMA_PLACE}, _relative_score_fusion",
+            note="Divided by num_queries, 4 by default; two lists are what one query brings.",
+        ),
+    ),
+    Engine(
+        "llamaindex-dist-based",
+        SharedWeightedScores(0.5, 0.5, ThreeSigma(its_sign), ThreeSigma(its_sign)),
+        Source(_LLAMA, "0.14", f"{_LLAMA_PLACE}, dist_based"),
+    ),
+    Engine(
+        "qdrant-dbsf",
+        ScoreSum(ThreeSigma(one_half, sample_deviation), ThreeSigma(one_half, sample_deviation)),
+        Source(
+            "qdrant/qdrant-client", "1.20", "qdrant_client/hybrid/fusion.py, distribution_based_score_fusion"
+        ),
+    ),
+    Engine(
+        "haystack-dbsf",
+        LargerScore(ThreeSigma(zero), ThreeSigma(zero)),
+        Source("deepset-ai/haystack", "2.x", "components/joiners/document_joiner.py", "#12507"),
+    ),
+    Engine(
+        "haystack-dbsf-12508",
+        LargerScore(ThreeSigma(itself), ThreeSigma(itself)),
+        Source("deepset-ai/haystack", "PR#12508", "components/joiners/document_joiner.py", "#12507"),
+    ),
+    Engine("autorag-mm", WeightedScores(0.5, 0.5, MinMax(no_number), MinMax(no_number)), _AUTORAG),
+    Engine("autorag-dbsf", WeightedScores(0.5, 0.5, ThreeSigma(no_number), ThreeSigma(no_number)), _AUTORAG),
+    Engine(
+        "tm2c2",
+        WeightedScores(0.8, 0.2, FromInfimum(-1.0), FromInfimum(0.0)),
+        Source(
+            "Bruch, Gai, Ingber",
+            "TOIS 2023",
+            "An analysis of fusion functions for hybrid retrieval, arXiv 2210.11934",
+            note="AutoRAG's tmm computes the same.",
+        ),
+    ),
+    Engine("combsum", ScoreSum(), _RANX),
+    Engine("combmnz", ScoreSumTimesLegs(), _RANX),
+    Engine("combmax", LargerScore(), _RANX),
+    Engine(
+        "basic-memory",
+        LargerPlusShare(AS_GIVEN, SHARE, share=0.3),
+        Source("basicmachines-co/basic-memory", "since #577", "max(v, f) + 0.3 × min(v, f), f = s / max s"),
+    ),
+    Engine(
+        "opensearch-arithmetic", WeightedScores(0.5, 0.5, OpenSearchMinMax(), OpenSearchMinMax()), _OPENSEARCH
+    ),
+    Engine("opensearch-geometric", GeometricMean(OpenSearchMinMax(), OpenSearchMinMax()), _OPENSEARCH),
+    Engine("opensearch-harmonic", HarmonicMean(OpenSearchMinMax(), OpenSearchMinMax()), _OPENSEARCH),
+    Engine(
+        "elasticsearch-linear",
+        WeightedScores(1.0, 1.0, ElasticsearchMinMax(), ElasticsearchMinMax()),
+        Source("elastic/elasticsearch", "9.x", "x-pack/rank-rrf, linear/MinMaxScoreNormalizer.java"),
+    ),
+    Engine(
+        "openclaw-now",
+        WeightedScores(0.7, 0.3, AS_GIVEN, SATURATING),
+        Source(_OPENCLAW, "2026.3.7", "src/memory/hybrid.ts", "#33757"),
+    ),
+    Engine(
+        "openclaw-clamped",
+        WeightedScores(0.7, 0.3, AS_GIVEN, CLAMPED),
+        Source(_OPENCLAW, "2026.2.13", "src/memory/hybrid.ts", "#5767, PR#20994"),
+    ),
+)
+
+ENGINES: Mapping[str, Engine] = {engine.name: engine for engine in _ALL}
+
+ELEVEN = (
+    "rrf-60", "weaviate-ranked", "qdrant-k2", "txtai", "weaviate-relative", "qdrant-dbsf", "haystack-dbsf",
+    "openclaw-now", "openclaw-clamped", "basic-memory", "tm2c2",
+)  # fmt: skip
+"""Eleven semantics that disagree most about the same two lists."""
+
+
+def _pipeline(name: str) -> Pipeline:
+    engine, depth = ENGINES[name], Depth(multiplier=4, cap=200)
+    source = engine.source
+    note = f"{source.note} " if source.note else ""
+    return Pipeline(
+        f"engine-{name}",
+        stages=(
+            JoinedWords(join="OR"),
+            KeywordLeg(depth),
+            VectorLeg(depth),
+            Union(),
+            PositiveRank(),
+            Cosine(),
+            engine.fusion,
+            Order(ties=("vector_rank", "keyword_rank")),
+            Limit(6),
+        ),
+        source=Source(
+            source.repository,
+            source.release,
+            source.place,
+            source.issue,
+            f"{note}Only the fusion is the engine's: the legs, 24 candidates each, are ours; no floor.",
+        ),
+    )
+
+
+PIPELINES = tuple(
+    _pipeline(name)
+    for name in (
+        "rrf-60", "qdrant-k2", "weaviate-relative", "qdrant-dbsf", "haystack-dbsf", "tm2c2", "combmnz",
+        "opensearch-harmonic",
+    )
+)  # fmt: skip

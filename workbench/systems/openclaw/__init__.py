@@ -1,0 +1,1 @@
+"""OpenClaw's memory search: its releases, its configuration file, and its own index files."""

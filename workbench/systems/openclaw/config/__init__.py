@@ -1,0 +1,1 @@
+"""An openclaw.json as a system."""

@@ -1,0 +1,337 @@
+"""An openclaw.json as a system: the pipeline, the model and the chunker that it configures, key by key.
+
+Two forms are read: `agents.defaults.memorySearch`, with an agent's own under `agents.list`, and
+`memory.search` since 2026.9.6, with an agent's own under `agents.entries`.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+from workbench.memory.chunking import Chunker, LineChunker
+from workbench.memory.embedding.providers.catalogue import AUTO, AUTOMATIC, PROVIDERS
+from workbench.memory.embedding.providers.limits import LimitedChunker, longest
+from workbench.memory.sessions import Thresholds
+from workbench.retrieval.pipeline import Pipeline
+from workbench.retrieval.settings import parameters, with_settings
+from workbench.systems.openclaw.chunking import WeightedChunker
+from workbench.systems.openclaw.config.file import (
+    FEBRUARY_FORM,
+    SEPTEMBER_FORM,
+    Given,
+    at,
+    below,
+    leaves,
+    load,
+    resolved,
+    shown,
+    trees,
+    without,
+)
+from workbench.systems.openclaw.config.settings import MemorySearch, merged
+from workbench.systems.openclaw.pipelines import WORKAROUND
+from workbench.systems.openclaw.releases import DECAY, DIVERSE, HISTORY, WEIGHED
+
+SLOTS: Mapping[str, str] = {
+    "limit.count": "query.maxResults",
+    "floor.floor": "query.minScore",
+    "fusion.vector": "query.hybrid.vectorWeight",
+    "fusion.keyword": "query.hybrid.textWeight",
+    "rescue.floor": "query.hybrid.textWeight",
+    "keyword_leg.depth.multiplier": "query.hybrid.candidateMultiplier",
+    "vector_leg.depth.multiplier": "query.hybrid.candidateMultiplier",
+    "diversity.relevance_weight": "query.hybrid.mmr.lambda",
+    "recency.half_life_days": "query.hybrid.temporalDecay.halfLifeDays",
+}
+"""Which parameter of a stage takes which key's value."""
+
+SINCE_15 = ("query.hybrid.mmr", "query.hybrid.temporalDecay")
+FIXED = (
+    "store.driver", "store.path", "store.vector", "chunking", "sync.onSessionStart", "sync.onSearch",
+    "sync.watch", "sync.watchDebounceMs", "sync.intervalMinutes", "query.hybrid", "cache",
+    "remote.batch.wait", "remote.batch.concurrency", "remote.batch.pollIntervalMs",
+    "remote.batch.timeoutMinutes",
+)  # fmt: skip
+"""Keys that have no effect since 2026.9.6, and those below them."""
+
+NO_EFFECT: Mapping[str, str] = {
+    "enabled": "the workbench searches in any case; false takes OpenClaw's tools away",
+    "fallback": "the workbench never changes to another model by itself",
+    "remote.apiKey": "keys come from the environment alone",
+    "remote.headers": "no headers are added to requests",
+    "remote.batch": "requests are answered at once, not by a provider's batch API",
+    "local": "GGUF models are not read; index with --model FOLDER for a sentence-transformers model",
+    "store.driver": "the index is SQLite in any case",
+    "store.vector": "vectors are scanned exactly in any case",
+    "store.fts": "the full-text index has unicode61",
+    "sync.onSessionStart": "`workbench index` and `workbench watch` bring the index up to date",
+    "sync.onSearch": "`workbench index` and `workbench watch` bring the index up to date",
+    "sync.watch": "`workbench watch` watches",
+    "sync.intervalMinutes": "`workbench watch` follows every change",
+    "sync.sessions.postCompactionForce": "transcripts are read when they have grown",
+    "cache": "vectors are kept in any case",
+}
+"""Keys that change nothing here, and those below them, with the reason."""
+
+
+class Finding(NamedTuple):
+    """What a key of the file became here."""
+
+    key: str
+    value: str
+    fate: Literal["used", "no effect", "unknown"]
+    says: str
+
+
+@dataclass(frozen=True)
+class Configuration:
+    """What an openclaw.json asks for, in the workbench's own values, and what became of each of its keys.
+
+    `model` is a name for `embedder_named`, None where OpenClaw's is not to be had here. `environment` holds
+    the variables that say where it is asked. `store` is OpenClaw's own index file.
+    """
+
+    file: Path
+    agent: str
+    search: MemorySearch
+    pipeline: Pipeline
+    model: str | None
+    environment: Mapping[str, str]
+    chunker: Chunker
+    store: Path
+    workspace: Path | None
+    citations: str
+    findings: Sequence[Finding] = field(default=(), repr=False)
+
+    @property
+    def extra_paths(self) -> list[str]:
+        return [one.path for one in self.search.extra_paths]
+
+    @property
+    def sessions(self) -> Path | None:
+        """The folder of the agent's transcripts, None unless they are to be searched."""
+        return _state() / "agents" / self.agent / "sessions" if "sessions" in self.search.sources else None
+
+    @property
+    def thresholds(self) -> Thresholds:
+        """How much has to come to a transcript before it is indexed again."""
+        return Thresholds(self.search.sync.sessions.delta_bytes, self.search.sync.sessions.delta_messages)
+
+    @property
+    def quiet(self) -> float:
+        """How many seconds `watch` waits for files to rest."""
+        return self.search.sync.watch_debounce_ms / 1000
+
+    @property
+    def unused(self) -> list[Finding]:
+        """The keys that have no effect here, or are not known."""
+        return [one for one in self.findings if one.fate != "used"]
+
+
+def read(name: str | os.PathLike[str]) -> Configuration:
+    """The configuration `FILE`, or `FILE#AGENT` for an agent that is not the first or the default one.
+
+    Raises InputError for a file that cannot be read or is no JSON5 object, for an agent that is not there,
+    and for values of another type or beyond repair, all of them by key.
+    """
+    text, _, agent = os.fspath(name).partition("#")
+    return configured(load(Path(text).expanduser()), Path(text), agent)
+
+
+def configured(data: Mapping[str, Any], file: Path, agent: str = "") -> Configuration:
+    """What the configuration `data`, from `file`, asks for. Raises InputError as `read` does."""
+    form, agent, defaults, overrides = trees(data, file, agent)
+    given = [*defaults.given(), *overrides.given()]
+    raw = merged(defaults.settings, overrides.settings)
+    if form == SEPTEMBER_FORM:
+        raw = without(raw, [tuple(key.split(".")) for key in FIXED])
+        raw["provider"] = "openai" if raw.get("provider") in (None, AUTO) else raw["provider"]
+    search, unknown = resolved(raw, f"{file}: {form}")
+    base = HISTORY[-1] if form == SEPTEMBER_FORM else _february_base(data, search, {one.key for one in given})
+    model = _model(search)
+    configuration = Configuration(
+        file, agent, search, _pipeline(base, search, file), model, _environment(search),
+        _chunker(form, search, model), _store(search, agent), _workspace(data),
+        str(at(data, "memory.citations", "auto")),
+    )  # fmt: skip
+    findings = [_finding(one, given, unknown, configuration, form) for one in given]
+    return replace(configuration, findings=(*findings, *_beside(data, form)))
+
+
+# What it becomes
+
+
+def _february_base(data: Mapping[str, Any], search: MemorySearch, keys: set[str]) -> Pipeline:
+    """The pipeline of the release that wrote the file, with what the file switches on and off.
+
+    Without a release in `meta.lastTouchedVersion` it is the oldest one that knows all of the keys.
+    """
+    hybrid, release = search.query.hybrid, _release(data, keys)
+    if not hybrid.enabled:
+        return replace(WORKAROUND, name=f"{release.name}-vector-only")
+    if release is HISTORY[0]:
+        return release
+    more = [
+        *([DIVERSE] if hybrid.mmr.enabled else []),
+        *([WEIGHED, DECAY] if hybrid.temporal_decay.enabled else []),
+    ]
+    return release.but(*more)
+
+
+def _release(data: Mapping[str, Any], keys: set[str]) -> Pipeline:
+    version = _version(str(at(data, "meta.lastTouchedVersion", "")))
+    if version is None:
+        return HISTORY[1] if any(below(key, SINCE_15) for key in keys) else HISTORY[0]
+    older = [one for one in HISTORY[:-1] if (_version(one.name) or version) <= version]
+    return older[-1] if older else HISTORY[0]
+
+
+def _version(text: str) -> tuple[int, ...] | None:
+    found = re.search(r"(\d{4})\.(\d+)\.(\d+)", text)
+    return tuple(map(int, found.groups())) if found else None
+
+
+def _pipeline(base: Pipeline, search: MemorySearch, file: Path) -> Pipeline:
+    values = search.model_dump(by_alias=True)
+    settings = [f"{slot}={at(values, key)}" for slot, key in SLOTS.items() if _has(base, slot)]
+    return replace(with_settings(base, settings), name=f"{base.name}@{file.name}")
+
+
+def _has(pipeline: Pipeline, setting: str) -> bool:
+    """Whether a pipeline has that parameter; a rescue down to 0 does not follow the keyword weight."""
+    slot, _, parameter = setting.partition(".")
+    known = next((parameters(stage) for stage in pipeline.stages if stage.slot == slot), {})
+    return parameter in known and not (slot == "rescue" and known[parameter] == 0)
+
+
+def _model(search: MemorySearch) -> str | None:
+    if search.provider == AUTO:
+        return f"{AUTO}/{search.model}".rstrip("/")
+    return f"{search.provider}/{search.model}" if search.provider in PROVIDERS else None
+
+
+def _environment(search: MemorySearch) -> dict[str, str]:
+    url = search.remote.base_url if search.remote else None
+    providers = AUTOMATIC if search.provider == AUTO else [search.provider]
+    return {PROVIDERS[name].url_variable: url for name in providers if url and name in PROVIDERS}
+
+
+def _chunker(form: str, search: MemorySearch, model: str | None) -> Chunker:
+    kind = WeightedChunker if form == SEPTEMBER_FORM else LineChunker
+    chunker = kind(search.chunking.tokens, search.chunking.overlap)
+    if model is None:
+        return chunker
+    return LimitedChunker(chunker, longest(search.provider, search.model))
+
+
+def _store(search: MemorySearch, agent: str) -> Path:
+    path = search.store.path or f"{_state()}/memory/{{agentId}}.sqlite"
+    return Path(path.replace("{agentId}", agent)).expanduser()
+
+
+def _state() -> Path:
+    """The folder in which OpenClaw keeps what it knows."""
+    return Path(os.environ.get("OPENCLAW_STATE_DIR") or "~/.openclaw").expanduser()
+
+
+def _workspace(data: Mapping[str, Any]) -> Path | None:
+    given = at(data, "agents.defaults.workspace")
+    return Path(given).expanduser() if isinstance(given, str) and given else None
+
+
+# What became of each key
+
+
+def _finding(
+    one: Given, given: Sequence[Given], unknown: Sequence[str], made: Configuration, form: str
+) -> Finding:
+    def found(fate: Literal["used", "no effect", "unknown"], says: str) -> Finding:
+        return Finding(one.place, shown(one.key, one.value), fate, says)
+
+    if below(one.key, unknown):
+        near = difflib.get_close_matches(one.key, _known(), n=1, cutoff=0.6)
+        return found("unknown", f"not known; the nearest is {near[0]}" if near else "not known")
+    later = [other.place for other in given if other.key == one.key][-1]
+    if later != one.place and one.key != "extraPaths":
+        return found("no effect", f"{later} takes its place")
+    if form == SEPTEMBER_FORM and (above := below(one.key, FIXED)):
+        return found("no effect", f"2026.9.6 has a fixed {above}, and no longer reads it")
+    if above := below(one.key, NO_EFFECT):
+        return found("no effect", NO_EFFECT[above])
+    became = _became(one, made)
+    return found("used", became) if became else found("no effect", _why_not(one, made))
+
+
+def _beside(data: Mapping[str, Any], form: str) -> Iterator[Finding]:
+    """What the file says of memory beside its search: citations, the workspace, another backend."""
+    memory = at(data, "memory", {})
+    for one in leaves(memory if isinstance(memory, Mapping) else {}, "memory"):
+        if one.key == "citations":
+            yield Finding(one.place, shown(one.key, one.value), "used", "citations of the agent's tools")
+        elif not below(one.key, ("search",)):
+            yield Finding(one.place, shown(one.key, one.value), "unknown", "not known")
+    if (workspace := at(data, "agents.defaults.workspace")) is not None:
+        yield Finding("agents.defaults.workspace", shown("", workspace), "used", "--memory, when not given")
+    if form == SEPTEMBER_FORM and at(data, FEBRUARY_FORM) is not None:
+        yield Finding(FEBRUARY_FORM, "…", "no effect", f"{SEPTEMBER_FORM} takes its place")
+
+
+def _became(one: Given, made: Configuration) -> str:
+    """What a key is here, empty when it is nothing."""
+    search = made.search
+    slots = [slot for slot, key in SLOTS.items() if key == one.key and _has(made.pipeline, slot)]
+    if slots:
+        value = at(search.model_dump(by_alias=True), one.key)
+        return f"{', '.join(slots)} = {value:.6g}" + (f", not {one.value}" if value != one.value else "")
+    match one.key:
+        case "provider" | "model" if made.model:
+            return f"the model {made.model}"
+        case "remote.baseUrl":
+            return ", ".join(f"{name}={shown(one.key, url)}" for name, url in made.environment.items())
+        case "chunking.tokens" | "chunking.overlap":
+            return f"the chunker {made.chunker.name}"
+        case "extraPaths":
+            every = (
+                "; its patterns have no effect" if any(path.pattern for path in search.extra_paths) else ""
+            )
+            return f"extra paths {', '.join(made.extra_paths)}{every}"
+        case "sources" | "experimental.sessionMemory":
+            refused = isinstance(one.value, list) and set(one.value) - set(search.sources)
+            also = "; sessions need experimental.sessionMemory too" if refused else ""
+            return f"the sources {', '.join(search.sources)}{also}"
+        case "store.path":
+            return f"OpenClaw's own index, {made.store}, which is never written"
+        case "sync.watchDebounceMs":
+            return f"`workbench watch` waits for {made.quiet:g} s of rest"
+        case "sync.sessions.deltaBytes" | "sync.sessions.deltaMessages":
+            enough = made.thresholds
+            return (
+                f"`workbench watch` reads a transcript after {enough.bytes} bytes or {enough.messages} lines"
+            )
+        case "query.hybrid.enabled":
+            return "two legs" if search.query.hybrid.enabled else "the vector leg alone"
+        case "query.hybrid.mmr.enabled" if _has(made.pipeline, "diversity.relevance_weight"):
+            return "the stage diversity"
+        case "query.hybrid.temporalDecay.enabled" if _has(made.pipeline, "recency.half_life_days"):
+            return "the stage recency"
+        case _:
+            return ""
+
+
+def _why_not(one: Given, made: Configuration) -> str:
+    if one.key in ("provider", "model"):
+        return f"{made.search.provider} is not to be had here; the workbench's own model stays"
+    if one.key == "remote.baseUrl":
+        return f"{made.search.provider} is asked nowhere"
+    return f"{made.pipeline.name} has no such stage"
+
+
+def _known() -> list[str]:
+    blank = MemorySearch.model_validate({}).model_dump(by_alias=True)
+    return [one.key for one in leaves(blank, "")]

@@ -1,0 +1,198 @@
+"""Maximal marginal relevance: a candidate that repeats what stands above it gives way to one that does not.
+
+Source: Carbonell and Goldstein, SIGIR 1998; openclaw 2026.2.15, src/memory/mmr.ts (openclaw#18097).
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import chain, pairwise
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.records import Floats, Rows, Trace
+from workbench.retrieval.columns import ColumnStage, Numbers
+from workbench.retrieval.feature_cache import facts_of, square
+
+WORD = re.compile(r"[a-z0-9_]+")
+UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\u1100-\u11ff]")
+"""Kana, Han, Hangul: scripts whose words no space parts."""
+
+
+def words_of(text: str) -> list[str]:
+    """The distinct ASCII words of a text, in lower case.
+
+    >>> words_of("Hello hello_world 你好")
+    ['hello', 'hello_world']
+    """
+    return list(dict.fromkeys(WORD.findall(text.lower())))
+
+
+def words_and_characters_of(text: str) -> list[str]:
+    """`words_of`, then every two neighbouring characters of an unspaced script, then each of them.
+
+    >>> words_and_characters_of("我喜欢hello你好")
+    ['hello', '我喜', '喜欢', '你好', '我', '喜', '欢', '你', '好']
+    """
+    lower = text.lower()
+    places = [match.start() for match in UNSPACED.finditer(lower)]
+    pairs = [lower[a : a + 2] for a, b in pairwise(places) if b == a + 1]
+    return list(dict.fromkeys([*words_of(text), *pairs, *(lower[place] for place in places)]))
+
+
+def jaccard(one: Sequence[str], other: Sequence[str]) -> float:
+    """|A ∩ B| / |A ∪ B|, and 1 for two empty sets.
+
+    >>> jaccard("abc", "bcd"), jaccard("", ""), jaccard("a", "")
+    (0.5, 1.0, 0.0)
+    """
+    left, right = set(one), set(other)
+    return len(left & right) / len(left | right) if left or right else 1.0
+
+
+def mmr_score(relevance: Any, similarity: Any, weight: Any) -> Any:
+    """weight × relevance - (1 - weight) × similarity, on columns, numbers and terms."""
+    return weight * relevance - (1 - weight) * similarity
+
+
+def relevances(scores: Floats) -> Floats:
+    """Scores stretched to 0 to 1, and 1 for all of them when they are equal."""
+    spread = np.ptp(scores) if scores.size else 0.0
+    return np.ones(scores.size) if spread == 0 else (scores - scores.min()) / spread
+
+
+class Picked(NamedTuple):
+    """Places in the order of picking; of each place its relevance, and its similarity when it was picked."""
+
+    order: NDArray[np.int64]
+    relevance: Floats
+    similarity: Floats
+
+
+def pick(scores: Floats, similarity: Floats, weight: float) -> Picked:
+    """All places, each time the one with the best `mmr_score` against what has been picked before.
+
+    `scores` fall, and `similarity` has the shape (n, n), from 0 to 1. Ties go to the earlier place, which has
+    the higher score. With weight 1 nothing changes place; the weight is held between 0 and 1.
+    """
+    weight = min(1.0, max(0.0, weight))
+    relevance = relevances(scores)
+    value = mmr_score(relevance, 0.0, weight)
+    # Row i: what the values are at most, once i has been picked. Only the nearest one above counts, and it
+    # leaves the least value; argmax takes the first of equals.
+    after = mmr_score(relevance, similarity, weight)
+    np.fill_diagonal(after, -np.inf)
+    rows, picked = list(after), []
+    for _ in range(scores.size):
+        best = value.argmax()
+        picked.append(best)
+        np.minimum(value, rows[best], out=value)
+    order = np.array(picked, np.int64)
+    nearest = np.empty(scores.size)
+    nearest[order] = np.tril(square(similarity, order), -1).max(axis=1, initial=0.0)
+    return Picked(order, relevance, nearest)
+
+
+def beginning(text: str, units: int) -> str:
+    """The first `units` UTF-16 code units of a text, never half a surrogate pair."""
+    return text.encode("utf-16-le", "surrogatepass")[: units * 2].decode("utf-16-le", "ignore")
+
+
+@dataclass(frozen=True)
+class MMR(ColumnStage):
+    """Orders all candidates anew by `pick`; scores stay as they are, and so does what a floor makes of them.
+
+    Similar are two candidates whose first 700 UTF-16 units share their words. Source: openclaw 2026.2.17.
+    """
+
+    slot: ClassVar[str] = "diversity"
+    output: ClassVar[str] = "mmr_score"
+    relevance_weight: float = 0.7
+    units: int = 700
+
+    @property
+    def says(self) -> str:
+        return (
+            f"order anew by MMR: {self.relevance_weight:g} × relevance - {1 - self.relevance_weight:.3g} × "
+            "similarity to the texts above; scores stay"
+        )
+
+    def tokens(self, text: str) -> list[str]:
+        return words_of(text)
+
+    def alike(self, one: str, other: str) -> bool:
+        """Whether two texts without a token count as the same."""
+        return True
+
+    def groups(self, trace: Trace) -> list[NDArray[np.int64]]:
+        """The rows that are ordered among themselves, in the order of the groups."""
+        return [trace.order]
+
+    def scores(self, trace: Trace) -> Floats:
+        return trace.columns["score"]
+
+    def formula(self, of: Numbers) -> Any:
+        weight = of.constant(min(1.0, max(0.0, self.relevance_weight)))
+        return mmr_score(of["relevance"], of["similarity"], weight)
+
+    def run(self, trace: Trace, context: Any) -> Trace:
+        relevance, similarity = np.full(len(trace.chunks), np.nan), np.full(len(trace.chunks), np.nan)
+        facts, scores, order = facts_of(context.index), self.scores(trace), []
+        for group in self.groups(trace):
+            group = group[np.argsort(-scores[group], kind="stable")]
+            work_out = partial(self._similarities, trace, group)
+            alike = facts.pairs((type(self).__name__, self.units), trace.rows[group], work_out)
+            picked = pick(scores[group], alike, self.relevance_weight)
+            relevance[group], similarity[group] = picked.relevance, picked.similarity
+            order.append(group[picked.order])
+        columns = {**trace.columns, "relevance": relevance, "similarity": similarity}
+        trace = super().run(replace(trace, columns=columns), context)
+        return replace(trace, order=np.concatenate(order) if order else trace.order)
+
+    def _similarities(self, trace: Trace, group: Rows, some: Rows) -> Floats:
+        return self.similarities([beginning(trace.chunks[row].text, self.units) for row in group], some)
+
+    def similarities(self, texts: Sequence[str], rows: Rows | None = None) -> Floats:
+        """`jaccard` of every two texts, shape (n, n), or of those in `rows` with all, shape (rows, n)."""
+        has = _incidence([self.tokens(text) for text in texts])
+        rows = np.arange(len(texts)) if rows is None else rows
+        shared = (has.common[rows] @ has.common.T).astype(float)
+        shared[np.arange(rows.size), rows] = has.sizes[rows]
+        union = has.sizes[rows, None] + has.sizes - shared
+        result: Floats = np.divide(shared, union, out=np.zeros_like(shared), where=union > 0)
+        for place, other in zip(*np.nonzero(union == 0), strict=True):
+            result[place, other] = self.alike(texts[rows[place]], texts[other])
+        return result
+
+
+class _Incidence(NamedTuple):
+    """Which text has which token, for the tokens of more than one text; and how many each has of all."""
+
+    common: NDArray[np.float32]
+    sizes: Floats
+
+
+def _incidence(tokens: Sequence[Sequence[str]]) -> _Incidence:
+    in_texts = Counter(chain.from_iterable(tokens))
+    columns = {token: place for place, token in enumerate(t for t, n in in_texts.items() if n > 1)}
+    common = np.zeros((len(tokens), len(columns)), np.float32)
+    for row, some in enumerate(tokens):
+        common[row, [columns[token] for token in some if token in columns]] = 1
+    return _Incidence(common, np.array([len(some) for some in tokens], float))
+
+
+@dataclass(frozen=True)
+class UnspacedMMR(MMR):
+    """`MMR` that also sees the characters of unspaced scripts. Source: openclaw 2026.9.6, mmr.ts."""
+
+    def tokens(self, text: str) -> list[str]:
+        return words_and_characters_of(text)
+
+    def alike(self, one: str, other: str) -> bool:
+        return one == other

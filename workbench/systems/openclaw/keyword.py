@@ -1,0 +1,305 @@
+"""How OpenClaw's keyword leg grew after February: more than one query, a lexical boost, the paths of files.
+
+Read from the published builds of 2026.7.1 and 2026.9.6: extensions/memory-core/src/memory, manager-search.ts
+and the keyword part of manager.ts, which is manager-keyword-retrieval.ts in 2026.9.6.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.records import Chunk, Floats, Hits, Leg, Rows, Trace
+from workbench.retrieval.feature_cache import facts_of
+from workbench.retrieval.legs import Context, Depth, Index, no_hits, with_leg
+from workbench.retrieval.query import unicode_words
+from workbench.retrieval.scoring import relevance
+from workbench.systems.openclaw.layouts import exact_path_tiers, searches_paths
+from workbench.systems.openclaw.words import (
+    FEATURES,
+    MOST_TERMS,
+    STRICT,
+    boosted,
+    fallback_terms,
+    features,
+    ordered,
+    path_key,
+    ranking_words,
+)
+
+
+@dataclass(frozen=True)
+class Pool(Depth):
+    """The same number of candidates whatever the limit, so that the first result does not depend on it.
+
+    OpenClaw 2026.9.6 asks each leg for four times max(200, limit), at most 200; #134604 is its likely reason.
+    """
+
+    def of(self, limit: float) -> int:
+        return self.cap
+
+    def __str__(self) -> str:
+        return f"at most {self.cap} candidates, whatever the limit"
+
+
+# Legs that ask more than once
+
+
+class Asked(NamedTuple):
+    """One query: what it is made from, and its MATCH expression."""
+
+    text: str
+    match: str
+
+
+def _nothing() -> Floats:
+    return np.empty((len(FEATURES), 0))
+
+
+@dataclass(frozen=True)
+class LegOfMany(Leg):
+    """A keyword leg with all that was asked for it, and the `features` of its hits."""
+
+    queries: tuple[Asked, ...] = ()
+    features: Floats = field(default_factory=_nothing)
+
+
+@dataclass(frozen=True)
+class ManyQueries:
+    """Base of a keyword leg that asks the whole question first, and perhaps its keywords one by one."""
+
+    slot: ClassVar[str] = "keyword_leg"
+    name: ClassVar[str] = "keyword"
+    depth: Depth
+
+    def asked(self, trace: Trace, index: Index, depth: int) -> list[Asked]:
+        """All that this question is asked as, the whole question first."""
+        raise NotImplementedError(f"{type(self).__name__} does not say what it asks")
+
+    def leg(self, trace: Trace, index: Index, queries: Sequence[Asked], depth: int) -> LegOfMany:
+        """What these queries bring, each of them at most `depth` hits."""
+        raise NotImplementedError(f"{type(self).__name__} does not say what it brings")
+
+    def run(self, trace: Trace, context: Context) -> Trace:
+        depth = self.depth.of(context.limit)
+        queries = self.asked(trace, context.index, depth)
+        return with_leg(trace, self.leg(trace, context.index, queries, depth))
+
+    def every(self, trace: Trace, index: Index) -> Hits | None:
+        """All chunks that any of the queries finds: first those that the leg brought, then the rest."""
+        leg = trace.legs[self.name]
+        if not (isinstance(leg, LegOfMany) and leg.queries):
+            return None
+        found = self.leg(trace, index, leg.queries, index.size).hits
+        rest = ~np.isin(found.rows, leg.hits.rows)
+        return _together([leg.hits, Hits(found.rows[rest], found.raw[rest])])
+
+
+def _said(queries: Sequence[Asked]) -> str | None:
+    return "; ".join(dict.fromkeys(one.match for one in queries)) or None
+
+
+def _whole(trace: Trace) -> list[Asked]:
+    return [Asked(trace.question, trace.match)] if trace.match else []
+
+
+def _single(terms: Sequence[str]) -> list[Asked]:
+    return [Asked(term, match) for term in terms if (match := STRICT.match(term))]
+
+
+def _together(hits: Sequence[Hits]) -> Hits:
+    """All hits, one after another."""
+    every = [no_hits(), *hits]
+    return Hits(np.concatenate([one.rows for one in every]), np.concatenate([one.raw for one in every]))
+
+
+# 2026.7.1
+
+
+class Best(NamedTuple):
+    """A row's best hit over all queries, by score and then by bm25."""
+
+    score: float
+    relevance: float
+    features: Floats
+
+
+@dataclass(frozen=True)
+class FallbackWhenEmpty(ManyQueries):
+    """The whole question; when no chunk has all of its words, at most six keywords of it, one by one.
+
+    Each keyword's hits are measured against that keyword alone, which they have, so they score 0.63 or more.
+    A chunk keeps its best hit. The order is by boosted score, then BM25, path, line and chunk id.
+    Source: openclaw 2026.7.1, searchKeywordWithFallback.
+    """
+
+    @property
+    def says(self) -> str:
+        return (
+            f"keyword leg: FTS5; when the question brings nothing, up to {MOST_TERMS} of its keywords one by "
+            f"one; {self.depth}"
+        )
+
+    def asked(self, trace: Trace, index: Index, depth: int) -> list[Asked]:
+        whole = _whole(trace)
+        if trace.match and index.keyword(trace.match, 1).rows.size:
+            return whole
+        return _single(fallback_terms(trace.question)) or whole
+
+    def leg(self, trace: Trace, index: Index, queries: Sequence[Asked], depth: int) -> LegOfMany:
+        best: dict[int, Best] = {}
+        facts = facts_of(index)
+        for one in queries:
+            hits = index.keyword(one.match, depth)
+            seen = features(ranking_words(one.text), hits.rows, index.chunks(hits.rows), facts)
+            scores = np.asarray(boosted(relevance(hits.raw), *seen), float)
+            for place, row in enumerate(hits.rows.tolist()):
+                now = Best(float(scores[place]), -float(hits.raw[place]), seen[:, place])
+                if row not in best or now[:2] > best[row][:2]:
+                    best[row] = now
+        chunks = dict(zip(best, index.chunks(np.array(list(best), np.int64)), strict=True))
+        rows = sorted(best, key=lambda row: (-best[row].score, -best[row].relevance, *_place(chunks[row])))
+        first = [best[row] for row in rows[:depth]]
+        return LegOfMany(
+            self.name,
+            _said(queries),
+            depth,
+            Hits(np.array(rows[:depth], np.int64), np.array([-one.relevance for one in first])),
+            queries=tuple(queries),
+            features=np.array([one.features for one in first], float).reshape(-1, len(FEATURES)).T,
+        )
+
+
+def _place(chunk: Chunk) -> tuple[tuple[str, str], int, str]:
+    return path_key(chunk.path), chunk.start_line, chunk.id
+
+
+# 2026.9.6
+
+
+@dataclass(frozen=True)
+class LegWithPaths(LegOfMany):
+    """A keyword leg whose hits are of the text, of the file's path, or of both.
+
+    For each hit, `path_raw` is bm25 over the paths, NaN where the path was not found, and `in_text` says
+    whether the text was. The raw number of a hit that no MATCH of the text has found is 0.
+    """
+
+    path_raw: Floats = field(default_factory=lambda: np.empty(0))
+    in_text: NDArray[np.bool_] = field(default_factory=lambda: np.empty(0, bool))
+
+
+class Found(NamedTuple):
+    """What all queries together have found, in columns; NaN for not found. `tiers` are of the paths."""
+
+    rows: Rows
+    chunks: Sequence[Chunk]
+    tiers: Floats
+    text_raw: Floats
+    path_raw: Floats
+
+
+@dataclass(frozen=True)
+class SupplementWhenThin(ManyQueries):
+    """The whole question; unless that fills the leg, at most six keywords as well, one by one.
+
+    A small memory never fills the leg, so in practice this is an OR of keywords behind an AND. When the
+    question is nothing but its keywords and has found something, nothing more is asked. Each query is put to
+    the texts of chunks and to the paths of files; a file that its path has found is its first chunk. All
+    hits are measured against the question. Exact paths stand first; then score, BM25, path and line decide.
+    Source: openclaw 2026.9.6, searchKeywordWithFallback (openclaw#121196).
+    """
+
+    @property
+    def says(self) -> str:
+        return (
+            f"keyword leg: FTS5 over texts and paths; unless the question fills it, up to {MOST_TERMS} of "
+            f"its keywords too, one by one; {self.depth}, and exact paths"
+        )
+
+    def asked(self, trace: Trace, index: Index, depth: int) -> list[Asked]:
+        whole, paths = _whole(trace), searches_paths(index)
+        hits = _hits(trace.question, index, whole, depth)
+        terms = fallback_terms(trace.question, paths.tokenizer if paths else "unicode61")
+        plain = [word.lower() for word in unicode_words(trace.question)] == unicode_words(" ".join(terms))
+        full = (
+            hits.size >= depth and np.count_nonzero(_found(trace.question, index, hits).tiers == 0) >= depth
+        )
+        return whole if full or (plain and hits.size) else whole + _single(terms)
+
+    def leg(self, trace: Trace, index: Index, queries: Sequence[Asked], depth: int) -> LegWithPaths:
+        found = _found(trace.question, index, _hits(trace.question, index, queries, depth))
+        seen = features(ranking_words(trace.question), found.rows, found.chunks, facts_of(index))
+        order, in_text = _in_order(found, seen), ~np.isnan(found.text_raw)
+        exact = found.tiers[order] > 0
+        first = np.concatenate([order[exact], order[~exact][:depth]])
+        return LegWithPaths(
+            self.name,
+            _said(queries),
+            depth + int(exact.sum()),
+            Hits(found.rows[first], np.where(in_text, found.text_raw, 0.0)[first]),
+            queries=tuple(queries),
+            features=seen[:, first],
+            path_raw=found.path_raw[first],
+            in_text=in_text[first],
+        )
+
+
+class AllHits(NamedTuple):
+    """What all queries have found: in the texts, by the paths, and the first chunks of exact paths."""
+
+    texts: Hits
+    paths: Hits
+    exact: Rows
+
+    @property
+    def size(self) -> int:
+        """How many hits there are; a chunk may be several."""
+        return self.texts.rows.size + self.paths.rows.size + self.exact.size
+
+
+def _hits(question: str, index: Index, queries: Sequence[Asked], depth: int) -> AllHits:
+    texts = _together([index.keyword(one.match, depth) for one in queries])
+    by_path = searches_paths(index)
+    if by_path is None:
+        return AllHits(texts, no_hits(), no_hits().rows)
+    paths = _together([by_path.path_hits(one.text, depth) for one in queries])
+    return AllHits(texts, paths, by_path.exact_paths(question))
+
+
+def _found(question: str, index: Index, hits: AllHits) -> Found:
+    texts, paths, exact = hits
+    rows, places = np.unique(np.concatenate([texts.rows, paths.rows, exact]), return_inverse=True)
+    of_texts, of_paths, _ = np.split(places, np.cumsum([texts.rows.size, paths.rows.size]))
+    chunks = index.chunks(rows)
+    return Found(
+        rows,
+        chunks,
+        exact_path_tiers(question, index, chunks),
+        _best(texts.raw, matched(texts.raw), of_texts, rows.size),
+        _best(paths.raw, relevance(paths.raw), of_paths, rows.size),
+    )
+
+
+def _best(raw: Floats, score: Floats, places: Rows, size: int) -> Floats:
+    """For each place the raw number of its hit with the best score."""
+    best, order = np.full(size, np.nan), np.argsort(score, kind="stable")
+    best[places[order]] = raw[order]  # of several the last one stays
+    return best
+
+
+def matched(raw: Any) -> Any:
+    """`relevance`, and 0 for what no MATCH of the text has found (openclaw#120603); on columns and terms."""
+    return np.where(raw < 0, relevance(raw), 0.0)
+
+
+def _in_order(found: Found, seen: Floats) -> Rows:
+    in_text, exact = ~np.isnan(found.text_raw), found.tiers > 0
+    text, path = matched(found.text_raw), np.where(np.isnan(found.path_raw), 0.0, relevance(found.path_raw))
+    score = np.where(in_text, boosted(text, *seen), np.where(exact, 1.0, path))
+    columns = (-found.tiers, exact & ~in_text, -score, -text, np.where(exact, 0.0, -path))
+    return ordered(columns, lambda row: _place(found.chunks[row]))

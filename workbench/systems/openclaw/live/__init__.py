@@ -1,0 +1,1 @@
+"""OpenClaw's own memory files, searched where they are and never written."""

@@ -1,0 +1,260 @@
+"""An OpenClaw memory as an index: its own keyword search, and its own vectors or ours.
+
+A question is embedded by the model that the store names. Where that cannot be asked, no other one takes its
+place unasked: the texts of the store can then be embedded by a model of this machine.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+
+from workbench.memory.chunking import whole_characters
+from workbench.memory.embedding.local import PACKAGED_MODEL, Embedder, LocalEmbedder
+from workbench.memory.embedding.providers.catalogue import PROVIDERS, remote_embedder
+from workbench.memory.index import default_index_path
+from workbench.memory.store.scan import Scan
+from workbench.records import Chunk, Document, Hits, InputError, Rows, Vector
+from workbench.systems.openclaw.live.store import LiveStore, MadeWith
+from workbench.systems.openclaw.live.vectors import OwnVectors, StoredVectors, Vectors
+
+ATTEMPTS = 20
+"""How often a state of a store is begun, before the store counts as changing too fast."""
+
+
+class LiveIndex:
+    """An OpenClaw memory that can be searched while OpenClaw runs; one index is for one thread at a time.
+
+    Within a `snapshot` everything is of one state, the latest when something is first read: a question that
+    is embedded before that keeps no writer waiting.
+    """
+
+    def __init__(self, store: LiveStore, embedder: Embedder, own: OwnVectors | None = None) -> None:
+        self.store = store
+        self.embedder = embedder
+        self._own = own
+        self._vectors: Vectors = own or StoredVectors()
+        self._made_with = store.made_with
+        self._questions: dict[str, Vector] = {}
+        self._within = False
+        self._seen = 0
+        self._unusable: list[int] = []
+        self._scan = Scan(np.empty(0, np.int64), [], np.empty((0, 0), np.float32))
+
+    def close(self) -> None:
+        self.store.close()
+        self._vectors.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @contextmanager
+    def snapshot(self) -> Iterator[None]:
+        """One state of the store for all that is asked within.
+
+        Raises InputError at its end when the store has changed in spite of that; what was read is void then.
+        """
+        if self._within:
+            yield
+            return
+        self._within = True
+        try:
+            yield
+        finally:
+            self._within = False
+            self.store.release()
+        self.store.check_unchanged()
+
+    @contextmanager
+    def _reading(self) -> Iterator[LiveStore]:
+        with self.snapshot():
+            self._hold()
+            yield self.store
+
+    def _hold(self) -> None:
+        """A state of the store is held, and the vector of each of its chunks is known."""
+        for _ in range(ATTEMPTS):
+            self.store.hold()
+            missing = self._refreshed() if self.store.generation != self._seen else {}
+            if not missing:
+                return
+            self.store.release()  # what takes long comes in between
+            self._vectors.add(missing)
+        raise InputError(
+            f"The store {self.store.path} changes faster than it can be read.", "Ask again later."
+        )
+
+    def _refreshed(self) -> Mapping[Any, Any]:
+        """Values, by their keys, whose vectors are not known yet; when there are none, all is up to date."""
+        self._check_model()
+        values = self._vectors.values(self.store)
+        keys = [self._vectors.key(value) for _, _, value in values]
+        known = self._vectors.known(keys)
+        missing = {key: value for key, (_, _, value) in zip(keys, values, strict=True) if key not in known}
+        if not missing:
+            self._scan_all([(row, id_, known[key]) for key, (row, id_, _) in zip(keys, values, strict=True)])
+            self._seen = self.store.generation
+        return missing
+
+    def _check_model(self) -> None:
+        if self._own is None and self.store.made_with != self._made_with:
+            raise InputError(
+                f"The store {self.store.path} is of {self.store.made_with} now; it was of {self._made_with}.",
+                "Open it again.",
+            )
+
+    def _scan_all(self, found: Sequence[tuple[int, str, Vector | None]]) -> None:
+        """Vectors of the usual length are scanned from now on; a chunk with another one, or none, is not."""
+        sizes = Counter(vector.size for _, _, vector in found if vector is not None)
+        usual = next((size for size, _ in sizes.most_common(1)), 0)
+        usable = [
+            (row, id_, vector) for row, id_, vector in found if vector is not None and vector.size == usual
+        ]
+        vectors = np.array([vector for _, _, vector in usable], np.float32).reshape(len(usable), usual)
+        rows = np.array([row for row, _, _ in usable], np.int64)
+        self._scan = Scan(rows, [id_ for _, id_, _ in usable], vectors)
+        self._unusable = sorted({row for row, _, _ in found} - set(rows.tolist()))
+
+    @property
+    def remarks(self) -> list[str]:
+        """What is to be known of every answer: whose vectors, and what is left out. One sentence each."""
+        with self._reading() as store:
+            return list(self._remarks(store))
+
+    def _remarks(self, store: LiveStore) -> Iterator[str]:
+        if self._own:
+            whose = (
+                f"its vectors are {store.made_with}'s" if store.made_with.has_vectors else "it has no vectors"
+            )
+            yield f"{store.path}: {whose}; re-embedded with {self.embedder.name}, in {self._own.path}."
+        if not store.full_text:
+            yield f"{store.path} has no full-text index that SQLite can search: the keyword leg is empty."
+        if self._unusable:
+            first = store.chunks(np.array(self._unusable[:1], np.int64))[0]
+            yield (
+                f"{store.path}: {len(self._unusable)} of {store.size} chunks have no usable vector, "
+                f"{first.place} first; the vector leg does not find them."
+            )
+        if store.of_other_models:
+            yield f"{store.path}: chunks of other models are left out: {store.of_other_models}."
+
+    # what a search asks
+
+    @property
+    def size(self) -> int:
+        with self._reading() as store:
+            return store.size
+
+    def keyword(self, match: str, limit: int) -> Hits:
+        with self._reading() as store:
+            return store.keyword(match, limit)
+
+    def vector(self, query: Vector, limit: int) -> Hits:
+        with self._reading() as store:
+            if not self._scan.size:
+                return Hits(np.empty(0, np.int64), np.empty(0))
+            if query.size != self._scan.dimensions:
+                raise InputError(
+                    f"The question's vector has {query.size} dimensions, those of {store.path} have "
+                    f"{self._scan.dimensions}.",
+                    f"{self.embedder.name} is not what made them. Embed the chunks anew: --re-embed",
+                )
+            return self._scan.nearest(query, limit)
+
+    def embed(self, question: str) -> Vector:
+        """The question's unit vector; a question is embedded once."""
+        text = whole_characters(question)
+        if self._own:
+            return self._own.question(text)
+        if text not in self._questions:
+            self._questions[text] = self.embedder.embed([text], "query").vectors[0]
+        return self._questions[text]
+
+    @property
+    def generation(self) -> int:
+        """A number that changes with every change of the store."""
+        with self._reading() as store:
+            return store.generation
+
+    def documents(self) -> Sequence[Document]:
+        """All files, by path, their texts put together from their chunks."""
+        with self._reading() as store:
+            return store.documents()
+
+    def chunks(self, rows: Rows) -> Sequence[Chunk]:
+        with self._reading() as store:
+            return store.chunks(rows)
+
+    def rows_of(self, path: str) -> Rows:
+        with self._reading() as store:
+            return store.rows_of(path)
+
+
+def open_live_store(
+    file: str | os.PathLike[str],
+    embedder: Embedder | None = None,
+    *,
+    re_embed: bool = False,
+    index_path: Path | None = None,
+) -> LiveIndex:
+    """The OpenClaw memory in a SQLite file, ready to be searched; nothing is written to it or beside it.
+
+    Questions are embedded by `embedder`, or else by the model that the store names. With `re_embed` its
+    chunks are embedded by `embedder`, or else by the packaged model; the vectors are kept at `index_path`,
+    by default in the cache folder. Raises InputError for a file that is no such memory, and, without
+    `re_embed`, for a model that cannot be asked here and an embedder that is not the store's.
+    """
+    path = Path(file).expanduser()
+    store = LiveStore(path)
+    try:
+        if not re_embed:
+            return LiveIndex(store, _embedder_of(store, embedder))
+        chosen, ours = embedder or LocalEmbedder(), index_path or default_index_path(path)
+        if ours.resolve() == path.resolve():
+            raise InputError(f"{path} is OpenClaw's, and not written to.", "Give --index another file.")
+        return LiveIndex(store, chosen, OwnVectors.open(ours, chosen))
+    except InputError:
+        store.close()
+        raise
+
+
+def _embedder_of(store: LiveStore, given: Embedder | None) -> Embedder:
+    made_with = store.made_with
+    if given is not None and given.name in (made_with.model, str(made_with)):
+        return given
+    why = _why_not(made_with, given)
+    if why:
+        raise InputError(
+            f"The vectors of {store.path} are {made_with}'s: {why}."
+            if made_with.has_vectors
+            else f"The store {store.path} has no vectors: it was indexed for keywords alone.",
+            f"Embed its chunks with {PACKAGED_MODEL}, into an index of our own: --re-embed "
+            "(re_embed=True in Python)",
+        )
+    if made_with.provider not in PROVIDERS:
+        return LocalEmbedder()
+    remote = remote_embedder(PROVIDERS[made_with.provider], made_with.model)
+    if made_with.dimensions:
+        remote.dimensions = made_with.dimensions
+    return remote
+
+
+def _why_not(made_with: MadeWith, given: Embedder | None) -> str:
+    """Why questions cannot be embedded as the store's chunks were; empty where they can."""
+    if given is not None:
+        return f"{given.name} has others"
+    provider = PROVIDERS.get(made_with.provider)
+    if provider is None:
+        return "" if made_with.model == PACKAGED_MODEL else "that model is not on this machine"
+    if provider.needs_key and not provider.key:
+        return f"{' or '.join(provider.key_variables)} is not set, so that it cannot be asked"
+    return ""

@@ -1,0 +1,376 @@
+"""OpenClaw's own memory file, while OpenClaw may be writing it: read, and never written.
+
+A file that keeps a rollback journal is locked against its writer for as long as a state of it is held, so
+whoever holds one lets go of it soon. A file in WAL mode that nobody has open is read as one that does not
+change, for SQLite would put a -wal and a -shm beside it, and leave them there; that it did not change is
+checked. One that OpenClaw has open is read through the -wal and -shm that are there; if OpenClaw ends while
+it is being read here, they stay until OpenClaw's next start. Source: openclaw 2026.2.13,
+src/memory/memory-schema.ts; newer: packages/memory-host-sdk/src/host/memory-schema.ts.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple, Self
+
+import apsw
+import numpy as np
+
+from workbench.memory.store.sqlite.database import BUSY_SECONDS, Identity, identity
+from workbench.memory.store.sqlite.store import Stamp
+from workbench.records import Chunk, Document, Hits, InputError, Rows
+
+META = "memory_index_meta_v1"
+KEYWORDS_ALONE = "fts-only"
+"""What OpenClaw calls the model of an index without vectors."""
+
+
+@dataclass(frozen=True)
+class Layout:
+    """OpenClaw's names for the tables of a memory."""
+
+    meta: str
+    files: str
+    chunks: str
+    full_text: str
+
+
+LAYOUTS = (
+    Layout("memory_index_meta", "memory_index_sources", "memory_index_chunks", "memory_index_chunks_fts"),
+    Layout("meta", "files", "chunks", "chunks_fts"),
+)
+"""In the agent's database, as newer releases have it, and in the file of its own that a memory had before."""
+
+CHUNK_COLUMNS = {"id", "path", "source", "start_line", "end_line", "model", "text", "embedding"}
+FILE_COLUMNS = {"path", "source", "hash", "mtime", "size"}
+
+KEYWORD_SQL = """
+    WITH found AS MATERIALIZED (
+        SELECT id, bm25({full_text}) AS raw FROM {full_text} WHERE {full_text} MATCH ? AND model = ?
+    )
+    SELECT chunks.rowid, min(raw) AS best FROM found JOIN {chunks} AS chunks ON chunks.id = found.id
+    GROUP BY chunks.rowid ORDER BY best, chunks.id LIMIT ?
+"""
+# The segments of one very long line can share an id: one chunk, but as many rows of the full-text index.
+
+CHUNKS_SQL = """
+    SELECT rowid, id, path, source, start_line, end_line, text FROM {chunks}
+    WHERE rowid IN (SELECT value FROM json_each(?))
+"""
+
+
+@dataclass(frozen=True)
+class MadeWith:
+    """The model that a store says its vectors are of, and how many numbers those have where it says that."""
+
+    provider: str
+    model: str
+    dimensions: int | None = None
+
+    @property
+    def has_vectors(self) -> bool:
+        return self.model != KEYWORDS_ALONE
+
+    def __str__(self) -> str:
+        return self.model if self.provider in ("", "local") else f"{self.provider}/{self.model}"
+
+
+class Look(NamedTuple):
+    """What can be seen of a file without reading it, which another content changes."""
+
+    which: Identity
+    size: int
+    mtime_ns: int
+
+
+class Connection(NamedTuple):
+    """An open store: the file that its path led to, and how that looked if it is taken not to change."""
+
+    db: apsw.Connection
+    seen: Identity
+    frozen: Look | None
+
+
+class LiveStore:
+    """An OpenClaw memory that is open to be read, for one thread at a time.
+
+    Raises InputError for what is no SQLite file, no OpenClaw memory, a damaged one, and one of a layout that
+    is not known. `generation` grows with every change that `hold` meets.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.generation = 0
+        self._version: int | None = None
+        self._now = self._connect()
+        try:
+            self.hold()
+            self.release()
+        except InputError:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        self._now.db.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    # the file
+
+    def _connect(self) -> Connection:
+        while True:
+            seen = identity(self.path)
+            if seen is None:
+                raise InputError(f"There is no file {self.path}.", "Check the path; it is case-sensitive.")
+            with self._plain_errors():
+                db, frozen = self._opened("immutable=1"), self._look()
+                if not self._rests(db):
+                    db.close()
+                    db, frozen = self._opened("mode=ro"), None
+            if identity(self.path) == seen:
+                return Connection(db, seen, frozen)
+            db.close()  # OpenClaw has made it anew meanwhile, and renamed it into place
+
+    def _opened(self, how: str) -> apsw.Connection:
+        flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
+        db = apsw.Connection(f"{self.path.resolve().as_uri()}?{how}", flags=flags)
+        db.set_busy_timeout(int(BUSY_SECONDS * 1000))
+        return db
+
+    def _rests(self, db: apsw.Connection) -> bool:
+        """Whether the file is in WAL mode and nobody has it open."""
+        _, header = db.read("main", 0, 0, 20)
+        return header[18:19] == b"\x02" and not self._has_wal()
+
+    def _has_wal(self) -> bool:
+        real = self.path.resolve()
+        return real.with_name(f"{real.name}-wal").exists()
+
+    def _look(self) -> Look | None:
+        try:
+            info = self.path.stat()
+        except OSError:
+            return None
+        return Look((info.st_dev, info.st_ino), info.st_size, info.st_mtime_ns)
+
+    def _follow(self) -> None:
+        """Opens the file anew when the path leads to another one, or when it does not rest any more."""
+        replaced = identity(self.path) not in (self._now.seen, None)
+        woken = self._now.frozen is not None and (self._has_wal() or self._look() != self._now.frozen)
+        if replaced or woken:
+            fresh = self._connect()
+            self.close()
+            self._now, self._version = fresh, None
+
+    def check_unchanged(self) -> None:
+        """Nothing, unless a file that was taken not to change has changed. Raises InputError then."""
+        if self._now.frozen is not None and self._look() != self._now.frozen:
+            raise InputError(f"OpenClaw has changed {self.path} while it was being read.", "Ask again.")
+
+    @contextmanager
+    def _plain_errors(self) -> Iterator[None]:
+        try:
+            yield
+        except apsw.NotADBError:
+            raise InputError(
+                f"{self.path} is no SQLite file.", "Give a memory's folder, or OpenClaw's SQLite file of one."
+            ) from None
+        except (apsw.CorruptError, UnicodeDecodeError) as error:
+            self.check_unchanged()
+            raise InputError(
+                f"The store {self.path} is damaged: {error}.",
+                "Let OpenClaw make it anew: openclaw memory index --force",
+            ) from None
+        except apsw.BusyError:
+            raise InputError(
+                f"The store {self.path} is being written by another process, for more than {BUSY_SECONDS} s.",
+                "Try again when that is done.",
+            ) from None
+        except (apsw.CantOpenError, apsw.ReadOnlyError, apsw.IOError, apsw.PermissionsError) as error:
+            raise InputError(
+                f"The store {self.path} cannot be read without writing to it: {error}.",
+                "If OpenClaw was killed while it wrote, start it once to mend it; or check the permissions.",
+            ) from None
+
+    # one state of it
+
+    def hold(self) -> None:
+        """From now on one state of the store, the latest, until `release`; nothing to do when one is held."""
+        if self._now.db.in_transaction:
+            return
+        self._follow()
+        try:
+            self._all("BEGIN")
+            self._all("SELECT 1 FROM sqlite_schema")  # the first read fixes the state
+            (version,) = self._all("PRAGMA data_version")[0]
+            if version != self._version:
+                self.layout = self._layout()
+                self.made_with = self._made_with()
+                self.full_text = self._full_text()
+                self._version = version
+                self.generation += 1
+        except InputError:
+            self.release()
+            raise
+
+    def release(self) -> None:
+        """Lets the state go that is held."""
+        if self._now.db.in_transaction:
+            self._all("ROLLBACK")
+
+    def _all(self, sql: str, *values: Any) -> list[Any]:
+        with self._plain_errors():
+            return self._now.db.execute(sql, values).fetchall()
+
+    def _from(self, sql: str, *values: Any) -> list[Any]:
+        """The answer to SQL in which `{chunks}` and the like stand for the layout's tables."""
+        return self._all(sql.format(**vars(self.layout)), *values)
+
+    # what it is
+
+    def _tables(self) -> set[str]:
+        return {name for (name,) in self._all("SELECT name FROM sqlite_schema WHERE type = 'table'")}
+
+    def _layout(self) -> Layout:
+        tables = self._tables()
+        for layout in LAYOUTS:
+            if {layout.meta, layout.files, layout.chunks} <= tables:
+                self._check_columns(layout.files, FILE_COLUMNS)
+                self._check_columns(layout.chunks, CHUNK_COLUMNS)
+                return layout
+        raise InputError(
+            f"{self.path} is no OpenClaw memory: it lacks the tables of one.",
+            "Give OpenClaw's file: ~/.openclaw/memory/AGENT.sqlite, or "
+            "~/.openclaw/agents/AGENT/agent/openclaw-agent.sqlite of a newer one.",
+        )
+
+    def _check_columns(self, table: str, needed: set[str]) -> None:
+        found = {name for (name,) in self._all("SELECT name FROM pragma_table_info(?)", table)}
+        if lacking := sorted(needed - found):
+            raise self._unknown(f"its table {table} has no column {lacking[0]}")
+
+    def _unknown(self, what: str) -> InputError:
+        return InputError(
+            f"The store {self.path} is of an OpenClaw that this workbench does not know: {what}.",
+            "Index the memory's folder instead: workbench index FOLDER",
+        )
+
+    def _made_with(self) -> MadeWith:
+        known = dict(self._all(f"SELECT key, value FROM {self.layout.meta}"))
+        newer = [key for key in known if str(key).startswith(META[:-1])]
+        if META not in known and newer:
+            raise self._unknown(f"it describes itself as {newer[0]}")
+        try:
+            found = json.loads(known[META])
+            dimensions = found.get("vectorDims")
+            return MadeWith(
+                str(found.get("provider", "")),
+                str(found["model"]),
+                dimensions if isinstance(dimensions, int) else None,
+            )
+        except (KeyError, ValueError, TypeError, AttributeError):
+            raise InputError(
+                f"The store {self.path} does not say which model it is of: it has never been indexed whole.",
+                "Let OpenClaw index it: openclaw memory index --force",
+            ) from None
+
+    def _full_text(self) -> bool:
+        """Whether there is a full-text index that SQLite here can search."""
+        if self.layout.full_text not in self._tables():
+            return False
+        try:
+            self._from("SELECT rowid FROM {full_text} LIMIT 1")
+        except apsw.SQLError:  # a tokenizer that only OpenClaw's SQLite has
+            return False
+        return True
+
+    def problems(self) -> list[str]:
+        """What SQLite's integrity check complains of: nothing, in a sound store."""
+        return [said for (said,) in self._all("PRAGMA integrity_check") if said != "ok"]
+
+    # what it holds; all of it is of the model that the store names
+
+    @property
+    def size(self) -> int:
+        """How many chunks there are."""
+        return int(self._from("SELECT count(*) FROM {chunks} WHERE model = ?", self.made_with.model)[0][0])
+
+    @property
+    def of_other_models(self) -> int:
+        """How many chunks are of other models, and searched by nobody."""
+        return int(self._from("SELECT count(*) FROM {chunks} WHERE model <> ?", self.made_with.model)[0][0])
+
+    def keyword(self, match: str, limit: int) -> Hits:
+        """The chunks that a MATCH expression finds, by (bm25, chunk id); none without a full-text index."""
+        found = self._from(KEYWORD_SQL, match, self.made_with.model, limit) if self.full_text else []
+        return Hits(np.array([row for row, _ in found], np.int64), np.array([raw for _, raw in found], float))
+
+    def embeddings(self) -> list[tuple[int, str, Any]]:
+        """The row, the id and the vector of every chunk, the vector as it is stored."""
+        return self._from("SELECT rowid, id, embedding FROM {chunks} WHERE model = ?", self.made_with.model)
+
+    def texts(self) -> list[tuple[int, str, str]]:
+        """The row, the id and the text of every chunk."""
+        return self._from("SELECT rowid, id, text FROM {chunks} WHERE model = ?", self.made_with.model)
+
+    def chunks(self, rows: Rows) -> list[Chunk]:
+        """The chunks of these rows, in their order."""
+        found = {row: Chunk(*fields) for row, *fields in self._from(CHUNKS_SQL, json.dumps(rows.tolist()))}
+        return [found[row] for row in rows.tolist()]
+
+    def rows_of(self, path: str) -> Rows:
+        """The rows of a file's chunks, in the file's order."""
+        found = self._from(
+            "SELECT rowid FROM {chunks} WHERE path = ? AND model = ? ORDER BY start_line, end_line, rowid",
+            path,
+            self.made_with.model,
+        )
+        return np.array([row for (row,) in found], np.int64)
+
+    def stamps(self) -> dict[str, Stamp]:
+        """Every file's stamp, by path, as OpenClaw took it."""
+        rows = self._from("SELECT path, hash, size, mtime, source FROM {files} ORDER BY path")
+        return {
+            path: Stamp(hash_, size, int(mtime * 1e6), source) for path, hash_, size, mtime, source in rows
+        }
+
+    def documents(self) -> list[Document]:
+        """All files, by path, their texts put together from their chunks."""
+        pieces: dict[str, list[tuple[int, int, str]]] = {}
+        for path, *piece in self._from(
+            "SELECT path, start_line, end_line, text FROM {chunks} WHERE model = ? "
+            "ORDER BY path, start_line, end_line, rowid",
+            self.made_with.model,
+        ):
+            pieces.setdefault(path, []).append(tuple(piece))
+        return [
+            Document(path, one.source, whole_text(pieces.get(path, [])), one.hash, one.size, one.mtime_ns)
+            for path, one in self.stamps().items()
+        ]
+
+
+def whole_text(pieces: Iterable[tuple[int, int, str]]) -> str:
+    """A text out of (first line, last line, text) in its order, the lines that pieces share taken once.
+
+    A piece that has more or fewer lines than it says, as a part of one very long line has, is taken whole.
+
+    >>> whole_text([(1, 2, "a\\nb"), (2, 3, "b\\nc")])
+    'a\\nb\\nc'
+    """
+    lines: dict[int, str] = {}
+    for first, last, text in pieces:
+        split = text.split("\n")
+        if len(split) == last - first + 1:
+            for number, line in enumerate(split, first):
+                lines.setdefault(number, line)
+        else:
+            lines[first] = f"{lines[first]}\n{text}" if first in lines else text
+    return "\n".join(lines[number] for number in sorted(lines))

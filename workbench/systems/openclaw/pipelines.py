@@ -1,0 +1,179 @@
+"""OpenClaw's memory search as release 2026.2.13 shipped it, and the changes that its bug report proposes.
+
+OR-join, RRF and min-max are the proposals of openclaw#16021; none of them ever shipped in OpenClaw.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from workbench.records import Chunk, Trace
+from workbench.retrieval.columns import Numbers
+from workbench.retrieval.cutoff import Limit, MinScore, Order
+from workbench.retrieval.fusion import AnsweredSum, VectorAlone, WeightedRRF, WeightedSum
+from workbench.retrieval.legs import Depth, KeywordLeg, Union, VectorLeg
+from workbench.retrieval.pipeline import Change, Pipeline, Source
+from workbench.retrieval.query import JoinedWords
+from workbench.retrieval.scoring import AbsoluteRank, ClampedRank, Cosine, MinMaxRank
+from workbench.systems.openclaw.diversity import beginning
+
+
+@dataclass(frozen=True)
+class ConfiguredSum(WeightedSum):
+    """`WeightedSum` under the weights that OpenClaw makes of the configured ones.
+
+    They are scaled to sum to 1; 0 and 0 become 0.7 and 0.3. The trace says so where they differ.
+    """
+
+    @property
+    def weights(self) -> tuple[float, float]:
+        """The weights that are used, of the vector and of the keyword score."""
+        total = self.vector + self.keyword
+        return (self.vector / total, self.keyword / total) if total else (0.7, 0.3)
+
+    @property
+    def says(self) -> str:
+        vector, keyword = self.weights
+        return WeightedSum(vector, keyword, self.absent).says
+
+    def formula(self, of: Numbers) -> Any:
+        vector, keyword = self.weights
+        return WeightedSum(vector, keyword, self.absent).formula(of)
+
+    def run(self, trace: Trace, context: Any) -> Trace:
+        if self.weights != (self.vector, self.keyword):
+            note = (
+                f"The weights {self.vector:g} and {self.keyword:g} do not sum to 1; "
+                "OpenClaw uses {:.4g} and {:.4g}.".format(*self.weights)
+            )
+            trace = replace(trace, notes=(*trace.notes, note))
+        return super().run(trace, context)
+
+
+DEPTH = Depth(multiplier=4, cap=200)
+REPORT = "#16021"
+
+# Equal scores stay in the order in which they were inserted: the vector leg's, then the keyword leg's.
+INSERTION = Order(ties=("vector_rank", "keyword_rank"))
+
+SIMPLIFIED = (
+    "Simplified: one model and one source, so their filters are left out of the SQL; the vector leg is an "
+    "exact scan in NumPy instead of vec_distance_cosine(), with the same order."
+)
+
+SHIPPED = Pipeline(
+    "openclaw-2026.2.13",
+    stages=(
+        JoinedWords(join="AND"),
+        KeywordLeg(DEPTH),
+        VectorLeg(DEPTH),
+        Union(),
+        ClampedRank(),
+        Cosine(),
+        ConfiguredSum(vector=0.7, keyword=0.3, absent=0.0),
+        INSERTION,
+        MinScore(0.35),
+        Limit(6),
+    ),
+    source=Source(
+        "openclaw/openclaw",
+        "2026.2.13",
+        "src/memory/manager.ts, src/memory/hybrid.ts",
+        REPORT,
+        SIMPLIFIED,
+    ),
+)
+
+WORKAROUND = Pipeline(
+    "openclaw-2026.2.13-vector-only",
+    stages=(
+        VectorLeg(DEPTH),
+        Union(),
+        Cosine(),
+        VectorAlone(),
+        INSERTION,
+        MinScore(0.25),
+        Limit(10),
+    ),
+    source=Source(
+        "openclaw/openclaw",
+        "2026.2.13",
+        "configuration hybrid.enabled=false, minScore=0.25, maxResults=10",
+        REPORT,
+        f"The report's work-around, which it measured at 94.7 %. {SIMPLIFIED}",
+    ),
+)
+
+
+def _proposal(name: str, stage: object, why: str, part: str) -> Change:
+    source = Source("openclaw/openclaw", "proposed", part, REPORT, "Never shipped.")
+    return Change(name, stage, why, source)  # type: ignore[arg-type]
+
+
+OR_JOIN = _proposal("or", JoinedWords(join="OR"), "one matching word is enough for the keyword leg", "fix 1")
+RRF = _proposal(
+    "rrf",
+    WeightedRRF(vector=0.7, keyword=0.3, k=60),
+    "ranks instead of scores, so that a missing leg adds nothing and takes nothing away",
+    "fix 2",
+)
+MIN_MAX = _proposal(
+    "minmax", MinMaxRank(), "a gradient over the hits, instead of 1.0 for every match", "fix 3"
+)
+ABSOLUTE = _proposal("abs", AbsoluteRank(), "the minimal fix, which turns the order upside down", "fix 3")
+RENORMALISED = Change(
+    "renormalised",
+    AnsweredSum(vector=0.7, keyword=0.3, absent=0.0),
+    "a leg that brought nothing has no say in the scale",
+    Source("openclaw/openclaw", "proposed", "src/memory/hybrid.ts", "#29485", "Closed unmerged."),
+)
+
+FIXES = (OR_JOIN, RRF, MIN_MAX)
+
+
+def combinations(shipped: Pipeline, fixes: Sequence[Change]) -> list[Pipeline]:
+    """Every on/off combination of `fixes` on `shipped`: 2 to the power of their number, shipped first."""
+    switches = product((False, True), repeat=len(fixes))
+    chosen = [[fix for fix, on in zip(fixes, row, strict=True) if on] for row in switches]
+    return [shipped.but(*some) for some in sorted(chosen, key=len)]
+
+
+EIGHT = combinations(SHIPPED, FIXES)
+FIXED = EIGHT[-1]
+
+# The report measured its work-around with ten results and the default with six. To compare like with like:
+TEN = _proposal("ten", Limit(10), "ten results, as many as the report gave its work-around", "validation")
+
+PIPELINES = (
+    *EIGHT,
+    SHIPPED.but(RENORMALISED),
+    SHIPPED.but(ABSOLUTE),
+    SHIPPED.but(OR_JOIN, ABSOLUTE),
+    SHIPPED.but(TEN),
+    FIXED.but(TEN),
+    WORKAROUND,
+)
+
+SNIPPET = 700
+"""How many UTF-16 code units of a chunk an answer shows."""
+
+
+def snippet(chunk: Chunk) -> str:
+    """The first 700 UTF-16 code units of a chunk's text, never half a surrogate pair."""
+    return beginning(chunk.text, SNIPPET)
+
+
+def cosine(a: Sequence[float], b: Sequence[float]) -> float:
+    """The cosine over the common prefix of two vectors, 0 when one has no length.
+
+    What OpenClaw 2026.2.13 computes in the process when sqlite-vec is not there.
+    """
+    width = min(len(a), len(b))
+    left, right = np.asarray(a[:width], float), np.asarray(b[:width], float)
+    norms = float(np.linalg.norm(left) * np.linalg.norm(right))
+    return float(left @ right) / norms if norms else 0.0

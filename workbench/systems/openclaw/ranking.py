@@ -1,0 +1,357 @@
+"""What OpenClaw weighs after fusion: age, importance, project, exact paths; and the order that comes of it.
+
+Decay and MMR came with 2026.2.15, switched off; 2026.9.6 has them on. Importance and project are read from
+comments such as `<!-- importance: 8 -->`; a memory without them is weighed by 1 throughout.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+from functools import partial
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.records import Chunk, Floats, InputError, Trace
+from workbench.retrieval.columns import Columns, ColumnStage, Numbers, with_column
+from workbench.retrieval.cutoff import Order
+from workbench.retrieval.feature_cache import of_candidates
+from workbench.retrieval.fusion import filled, weighted_sum
+from workbench.retrieval.index_adapters import kept, library
+from workbench.retrieval.legs import Context, Index
+from workbench.systems.openclaw.diversity import UnspacedMMR
+from workbench.systems.openclaw.words import ordered, path_key
+
+# Dates
+
+
+class Dated(NamedTuple):
+    """A file's day, where its name has one, and whether the file never ages."""
+
+    day: date | None
+    evergreen: bool
+
+
+@dataclass(frozen=True)
+class DatedNames:
+    """Which file names carry a date, and which files without one never age."""
+
+    pattern: str
+    roots: tuple[str, ...]
+
+    def of(self, path: str) -> Dated:
+        """A day that does not exist, such as 30 February, is no date; the file is not evergreen for it."""
+        path = path.replace("\\", "/").removeprefix("./")
+        found = re.search(self.pattern, path)
+        evergreen = path in self.roots or (path.startswith("memory/") and not found)
+        return Dated(_day(*map(int, found.groups())) if found else None, evergreen)
+
+
+def _day(year: int, month: int, day: int) -> date | None:
+    if year < 100:
+        return None  # which JavaScript takes for a year of the last century, and then refuses
+    try:
+        return date(year, month, day)
+    except ValueError:
+        return None
+
+
+FEBRUARY_NAMES = DatedNames(r"(?:^|/)memory/(\d{4})-(\d{2})-(\d{2})\.md$", ("MEMORY.md", "memory.md"))
+"""Source: openclaw 2026.2.17, src/memory/temporal-decay.ts."""
+
+SEPTEMBER_NAMES = DatedNames(
+    r"(?:^|/)memory/(?:.*/)?(\d{4})-(\d{2})-(\d{2})(?:-[^/]+)?\.md$", ("MEMORY.md", "USER.md")
+)
+"""In any folder below memory/, and with words behind the date. Source: openclaw 2026.9.6."""
+
+
+def decay_rate(half_life_days: float) -> float:
+    """ln 2 / half-life, and 0, which is no decay, for a half-life that is none."""
+    return math.log(2) / half_life_days if 0 < half_life_days < math.inf else 0.0
+
+
+def decay(age_days: Any, rate: Any) -> Any:
+    """exp(-rate × age), and 1 for the future and for what has no age; on columns, numbers and terms.
+
+    Source: openclaw 2026.2.15, src/memory/temporal-decay.ts.
+
+    >>> [round(float(decay(age, decay_rate(30))), 4) for age in (30.0, 10.0, -5.0, math.nan)]
+    [0.5, 0.7937, 1.0, 1.0]
+    """
+    known = np.isfinite(age_days)
+    return np.where(known, np.exp(-(rate * np.maximum(0.0, np.where(known, age_days, 0.0)))), 1.0)
+
+
+@dataclass(frozen=True)
+class Recency(ColumnStage):
+    """`decay` by the date in the file's name. Undated files, and dates after today, count in full.
+
+    `today` is written YYYY-MM-DD. Left empty it is the newest date in the memory's file names, so that the
+    same memory gives the same answer on any day; OpenClaw takes the clock, and for files outside memory/
+    the time of their last change, which is left out.
+    """
+
+    slot: ClassVar[str] = "recency"
+    output: ClassVar[str] = "recency"
+    names: DatedNames = SEPTEMBER_NAMES
+    half_life_days: float = 30
+    today: str = ""
+
+    def __post_init__(self) -> None:
+        if self.today:
+            _parsed(self.today)
+
+    @property
+    def says(self) -> str:
+        today = self.today or "the newest date in a file name of this memory"
+        return f"recency = 0.5 to the power of age / {self.half_life_days:g} days, where today is {today}"
+
+    def formula(self, of: Numbers) -> Any:
+        return decay(of["age_days"], of.constant(decay_rate(self.half_life_days)))
+
+    def run(self, trace: Trace, context: Context) -> Trace:
+        today = _parsed(self.today) if self.today else self._newest(trace, context.index)
+        days = of_candidates(trace, context.index, self.names, self._day)
+        return super().run(with_column(trace, "age_days", _number(today) - days), context)
+
+    def _day(self, chunk: Chunk) -> float:
+        return _number(self.names.of(chunk.path).day)
+
+    def _newest(self, trace: Trace, index: Index) -> date | None:
+        whole = library(index)
+        if whole is None:
+            return self._newest_of(chunk.path for chunk in trace.chunks)
+        return kept(
+            whole, (Recency, self.names), lambda: self._newest_of(one.path for one in whole.documents())
+        )
+
+    def _newest_of(self, paths: Iterable[str]) -> date | None:
+        return max((day for path in paths if (day := self.names.of(path).day)), default=None)
+
+
+def _number(day: date | None) -> float:
+    return math.nan if day is None else day.toordinal()
+
+
+def _parsed(text: str) -> date:
+    try:
+        return date.fromisoformat(text)
+    except ValueError:
+        raise InputError(f"{text!r} is not a date.", "Write it as 2026-02-13.") from None
+
+
+# Annotations
+
+ANNOTATION = re.compile(r"<!--\s*(importance|project)\s*:\s*(.*?)\s*-->")
+
+
+def annotation(name: str, text: str) -> str | None:
+    """What the first comment `<!-- name: … -->` of a text says, None without one.
+
+    >>> annotation("importance", "- Rooibos only. <!-- importance: 8 -->")
+    '8'
+    """
+    return next((value for key, value in ANNOTATION.findall(text) if key == name and value), None)
+
+
+def importance_level(importance: float | None) -> float:
+    """The importance as a whole number from 1 to 10, NaN for none."""
+    if importance is None or math.isnan(importance):
+        return math.nan
+    return max(1.0, min(10.0, math.floor(importance)))
+
+
+def importance_factor(level: Any) -> Any:
+    """0.75 + 0.05 × level: 0.8 to 1.25, and 1 without a level. Source: openclaw 2026.9.6, importance.ts."""
+    return np.where(np.isnan(level), 1.0, 0.75 + 0.05 * level)
+
+
+def project_affinity(projects: str | None, active: Iterable[str]) -> float:
+    """1.15 when all projects, parted by `;`, are active, 0.9 when one is not; 1 without projects on a side.
+
+    Source: openclaw 2026.9.6, project-ranking.ts.
+
+    >>> project_affinity("x;y", ["x"]), project_affinity("x", ["x"]), project_affinity(None, ["x"])
+    (0.9, 1.15, 1.0)
+    """
+    active = set(active)
+    if not projects or not active:
+        return 1.0
+    return 1.15 if {key.strip() for key in projects.split(";") if key.strip()} <= active else 0.9
+
+
+@dataclass(frozen=True)
+class Importance(ColumnStage):
+    """`importance_factor` of a chunk's comment `<!-- importance: 1 to 10 -->`."""
+
+    slot: ClassVar[str] = "importance"
+    output: ClassVar[str] = "importance"
+    says: ClassVar[str] = "importance = 0.75 + 0.05 × the number in a comment of the chunk, 1 without one"
+
+    def formula(self, of: Numbers) -> Any:
+        return importance_factor(of["importance_level"])
+
+    def run(self, trace: Trace, context: Context) -> Trace:
+        levels = of_candidates(trace, context.index, type(self).__name__, _level)
+        return super().run(with_column(trace, "importance_level", levels), context)
+
+
+def _level(chunk: Chunk) -> float:
+    said = annotation("importance", chunk.text)
+    return importance_level(float(said)) if said and said.isdecimal() else math.nan
+
+
+@dataclass(frozen=True)
+class ProjectAffinity:
+    """`project_affinity` of a chunk's comment `<!-- project: … -->` to the projects at hand."""
+
+    slot: ClassVar[str] = "affinity"
+    active: tuple[str, ...] = ()
+
+    @property
+    def says(self) -> str:
+        active = ", ".join(self.active) or "none"
+        return f"affinity = 1.15 for a chunk of the active projects ({active}), 0.9 of others, 1 of none"
+
+    def run(self, trace: Trace, context: Context) -> Trace:
+        return with_column(trace, "affinity", of_candidates(trace, context.index, self, self._factor))
+
+    def _factor(self, chunk: Chunk) -> float:
+        return project_affinity(annotation("project", chunk.text), self.active)
+
+
+# The score
+
+FACTORS = ("recency", "importance", "affinity")
+
+
+def exact_path_tie(content: Any) -> Any:
+    """(1 + content held to 0..1) / 2: among exact paths, half for the path and half for what the text says.
+
+    Source: openclaw 2026.9.6, scoreExactPathTieForTemporalDecay.
+    """
+    return (1 + np.maximum(0.0, np.minimum(1.0, content))) / 2
+
+
+@dataclass(frozen=True)
+class WeighedSum(ColumnStage):
+    """The weighted sum of 2026.2.13, times recency, importance and affinity where stages give them.
+
+    An exact path scores 1, times its affinity; among themselves exact paths are ordered by `rank_score`,
+    which goes through all the factors. Source: openclaw 2026.9.6, mergeHybridResults.
+    """
+
+    slot: ClassVar[str] = "fusion"
+    output: ClassVar[str] = "score"
+    ranges: ClassVar[Mapping[str, tuple[float, float]]] = {"vector": (0, 1), "keyword": (0, 1)}
+    vector: float = 0.7
+    keyword: float = 0.3
+
+    @property
+    def says(self) -> str:
+        return (
+            f"score = ({self.vector:g} × vector score + {self.keyword:g} × keyword score, "
+            "or else path score, absent as 0) "
+            "× recency × importance × affinity, and 1 × affinity for an exact path"
+        )
+
+    def content(self, of: Numbers) -> Any:
+        """The sum before any factor. A hit by its path alone counts with that path's score, where given."""
+        said = filled(of["keyword_score"], 0.0)
+        by_path = _given(of, "path_score")
+        if by_path is not None:
+            exact = _given(of, "path_tier")
+            only = (
+                np.where(exact > 0, 0.0, filled(by_path, 0.0)) if exact is not None else filled(by_path, 0.0)
+            )
+            said = np.where(said > 0, said, only)
+        vector = filled(of["vector_score"], 0.0)
+        return weighted_sum(vector, said, of.constant(self.vector), of.constant(self.keyword))
+
+    def formula(self, of: Numbers) -> Any:
+        content, tier, affinity = self.content(of), _given(of, "path_tier"), _given(of, "affinity")
+        score = _weighed(of, content)
+        if tier is None:
+            return score
+        exact = of.constant(1.0) if affinity is None else 1.0 * affinity
+        return np.where(tier > 0, exact, np.where(content == 0, 0.0, score))
+
+    def rank_score(self, of: Numbers) -> Any:
+        """What orders candidates of one tier: the score, and among exact paths `exact_path_tie` instead.
+
+        Where nothing is known of the content but that it has the words, it is `lexical_rank`.
+        """
+        content, tier, lexical = self.content(of), _given(of, "path_tier"), _given(of, "lexical_rank")
+        rank = content if lexical is None else np.where(content == 0, lexical, content)
+        return _weighed(of, rank if tier is None else np.where(tier > 0, exact_path_tie(content), rank))
+
+    def run(self, trace: Trace, context: Any) -> Trace:
+        rank = np.asarray(self.rank_score(Columns(trace.columns)), float)
+        return super().run(with_column(trace, "rank_score", rank), context)
+
+
+def _weighed(of: Numbers, score: Any) -> Any:
+    for name in FACTORS:
+        factor = _given(of, name)
+        score = score if factor is None else score * factor
+    return score
+
+
+def _given(of: Numbers, name: str) -> Any:
+    """A column, None where no stage has made it: a factor that a pipeline does not have is left out."""
+    try:
+        return of[name]
+    except KeyError:
+        return None
+
+
+# The order
+
+
+@dataclass(frozen=True)
+class ByTier(Order):
+    """Exact paths first, the more exact the higher; then by score, path and lines.
+
+    Source: openclaw 2026.9.6, mergeHybridResults.
+    """
+
+    @property
+    def says(self) -> str:
+        return "order = exact paths first, then by falling score, then by path, lines and chunk id"
+
+    def run(self, trace: Trace, context: Context) -> Trace:
+        return replace(trace, order=ordered(self._numbers(trace), partial(_place, trace.chunks)))
+
+    def _numbers(self, trace: Trace) -> tuple[Floats, ...]:
+        tiers, rank = tiers_of(trace), trace.columns.get("rank_score", trace.columns["score"])
+        score = np.where(tiers > 0, rank, trace.columns["score"])
+        lexical = trace.columns.get("lexical_rank", np.zeros(len(trace.chunks)))
+        return -tiers, -score, -rank, -lexical
+
+
+def _place(chunks: Sequence[Chunk], row: int) -> tuple[Any, ...]:
+    chunk = chunks[row]
+    return path_key(chunk.path), chunk.start_line, chunk.end_line, chunk.id
+
+
+def tiers_of(trace: Trace) -> Floats:
+    """Each candidate's path tier, 0 where no stage has marked them."""
+    return trace.columns.get("path_tier", np.zeros(len(trace.chunks)))
+
+
+@dataclass(frozen=True)
+class TieredMMR(UnspacedMMR):
+    """MMR within each tier of exact paths, and among all that is no exact path."""
+
+    def groups(self, trace: Trace) -> list[NDArray[np.int64]]:
+        tiers = tiers_of(trace)[trace.order]
+        return [trace.order[tiers == tier] for tier in (3, 2, 1, 0) if (tiers == tier).any()]
+
+    def scores(self, trace: Trace) -> Floats:
+        rank = trace.columns.get("rank_score", trace.columns["score"])
+        return np.where(tiers_of(trace) > 0, rank, trace.columns["score"])

@@ -1,0 +1,279 @@
+"""OpenClaw's memory search from 2026.2.15 to 2026.9.6: what became of the bug report, release by release.
+
+Each pipeline of HISTORY comes from the one before it by named changes. None of the report's own proposals
+(OR-join, RRF, min-max) is among them: the AND stayed, and other things grew around it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from workbench.records import Stage
+from workbench.retrieval.cutoff import KeywordRescue, SpareSlots
+from workbench.retrieval.legs import VectorLeg, View
+from workbench.retrieval.pipeline import Change, Pipeline, Source
+from workbench.retrieval.query import UnicodeWords
+from workbench.retrieval.scoring import Relevance
+from workbench.systems.openclaw.diversity import MMR
+from workbench.systems.openclaw.keyword import FallbackWhenEmpty, Pool, SupplementWhenThin
+from workbench.systems.openclaw.layouts import PathsView, TrigramView
+from workbench.systems.openclaw.pipelines import DEPTH, SHIPPED, SIMPLIFIED
+from workbench.systems.openclaw.ranking import (
+    FEBRUARY_NAMES,
+    ByTier,
+    Importance,
+    ProjectAffinity,
+    Recency,
+    TieredMMR,
+    WeighedSum,
+)
+from workbench.systems.openclaw.scores import BoostedRelevance, MatchedRelevance, PathScore, PathTier
+
+POOL = Pool(cap=200)
+
+
+def _step(
+    release: str, name: str, stage: Stage, why: str, place: str, issue: str = "", before: str = ""
+) -> Change:
+    return Change(name, stage, why, Source("openclaw/openclaw", release, place, issue), before)
+
+
+def released(
+    before: Pipeline,
+    release: str,
+    changes: Sequence[Change],
+    place: str,
+    note: str,
+    simplified: str = SIMPLIFIED,
+) -> Pipeline:
+    """The pipeline of a release: the one before it, with the release's own changes and no others named."""
+    changed = replace(before, changes=()).but(*changes)
+    source = Source("openclaw/openclaw", release, place, note=f"{note} {simplified}")
+    return replace(changed, name=f"openclaw-{release}", source=source)
+
+
+def with_trigrams(before: Pipeline, release: str, view: View, note: str) -> Pipeline:
+    """A release with `store.fts.tokenizer` set to trigram: the stages of `before` over another layout."""
+    place = "configuration store.fts.tokenizer=trigram"
+    source = Source("openclaw/openclaw", release, place, "#56707, #20730", note)
+    return replace(before, name=f"openclaw-{release}-trigram", source=source, view=view, changes=())
+
+
+# 2026.2.15
+
+UNICODE = _step(
+    "2026.2.15",
+    "unicode",
+    UnicodeWords(join="AND"),
+    "words of any script count; Chinese and accented questions had no keyword leg, or a broken one",
+    "src/memory/hybrid.ts",
+    "#17672",
+)
+
+# What the release could do when it was switched on: each for itself, or both.
+WEIGHED = _step(
+    "2026.2.15", "weighed", WeighedSum(), "the same sum, ready to be multiplied", "src/memory/hybrid.ts"
+)
+DECAY = _step(
+    "2026.2.15",
+    "decay",
+    Recency(names=FEBRUARY_NAMES),
+    "daily notes lose half of their score in 30 days; off by default",
+    "src/memory/temporal-decay.ts",
+    "#18097",
+    before="fusion",
+)
+DIVERSE = _step(
+    "2026.2.15",
+    "mmr",
+    MMR(relevance_weight=0.7),
+    "near-copies give way; off by default",
+    "src/memory/mmr.ts",
+    "#18097",
+    before="floor",
+)
+
+FEBRUARY_15 = released(
+    SHIPPED,
+    "2026.2.15",
+    [UNICODE],
+    "src/memory/hybrid.ts",
+    "Temporal decay and MMR came with this release, switched off: the changes WEIGHED with DECAY, and "
+    "DIVERSE, switch them on.",
+)
+
+# 2026.2.27
+
+RESCUE = _step(
+    "2026.2.27",
+    "rescue",
+    KeywordRescue(floor=0.3),
+    "a keyword hit can score 0.3 at most, below the floor of 0.35; when nothing passes, it is kept",
+    "src/memory/manager.ts",
+    "#29112",
+    before="limit",
+)
+
+FEBRUARY_27 = released(
+    FEBRUARY_15,
+    "2026.2.27",
+    [RESCUE],
+    "src/memory/manager.ts",
+    "The release is that of a maintainer's comment in #46671; the rule is in 2026.3.13 and not in 2026.2.26.",
+)
+
+# 2026.3.7
+
+SIGN = _step(
+    "2026.3.7",
+    "sign",
+    Relevance(),
+    "FTS5's negative rank is read as relevance, so that keyword scores differ",
+    "src/memory/hybrid.ts",
+    "#33757, which closes #5767",
+)
+
+MARCH = released(
+    FEBRUARY_27,
+    "2026.3.7",
+    [SIGN],
+    "src/memory/hybrid.ts",
+    "With scores below 1 a keyword hit alone no longer reaches the 0.3 of the rescue: the fix undoes it.",
+)
+
+# 2026.3.31
+
+TRIGRAM = with_trigrams(
+    MARCH,
+    "2026.3.31",
+    TrigramView(),
+    "An option, off by default; the stages are those of 2026.3.7. What LIKE alone has found scores 1, so "
+    f"that two characters of Chinese are a perfect match (#115001). {SIMPLIFIED}",
+)
+
+# 2026.7.1
+
+FALLBACK = _step(
+    "2026.7.1",
+    "fallback",
+    FallbackWhenEmpty(DEPTH),
+    "when no chunk has all the words, the question's keywords are asked one by one",
+    "extensions/memory-core/src/memory/manager.ts",
+    "#39484",
+)
+BOOST = _step(
+    "2026.7.1",
+    "boost",
+    BoostedRelevance(),
+    "in a small memory BM25 says next to nothing; the words themselves now count too",
+    "extensions/memory-core/src/memory/manager-search.ts",
+)
+ZERO = _step(
+    "2026.7.1",
+    "zero",
+    KeywordRescue(floor=0),
+    "the rescue takes every keyword hit",
+    "extensions/memory-core/src/memory/manager.ts",
+    "#46671",
+)
+
+JULY = released(
+    MARCH,
+    "2026.7.1",
+    [FALLBACK, BOOST, ZERO],
+    "extensions/memory-core/src/memory",
+    "By this release at the latest. Words are compared in composed Unicode, as 2026.9.6 compares them.",
+)
+
+# 2026.9.6
+
+_MERGE = "extensions/memory-core/src/memory/hybrid.ts"
+
+SEPTEMBER_CHANGES = (
+    _step(
+        "2026.9.6",
+        "pool",
+        VectorLeg(POOL),
+        "200 candidates whatever the limit, so that the limit does not change who is first",
+        "extensions/memory-core/src/memory/manager.ts",
+        "#134604",
+    ),
+    _step(
+        "2026.9.6",
+        "supplement",
+        SupplementWhenThin(POOL),
+        "keywords are asked one by one also where the whole question brings a little",
+        "extensions/memory-core/src/memory/manager-keyword-retrieval.ts",
+        "#121196",
+    ),
+    _step(
+        "2026.9.6",
+        "matched",
+        MatchedRelevance(),
+        "a hit that only LIKE has found was a perfect one; now it says nothing about relevance",
+        "extensions/memory-core/src/memory/manager-search.ts",
+        "#120603, which closes #115001",
+    ),
+    _step(
+        "2026.9.6",
+        "path-score",
+        PathScore(),
+        "a file is found by words of its path, too",
+        "extensions/memory-core/src/memory/manager-search.ts",
+        before="fusion",
+    ),
+    _step("2026.9.6", "paths", PathTier(), "a question that is a path finds it", _MERGE, before="fusion"),
+    _step(
+        "2026.9.6",
+        "recency",
+        Recency(),
+        "decay is on, and knows dates with words",
+        _MERGE,
+        "#121224",
+        "fusion",
+    ),
+    _step(
+        "2026.9.6", "importance", Importance(), "a note can say how much it matters", _MERGE, before="fusion"
+    ),
+    _step("2026.9.6", "affinity", ProjectAffinity(), "a note can say its project", _MERGE, before="fusion"),
+    _step(
+        "2026.9.6", "weighed", WeighedSum(), "the sum is multiplied by what notes say of themselves", _MERGE
+    ),
+    _step("2026.9.6", "tiers", ByTier(), "exact paths stand first, ties are ordered by path", _MERGE),
+    _step(
+        "2026.9.6",
+        "mmr",
+        TieredMMR(),
+        "MMR is on",
+        "extensions/memory-core/src/memory/mmr.ts",
+        "#121224",
+        "floor",
+    ),
+    _step("2026.9.6", "spare", SpareSlots(), "free places go to keyword hits", _MERGE, "#92524"),
+)
+
+_SEPTEMBER = (
+    "Simplified: one source; the vector leg is an exact scan instead of vec0's KNN, which 2026.9.6 orders "
+    "anew by the same cosine; our own stop words; today is the memory's newest date; a MATCH that SQLite "
+    "refuses, for which 2026.9.6 looks for substrings, does not arise. It runs on whatever chunks are "
+    "indexed: its own cutting is memory.chunking_weighted, by entry for MEMORY.md and USER.md."
+)
+
+SEPTEMBER = replace(
+    released(
+        JULY,
+        "2026.9.6",
+        SEPTEMBER_CHANGES,
+        "extensions/memory-core/src/memory",
+        "A file's path is searched as well as its text.",
+        _SEPTEMBER,
+    ),
+    view=PathsView(),
+)
+SEPTEMBER_TRIGRAM = with_trigrams(SEPTEMBER, "2026.9.6", PathsView("trigram"), _SEPTEMBER)
+
+HISTORY = (SHIPPED, FEBRUARY_15, FEBRUARY_27, MARCH, JULY, SEPTEMBER)
+"""The releases in order, each made from the one before it."""
+
+PIPELINES = (*HISTORY[1:], TRIGRAM, SEPTEMBER_TRIGRAM)

@@ -1,0 +1,120 @@
+"""What OpenClaw makes of the hits of its later keyword legs: the lexical boost, path scores, exact paths.
+
+Read from the published builds of 2026.7.1 and 2026.9.6: extensions/memory-core/src/memory, manager-search.ts.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from workbench.records import Floats, Trace
+from workbench.retrieval.columns import ColumnStage, Numbers, with_column
+from workbench.retrieval.feature_cache import facts_of
+from workbench.retrieval.fusion import filled
+from workbench.retrieval.legs import Context
+from workbench.retrieval.scoring import relevance
+from workbench.systems.openclaw.keyword import LegOfMany, LegWithPaths
+from workbench.systems.openclaw.layouts import exact_path_tiers
+from workbench.systems.openclaw.words import FEATURES, boosted, features, ranking_words
+
+
+@dataclass(frozen=True)
+class BoostedRelevance(ColumnStage):
+    """`boosted` over r / (1 + r): what BM25 makes of a match, and what the words themselves say.
+
+    The words are the question's, or those that the leg has measured its hits against.
+    """
+
+    slot: ClassVar[str] = "keyword_score"
+    output: ClassVar[str] = "keyword_score"
+    present: ClassVar[str | None] = "keyword_rank"
+
+    @property
+    def says(self) -> str:
+        return (
+            "keyword score = min(1, |bm25| / (1 + |bm25|) + 0.45 × share of the question's words in the text "
+            "+ 0.2 × their share of the text's words + 0.18 × words in the path + min(length / 160, 0.18))"
+        )
+
+    def formula(self, of: Numbers) -> Any:
+        return boosted(relevance(of["keyword_raw"]), *(of[name] for name in FEATURES))
+
+    def run(self, trace: Trace, context: Context) -> Trace:
+        leg = trace.legs["keyword"]
+        if isinstance(leg, LegOfMany):
+            seen = leg.features
+        else:
+            rows, index = leg.hits.rows, context.index
+            seen = features(ranking_words(trace.question), rows, index.chunks(rows), facts_of(index))
+        columns = dict(zip(FEATURES, spread(seen, trace), strict=True))
+        return super().run(replace(trace, columns={**trace.columns, **columns}), context)
+
+
+def spread(values: Floats, trace: Trace) -> Floats:
+    """Numbers of the keyword leg's hits, shape (…, hits), as columns of the candidates; else NaN."""
+    rank = trace.columns["keyword_rank"]
+    brought = np.flatnonzero(~np.isnan(rank))
+    columns = np.full((*values.shape[:-1], rank.size), np.nan)
+    columns[..., brought] = values[..., rank[brought].astype(int) - 1]
+    return columns
+
+
+@dataclass(frozen=True)
+class MatchedRelevance(BoostedRelevance):
+    """`BoostedRelevance` for what MATCH has found in the text; 0 for what substrings or the path have.
+
+    Such hits keep their place in the leg, and among candidates that score 0: `lexical_rank` orders those.
+    Source: openclaw 2026.9.6, searchKeyword and mergeHybridResults (openclaw#115001, #120603).
+    """
+
+    @property
+    def says(self) -> str:
+        return f"{super().says}; 0 without a MATCH in the text"
+
+    def formula(self, of: Numbers) -> Any:
+        return np.where(of["keyword_raw"] < 0, super().formula(of), 0.0)
+
+    def run(self, trace: Trace, context: Context) -> Trace:
+        trace = super().run(trace, context)
+        leg = trace.legs["keyword"]
+        rank = np.zeros(len(trace.chunks))
+        if isinstance(leg, LegWithPaths):
+            by_substring = leg.in_text & (leg.hits.raw == 0)
+            rank = filled(spread(np.where(by_substring, boosted(0.0, *leg.features), 0.0), trace), 0.0)
+        return with_column(trace, "lexical_rank", rank)
+
+
+@dataclass(frozen=True)
+class PathScore(ColumnStage):
+    """What BM25 over the paths makes of a file that its path has found: `relevance`.
+
+    A path that only substrings have found has the raw number 0, and so the score 1.
+    """
+
+    slot: ClassVar[str] = "path_score"
+    output: ClassVar[str] = "path_score"
+    present: ClassVar[str | None] = "path_raw"
+    says: ClassVar[str] = "path score = |bm25| / (1 + |bm25|) over the files' paths, for a file's first chunk"
+
+    def formula(self, of: Numbers) -> Any:
+        return relevance(of["path_raw"])
+
+    def run(self, trace: Trace, context: Context) -> Trace:
+        leg, raw = trace.legs["keyword"], np.full(len(trace.chunks), np.nan)
+        if isinstance(leg, LegWithPaths):
+            raw = spread(leg.path_raw, trace)
+        return super().run(with_column(trace, "path_raw", raw), context)
+
+
+@dataclass(frozen=True)
+class PathTier:
+    """Marks the candidates whose path, file name or stem is the question: `exact_path_tier`, 0 to 3."""
+
+    slot: ClassVar[str] = "path_tier"
+    says: ClassVar[str] = "path tier = 3 when the question is a path, 2 a file's name, 1 without .md, else 0"
+
+    def run(self, trace: Trace, context: Context) -> Trace:
+        return with_column(trace, "path_tier", exact_path_tiers(trace.question, context.index, trace.chunks))

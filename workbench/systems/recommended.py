@@ -1,0 +1,18 @@
+"""What this house would do: a threshold on evidence, on top of the fixes that openclaw#16021 proposes."""
+
+from __future__ import annotations
+
+from workbench.retrieval.evidence import EvidenceFloor
+from workbench.retrieval.pipeline import Change, Source
+from workbench.systems.openclaw.pipelines import FIXED
+
+EVIDENCE = Change(
+    "evidence",
+    EvidenceFloor(cosine=0.25, relevance=0.9),
+    "a threshold on what each leg found, since a fused rank says who came first, not whether it is any good",
+    Source("this workbench", "0.1.0", "workbench/retrieval/evidence.py", "", "Never shipped elsewhere."),
+)
+
+EVIDENT = FIXED.but(EVIDENCE)
+
+PIPELINES = (EVIDENT,)

@@ -1,0 +1,239 @@
+"""What all widgets share: named settings, and what the figure shows as a sentence, a table and code."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+import ipywidgets as w
+from traitlets import TraitError
+
+from workbench.records import InputError
+from workbench.retrieval.pipeline import Pipeline
+from workbench.systems.registry import SYSTEMS
+
+LABEL = {"description_width": "8em"}
+HIDDEN, SHOWN = {"display": "none"}, {"display": ""}
+STYLE = (
+    "<style>.workbench-table caption, .workbench-table td, .workbench-table th "
+    "{padding: 2px 6px; text-align: left; line-height: 1.4}"
+    ".workbench-table tbody th {font-weight: inherit; overflow-wrap: anywhere}</style>"
+)
+STATUS = "padding:4px 0;line-height:1.5"
+CODE = "padding:8px;overflow:auto;line-height:1.4;user-select:all;border:1px solid rgba(128,128,128,0.4)"
+
+
+@dataclass(frozen=True)
+class Table:
+    """What a figure shows as rows of words; the first cell of a row names the row."""
+
+    caption: str
+    header: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+    @property
+    def html(self) -> str:
+        """The table for a browser and a screen reader: a caption, and headers with their scope."""
+        head = "".join(f'<th scope="col">{escape(name)}</th>' for name in self.header)
+        body = "".join(f"<tr>{_row(row)}</tr>" for row in self.rows)
+        caption = f"<caption>{escape(self.caption)}</caption>"
+        table = f"{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody>"
+        return f'{STYLE}<table class="workbench-table">{table}</table>'
+
+
+def _row(cells: Sequence[str]) -> str:
+    first = f'<th scope="row">{escape(cells[0])}</th>'
+    return first + "".join(f"<td>{escape(cell)}</td>" for cell in cells[1:])
+
+
+def status_html(sentence: str) -> str:
+    """A sentence as a status line, which a screen reader reads out when it changes."""
+    return f'<div role="status" style="{STATUS}">{escape(sentence)}</div>'
+
+
+class Number:
+    """A slider and a number box that always agree, under one label; `row` is both side by side.
+
+    With each change `changed` is called.
+    """
+
+    def __init__(
+        self,
+        label: str,
+        value: float,
+        low: float,
+        high: float,
+        step: float,
+        changed: Callable[[Any], None],
+        width: str = "16em",
+    ) -> None:
+        span = {"value": value, "min": low, "max": high, "step": step}
+        self.slider = w.FloatSlider(
+            **span, description=label, readout=False, style=LABEL, layout={"width": width}
+        )
+        self.box = w.BoundedFloatText(**span, tooltip=label, layout={"width": "4.5em"})
+        self.slider.observe(changed, "value")  # before the link: the figure does not wait for the box
+        w.link((self.slider, "value"), (self.box, "value"))
+        self.row = w.HBox([self.slider, self.box])
+
+    @property
+    def value(self) -> float:
+        return float(self.slider.value)
+
+    def enable(self, yes: bool) -> None:
+        """Lets both be moved, or not."""
+        self.slider.disabled = self.box.disabled = not yes
+
+    def span(self, low: float, high: float, step: float, value: float) -> None:
+        """Sets the ends, the step and the value of both."""
+        for control in (self.slider, self.box):
+            # In one message: a browser that saw the ends alone would move the value, and send that back.
+            with control.hold_sync(), control.hold_trait_notifications():
+                control.min, control.max, control.step, control.value = low, high, step, value
+
+
+def number_text(value: float, step: float) -> str:
+    """A number with as many decimals as its slider's step, and with all of them where it has more.
+
+    >>> number_text(0.3, 0.01), number_text(0.123, 0.01), number_text(60, 1)
+    ('0.30', '0.123', '60')
+    """
+    decimals = max(0, -int(f"{step:e}".partition("e")[2]))
+    text = f"{value:.{decimals}f}"
+    return text if abs(float(text) - value) < 1e-9 else f"{value:g}"
+
+
+class Folded:
+    """A button that opens and closes some HTML, which is written only while it is open."""
+
+    def __init__(self, label: str, write: Callable[[], str]) -> None:
+        self._write = write
+        self.button = w.ToggleButton(value=False, description=label, layout={"width": "auto"})
+        self.content = w.HTML(layout=dict(HIDDEN))
+        self.button.observe(self._turned, "value")
+
+    def _turned(self, _: Any) -> None:
+        self.refresh()
+        self.content.layout = SHOWN if self.button.value else HIDDEN
+
+    def refresh(self) -> None:
+        """Writes the content anew, if it is open."""
+        if self.button.value:
+            self.content.value = self._write()
+
+
+def pipeline_code(pipeline: Pipeline, name: str = "pipeline") -> list[str]:
+    """Lines of code that make `pipeline`: by its name, or, where it has none, from the evaluations."""
+    if SYSTEMS.get(pipeline.name) == pipeline:
+        return [f"{name} = wb.system({pipeline.name!r})"]
+    return [f"{name} = next(one.pipeline for one in evaluations if one.pipeline.name == {pipeline.name!r})"]
+
+
+class Panel:
+    """A widget: named settings, a figure, and what it shows as a sentence, a table and code.
+
+    A subclass names its `controls` in the order in which they are set, computes `sentence`, `table` and
+    `code` from their values, and calls `tell` when one has changed. Naming it in a notebook displays it.
+    """
+
+    name: str
+    controls: Mapping[str, Any]
+
+    @property
+    def sentence(self) -> str:
+        """What the figure shows, in words."""
+        raise NotImplementedError
+
+    @property
+    def table(self) -> Table:
+        """What the figure shows, as a table."""
+        raise NotImplementedError
+
+    @property
+    def code(self) -> str:
+        """Plain code that computes the same numbers."""
+        raise NotImplementedError
+
+    def lay_out(self, controls: Sequence[w.Widget], figure: w.Widget) -> None:
+        """Puts the controls, the status line, the figure, the table and the code below one another."""
+        self.status = w.HTML()
+        self.folded = [
+            Folded("table", lambda: self.table.html),
+            Folded("copy as code", lambda: f'<pre tabindex="0" style="{CODE}">{escape(self.code)}</pre>'),
+        ]
+        buttons = w.HBox([one.button for one in self.folded])
+        self.view = w.VBox(
+            [
+                w.HBox(list(controls), layout={"flex_flow": "row wrap"}),
+                self.status,
+                figure,
+                buttons,
+                *(one.content for one in self.folded),
+            ]
+        )
+        self.view.add_class(f"workbench-{self.name}")
+        self.tell()
+
+    def tell(self) -> None:
+        """Says the present state in the status line, and in the table and the code where they are open."""
+        self.status.value = status_html(self.sentence)
+        for one in self.folded:
+            one.refresh()
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The named values. Setting some of them leaves the others, and sets all or nothing.
+
+        Raises InputError for a name or a value that this widget does not have.
+        """
+        return {name: control.value for name, control in self.controls.items() if not control.disabled}
+
+    @settings.setter
+    def settings(self, values: Mapping[str, Any]) -> None:
+        unknown = [name for name in values if name not in self.controls]
+        if unknown:
+            raise InputError(
+                f"The {self.name} has no setting {unknown[0]!r}.", f"It has {', '.join(self.controls)}."
+            )
+        before = self.settings
+        try:
+            self._put(values)
+        except InputError:
+            self._put(before)
+            raise
+
+    def _put(self, values: Mapping[str, Any]) -> None:
+        for name, control in self.controls.items():
+            if name in values:
+                put(name, control, values[name])
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> Any:
+        return self.view._repr_mimebundle_(**kwargs)
+
+
+def put(name: str, control: Any, value: Any) -> None:
+    """Sets a control. Raises InputError, where ipywidgets would clamp, for a value that it cannot take."""
+    if control.disabled:
+        raise InputError(f"{name} counts for nothing here.", "Set it together with what gives it a meaning.")
+    try:
+        if _within(control, value):
+            control.value = value
+            return
+    except TraitError:
+        pass
+    raise InputError(f"{name} cannot be {value!r}.", _choices(control))
+
+
+def _within(control: Any, value: Any) -> bool:
+    try:
+        return not hasattr(control, "min") or bool(control.min <= value <= control.max)
+    except TypeError:
+        return False
+
+
+def _choices(control: Any) -> str:
+    if hasattr(control, "options"):
+        return f"Choose of: {', '.join(map(str, control.options))}."
+    return f"It goes from {control.min:g} to {control.max:g}." if hasattr(control, "min") else "Give text."
