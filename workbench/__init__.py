@@ -12,19 +12,20 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from workbench.errors import InputError
     from workbench.lab.evaluation import evaluate
     from workbench.lab.questions import load_questions
     from workbench.lab.thresholds import scores
     from workbench.memory.embedding.local import LocalEmbedder, ToyEmbedder
     from workbench.memory.sync import index_folder, open_index
-    from workbench.records import InputError, Trace
+    from workbench.records import Trace
     from workbench.retrieval.explain import explain
     from workbench.retrieval.pipeline import Pipeline, search
     from workbench.systems.registry import SYSTEMS, system
     from workbench.views.text import show
 
 _HOMES = {
-    "InputError": "workbench.records",
+    "InputError": "workbench.errors",
     "Trace": "workbench.records",
     "LocalEmbedder": "workbench.memory.embedding.local",
     "ToyEmbedder": "workbench.memory.embedding.local",

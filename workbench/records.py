@@ -17,15 +17,6 @@ KEPT = -1
 """The value of `Trace.dropped` for a candidate that no stage has dropped."""
 
 
-class InputError(Exception):
-    """Something given to the workbench cannot be used: the message names it, and then the remedy."""
-
-    def __init__(self, problem: str, remedy: str) -> None:
-        super().__init__(f"{problem}\n  {remedy}")
-        self.problem = problem
-        self.remedy = remedy
-
-
 @dataclass(frozen=True, slots=True)
 class Document:
     """A file of the memory as it was read: `path` is relative to the memory, with forward slashes."""

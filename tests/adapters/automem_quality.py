@@ -10,8 +10,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from workbench.errors import InputError
 from workbench.lab.evaluation import Judged, means
-from workbench.records import InputError
 
 GUARD = 0.01
 """How much the rate of distractors may rise above the baseline's."""

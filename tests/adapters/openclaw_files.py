@@ -12,10 +12,10 @@ from typing import Any
 
 from tests.adapters import Given, adapts
 from tests.adapters.openclaw_february import FEBRUARY
+from workbench.errors import InputError
 from workbench.memory.files import read_document
 from workbench.memory.paths import extra_paths, is_memory_path, list_files
 from workbench.memory.sessions import Pending, Sessions, Thresholds, takes_sessions
-from workbench.records import InputError
 
 
 @contextmanager

@@ -15,9 +15,10 @@ from tests import world
 from workbench.agent.contracts import CONTRACTS, FEBRUARY, SEPTEMBER, Citations, February, Found
 from workbench.agent.file_windows import MOST_UNITS, bounded
 from workbench.agent.tools import AgentTools
+from workbench.errors import InputError
 from workbench.memory.chunking import utf16_length
 from workbench.memory.sync import index_folder
-from workbench.records import InputError, Trace
+from workbench.records import Trace
 from workbench.retrieval.pipeline import Pipeline
 from workbench.systems.registry import SYSTEMS, openclaw
 

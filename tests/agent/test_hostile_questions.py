@@ -12,8 +12,9 @@ from typing import NamedTuple
 
 import pytest
 
+from workbench.errors import InputError
 from workbench.memory.index import MemoryIndex
-from workbench.records import Hits, InputError, Rows, Stage, Trace
+from workbench.records import Hits, Rows, Stage, Trace
 from workbench.retrieval.index_adapters import SeenThrough
 from workbench.retrieval.legs import Depth, Index, View, laid_out, no_hits
 from workbench.retrieval.pipeline import Pipeline, search

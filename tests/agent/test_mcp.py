@@ -23,8 +23,8 @@ from tests.conftest import PROJECT
 from workbench.agent.contracts import FEBRUARY
 from workbench.agent.server import listening, memory_server
 from workbench.agent.tools import AgentTools
+from workbench.errors import InputError
 from workbench.memory.sync import index_folder
-from workbench.records import InputError
 
 NAMES = ["memory_search", "memory_get", "memory_explain"]
 

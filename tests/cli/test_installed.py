@@ -27,8 +27,8 @@ from tests.commands import Outcome, Run
 from tests.conftest import PROJECT, SAMPLE
 from workbench.cli.bundled import FOLDERS, copy_to
 from workbench.cli.jupyter import environment
+from workbench.errors import InputError
 from workbench.memory.index import MemoryIndex, default_index_path
-from workbench.records import InputError
 
 FIRST = "notebooks/00_start.ipynb"
 

@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 
 from tests.retrieval.test_properties import Hashed, grown
+from workbench.errors import InputError
 from workbench.lab.bench.automem import ROWS, Measured, StoredEmbedder, answers, bench, settings_of, stored
 from workbench.lab.bench.locomo import Locomo, LocomoQuestion, Turn, load
 from workbench.memory.embedding.local import LocalEmbedder, Truncated
 from workbench.memory.index import MemoryIndex
 from workbench.memory.store.sqlite.store import Store
-from workbench.records import InputError
 from workbench.retrieval.pipeline import Pipeline, search
 from workbench.systems.automem.pipelines import (
     FIXED,

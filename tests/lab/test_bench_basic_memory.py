@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from tests import world
+from workbench.errors import InputError
 from workbench.lab.bench.basic_memory import (
     Report,
     bench,
@@ -23,7 +24,6 @@ from workbench.lab.bench.basic_memory import (
 from workbench.lab.bench.locomo import Locomo, LocomoQuestion, SessionDocument, load
 from workbench.lab.cached_index import CachedIndex
 from workbench.memory.index import MemoryIndex
-from workbench.records import InputError
 from workbench.systems.basic_memory import pipelines as bm
 from workbench.systems.basic_memory.notes import note_of
 

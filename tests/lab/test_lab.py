@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 from tests.retrieval.test_properties import check_same
+from workbench.errors import InputError
 from workbench.lab.cached_index import CachedIndex
 from workbench.lab.evaluation import Evaluation, Share, evaluate
 from workbench.lab.lint import needed_similarity, reach
 from workbench.lab.questions import Control, Question, QuestionSet, load_questions
 from workbench.lab.thresholds import scores
 from workbench.memory.index import MemoryIndex
-from workbench.records import InputError
 from workbench.retrieval.cutoff import MinScore
 from workbench.retrieval.pipeline import Pipeline, search
 from workbench.systems.openclaw.pipelines import EIGHT, FIXED, SHIPPED, WORKAROUND

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from workbench.errors import InputError
 from workbench.lab.bench.locomo import evidence_sessions, load
-from workbench.records import InputError
 
 CONVERSATION = {
     "speaker_a": "Ada",

@@ -11,9 +11,9 @@ from comm.base_comm import BaseComm
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from workbench.errors import InputError
 from workbench.lab.microscope import MOST_WORDS, Dissection, asked, dissect, sentences
 from workbench.memory.index import MemoryIndex
-from workbench.records import InputError
 from workbench.retrieval.query import quoted, unicode_words
 from workbench.systems.openclaw.pipelines import SHIPPED
 from workbench.systems.registry import SYSTEMS

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from rich.console import Console
 
+from workbench.errors import InputError
 from workbench.lab.museum.catalogue import SPECIMENS, specimen
 from workbench.lab.museum.profiles import AXES, SHELF
 from workbench.lab.museum.searches import PAIR, bm25, fts5_idf, lucene_idf
 from workbench.lab.museum.specimen import Finding, Specimen, computed, first, searched, small_memory
-from workbench.records import InputError
 from workbench.retrieval.columns import ColumnStage
 from workbench.retrieval.pipeline import Pipeline, search
 from workbench.systems.automem.pipelines import DEAD_KEYWORD

@@ -6,8 +6,8 @@ import pytest
 from ir_measures import RR, R
 
 from tests.adapters.automem_quality import ScoreCard, config_complexity, pick_winner, recall_at
+from workbench.errors import InputError
 from workbench.lab.evaluation import Judged, means
-from workbench.records import InputError
 
 
 def test_the_winner_may_not_bring_more_distractors() -> None:

@@ -8,6 +8,7 @@ import pytest
 from rich.console import Console
 
 from tests.systems.test_engines import KEYWORD, VECTOR, scores
+from workbench.errors import InputError
 from workbench.lab.whose_fusion import (
     Comparison,
     degenerate_lists,
@@ -16,7 +17,6 @@ from workbench.lab.whose_fusion import (
     whose_fusion,
 )
 from workbench.memory.index import MemoryIndex
-from workbench.records import InputError
 from workbench.systems.engines.presets import (
     ELEVEN,
 )

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from workbench.errors import InputError
 from workbench.memory.chunking import LineChunker, chunk_id, remap_lines, utf16_length
-from workbench.records import InputError, Passage
+from workbench.records import Passage
 
 LINE = st.text(st.characters(codec="utf-8", exclude_characters="\n"), max_size=15)
 ANY_TEXT = st.text(st.sampled_from("ab \n\r\u2028é😀"), max_size=400)

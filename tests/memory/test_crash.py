@@ -20,9 +20,9 @@ import pytest
 from tests import processes, world
 from tests.home import Home
 from tests.processes import Notes
+from workbench.errors import InputError
 from workbench.memory.store.sqlite import database
 from workbench.memory.store.sqlite.store import Store
-from workbench.records import InputError
 
 KILLS = 200
 NOBODY = 65534

@@ -10,12 +10,12 @@ import pytest
 
 from tests import world
 from tests.conftest import SAMPLE
+from workbench.errors import InputError
 from workbench.memory.chunking import LineChunker
 from workbench.memory.embedding import local as embedding
 from workbench.memory.embedding.local import LocalEmbedder, ToyEmbedder, Truncated, Windowed
 from workbench.memory.files import read_document
 from workbench.memory.paths import list_files
-from workbench.records import InputError
 
 
 @pytest.fixture(scope="module")

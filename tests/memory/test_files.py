@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from tests import world
+from workbench.errors import InputError
 from workbench.memory import files
 from workbench.memory.files import memory_root, read_document
 from workbench.memory.index import default_index_path
 from workbench.memory.paths import list_files
-from workbench.records import InputError
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 
 import pytest
 
+from workbench.errors import InputError
 from workbench.memory.frontmatter import NOTHING, front_matter
-from workbench.records import InputError
 
 BLOCK = """---
 # what this note is

@@ -15,8 +15,8 @@ import pytest
 
 from tests.conftest import PROJECT
 from tests.home import Home
+from workbench.errors import InputError
 from workbench.memory.store.sqlite.lock import alone
-from workbench.records import InputError
 
 HOLD = (
     "import sys, time; from pathlib import Path; from workbench.memory.store.sqlite.lock import alone\n"

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from tests import world
+from workbench.errors import InputError
 from workbench.memory.files import read_document
 from workbench.memory.paths import extra_paths, folders, is_memory_path, list_files
-from workbench.records import InputError
 
 
 @pytest.fixture

@@ -14,6 +14,7 @@ import pytest
 from tests import world
 from tests.commands import runner
 from tests.fault_server import DIMENSIONS, KEY, Fault, Server, serving, vector
+from workbench.errors import InputError
 from workbench.memory.chunking import LineChunker
 from workbench.memory.embedding.local import LocalEmbedder, Truncated, unit
 from workbench.memory.embedding.providers.catalogue import PROVIDERS, embedder_named, remembered
@@ -21,7 +22,6 @@ from workbench.memory.embedding.providers.clients import Access, Client, retryab
 from workbench.memory.embedding.providers.embedder import RemoteEmbedder, ollama_host, wait
 from workbench.memory.embedding.providers.limits import LimitedChunker, batches, parts
 from workbench.memory.sync import index_folder, open_index
-from workbench.records import InputError
 
 NAMES = list(PROVIDERS)
 

@@ -14,11 +14,11 @@ from tests import world
 from tests.conftest import SAMPLE
 from tests.home import Home, Watched
 from tests.memory.test_sync import Logs
+from workbench.errors import InputError
 from workbench.memory.chunking import LineChunker
 from workbench.memory.embedding import cache as cached_embedding
 from workbench.memory.store.sqlite import builds
 from workbench.memory.store.sqlite.store import Store
-from workbench.records import InputError
 
 
 @dataclass

@@ -14,13 +14,13 @@ from hypothesis import strategies as st
 
 from tests import world
 from tests.commands import Run, runner
+from workbench.errors import InputError
 from workbench.memory.chunking import LineChunker
 from workbench.memory.embedding.providers import catalogue as providers
 from workbench.memory.files import GoneError
 from workbench.memory.index import MemoryIndex
 from workbench.memory.sessions import Pending, Sessions, Thresholds, Transcript, message, messages
 from workbench.memory.sync import Summary, index_folder, open_index
-from workbench.records import InputError
 from workbench.retrieval.pipeline import search
 from workbench.systems.openclaw import pipelines as openclaw
 

@@ -14,12 +14,13 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from tests import world
+from workbench.errors import InputError
 from workbench.memory.chunking import LineChunker
 from workbench.memory.embedding import local as embedding
 from workbench.memory.files import content_hash
 from workbench.memory.index import MemoryIndex
 from workbench.memory.store.sqlite.store import Cached, Settings, Store
-from workbench.records import Document, InputError, Passage
+from workbench.records import Document, Passage
 from workbench.retrieval.pipeline import search
 from workbench.systems.openclaw.pipelines import FIXED, SHIPPED, WORKAROUND
 

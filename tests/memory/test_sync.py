@@ -9,12 +9,13 @@ import pytest
 
 from tests import world
 from tests.home import Home, Watched
+from workbench.errors import InputError
 from workbench.memory.chunking import LineChunker
 from workbench.memory.embedding import cache as cached_embedding
 from workbench.memory.sources import Look, MemoryFolder
 from workbench.memory.store.sqlite.store import Store
 from workbench.memory.sync import Summary, outdated
-from workbench.records import Document, InputError
+from workbench.records import Document
 
 
 def did(summary: Summary) -> tuple[list[str], list[str], list[str], int]:

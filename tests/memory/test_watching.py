@@ -17,13 +17,13 @@ import pytest
 
 from tests import world
 from tests.commands import Run, runner
+from workbench.errors import InputError
 from workbench.memory import sync, watching
 from workbench.memory.embedding.providers import catalogue as providers
 from workbench.memory.paths import list_files
 from workbench.memory.sessions import Sessions, Thresholds
 from workbench.memory.sync import index_folder
 from workbench.memory.watching import Notes, Scope, Timing, Transcripts, Watcher
-from workbench.records import InputError
 
 # When a sync is due
 

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.hand import BOTH, answering, columns, ids
+from workbench.errors import InputError
 from workbench.memory.index import MemoryIndex
-from workbench.records import InputError
 from workbench.retrieval.legs import Depth
 from workbench.retrieval.pipeline import Pipeline, search
 from workbench.retrieval.scoring import (

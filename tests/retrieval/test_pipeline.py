@@ -11,8 +11,9 @@ import pytest
 
 from tests.adapters.openclaw_february import FixedIndex
 from tests.hand import answering
+from workbench.errors import InputError
 from workbench.memory.index import MemoryIndex
-from workbench.records import KEPT, Chunk, InputError, Trace
+from workbench.records import KEPT, Chunk, Trace
 from workbench.retrieval.cutoff import AddedFloor, Limit, MinScore, Order
 from workbench.retrieval.explain import explain
 from workbench.retrieval.fusion import WeightedRRF

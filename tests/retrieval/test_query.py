@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.hand import answering
+from workbench.errors import InputError
 from workbench.memory.index import MemoryIndex
-from workbench.records import InputError
 from workbench.retrieval.pipeline import search
 from workbench.retrieval.query import BLANKS, JoinedWords, check_question
 from workbench.systems.openclaw.pipelines import (

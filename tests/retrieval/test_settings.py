@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from workbench.errors import InputError
 from workbench.memory.index import MemoryIndex
-from workbench.records import InputError
 from workbench.retrieval.pipeline import search
 from workbench.retrieval.settings import parameters, with_settings, with_settings_where_they_fit
 from workbench.systems.openclaw.pipelines import FIXED, SHIPPED

@@ -16,11 +16,12 @@ from tests.adapters.automem import commit_of
 from tests.arithmetic import evaluated
 from tests.conftest import PROJECT
 from tests.retrieval.test_properties import grown
+from workbench.errors import InputError
 from workbench.lab.evaluation import Evaluation, evaluate
 from workbench.lab.questions import load_questions
 from workbench.memory.index import MemoryIndex
 from workbench.memory.sync import index_folder, open_index
-from workbench.records import InputError, Trace
+from workbench.records import Trace
 from workbench.retrieval.explain import steps
 from workbench.retrieval.pipeline import Pipeline, search
 from workbench.retrieval.settings import with_settings

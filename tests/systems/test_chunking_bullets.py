@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workbench.records import InputError
+from workbench.errors import InputError
 from workbench.systems.basic_memory.chunking import BulletChunker
 
 

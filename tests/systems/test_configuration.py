@@ -12,9 +12,9 @@ import pytest
 
 from tests import world
 from tests.commands import Run, runner
+from workbench.errors import InputError
 from workbench.memory.embedding.providers.catalogue import PROVIDERS
 from workbench.memory.sessions import Thresholds
-from workbench.records import InputError
 from workbench.retrieval.settings import parameters
 from workbench.systems.openclaw.config.settings import MemorySearch
 from workbench.systems.openclaw.config.system import Configuration, Finding, configured, read

@@ -15,11 +15,12 @@ from qdrant_client.hybrid.fusion import distribution_based_score_fusion, recipro
 
 from tests.adapters.openclaw_february import FixedIndex
 from tests.arithmetic import evaluated
+from workbench.errors import InputError
 from workbench.lab.whose_fusion import (
     EXAMPLE,
     degenerate_lists,
 )
-from workbench.records import Chunk, InputError
+from workbench.records import Chunk
 from workbench.retrieval.columns import Row
 from workbench.retrieval.pipeline import search
 from workbench.systems.engines.fusion import (

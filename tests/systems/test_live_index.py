@@ -13,9 +13,9 @@ from tests.commands import Run, runner
 from tests.fault_server import DIMENSIONS, KEY, serving, vector
 from tests.home import Watched
 from tests.openclaw_store import OpenClaw
+from workbench.errors import InputError
 from workbench.memory.embedding.local import Embedded, LocalEmbedder, Role, unit
 from workbench.memory.index import MemoryIndex
-from workbench.records import InputError
 from workbench.retrieval.pipeline import search
 from workbench.systems.openclaw.live.index import LiveIndex, open_live_store
 from workbench.systems.openclaw.live.vectors import stored_vector

@@ -15,9 +15,10 @@ import pytest
 from tests import world
 from tests.memory.test_crash import as_nobody
 from tests.openclaw_store import FORMS, NAMES, OpenClaw, notes_of, writing
+from workbench.errors import InputError
 from workbench.memory.embedding.local import Embedded, Role
 from workbench.memory.index import MemoryIndex
-from workbench.records import InputError, Trace
+from workbench.records import Trace
 from workbench.retrieval.explain import explain
 from workbench.retrieval.pipeline import search
 from workbench.systems.openclaw.live.index import LiveIndex, open_live_store

@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 
 from tests import world
 from tests.adapters.openclaw_february import FixedIndex
+from workbench.errors import InputError
 from workbench.memory.index import MemoryIndex
-from workbench.records import Chunk, InputError
+from workbench.records import Chunk
 from workbench.retrieval.explain import Fate, explain
 from workbench.retrieval.feature_cache import Facts
 from workbench.retrieval.pipeline import Pipeline, search

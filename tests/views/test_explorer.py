@@ -7,8 +7,9 @@ from itertools import product
 
 import pytest
 
+from workbench.errors import InputError
 from workbench.memory.index import MemoryIndex
-from workbench.records import InputError, Trace
+from workbench.records import Trace
 from workbench.retrieval.explain import Explanation, Fate, explain, fate_of
 from workbench.retrieval.pipeline import search
 from workbench.systems.openclaw.pipelines import FIXED, SHIPPED

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from workbench.records import InputError
+from workbench.errors import InputError
 from workbench.views.widgets import Prediction
 
 

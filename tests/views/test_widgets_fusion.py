@@ -8,10 +8,10 @@ from io import StringIO
 import numpy as np
 import pytest
 
+from workbench.errors import InputError
 from workbench.lab.fusing import placed
 from workbench.lab.whose_fusion import EXAMPLE
 from workbench.memory.index import MemoryIndex
-from workbench.records import InputError
 from workbench.systems.engines.fusion import RankSum
 from workbench.systems.engines.presets import ENGINES, FusedHit
 from workbench.views.figures import fusion_figure

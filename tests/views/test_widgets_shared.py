@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from workbench.records import InputError
+from workbench.errors import InputError
 from workbench.systems.openclaw.pipelines import SHIPPED
 from workbench.views.widgets import FusionLab
 from workbench.views.widgets.panel import Number, Table, pipeline_code, status_html

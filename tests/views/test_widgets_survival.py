@@ -7,11 +7,11 @@ from io import StringIO
 
 import pytest
 
+from workbench.errors import InputError
 from workbench.lab.evaluation import Evaluation, evaluate
 from workbench.lab.questions import QuestionSet
 from workbench.lab.survival import Step, survivals
 from workbench.memory.index import MemoryIndex
-from workbench.records import InputError
 from workbench.systems.openclaw.pipelines import FIXED, SHIPPED, WORKAROUND
 from workbench.views.widgets import SurvivalChart
 

@@ -8,10 +8,10 @@ from io import StringIO
 import numpy as np
 import pytest
 
+from workbench.errors import InputError
 from workbench.lab.evaluation import Evaluation, evaluate
 from workbench.lab.questions import QuestionSet
 from workbench.memory.index import MemoryIndex
-from workbench.records import InputError
 from workbench.systems.openclaw.pipelines import FIXED, SHIPPED, WORKAROUND
 from workbench.systems.registry import SYSTEMS
 from workbench.views.figures import threshold_figure

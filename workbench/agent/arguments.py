@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from workbench.records import InputError
+from workbench.errors import InputError
 from workbench.retrieval.cutoff import Limit
 
 MOST_RESULTS = int(Limit.ranges["count"][1])

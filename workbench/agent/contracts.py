@@ -13,10 +13,11 @@ from typing import Any, ClassVar
 from workbench.agent.arguments import FebruaryGet, FebruarySearch, SeptemberGet, SeptemberSearch
 from workbench.agent.file_windows import MOST_UNITS, bounded, window
 from workbench.agent.reading import FileMissingError, FileUnreadableError, Read
+from workbench.errors import InputError
 from workbench.memory.chunking import whole_characters
 from workbench.memory.embedding.providers.catalogue import PROVIDERS
 from workbench.memory.paths import HEADS
-from workbench.records import Candidate, InputError, Trace
+from workbench.records import Candidate, Trace
 from workbench.retrieval.query import BLANKS
 from workbench.systems.openclaw.pipelines import snippet
 

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
+from workbench.errors import InputError
 from workbench.memory.files import LARGEST_FILE
 from workbench.memory.paths import HEADS, SUFFIX, TREE, extra_paths
-from workbench.records import InputError
 from workbench.retrieval.query import BLANKS
 
 PLAIN_FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK

@@ -26,7 +26,7 @@ from mcp_types import (
 from workbench.agent.arguments import Arguments, Explain
 from workbench.agent.contracts import failed
 from workbench.agent.tools import AgentTools
-from workbench.records import InputError
+from workbench.errors import InputError
 
 PATH = "/mcp"
 LOOPBACK = ("127.0.0.1", "::1", "localhost")

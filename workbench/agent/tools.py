@@ -15,11 +15,12 @@ import numpy as np
 from workbench.agent.arguments import Explain, checked
 from workbench.agent.contracts import SEPTEMBER, Answer, Citations, February, Found
 from workbench.agent.reading import FileMissingError, MemoryFiles
+from workbench.errors import InputError
 from workbench.memory.embedding.local import Embedder
 from workbench.memory.files import memory_root
 from workbench.memory.index import MemoryIndex, default_index_path
 from workbench.memory.sync import extra_paths_of, open_index, outdated
-from workbench.records import InputError, Trace
+from workbench.records import Trace
 from workbench.retrieval.cutoff import marked
 from workbench.retrieval.explain import explain
 from workbench.retrieval.pipeline import Pipeline, search

@@ -7,7 +7,7 @@ import sys
 
 from workbench.cli import agent, configuring, lab, memory, searching, systems, watching
 from workbench.cli.app import app
-from workbench.records import InputError
+from workbench.errors import InputError
 
 __all__ = ["agent", "app", "configuring", "lab", "main", "memory", "searching", "systems", "watching"]
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from workbench.cli.app import SAMPLE, Extra, IndexFile, Memory, Settings, app, pipeline_of
-from workbench.records import InputError
+from workbench.errors import InputError
 
 if TYPE_CHECKING:
     from workbench.agent.contracts import Answer

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from workbench.records import InputError
+from workbench.errors import InputError
 
 if TYPE_CHECKING:
     from workbench.memory.index import MemoryIndex

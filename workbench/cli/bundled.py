@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from workbench.records import InputError
+from workbench.errors import InputError
 
 NOTEBOOKS, MEMORY = "notebooks", "sample_memory"
 FOLDERS = (NOTEBOOKS, MEMORY)

@@ -8,11 +8,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from workbench.errors import InputError
 from workbench.memory.embedding.local import packaged_model
 from workbench.memory.index import default_index_path
 from workbench.memory.store.sqlite.database import libraries
 from workbench.memory.store.sqlite.store import Store
-from workbench.records import InputError
 from workbench.systems.openclaw.live.index import open_live_store
 
 

@@ -12,7 +12,7 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
-from workbench.records import InputError
+from workbench.errors import InputError
 
 QUIET = {
     # No question about news on the first start, and no call to anywhere.

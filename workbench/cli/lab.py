@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from workbench.cli.app import SAMPLE, AsJson, IndexFile, Memory, SettingsOfMany, app, pipelines_of, put
-from workbench.records import InputError
+from workbench.errors import InputError
 
 bench = typer.Typer(help="Benchmarks on data that you have.", no_args_is_help=True, rich_markup_mode=None)
 app.add_typer(bench, name="bench")

@@ -13,7 +13,7 @@ import typer
 from workbench.cli.app import SAMPLE, Extra, IndexFile, app
 from workbench.cli.configuring import asked_of
 from workbench.cli.memory import MODEL, READING, Folder, Model, Reading, Skip, Transcripts, say_left_out
-from workbench.records import InputError
+from workbench.errors import InputError
 
 
 @app.command()

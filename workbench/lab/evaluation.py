@@ -8,9 +8,10 @@ from typing import Any, NamedTuple
 
 from tqdm.auto import tqdm
 
+from workbench.errors import InputError
 from workbench.lab.cached_index import CachedIndex
 from workbench.lab.questions import Control, Question, QuestionSet
-from workbench.records import InputError, Trace
+from workbench.records import Trace
 from workbench.retrieval.legs import Index
 from workbench.retrieval.pipeline import Pipeline, check_pipeline, search
 

@@ -11,7 +11,7 @@ from typing import Any
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
-from workbench.records import InputError
+from workbench.errors import InputError
 
 
 class _Strict(BaseModel):

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
 
-from workbench.records import InputError
+from workbench.errors import InputError
 from workbench.retrieval.legs import Index
 from workbench.retrieval.pipeline import search
 from workbench.systems.engines.fusion import ScoreSum, WeightedScores

@@ -7,8 +7,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
+from workbench.errors import InputError
 from workbench.memory.files import content_hash
-from workbench.records import InputError, Passage
+from workbench.records import Passage
 
 
 class Chunker(Protocol):

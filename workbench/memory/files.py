@@ -12,7 +12,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
-from workbench.records import Document, InputError
+from workbench.errors import InputError
+from workbench.records import Document
 
 LARGEST_FILE = 10_000_000
 SAME_TIME_NS = 20_000_000

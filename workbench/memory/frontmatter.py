@@ -14,7 +14,7 @@ from typing import Any
 
 import yaml
 
-from workbench.records import InputError
+from workbench.errors import InputError
 
 BLOCK = re.compile(r"\ufeff?---[ \t]*\r?\n(.*?)^(?:---|\.\.\.)[ \t]*\r?$", re.DOTALL | re.MULTILINE)
 OPENED = re.compile(r"\ufeff?---[ \t]*\r?\n")

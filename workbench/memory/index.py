@@ -11,6 +11,7 @@ from types import TracebackType
 
 import numpy as np
 
+from workbench.errors import InputError
 from workbench.memory.chunking import whole_characters
 from workbench.memory.embedding.cache import embed_through_cache
 from workbench.memory.embedding.local import READINGS, Embedder, LocalEmbedder
@@ -19,7 +20,7 @@ from workbench.memory.files import content_hash
 from workbench.memory.store.scan import Scan
 from workbench.memory.store.sqlite.database import plain_errors
 from workbench.memory.store.sqlite.store import Settings, Store
-from workbench.records import Chunk, Document, Hits, InputError, Rows, Vector
+from workbench.records import Chunk, Document, Hits, Rows, Vector
 
 
 def default_index_path(root: Path) -> Path:

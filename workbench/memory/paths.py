@@ -7,7 +7,7 @@ import stat
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
-from workbench.records import InputError
+from workbench.errors import InputError
 
 HEADS = ("MEMORY.md", "memory.md")
 TREE = "memory"

@@ -14,10 +14,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
 
+from workbench.errors import InputError
 from workbench.memory.chunking import Chunker, remap_lines, whole_characters
 from workbench.memory.files import open_plain, settled
 from workbench.memory.sources import Look, looks
-from workbench.records import Document, InputError, Passage
+from workbench.records import Document, Passage
 
 SUFFIX = ".jsonl"
 

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from tqdm.auto import tqdm
 
+from workbench.errors import InputError
 from workbench.memory.chunking import Chunker, LineChunker
 from workbench.memory.embedding import cache as cached_embedding
 from workbench.memory.embedding.cache import embed_through_cache
@@ -27,7 +28,7 @@ from workbench.memory.store.sqlite import builds
 from workbench.memory.store.sqlite.database import DamagedError, UnwritableError, plain_errors
 from workbench.memory.store.sqlite.lock import WAIT_SECONDS, alone
 from workbench.memory.store.sqlite.store import Cached, Settings, Stamp, Store
-from workbench.records import Document, InputError, Passage
+from workbench.records import Document, Passage
 
 
 @dataclass

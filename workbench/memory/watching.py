@@ -17,9 +17,9 @@ from typing import Protocol
 
 import watchfiles
 
+from workbench.errors import InputError
 from workbench.memory import paths, sessions
 from workbench.memory.files import is_utf8
-from workbench.records import InputError
 
 QUIET = 1.5
 """Seconds without a change after which files are taken to be at rest. As in openclaw 2026.2.13."""

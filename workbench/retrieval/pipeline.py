@@ -7,7 +7,8 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from numbers import Real
 
-from workbench.records import InputError, Stage, Trace, Vector
+from workbench.errors import InputError
+from workbench.records import Stage, Trace, Vector
 from workbench.retrieval.cutoff import AddedFloor, Limit, MinScore
 from workbench.retrieval.legs import Index, VectorLeg, View, laid_out, snapshot
 from workbench.retrieval.query import BLANKS

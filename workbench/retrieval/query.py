@@ -6,7 +6,8 @@ import re
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-from workbench.records import InputError, Trace
+from workbench.errors import InputError
+from workbench.records import Trace
 
 ASCII_WORDS = re.compile(r"[A-Za-z0-9_]+")
 UNICODE_WORDS = re.compile(r"\w+")

@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
-from workbench.records import InputError, Stage
+from workbench.errors import InputError
+from workbench.records import Stage
 from workbench.retrieval.pipeline import Pipeline
 
 

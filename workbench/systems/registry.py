@@ -6,7 +6,7 @@ import difflib
 from collections.abc import Mapping
 from pathlib import Path
 
-from workbench.records import InputError
+from workbench.errors import InputError
 from workbench.retrieval.pipeline import Pipeline
 from workbench.systems import recommended, tutorial
 from workbench.systems.automem import pipelines as automem

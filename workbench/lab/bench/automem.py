@@ -17,6 +17,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from workbench.errors import InputError
 from workbench.lab.bench.locomo import Locomo, LocomoQuestion, Turn, load
 from workbench.lab.evaluation import Judged, means
 from workbench.memory.embedding.cache import embed_through_cache
@@ -24,7 +25,7 @@ from workbench.memory.embedding.local import Embedded, Embedder, LocalEmbedder, 
 from workbench.memory.files import content_hash
 from workbench.memory.index import default_index_path
 from workbench.memory.store.sqlite.store import Settings, Store
-from workbench.records import Floats, InputError
+from workbench.records import Floats
 from workbench.retrieval.columns import Columns, ColumnStage
 from workbench.retrieval.legs import VectorLeg
 from workbench.retrieval.pipeline import Pipeline

@@ -17,6 +17,7 @@ from pathlib import Path
 
 from tqdm.auto import tqdm
 
+from workbench.errors import InputError
 from workbench.lab.bench.locomo import Locomo, LocomoQuestion, SessionDocument, load
 from workbench.lab.cached_index import CachedIndex
 from workbench.lab.evaluation import Judged, means
@@ -26,7 +27,7 @@ from workbench.memory.embedding.local import Embedder, LocalEmbedder, Role, Trun
 from workbench.memory.files import content_hash
 from workbench.memory.index import MemoryIndex, default_index_path
 from workbench.memory.store.sqlite.store import Cached, Settings, Store
-from workbench.records import Document, InputError, Trace
+from workbench.records import Document, Trace
 from workbench.retrieval.legs import Index
 from workbench.retrieval.pipeline import Pipeline, search
 from workbench.systems.basic_memory import pipelines as basic_memory

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from workbench.records import InputError
+from workbench.errors import InputError
 
 SESSION = re.compile(r"session_(\d+)$")
 EVIDENCE = re.compile(r"^D(\d+):")

@@ -5,9 +5,9 @@ from __future__ import annotations
 import difflib
 from collections.abc import Mapping
 
+from workbench.errors import InputError
 from workbench.lab.museum import fusions, profiles, searches, steps
 from workbench.lab.museum.specimen import Specimen
-from workbench.records import InputError
 
 SPECIMENS: Mapping[str, Specimen] = {
     specimen.name: specimen for room in (searches, profiles, fusions, steps) for specimen in room.SPECIMENS

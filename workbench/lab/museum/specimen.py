@@ -9,12 +9,13 @@ from typing import Any
 
 import numpy as np
 
+from workbench.errors import InputError
 from workbench.memory.chunking import LineChunker
 from workbench.memory.embedding.local import ToyEmbedder
 from workbench.memory.files import content_hash
 from workbench.memory.index import MemoryIndex
 from workbench.memory.store.sqlite.store import Cached, Settings, Store
-from workbench.records import Document, InputError
+from workbench.records import Document
 from workbench.retrieval.columns import ColumnStage
 from workbench.retrieval.pipeline import Pipeline, search
 from workbench.systems.engines.presets import two_legs

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.records import InputError
+from workbench.errors import InputError
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer

@@ -14,8 +14,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from workbench.errors import InputError
 from workbench.memory.frontmatter import age_in_days
-from workbench.records import Floats, InputError, Trace
+from workbench.records import Floats, Trace
 from workbench.retrieval.columns import ColumnStage, Numbers
 from workbench.retrieval.fusion import filled
 from workbench.retrieval.legs import Context

@@ -12,8 +12,9 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from workbench.errors import InputError
 from workbench.memory.files import content_hash
-from workbench.records import InputError, Passage
+from workbench.records import Passage
 
 HEADING = re.compile(r"#{1,6}\s")
 BULLET = re.compile(r"[-*+]\s+")

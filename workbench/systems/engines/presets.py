@@ -11,7 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from workbench.records import Floats, InputError
+from workbench.errors import InputError
+from workbench.records import Floats
 from workbench.retrieval.columns import Columns
 from workbench.retrieval.cutoff import Limit, Order
 from workbench.retrieval.legs import Depth, KeywordLeg, Union, VectorLeg

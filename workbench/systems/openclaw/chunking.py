@@ -12,9 +12,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from workbench.errors import InputError
 from workbench.memory.chunking import utf16_length
 from workbench.memory.files import content_hash
-from workbench.records import InputError, Passage
+from workbench.records import Passage
 
 CHARACTERS_PER_TOKEN = 4
 

@@ -17,7 +17,8 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.records import Chunk, Floats, InputError, Trace
+from workbench.errors import InputError
+from workbench.records import Chunk, Floats, Trace
 from workbench.retrieval.columns import Columns, ColumnStage, Numbers, with_column
 from workbench.retrieval.cutoff import Order
 from workbench.retrieval.feature_cache import of_candidates

@@ -9,10 +9,11 @@ from typing import Any
 
 import ipywidgets as w
 
+from workbench.errors import InputError
 from workbench.lab.cached_index import CachedIndex
 from workbench.lab.fusing import Given, Placed, placed
 from workbench.lab.whose_fusion import EXAMPLE, Lists, legs_of
-from workbench.records import InputError, Trace
+from workbench.records import Trace
 from workbench.retrieval.legs import Index
 from workbench.retrieval.pipeline import Pipeline, search
 from workbench.retrieval.settings import parameters

@@ -10,7 +10,7 @@ from typing import Any
 import ipywidgets as w
 from traitlets import TraitError
 
-from workbench.records import InputError
+from workbench.errors import InputError
 from workbench.retrieval.pipeline import Pipeline
 from workbench.systems.registry import SYSTEMS
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import ipywidgets as w
 
-from workbench.records import InputError
+from workbench.errors import InputError
 from workbench.views.widgets.panel import status_html
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import ipywidgets as w
 
-from workbench.records import InputError
+from workbench.errors import InputError
 from workbench.views.widgets.panel import Panel
 
 GIVEN = "# `index` is the index that the widget was given.\n"

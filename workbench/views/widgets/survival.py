@@ -7,9 +7,10 @@ from typing import Any
 
 import ipywidgets as w
 
+from workbench.errors import InputError
 from workbench.lab.evaluation import Evaluation
 from workbench.lab.survival import Step, Survival, survivals
-from workbench.records import InputError, Trace
+from workbench.records import Trace
 from workbench.retrieval.legs import Index
 from workbench.views.figures.style import live, restyle
 from workbench.views.figures.survival import axis_updates, survival_figure, survival_updates

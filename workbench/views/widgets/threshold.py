@@ -9,10 +9,10 @@ from typing import Any
 import ipywidgets as w
 import numpy as np
 
+from workbench.errors import InputError
 from workbench.lab.evaluation import Evaluation
 from workbench.lab.lint import reaches
 from workbench.lab.thresholds import Outcome, Scores, scores
-from workbench.records import InputError
 from workbench.views.figures.style import live, move
 from workbench.views.figures.threshold import (
     KINDS,

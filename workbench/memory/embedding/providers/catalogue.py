@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from workbench.errors import InputError
 from workbench.memory.embedding.local import Embedder, LocalEmbedder, Reading, Windowed
 from workbench.memory.embedding.providers.clients import (
     Access,
@@ -17,7 +18,6 @@ from workbench.memory.embedding.providers.clients import (
     VoyageClient,
 )
 from workbench.memory.embedding.providers.embedder import Provider, RemoteEmbedder, ollama_host
-from workbench.records import InputError
 
 AUTO = "auto"
 

@@ -13,8 +13,8 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any, Protocol
 
+from workbench.errors import InputError
 from workbench.memory.embedding.local import Role
-from workbench.records import InputError
 
 WORDS = re.compile(r"rate[_ ]limit|too many requests|resource has been exhausted|cloudflare", re.IGNORECASE)
 CODES = re.compile(r"429|5\d\d")

@@ -19,6 +19,7 @@ from urllib.parse import urlsplit
 import numpy as np
 from numpy.typing import NDArray
 
+from workbench.errors import InputError
 from workbench.memory.embedding.local import Embedded, Role, mean_vectors, unit
 from workbench.memory.embedding.providers.clients import (
     Access,
@@ -28,7 +29,6 @@ from workbench.memory.embedding.providers.clients import (
     installed,
 )
 from workbench.memory.embedding.providers.limits import batches, longest, parts
-from workbench.records import InputError
 
 if TYPE_CHECKING:
     from tenacity import RetryCallState

@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from workbench.errors import InputError
 from workbench.memory.chunking import Chunker
 from workbench.memory.files import content_hash
-from workbench.records import InputError, Passage
+from workbench.records import Passage
 
 REQUEST_BYTES = 8000
 """How many bytes of text go into one request, unless one text alone has more."""

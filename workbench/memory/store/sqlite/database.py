@@ -15,7 +15,7 @@ from typing import Any, Self
 import apsw
 import sqlite_vec
 
-from workbench.records import InputError
+from workbench.errors import InputError
 
 BUSY_SECONDS = 10
 """How long a statement waits for another process that is writing."""

@@ -11,8 +11,8 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 from tqdm.auto import tqdm
 
+from workbench.errors import InputError
 from workbench.memory.store.sqlite.database import UnwritableError
-from workbench.records import InputError
 
 WAIT_SECONDS = 60.0
 

@@ -18,6 +18,7 @@ import apsw
 import numpy as np
 from numpy.typing import NDArray
 
+from workbench.errors import InputError
 from workbench.memory.chunking import chunk_id
 from workbench.memory.store.sqlite import schema
 from workbench.memory.store.sqlite.database import (
@@ -28,7 +29,7 @@ from workbench.memory.store.sqlite.database import (
     identity,
     plain_errors,
 )
-from workbench.records import Chunk, Document, Hits, InputError, Passage, Rows, Vector
+from workbench.records import Chunk, Document, Hits, Passage, Rows, Vector
 
 LARGEST_KNN = 4096
 """vec0 answers no more neighbours than this."""

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 
-from workbench.records import InputError
+from workbench.errors import InputError
 from workbench.systems.openclaw.config.settings import MemorySearch
 
 FEBRUARY_FORM, SEPTEMBER_FORM = "agents.defaults.memorySearch", "memory.search"

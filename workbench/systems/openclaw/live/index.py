@@ -15,12 +15,13 @@ from typing import Any, Self
 
 import numpy as np
 
+from workbench.errors import InputError
 from workbench.memory.chunking import whole_characters
 from workbench.memory.embedding.local import PACKAGED_MODEL, Embedder, LocalEmbedder
 from workbench.memory.embedding.providers.catalogue import PROVIDERS, remote_embedder
 from workbench.memory.index import default_index_path
 from workbench.memory.store.scan import Scan
-from workbench.records import Chunk, Document, Hits, InputError, Rows, Vector
+from workbench.records import Chunk, Document, Hits, Rows, Vector
 from workbench.systems.openclaw.live.store import LiveStore, MadeWith
 from workbench.systems.openclaw.live.vectors import OwnVectors, StoredVectors, Vectors
 

@@ -20,9 +20,10 @@ from typing import Any, NamedTuple, Self
 import apsw
 import numpy as np
 
+from workbench.errors import InputError
 from workbench.memory.store.sqlite.database import BUSY_SECONDS, Identity, identity
 from workbench.memory.store.sqlite.store import Stamp
-from workbench.records import Chunk, Document, Hits, InputError, Rows
+from workbench.records import Chunk, Document, Hits, Rows
 
 META = "memory_index_meta_v1"
 KEYWORDS_ALONE = "fts-only"

@@ -1,0 +1,35 @@
+"""Every error that the workbench raises on purpose: its message names the problem, and then the remedy."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+
+class WorkbenchError(Exception):
+    """An expected failure: `problem` says what is wrong, `remedy` what to do about it.
+
+    `exit_code` is the code with which the command line ends.
+    """
+
+    exit_code: ClassVar[int] = 2
+
+    def __init__(self, problem: str, remedy: str) -> None:
+        super().__init__(f"{problem}\n  {remedy}")
+        self.problem = problem
+        self.remedy = remedy
+
+
+class InputError(WorkbenchError):
+    """The given input cannot be used."""
+
+
+class StorageError(WorkbenchError):
+    """An index cannot be read or written: the disk is full, the file is locked or damaged. Nothing is lost."""
+
+    exit_code: ClassVar[int] = 3
+
+
+class ProviderError(WorkbenchError):
+    """An embedding provider or another remote service fails."""
+
+    exit_code: ClassVar[int] = 4
