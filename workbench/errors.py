@@ -24,7 +24,7 @@ class InputError(WorkbenchError):
 
 
 class StorageError(WorkbenchError):
-    """An index cannot be read or written: the disk is full, the file is locked or damaged. Nothing is lost."""
+    """An index cannot be read or written: disk full, file locked or damaged. Nothing is lost."""
 
     exit_code: ClassVar[int] = 3
 
