@@ -388,11 +388,6 @@ def test_a_folder_as_index_is_refused(run: Run, place: Place) -> None:
     assert refuses(run("index", place.folder, "--index", place.folder), place.folder)
 
 
-def test_an_index_below_a_file_is_refused(run: Run, place: Place) -> None:
-    file = place.folder / "MEMORY.md"
-    assert refuses(run("index", place.folder, "--index", file / "i.sqlite"), file, "cannot be made")
-
-
 # models
 
 

@@ -20,7 +20,7 @@ import pytest
 from tests import processes, world
 from tests.home import Home
 from tests.processes import Notes
-from workbench.errors import InputError
+from workbench.memory.store.errors import DiskFullError, UnwritableError
 from workbench.memory.store.sqlite import database
 from workbench.memory.store.sqlite.store import Store
 
@@ -157,7 +157,7 @@ def write_more(home: Home) -> dict[str, list[str]]:
 def test_on_a_full_disk_every_file_stays_in_its_old_or_new_state(home: Home, rebuild: bool) -> None:
     before, pages = write_more(home), pages_of(home.file)
     for more in (0, 3, 10, 20, 40):
-        with room_for(pages + more), pytest.raises(InputError, match="no room left"):
+        with room_for(pages + more), pytest.raises(DiskFullError, match="disk is full"):
             home.sync(rebuild=rebuild)
         _, after = home.contents()
         assert {path: after[path] for path in before} == before
@@ -197,7 +197,7 @@ def test_a_disk_that_is_really_full_costs_nothing_that_was_stored(
     before = home.contents()[1]
     fill(small_disk)
     write_more(home)
-    with pytest.raises(InputError):
+    with pytest.raises(DiskFullError, match="disk is full"):
         home.sync(rebuild=rebuild)
     with home.opened() as opened:
         assert opened.embed("a cup").any()
@@ -234,7 +234,7 @@ def test_in_a_folder_that_cannot_be_written_the_index_stays_and_answers(rebuild:
         home.file.parent.chmod(0o555)
         with as_nobody():
             with pytest.raises(
-                InputError, match=f"The index {home.file} cannot be written: Permission denied"
+                UnwritableError, match=f"The index {home.file} cannot be written: Permission denied"
             ):
                 home.sync(rebuild=rebuild)
             with home.opened() as opened:

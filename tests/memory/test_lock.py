@@ -15,7 +15,7 @@ import pytest
 
 from tests.conftest import PROJECT
 from tests.home import Home
-from workbench.errors import InputError
+from workbench.memory.store.errors import LockedError
 from workbench.memory.store.sqlite.lock import alone
 
 HOLD = (
@@ -40,7 +40,7 @@ def holder(file: Path) -> Iterator[subprocess.Popen[str]]:
 def test_a_second_sync_waits_says_so_and_gives_up(home: Home, capsys: pytest.CaptureFixture[str]) -> None:
     before = home.contents()
     with holder(home.file) as process:
-        with pytest.raises(InputError, match=rf"Process {process.pid} is indexing .* within 0\.2 s"):
+        with pytest.raises(LockedError, match=rf"Process {process.pid} is indexing .* within 0\.2 s"):
             home.sync(wait=0.2)
         assert (
             f"Process {process.pid} is indexing {home.file}: waiting up to 0.2 s" in capsys.readouterr().err

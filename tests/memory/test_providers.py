@@ -14,7 +14,7 @@ import pytest
 from tests import world
 from tests.commands import runner
 from tests.fault_server import DIMENSIONS, KEY, Fault, Server, serving, vector
-from workbench.errors import InputError
+from workbench.errors import InputError, ProviderError
 from workbench.memory.chunking import LineChunker
 from workbench.memory.embedding.local import LocalEmbedder, Truncated, unit
 from workbench.memory.embedding.providers.catalogue import PROVIDERS, embedder_named, remembered
@@ -202,7 +202,7 @@ def test_after_four_tries_it_is_an_error_with_provider_model_status_and_remedy(
     name: str, server: Server
 ) -> None:
     server.always = Fault(status=429, message=f"too much for {KEY}")
-    with pytest.raises(InputError) as raised:
+    with pytest.raises(ProviderError) as raised:
         ready(name).embed(["tea"], "passage")
     assert len(server.requests) == 4
     assert raised.value.problem == f"{ready(name).name} failed with status 429: too much for …."
@@ -213,7 +213,7 @@ def test_after_four_tries_it_is_an_error_with_provider_model_status_and_remedy(
 @pytest.mark.parametrize("status", [429, 500])
 def test_a_question_is_asked_once(name: str, status: int, server: Server) -> None:
     server.always = Fault(status=status)
-    with pytest.raises(InputError, match=f"status {status}"):
+    with pytest.raises(ProviderError, match=f"status {status}"):
         ready(name).embed(["tea"], "query")
     assert len(server.requests) == 1
 
@@ -226,7 +226,7 @@ def test_what_asking_again_cannot_mend_is_not_asked_again(
     name: str, status: int, remedy: str, server: Server
 ) -> None:
     server.always = Fault(status=status, message="at most 512 texts")
-    with pytest.raises(InputError) as raised:
+    with pytest.raises(ProviderError) as raised:
         ready(name).embed(["tea"], "passage")
     assert len(server.requests) == 1
     assert f"status {status}" in raised.value.problem
@@ -243,7 +243,7 @@ def test_the_wait_that_a_provider_asks_for_is_kept(name: str, server: Server) ->
 
 def test_a_wait_of_more_than_a_minute_is_not_waited_for(server: Server) -> None:
     server.always = Fault(status=429, headers=(("Retry-After", "3600"),))
-    with pytest.raises(InputError, match="wait 3600 s"):
+    with pytest.raises(ProviderError, match="wait 3600 s"):
         ready("openai").embed(["tea"], "passage")
     assert len(server.requests) == 1
 
@@ -273,7 +273,7 @@ def test_a_failed_request_stops_those_that_have_not_begun(server: Server) -> Non
     server.always = Fault(status=400)
     embedder = ready("openai")
     embedder.concurrency = 1
-    with pytest.raises(InputError):
+    with pytest.raises(ProviderError):
         embedder.embed(["x" * 8000] * 50, "passage")
     assert len(server.requests) < 5
 
@@ -306,7 +306,7 @@ BAD: dict[str, tuple[Fault, str]] = {
 @pytest.mark.parametrize("kind", BAD)
 def test_a_bad_answer_is_an_error_that_says_what_is_wrong(name: str, kind: str, server: Server) -> None:
     server.always, said = BAD[kind]
-    with pytest.raises(InputError, match=said) as raised:
+    with pytest.raises(ProviderError, match=said) as raised:
         ready(name).embed(["tea", "bike"], "passage")
     assert raised.value.problem.startswith(ready(name).name)
     assert server.url in raised.value.remedy
@@ -323,7 +323,7 @@ def test_vectors_are_ordered_by_their_numbers(name: str, server: Server) -> None
 @pytest.mark.parametrize("numbers", [[0, 0], [1, 2], [0, 5]])
 def test_vectors_with_other_numbers_than_the_texts_are_refused(numbers: list[int], server: Server) -> None:
     server.always = Fault(numbers=lambda _: numbers)
-    with pytest.raises(InputError, match="numbered"):
+    with pytest.raises(ProviderError, match="numbered"):
         ready("openai").embed(["tea", "bike"], "passage")
 
 
@@ -331,7 +331,7 @@ def test_a_server_that_is_not_there_is_named(monkeypatch: pytest.MonkeyPatch) ->
     with serving() as gone:
         pass
     monkeypatch.setenv("OLLAMA_HOST", gone.url)
-    with pytest.raises(InputError, match="the connection failed") as raised:
+    with pytest.raises(ProviderError, match="the connection failed") as raised:
         ready("ollama").embed(["tea"], "query")
     assert gone.url in raised.value.remedy
 
@@ -497,11 +497,11 @@ def test_after_a_bad_answer_nothing_is_stored(kind: str, server: Server, tmp_pat
     before = stored(file)
     world.write(root, {"memory/new.md": "# New\nA new note.\n", "memory/newer.md": "# Newer\nAnother.\n"})
     server.always = BAD[kind][0]
-    with pytest.raises(InputError):
+    with pytest.raises(ProviderError):
         index_folder(root, ready("openai"), index_path=file)
     with open_index(root, index_path=file) as index:
         index.embedder.query_seconds = 0.3  # type: ignore[attr-defined]
-        with pytest.raises(InputError):
+        with pytest.raises(ProviderError):
             index.embed("where is the tea")
     assert stored(file) == before
     server.always = Fault()
@@ -520,7 +520,7 @@ def test_keys_are_neither_printed_nor_stored(
     searched = run("search", "tea", "--memory", root, "--index", file, "--json")
     server.always = Fault(status=401, message=f"Incorrect API key provided: {KEY}")
     refused = run("search", "bike", "--memory", root, "--index", file)
-    assert refused.code == 2
+    assert refused.code == 4
     assert "Incorrect API key provided: …" in refused.err
     assert KEY not in searched.out + searched.err + refused.out + refused.err + repr(embedder_named("openai"))
     assert not [one for one in tmp_path.glob("index.sqlite*") if KEY.encode() in one.read_bytes()]

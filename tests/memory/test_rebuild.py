@@ -17,6 +17,7 @@ from tests.memory.test_sync import Logs
 from workbench.errors import InputError
 from workbench.memory.chunking import LineChunker
 from workbench.memory.embedding import cache as cached_embedding
+from workbench.memory.store.errors import DamagedError, UnwritableError
 from workbench.memory.store.sqlite import builds
 from workbench.memory.store.sqlite.store import Store
 
@@ -152,7 +153,7 @@ def test_what_has_changed_in_the_settings_is_named(home: Home) -> None:
 def test_a_damaged_index_can_be_rebuilt(home: Home) -> None:
     pages = home.file.read_bytes()
     home.file.write_bytes(pages[:4096] + b"\xff" * (len(pages) - 4096))
-    with pytest.raises(InputError, match="damaged"):
+    with pytest.raises(DamagedError, match="damaged"):
         home.sync()
     home.sync(rebuild=True)
     assert len(home.contents()[1]) == 6
@@ -165,7 +166,7 @@ def test_a_rename_that_fails_leaves_the_old_index(home: Home, monkeypatch: pytes
         raise PermissionError(1, "Operation not permitted")
 
     monkeypatch.setattr(builds.os, "replace", refused)
-    with pytest.raises(InputError, match="cannot be put"):
+    with pytest.raises(UnwritableError, match="cannot be written: Operation not permitted"):
         home.sync(rebuild=True)
     assert home.contents() == before
     assert tidy(home)

@@ -15,9 +15,10 @@ import pytest
 from tests import world
 from tests.memory.test_crash import as_nobody
 from tests.openclaw_store import FORMS, NAMES, OpenClaw, notes_of, writing
-from workbench.errors import InputError
+from workbench.errors import InputError, WorkbenchError
 from workbench.memory.embedding.local import Embedded, Role
 from workbench.memory.index import MemoryIndex
+from workbench.memory.store.errors import DamagedError
 from workbench.records import Trace
 from workbench.retrieval.explain import explain
 from workbench.retrieval.pipeline import search
@@ -219,7 +220,7 @@ def test_what_was_at_rest_and_changes_within_a_search_is_not_answered_from(tmp_p
 
 
 def refused(file: Path) -> str:
-    with pytest.raises(InputError) as error:
+    with pytest.raises(WorkbenchError) as error:
         open_live_store(file, world.EMBEDDER)
     return str(error.value)
 
@@ -289,7 +290,7 @@ def test_a_damaged_file_is_said_with_the_remedy(tmp_path: Path) -> None:
     content = bytearray(openclaw.file.read_bytes())
     content[4096 * 8 :] = b"\xa5" * (len(content) - 4096 * 8)
     openclaw.file.write_bytes(content)
-    damaged = pytest.raises(InputError, match=r"is damaged: .*\n  Let OpenClaw make it anew")
+    damaged = pytest.raises(DamagedError, match=r"is damaged: .*\n  Let OpenClaw make it anew")
     with damaged, opened(openclaw) as live:
         search("tea", SHIPPED, live)
 

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 from workbench.agent.arguments import FebruaryGet, FebruarySearch, SeptemberGet, SeptemberSearch
 from workbench.agent.file_windows import MOST_UNITS, bounded, window
 from workbench.agent.reading import FileMissingError, FileUnreadableError, Read
-from workbench.errors import InputError
+from workbench.errors import WorkbenchError
 from workbench.memory.chunking import whole_characters
 from workbench.memory.embedding.providers.catalogue import PROVIDERS
 from workbench.memory.paths import HEADS
@@ -108,7 +108,7 @@ class February:
         """A snippet without the blanks that a citation does not want before it."""
         return text.strip(BLANKS)
 
-    def unavailable(self, error: InputError) -> Answer:
+    def unavailable(self, error: WorkbenchError) -> Answer:
         """The answer of a search that cannot be run: there is no index, or not its model."""
         return {"results": [], "disabled": True, "error": f"{error.problem} {error.remedy}"}
 
@@ -116,7 +116,7 @@ class February:
         """The answer that holds lines of a file."""
         return {"text": window(file.text, _cut(start), _cut(count)), "path": file.path}
 
-    def not_read(self, path: str, error: InputError) -> Answer:
+    def not_read(self, path: str, error: WorkbenchError) -> Answer:
         """The answer where no line can be given; one opaque message for every path that is not allowed."""
         match error:
             case FileMissingError(path=missing):
@@ -172,7 +172,7 @@ class September(February):
     def trimmed(self, text: str) -> str:
         return text.rstrip(BLANKS)
 
-    def unavailable(self, error: InputError) -> Answer:
+    def unavailable(self, error: WorkbenchError) -> Answer:
         told = {"error": error.problem, "warning": UNAVAILABLE, "action": error.remedy}
         corpora = [{"corpus": "memory", "outcome": "unavailable"}]
         return {
@@ -191,7 +191,7 @@ class September(February):
             **({"nextFrom": cut.next_start} if cut.next_start is not None else {}),
         }
 
-    def not_read(self, path: str, error: InputError) -> Answer:
+    def not_read(self, path: str, error: WorkbenchError) -> Answer:
         if isinstance(error, FileMissingError):
             return {"status": "not_found", "text": "", "path": error.path}
         code = error.code if isinstance(error, FileUnreadableError) else "MEMORY_PATH_NOT_ALLOWED"

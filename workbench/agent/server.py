@@ -26,7 +26,7 @@ from mcp_types import (
 from workbench.agent.arguments import Arguments, Explain
 from workbench.agent.contracts import failed
 from workbench.agent.tools import AgentTools
-from workbench.errors import InputError
+from workbench.errors import InputError, WorkbenchError
 
 PATH = "/mcp"
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
@@ -72,7 +72,7 @@ def memory_server(tools: AgentTools) -> Server[Any]:
     async def call_tool(_: Any, params: CallToolRequestParams) -> CallToolResult:
         try:
             answer = await to_thread.run_sync(tools.call, params.name, params.arguments or {})
-        except InputError as error:
+        except WorkbenchError as error:
             return CallToolResult(content=[TextContent(text=str(error))], is_error=True)
         said = TextContent(text=json.dumps(answer, ensure_ascii=False, allow_nan=False))
         return CallToolResult(content=[said], structured_content=answer, is_error=failed(answer))

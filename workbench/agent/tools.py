@@ -15,7 +15,7 @@ import numpy as np
 from workbench.agent.arguments import Explain, checked
 from workbench.agent.contracts import SEPTEMBER, Answer, Citations, February, Found
 from workbench.agent.reading import FileMissingError, MemoryFiles
-from workbench.errors import InputError
+from workbench.errors import InputError, WorkbenchError
 from workbench.memory.embedding.local import Embedder
 from workbench.memory.files import memory_root
 from workbench.memory.index import MemoryIndex, default_index_path
@@ -90,7 +90,7 @@ class AgentTools:
     def _beside(self) -> tuple[str, ...]:
         if self.extra_paths is not None:
             return self.extra_paths
-        with suppress(InputError):  # without an index that can be read the memory itself still can
+        with suppress(WorkbenchError):  # without an index that can be read the memory itself still can
             return extra_paths_of(self.index_path or default_index_path(self._root))
         return ()
 
@@ -161,7 +161,7 @@ class AgentTools:
             with self._searching() as index:
                 trace = search(question, pipeline, index)
                 model, changed = index.store.settings.model, outdated(self.memory, index)
-        except InputError as error:
+        except WorkbenchError as error:
             return self.contract.unavailable(error)
         cited = self.citations.wanted(self.session_key)
         return self.contract.found(Found(trace, model, self.citations, cited, asked.corpora, changed))
@@ -176,7 +176,7 @@ class AgentTools:
             if asked.is_of_wiki:
                 raise FileMissingError(asked.path)
             file = self.files.read(asked.path)
-        except InputError as error:
+        except WorkbenchError as error:
             return self.contract.not_read(asked.path, error)
         return self.contract.read(file, asked.from_, asked.lines)
 
@@ -188,7 +188,7 @@ class AgentTools:
             with self._searching() as index:
                 trace = search(question, pipeline, index)
                 file = None if asked.path is None else explain(trace, index, asked.path.removeprefix("./"))
-        except InputError as error:
+        except WorkbenchError as error:
             return self.contract.unavailable(error)
         answer = _trace_answer(trace)
         if file is not None:

@@ -1,5 +1,8 @@
-"""The command line. Exit codes: 0 yes, 1 no (nothing returned, target not in the answer, something is
-missing on this machine), 2 the input cannot be used."""
+"""The command line.
+
+Exit codes: 0 yes; 1 no (nothing returned, target not in the answer, something is missing on this machine);
+2 the input cannot be used; 3 the storage fails; 4 an embedding provider fails.
+"""
 
 from __future__ import annotations
 
@@ -7,15 +10,15 @@ import sys
 
 from workbench.cli import agent, configuring, lab, memory, searching, systems, watching
 from workbench.cli.app import app
-from workbench.errors import InputError
+from workbench.errors import WorkbenchError
 
 __all__ = ["agent", "app", "configuring", "lab", "main", "memory", "searching", "systems", "watching"]
 
 
 def main() -> None:
-    """Runs the command line; an input that cannot be used ends with its message and exit code 2."""
+    """Runs the command line; an expected failure ends with its message and its exit code."""
     try:
         app()
-    except InputError as error:
+    except WorkbenchError as error:
         print(error, file=sys.stderr)
-        raise SystemExit(2) from None
+        raise SystemExit(error.exit_code) from None

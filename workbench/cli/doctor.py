@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from workbench.errors import InputError
+from workbench.errors import InputError, WorkbenchError
 from workbench.memory.embedding.local import packaged_model
 from workbench.memory.index import default_index_path
 from workbench.memory.store.sqlite.database import libraries
@@ -43,7 +43,7 @@ def examine(memory: Path, index_path: Path | None = None) -> list[Finding]:
 def _look(what: str, look: Callable[[], str]) -> Finding:
     try:
         return Finding(what, True, look())
-    except InputError as error:
+    except WorkbenchError as error:
         return Finding(what, False, str(error))
 
 

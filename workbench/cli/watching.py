@@ -13,7 +13,7 @@ import typer
 from workbench.cli.app import SAMPLE, Extra, IndexFile, app
 from workbench.cli.configuring import asked_of
 from workbench.cli.memory import MODEL, READING, Folder, Model, Reading, Skip, Transcripts, say_left_out
-from workbench.errors import InputError
+from workbench.errors import WorkbenchError
 
 
 @app.command()
@@ -64,8 +64,8 @@ def watch(
         print(f"{datetime.now():%H:%M:%S}  {summary}", flush=True)
 
     def failed(error: Exception) -> None:
-        # What is no fault of the input is a fault of ours, and its place belongs into the report of it.
-        problem = error if isinstance(error, InputError) else "".join(traceback.format_exception(error))
+        # An unexpected failure is a defect of the workbench: a report of it needs the traceback.
+        problem = error if isinstance(error, WorkbenchError) else "".join(traceback.format_exception(error))
         print(f"{datetime.now():%H:%M:%S}  not synced: {problem}", file=sys.stderr)
 
     print(f"Watching {root}. Ctrl-C ends it.", file=sys.stderr)

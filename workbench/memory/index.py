@@ -11,7 +11,7 @@ from types import TracebackType
 
 import numpy as np
 
-from workbench.errors import InputError
+from workbench.errors import InputError, WorkbenchError
 from workbench.memory.chunking import whole_characters
 from workbench.memory.embedding.cache import embed_through_cache
 from workbench.memory.embedding.local import READINGS, Embedder, LocalEmbedder
@@ -179,6 +179,6 @@ def _opened(path: Path, embedder: Embedder | None) -> tuple[Store, Embedder]:
     try:
         with plain_errors(path):
             return store, embedder_of(store, embedder)
-    except InputError:
+    except WorkbenchError:
         store.close()
         raise

@@ -24,8 +24,9 @@ from workbench.memory.embedding.local import Embedder, LocalEmbedder
 from workbench.memory.files import GoneError, memory_root
 from workbench.memory.index import MemoryIndex, check_same, default_index_path
 from workbench.memory.sources import Look, MemoryFolder, Source
+from workbench.memory.store.errors import DamagedError, UnwritableError, unwritable
 from workbench.memory.store.sqlite import builds
-from workbench.memory.store.sqlite.database import DamagedError, UnwritableError, plain_errors
+from workbench.memory.store.sqlite.database import plain_errors
 from workbench.memory.store.sqlite.lock import WAIT_SECONDS, alone
 from workbench.memory.store.sqlite.store import Cached, Settings, Stamp, Store
 from workbench.records import Document, Passage
@@ -182,10 +183,7 @@ def make_folder(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise InputError(
-            f"The folder {folder} for the index cannot be made: {error.strerror}.",
-            "Choose another place with --index FILE.",
-        ) from None
+        raise unwritable(folder, error) from None
 
 
 def _update(path: Path, work: Work) -> None:

@@ -17,7 +17,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.errors import InputError
+from workbench.errors import InputError, WorkbenchError
 from workbench.lab.bench.locomo import Locomo, LocomoQuestion, Turn, load
 from workbench.lab.evaluation import Judged, means
 from workbench.memory.embedding.cache import embed_through_cache
@@ -209,9 +209,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = parser.parse_args(arguments)
     try:
         data = load(given.data, given.corrections)
-    except InputError as error:
+    except WorkbenchError as error:
         print(error, file=sys.stderr)
-        return 2
+        return error.exit_code
     print(f"{'profile':34}    r5   r10   MRR  kept  floor fired     n")
     with stored(LocalEmbedder(reading=Truncated()), given.data) as embedder:
         for name, pipeline in ROWS:

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from tqdm.auto import tqdm
 
-from workbench.errors import InputError
+from workbench.errors import InputError, WorkbenchError
 from workbench.lab.bench.locomo import Locomo, LocomoQuestion, SessionDocument, load
 from workbench.lab.cached_index import CachedIndex
 from workbench.lab.evaluation import Judged, means
@@ -219,9 +219,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = parser.parse_args(arguments)
     try:
         _print_table(load(given.locomo, given.corrections), given.min_similarity)
-    except InputError as error:
+    except WorkbenchError as error:
         print(error, file=sys.stderr)
-        return 2
+        return error.exit_code
     return 0
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import ipywidgets as w
 from traitlets import TraitError
 
-from workbench.errors import InputError
+from workbench.errors import InputError, WorkbenchError
 from workbench.retrieval.pipeline import Pipeline
 from workbench.systems.registry import SYSTEMS
 
@@ -200,7 +200,7 @@ class Panel:
         before = self.settings
         try:
             self._put(values)
-        except InputError:
+        except WorkbenchError:
             self._put(before)
             raise
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import ipywidgets as w
 
-from workbench.errors import InputError
+from workbench.errors import WorkbenchError
 from workbench.views.widgets.panel import Panel
 
 GIVEN = "# `index` is the index that the widget was given.\n"
@@ -24,7 +24,7 @@ class Asking(Panel):
     it, and `finding` says it.
     """
 
-    problem: InputError | None = None
+    problem: WorkbenchError | None = None
 
     def look(self) -> None:
         """Finds what the present settings ask for. Raises InputError where that cannot be asked."""
@@ -54,7 +54,7 @@ class Asking(Panel):
     def _changed(self, _: Any) -> None:
         try:
             self.look()
-        except InputError as error:
+        except WorkbenchError as error:
             self.problem = error
         else:
             self.problem = None

@@ -35,8 +35,8 @@ def retryable(message: str, status: int | None = None) -> bool:
     return bool(WORDS.search(message) or CODES.search(codes))
 
 
-class ProviderError(Exception):
-    """A request that failed: the provider's words, its status, and how many seconds it asks to wait."""
+class RequestError(Exception):
+    """One request failed: the provider's message, its status, and how many seconds it asks to wait."""
 
     def __init__(self, message: str, status: int | None = None, retry_after: float = 0.0) -> None:
         super().__init__(message)
@@ -49,8 +49,8 @@ class ProviderError(Exception):
         return self.retry_after <= LONGEST_WAIT and retryable(self.message, self.status)
 
 
-class BadAnswerError(ProviderError):
-    """An answer that came, and cannot be used."""
+class BadAnswerError(RequestError):
+    """The provider sent an answer that cannot be used."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ class Access:
 class Client(Protocol):
     """Sends one request, and gives back what came: one vector a text, in order, not checked.
 
-    Raises ProviderError.
+    Raises RequestError.
     """
 
     def vectors(self, texts: Sequence[str], role: Role, seconds: float) -> list[Any]: ...
@@ -105,13 +105,13 @@ class OpenAIClient:
             yield
         except self._library.APIStatusError as error:
             said = error.message.removeprefix(f"Error code: {error.status_code} - ")
-            raise ProviderError(said, error.status_code, wanted_wait(error.response.headers)) from None
+            raise RequestError(said, error.status_code, wanted_wait(error.response.headers)) from None
         except self._library.APITimeoutError:
-            raise ProviderError(f"no answer within {seconds:g} s") from None
+            raise RequestError(f"no answer within {seconds:g} s") from None
         except self._library.APIConnectionError as error:
-            raise ProviderError(f"the connection failed: {error.__cause__ or error}") from None
+            raise RequestError(f"the connection failed: {error.__cause__ or error}") from None
         except self._library.OpenAIError as error:
-            raise ProviderError(str(error)) from None
+            raise RequestError(str(error)) from None
 
 
 class VoyageClient(OpenAIClient):
@@ -168,11 +168,11 @@ class GeminiClient:
             yield
         except self._errors.APIError as error:
             wait = wanted_wait(error.response.headers)
-            raise ProviderError(f"{error.message or error}", error.code, wait) from None
+            raise RequestError(f"{error.message or error}", error.code, wait) from None
         except self._http.TimeoutException:
-            raise ProviderError(f"no answer within {seconds:g} s") from None
+            raise RequestError(f"no answer within {seconds:g} s") from None
         except self._http.HTTPError as error:
-            raise ProviderError(f"the connection failed: {error}") from None
+            raise RequestError(f"the connection failed: {error}") from None
 
 
 @contextmanager

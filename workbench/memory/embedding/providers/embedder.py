@@ -19,13 +19,13 @@ from urllib.parse import urlsplit
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.errors import InputError
+from workbench.errors import InputError, ProviderError
 from workbench.memory.embedding.local import Embedded, Role, mean_vectors, unit
 from workbench.memory.embedding.providers.clients import (
     Access,
     BadAnswerError,
     Client,
-    ProviderError,
+    RequestError,
     installed,
 )
 from workbench.memory.embedding.providers.limits import batches, longest, parts
@@ -94,7 +94,7 @@ class RemoteEmbedder:
 
     Texts go in requests of at most 8,000 bytes, `concurrency` at a time. A request for passages is tried
     up to four times, after a rate limit or the provider's failure; a request for a question once.
-    Every vector is checked. Raises InputError that names provider, model, status and remedy.
+    Every vector is checked. Raises a ProviderError that names provider, model, status and remedy.
     """
 
     provider: Provider
@@ -156,7 +156,7 @@ class RemoteEmbedder:
         try:
             answer = request() if role == "query" else self._patiently(request)
             return unit_vectors(answer, len(texts), dimensions)
-        except ProviderError as error:
+        except RequestError as error:
             raise self._explained(error) from None
 
     def _patiently(self, request: Callable[[], list[Any]]) -> list[Any]:
@@ -165,21 +165,21 @@ class RemoteEmbedder:
         retrying = Retrying(
             stop=stop_after_attempt(ATTEMPTS),
             wait=_wait,
-            retry=retry_if_exception(lambda error: isinstance(error, ProviderError) and error.retryable),
+            retry=retry_if_exception(lambda error: isinstance(error, RequestError) and error.retryable),
             sleep=self.sleep,
             reraise=True,
         )
         return retrying(request)
 
-    def _explained(self, error: ProviderError) -> InputError:
+    def _explained(self, error: RequestError) -> ProviderError:
         said = " ".join(error.message.split()).rstrip(".")
         if self.access.key:
             said = said.replace(self.access.key, "…")
         said = said if len(said) <= 300 else f"{said[:300]}…"
         status = f" with status {error.status}" if error.status else ""
-        return InputError(f"{self.name} failed{status}: {said}.", self._remedy(error))
+        return ProviderError(f"{self.name} failed{status}: {said}.", self._remedy(error))
 
-    def _remedy(self, error: ProviderError) -> str:
+    def _remedy(self, error: RequestError) -> str:
         """What to do about it. What was embedded before is in the index or its cache already."""
         where = f"{self.provider.url_variable} (now {self.access.base_url})"
         if isinstance(error, BadAnswerError):
@@ -211,7 +211,7 @@ def wait(attempt: int, error: BaseException | None) -> float:
     At least as long as the provider asks for.
     """
     backoff = min(LONGEST_BACKOFF, FIRST_WAIT * 2.0 ** (attempt - 1) * random.uniform(1, 1 + JITTER))
-    return max(backoff, error.retry_after if isinstance(error, ProviderError) else 0.0)
+    return max(backoff, error.retry_after if isinstance(error, RequestError) else 0.0)
 
 
 def unit_vectors(answer: Sequence[Any], count: int, dimensions: int | None) -> NDArray[np.float32]:

@@ -14,7 +14,7 @@ import secrets
 from collections.abc import Iterable
 from pathlib import Path
 
-from workbench.memory.store.sqlite.database import UnwritableError
+from workbench.memory.store.errors import unwritable
 
 BUILD = re.compile(r"(?P<index>.+)\.build-[0-9a-f]{8}(?P<end>|-wal|-shm|-journal|\.link)")
 BESIDE = ("-wal", "-shm", "-journal")
@@ -34,10 +34,7 @@ def publish(build: Path, path: Path) -> None:
         os.replace(link, path)
         _settle(path.parent)
     except OSError as error:
-        raise UnwritableError(
-            f"The new index cannot be put at {path}: {error.strerror}.",
-            "Check its folder, or choose another place with --index FILE.",
-        ) from None
+        raise unwritable(path, error) from None
 
 
 def _settle(folder: Path) -> None:

@@ -15,40 +15,39 @@ from typing import Any, Self
 import apsw
 import sqlite_vec
 
-from workbench.errors import InputError
+from workbench.errors import InputError, WorkbenchError
+from workbench.memory.store.errors import (
+    DamagedError,
+    DiskFullError,
+    LockedError,
+    UnwritableError,
+    disk_is_full,
+)
 
 BUSY_SECONDS = 10
 """How long a statement waits for another process that is writing."""
 
 
-class UnwritableError(InputError):
-    """The index cannot be written now: no room, no permission, a broken disk, or another writer."""
-
-
-class DamagedError(InputError):
-    """The index file is not what was written into it."""
-
-
 @contextmanager
 def plain_errors(path: Path) -> Iterator[None]:
-    """What SQLite complains of meanwhile, as an InputError that names the index and the remedy."""
+    """Turns SQLite's errors inside the block into a StorageError that names the index and the remedy."""
     try:
         yield
     except apsw.FullError:
-        raise UnwritableError(
-            f"There is no room left for {path}; what was indexed before is as it was.",
-            "Make room on its disk, or choose another place with --index FILE. Then index again.",
-        ) from None
+        raise DiskFullError(path) from None
     except apsw.BusyError:
-        raise UnwritableError(
-            f"The index {path} is being written by another process, for more than {BUSY_SECONDS} s.",
-            "Try again when that is done.",
+        raise LockedError(
+            f"The index {path} is locked: another process has been writing it for more than "
+            f"{BUSY_SECONDS} s.",
+            "Try again when that process is done.",
         ) from None
     except (apsw.CorruptError, apsw.NotADBError) as error:
         raise DamagedError(
-            f"The index {path} is damaged: {error}.", "Make it anew: workbench index FOLDER --rebuild"
+            f"The index {path} is damaged: {error}.", "Build it again: workbench index FOLDER --rebuild"
         ) from None
     except (apsw.ReadOnlyError, apsw.CantOpenError, apsw.IOError, apsw.PermissionsError) as error:
+        if disk_is_full(path):
+            raise DiskFullError(path) from None
         raise UnwritableError(
             f"The index {path} cannot be opened or written: {error}.",
             "Check its disk and its permissions, or choose another place with --index FILE.",
@@ -146,7 +145,7 @@ class Database:
                 raise InputError(f"There is no index at {path}.", "Make one: workbench index FOLDER")
             try:
                 opened = cls._opened(path, seen, any_version)
-            except InputError:
+            except WorkbenchError:
                 if identity(path) == seen:
                     raise
             else:
@@ -161,7 +160,7 @@ class Database:
             with plain_errors(path):
                 opened.check(any_version)
                 spare_the_disk(opened.db)
-        except InputError:
+        except WorkbenchError:
             opened.close()
             raise
         return opened

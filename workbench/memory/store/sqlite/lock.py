@@ -11,8 +11,7 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 from tqdm.auto import tqdm
 
-from workbench.errors import InputError
-from workbench.memory.store.sqlite.database import UnwritableError
+from workbench.memory.store.errors import LockedError, unwritable
 
 WAIT_SECONDS = 60.0
 
@@ -31,10 +30,7 @@ def alone(path: Path, wait: float = WAIT_SECONDS) -> Iterator[None]:
         Path(lock.lock_file).write_text(f"{os.getpid()}\n", encoding="utf-8")
     except OSError as error:
         lock.release()
-        raise UnwritableError(
-            f"The index {path} cannot be written: {error.strerror or error}.",
-            "Check the permissions and the room of its folder, or choose another place with --index FILE.",
-        ) from None
+        raise unwritable(path, error) from None
     try:
         yield
     finally:
@@ -51,7 +47,7 @@ def _acquire(lock: FileLock, path: Path, wait: float) -> None:
     try:
         lock.acquire(timeout=wait)
     except Timeout:
-        raise InputError(
+        raise LockedError(
             f"{_holder(lock)} is indexing {path}, and was not done within {wait:g} s.",
             "Try again when it is done, or stop it: `workbench watch` indexes for as long as it runs.",
         ) from None

@@ -18,13 +18,13 @@ import apsw
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.errors import InputError
+from workbench.errors import InputError, WorkbenchError
 from workbench.memory.chunking import chunk_id
+from workbench.memory.store.errors import UnwritableError
 from workbench.memory.store.sqlite import schema
 from workbench.memory.store.sqlite.database import (
     Database,
     Identity,
-    UnwritableError,
     connect_new,
     identity,
     plain_errors,
@@ -105,7 +105,7 @@ class Store(Database):
         try:
             with store.writing():
                 store.reset(settings)
-        except InputError:
+        except WorkbenchError:
             store.close()
             raise
         return store

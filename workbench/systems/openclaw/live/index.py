@@ -15,7 +15,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from workbench.errors import InputError
+from workbench.errors import InputError, WorkbenchError
 from workbench.memory.chunking import whole_characters
 from workbench.memory.embedding.local import PACKAGED_MODEL, Embedder, LocalEmbedder
 from workbench.memory.embedding.providers.catalogue import PROVIDERS, remote_embedder
@@ -223,7 +223,7 @@ def open_live_store(
         if ours.resolve() == path.resolve():
             raise InputError(f"{path} is OpenClaw's, and not written to.", "Give --index another file.")
         return LiveIndex(store, chosen, OwnVectors.open(ours, chosen))
-    except InputError:
+    except WorkbenchError:
         store.close()
         raise
 

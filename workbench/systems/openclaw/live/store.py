@@ -20,7 +20,8 @@ from typing import Any, NamedTuple, Self
 import apsw
 import numpy as np
 
-from workbench.errors import InputError
+from workbench.errors import InputError, StorageError, WorkbenchError
+from workbench.memory.store.errors import DamagedError, LockedError
 from workbench.memory.store.sqlite.database import BUSY_SECONDS, Identity, identity
 from workbench.memory.store.sqlite.store import Stamp
 from workbench.records import Chunk, Document, Hits, Rows
@@ -99,8 +100,9 @@ class Connection(NamedTuple):
 class LiveStore:
     """An OpenClaw memory that is open to be read, for one thread at a time.
 
-    Raises InputError for what is no SQLite file, no OpenClaw memory, a damaged one, and one of a layout that
-    is not known. `generation` grows with every change that `hold` meets.
+    Raises InputError for what is no SQLite file, no OpenClaw memory, and one of a layout that is not known;
+    StorageError for a file that is damaged, locked or cannot be read. `generation` grows with every change
+    that `hold` meets.
     """
 
     def __init__(self, path: Path) -> None:
@@ -111,7 +113,7 @@ class LiveStore:
         try:
             self.hold()
             self.release()
-        except InputError:
+        except WorkbenchError:
             self.close()
             raise
 
@@ -186,17 +188,17 @@ class LiveStore:
             ) from None
         except (apsw.CorruptError, UnicodeDecodeError) as error:
             self.check_unchanged()
-            raise InputError(
+            raise DamagedError(
                 f"The store {self.path} is damaged: {error}.",
                 "Let OpenClaw make it anew: openclaw memory index --force",
             ) from None
         except apsw.BusyError:
-            raise InputError(
+            raise LockedError(
                 f"The store {self.path} is being written by another process, for more than {BUSY_SECONDS} s.",
                 "Try again when that is done.",
             ) from None
         except (apsw.CantOpenError, apsw.ReadOnlyError, apsw.IOError, apsw.PermissionsError) as error:
-            raise InputError(
+            raise StorageError(
                 f"The store {self.path} cannot be read without writing to it: {error}.",
                 "If OpenClaw was killed while it wrote, start it once to mend it; or check the permissions.",
             ) from None
@@ -218,7 +220,7 @@ class LiveStore:
                 self.full_text = self._full_text()
                 self._version = version
                 self.generation += 1
-        except InputError:
+        except WorkbenchError:
             self.release()
             raise
 
