@@ -16,7 +16,7 @@ from workbench.lab.questions import load_questions
 from workbench.memory.embedding.local import READINGS, LocalEmbedder
 from workbench.memory.files import memory_root
 from workbench.memory.sync import index_folder, open_index
-from workbench.systems.openclaw.pipelines import FIXED, SHIPPED, WORKAROUND
+from workbench.systems.openclaw.pipelines import SHIPPED, THREE_FIXES, WORKAROUND
 from workbench.views.text import evaluation_table
 
 
@@ -31,7 +31,7 @@ def main() -> None:
             with open_index(root, embedder, index_path=file) as index:
                 print(f"\n{reading.name}: {index.store.read_share:.0%} of the average chunk is read")
                 Console(width=120).print(
-                    evaluation_table(evaluate(questions, [SHIPPED, WORKAROUND, FIXED], index))
+                    evaluation_table(evaluate(questions, [SHIPPED, WORKAROUND, THREE_FIXES], index))
                 )
 
 

@@ -19,7 +19,7 @@ from benchmarks.corpus import build, questions
 from workbench.memory.index import MemoryIndex
 from workbench.records import Trace
 from workbench.retrieval.pipeline import Pipeline, Running
-from workbench.systems.openclaw.pipelines import FIXED, SHIPPED, WORKAROUND
+from workbench.systems.openclaw.pipelines import SHIPPED, THREE_FIXES, WORKAROUND
 
 BUDGET_MS = 5.0
 RANK_SQL = "SELECT rowid, rank FROM chunks_fts WHERE chunks_fts MATCH ? ORDER BY rank LIMIT 24"
@@ -73,7 +73,7 @@ def main() -> None:
         asked = questions(60)
         for question in asked:
             index.vector(index.embed(question), 24)
-        measured = {one.name: medians(one, index, asked) for one in (SHIPPED, FIXED, WORKAROUND)}
+        measured = {one.name: medians(one, index, asked) for one in (SHIPPED, THREE_FIXES, WORKAROUND)}
         _print(chunks, measured)
         _print_peers(index, asked)
 
@@ -93,7 +93,7 @@ def _print(chunks: int, measured: dict[str, dict[str, float]]) -> None:
 
 def _print_peers(index: MemoryIndex, asked: list[str]) -> None:
     vectors = {question: index.embed(question) for question in asked}
-    either = {question: FIXED["query"].match(question) for question in asked}  # type: ignore[attr-defined]
+    either = {question: THREE_FIXES["query"].match(question) for question in asked}  # type: ignore[attr-defined]
     ours, knn = (
         timed(lambda q: index.vector(vectors[q], 24), asked),
         timed(lambda q: index.store.nearest(vectors[q], 24), asked),

@@ -15,7 +15,7 @@ from workbench.lab.evaluation import evaluate
 from workbench.lab.questions import load_questions
 from workbench.memory.files import memory_root
 from workbench.memory.sync import index_folder, open_index
-from workbench.systems.openclaw.pipelines import FIXED, SHIPPED
+from workbench.systems.openclaw.pipelines import SHIPPED, THREE_FIXES
 from workbench.views.widgets import FusionLab, SurvivalChart, ThresholdLab
 
 BUDGET = 5.0
@@ -29,7 +29,7 @@ def main() -> None:
     index_folder(root)
     questions = load_questions(root / "questions.yaml")
     with open_index(root) as index:
-        evaluations = evaluate(questions, [SHIPPED, FIXED], index)
+        evaluations = evaluate(questions, [SHIPPED, THREE_FIXES], index)
         threshold = ThresholdLab(evaluations)
         fusion = FusionLab(index=index, question=questions.questions[0].question)
         survival = SurvivalChart(evaluations, index)

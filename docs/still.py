@@ -38,9 +38,9 @@ def still(shown: Any) -> str:
             return str(shown.to_html(full_html=False, include_plotlyjs=False, config=CONFIG))
         case Panel():
             folds = _folded("table", shown.table.html), _folded("as code", f"<pre>{escape(shown.code)}</pre>")
-            return f'<div class="still" data-widget="{shown.name}">{still(shown.view)}{"".join(folds)}</div>'
+            return f'<div class="still" data-widget="{shown.name}">{still(shown.root)}{"".join(folds)}</div>'
         case Prediction():
-            return f'<div class="still">{still(shown.view)}</div>'
+            return f'<div class="still">{still(shown.root)}</div>'
         case w.Widget(layout=w.Layout(display="none")) | w.Button() | w.ToggleButton():
             return ""
         case w.Box(children=[_, w.FloatProgress(), _]):

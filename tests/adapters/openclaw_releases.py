@@ -15,7 +15,7 @@ from workbench.memory.chunking import utf16_length
 from workbench.records import KEPT, Chunk, Stage, Trace
 from workbench.retrieval.columns import Columns
 from workbench.retrieval.cutoff import Limit, MinScore, SpareSlots
-from workbench.retrieval.feature_cache import Facts
+from workbench.retrieval.feature_cache import FeatureCache
 from workbench.retrieval.pipeline import Running
 from workbench.retrieval.scoring import ClampedRank, Relevance
 from workbench.systems.openclaw import ranking as openclaw_ranking
@@ -99,7 +99,7 @@ def fallback_keyword_score(given: Given) -> float:
     if not words:
         return float(given["ftsScore"])
     chunk = Chunk("given", given["path"], "memory", 1, 1, given["text"])
-    (seen,) = openclaw_words.features(words, np.arange(1), [chunk], Facts()).T
+    (seen,) = openclaw_words.features(words, np.arange(1), [chunk], FeatureCache()).T
     return float(openclaw_words.boosted(given["ftsScore"], *seen))
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tests import world
-from workbench.agent.contracts import CONTRACTS, FEBRUARY, SEPTEMBER, Citations, February, Found
+from workbench.agent.contracts import CONTRACTS, FEBRUARY, SEPTEMBER, Citations, February, SearchOutcome
 from workbench.agent.file_windows import MOST_UNITS, bounded
 from workbench.agent.tools import AgentTools
 from workbench.errors import InputError
@@ -82,7 +82,7 @@ def test_the_answer_of_september_says_more(tools: AgentTools) -> None:
 
 def test_a_provider_is_named_apart_from_its_model() -> None:
     answers = [
-        FEBRUARY.found(Found(Trace("tea", "", ()), name, Citations.ON, True, (), ()))
+        FEBRUARY.found(SearchOutcome(Trace("tea", "", ()), name, Citations.ON, True, (), ()))
         for name in ("openai/text-embedding-3-small", "all-MiniLM-L6-v2")
     ]
     assert [(one["provider"], one["model"]) for one in answers] == [

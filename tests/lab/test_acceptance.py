@@ -9,7 +9,7 @@ from workbench.lab.evaluation import Evaluation, evaluate
 from workbench.lab.questions import QuestionSet
 from workbench.memory.index import MemoryIndex
 from workbench.retrieval.pipeline import search
-from workbench.systems.openclaw.pipelines import FIXED, MIN_MAX, OR_JOIN, SHIPPED, TEN, WORKAROUND
+from workbench.systems.openclaw.pipelines import MIN_MAX, OR_JOIN, SHIPPED, TEN, THREE_FIXES, WORKAROUND
 
 FALSIFICATION = "memory/protocols/falsification-first.md"
 TENACITY = "memory/protocols/tenacity.md"
@@ -17,7 +17,7 @@ TENACITY = "memory/protocols/tenacity.md"
 
 @pytest.fixture(scope="module")
 def evaluations(sample: MemoryIndex, questions: QuestionSet) -> dict[str, Evaluation]:
-    pipelines = [SHIPPED, FIXED, FIXED.but(TEN), WORKAROUND]
+    pipelines = [SHIPPED, THREE_FIXES, THREE_FIXES.but(TEN), WORKAROUND]
     return {one.pipeline.name: one for one in evaluate(questions, pipelines, sample)}
 
 
@@ -28,11 +28,11 @@ def test_1_natural_language_questions_return_relevant_results(sample: MemoryInde
         ("what does Michael value and how does he think", "memory/people/michael.md"),
         ("where to send urgent notifications", "memory/reference/notification-routing.md"),
     ):
-        assert target in search(question, FIXED, sample).paths(), question
+        assert target in search(question, THREE_FIXES, sample).paths(), question
 
 
 def test_2_exact_terminology_does_not_regress(sample: MemoryIndex) -> None:
-    exact = search("falsification-first reasoning protocol", FIXED, sample)
+    exact = search("falsification-first reasoning protocol", THREE_FIXES, sample)
     assert exact.paths()[0] == FALSIFICATION
     assert {"keyword_rank", "vector_rank"} <= {
         name for name, value in exact.results[0].numbers.items() if not np.isnan(value)
@@ -46,7 +46,7 @@ def test_3_an_fts_miss_does_not_suppress_a_vector_match(sample: MemoryIndex) -> 
     assert np.isnan(missed.numbers["keyword_rank"])
     assert missed.numbers["vector_score"] > 0.45
     assert missed.dropped_by is SHIPPED["floor"]
-    without_keywords = FIXED.with_stage(SHIPPED["query"])
+    without_keywords = THREE_FIXES.with_stage(SHIPPED["query"])
     kept = search(question, without_keywords, sample).results[0]
     assert np.isnan(kept.numbers["keyword_rank"])
     assert kept.chunk == missed.chunk
@@ -65,7 +65,7 @@ def test_5_the_hit_rate_is_90_percent_or_more(evaluations: dict[str, Evaluation]
 
     With the default six it is 51 of 57 here, 89.5 %; the 95 % interval spans some fifteen points.
     """
-    fixed = evaluations[FIXED.but(TEN).name]
+    fixed = evaluations[THREE_FIXES.but(TEN).name]
     assert fixed.overall.rate >= 0.90
     assert fixed.files_passing == len(fixed.by_file) == 11
 
@@ -78,4 +78,4 @@ def test_the_report_s_finding_stands_on_our_memory(evaluations: dict[str, Evalua
 
 def test_the_fix_costs_the_silence_on_every_control(evaluations: dict[str, Evaluation]) -> None:
     assert evaluations[SHIPPED.name].silent.rate == 1.0
-    assert evaluations[FIXED.name].silent.rate == 0.0
+    assert evaluations[THREE_FIXES.name].silent.rate == 0.0

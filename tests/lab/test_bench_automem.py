@@ -13,14 +13,14 @@ import pytest
 
 from tests.retrieval.test_properties import Hashed, grown
 from workbench.errors import InputError
-from workbench.lab.bench.automem import ROWS, Measured, StoredEmbedder, answers, bench, settings_of, stored
+from workbench.lab.bench.automem import ROWS, StoredEmbedder, TurnFigures, answers, bench, settings_of, stored
 from workbench.lab.bench.locomo import Locomo, LocomoQuestion, Turn, load
 from workbench.memory.embedding.local import LocalEmbedder, Truncated
 from workbench.memory.index import MemoryIndex
 from workbench.memory.store.sqlite.store import Store
 from workbench.retrieval.pipeline import Pipeline, search
 from workbench.systems.automem.pipelines import (
-    FIXED,
+    LIVE_KEYWORD,
 )
 from workbench.systems.openclaw.pipelines import SHIPPED
 
@@ -61,8 +61,8 @@ def test_the_bench_answers_what_a_search_answers(
 
 
 def test_a_question_without_a_turn_is_not_counted() -> None:
-    assert bench(DATA, FIXED, Hashed()).n == 3
-    assert bench(Locomo((), TURNS, ASKED[3:], 0), FIXED, Hashed()) == Measured(0, 0, 0, 0, 0, 0)
+    assert bench(DATA, LIVE_KEYWORD, Hashed()).n == 3
+    assert bench(Locomo((), TURNS, ASKED[3:], 0), LIVE_KEYWORD, Hashed()) == TurnFigures(0, 0, 0, 0, 0, 0)
 
 
 def test_a_pipeline_of_another_system_is_refused() -> None:

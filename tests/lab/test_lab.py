@@ -18,7 +18,7 @@ from workbench.lab.thresholds import scores
 from workbench.memory.index import MemoryIndex
 from workbench.retrieval.cutoff import MinScore
 from workbench.retrieval.pipeline import Pipeline, search
-from workbench.systems.openclaw.pipelines import EIGHT, FIXED, SHIPPED, WORKAROUND
+from workbench.systems.openclaw.pipelines import EIGHT, SHIPPED, THREE_FIXES, WORKAROUND
 from workbench.systems.registry import SYSTEMS
 
 SET = QuestionSet(
@@ -81,7 +81,7 @@ def test_the_interval_is_wilson_s() -> None:
     assert (round(low, 4), round(high, 4)) == (0.0624, 0.1605)
 
 
-@pytest.mark.parametrize("pipeline", [SHIPPED, FIXED, *EIGHT[1:4], WORKAROUND], ids=lambda p: p.name)
+@pytest.mark.parametrize("pipeline", [SHIPPED, THREE_FIXES, *EIGHT[1:4], WORKAROUND], ids=lambda p: p.name)
 def test_the_hits_at_a_floor_are_those_of_searching_with_that_floor(
     kept: CachedIndex, questions: QuestionSet, pipeline: Pipeline
 ) -> None:
@@ -99,7 +99,7 @@ def test_scores_hold_every_candidate_once(evaluation: Evaluation) -> None:
     assert table.control.size == sum(len(trace.chunks) for trace in evaluation.controls)
 
 
-@pytest.mark.parametrize("pipeline", [SHIPPED, FIXED], ids=lambda p: p.name)
+@pytest.mark.parametrize("pipeline", [SHIPPED, THREE_FIXES], ids=lambda p: p.name)
 def test_one_leg_alone_reaches_its_weight(pipeline: Pipeline) -> None:
     vector, keyword = reach(pipeline, "vector"), reach(pipeline, "keyword")
     assert vector is not None
@@ -134,7 +134,7 @@ def test_the_shipped_floor_asks_for_a_cosine_of_one_half() -> None:
 
 
 def test_rrf_lets_the_first_of_the_vector_leg_pass_at_any_cosine() -> None:
-    assert needed_similarity(FIXED) == -1.0
+    assert needed_similarity(THREE_FIXES) == -1.0
 
 
 def test_a_floor_above_the_reach_is_met_by_no_cosine() -> None:

@@ -13,13 +13,13 @@ from workbench.errors import InputError
 from workbench.lab.museum.catalogue import SPECIMENS, specimen
 from workbench.lab.museum.profiles import AXES, SHELF
 from workbench.lab.museum.searches import PAIR, bm25, fts5_idf, lucene_idf
-from workbench.lab.museum.specimen import Finding, Specimen, computed, first, searched, small_memory
+from workbench.lab.museum.specimen import Specimen, SpecimenRun, computed, first, searched, small_memory
 from workbench.retrieval.columns import ColumnStage
 from workbench.retrieval.pipeline import Pipeline, search
 from workbench.systems.automem.pipelines import DEAD_KEYWORD
-from workbench.systems.openclaw.pipelines import FIXED, OR_JOIN, SHIPPED
-from workbench.views.museum import finding_data, findings_view, specimen_view, specimens_table
-from workbench.views.text import view
+from workbench.systems.openclaw.pipelines import OR_JOIN, SHIPPED, THREE_FIXES
+from workbench.views.museum import rendered_run, rendered_runs, run_data, specimens_table
+from workbench.views.text import rendered
 
 every_specimen = pytest.mark.parametrize("one", SPECIMENS.values(), ids=list(SPECIMENS))
 
@@ -94,7 +94,7 @@ def test_there_are_at_least_twenty() -> None:
 
 def test_two_pipelines_that_differ_in_two_stages_are_two_specimens() -> None:
     with pytest.raises(InputError, match="differ in 3 stages"):
-        searched(SHIPPED, FIXED, "tea", {}, {"tea": ("tea",)})
+        searched(SHIPPED, THREE_FIXES, "tea", {}, {"tea": ("tea",)})
     with pytest.raises(InputError, match="differ in 0 stages"):
         searched(SHIPPED, SHIPPED, "tea", {}, {"tea": ("tea",)})
 
@@ -166,7 +166,7 @@ def test_a_word_in_half_of_the_notes_or_more_weighs_a_millionth_in_fts5_only() -
 
 @every_specimen
 def test_a_specimen_is_told_in_words(one: Specimen) -> None:
-    text = " ".join(printed(view(one.run())).split())
+    text = " ".join(printed(rendered(one.run())).split())
     assert one.name in text
     assert one.references[0] in text
     assert "The bug is there as shipped, and gone with the change." in text
@@ -174,8 +174,8 @@ def test_a_specimen_is_told_in_words(one: Specimen) -> None:
 
 def test_a_specimen_that_shows_nothing_says_so() -> None:
     one = replace(specimen("qdrant-k2"), shipped=computed("nothing", dict), fixed=computed("nothing", dict))
-    finding = Finding(one, {}, {}, True, False)
-    assert "does not show its bug: shipped is as expected, fixed is not" in printed(specimen_view(finding))
+    finding = SpecimenRun(one, {}, {}, True, False)
+    assert "does not show its bug: shipped is as expected, fixed is not" in printed(rendered_run(finding))
 
 
 def test_the_list_has_a_line_for_every_specimen() -> None:
@@ -185,14 +185,14 @@ def test_the_list_has_a_line_for_every_specimen() -> None:
 
 def test_the_list_of_findings_counts_those_that_show_their_bug() -> None:
     findings = [specimen("qdrant-k2").run(), specimen("txtai-half-penalty").run()]
-    assert "2 of 2 show their bug" in printed(findings_view(findings))
-    unseen = Finding(findings[0].specimen, {}, {}, True, True)
-    assert "1 of 2 show their bug" in printed(findings_view([unseen, findings[1]]))
+    assert "2 of 2 show their bug" in printed(rendered_runs(findings))
+    unseen = SpecimenRun(findings[0].specimen, {}, {}, True, True)
+    assert "1 of 2 show their bug" in printed(rendered_runs([unseen, findings[1]]))
 
 
 @every_specimen
 def test_a_finding_is_plain_json(one: Specimen) -> None:
-    told = json.loads(json.dumps(finding_data(one.run()), allow_nan=False))
+    told = json.loads(json.dumps(run_data(one.run()), allow_nan=False))
     assert (told["name"], told["shows"]) == (one.name, True)
     assert (told["shipped"]["as_expected"], told["fixed"]["as_expected"]) == (False, True)
 

@@ -8,7 +8,7 @@ import pytest
 
 from workbench.lab.evaluation import evaluate
 from workbench.lab.questions import Question, QuestionSet
-from workbench.lab.survival import Step, Survival, survival, survivals
+from workbench.lab.survival import Survival, SurvivalStep, survival, survivals
 from workbench.memory.index import MemoryIndex
 from workbench.retrieval.pipeline import Pipeline
 from workbench.systems.openclaw.pipelines import SHIPPED, WORKAROUND
@@ -31,15 +31,20 @@ def of(pipeline: Pipeline, question: str, target: str, index: MemoryIndex) -> Su
 @pytest.mark.parametrize(
     ("pipeline", "question", "target", "reached"),
     [
-        (SHIPPED, "rooibos", "memory/none.md", Step.ASKED),
-        (SHIPPED, "rooibos tea cup", "memory/tea.md", Step.RETURNED),
-        (SHIPPED, "rooibos", "memory/server.md", Step.IN_POOL),
-        (SHIPPED.asking(limit=1, min_score=0), "rooibos tea cup", "memory/server.md", Step.MATCHED),
-        (SHIPPED.asking(limit=2, min_score=0), "rooibos tea cup", "memory/server.md", Step.PAST_FLOOR),
+        (SHIPPED, "rooibos", "memory/none.md", SurvivalStep.ASKED),
+        (SHIPPED, "rooibos tea cup", "memory/tea.md", SurvivalStep.RETURNED),
+        (SHIPPED, "rooibos", "memory/server.md", SurvivalStep.IN_POOL),
+        (SHIPPED.asking(limit=1, min_score=0), "rooibos tea cup", "memory/server.md", SurvivalStep.MATCHED),
+        (
+            SHIPPED.asking(limit=2, min_score=0),
+            "rooibos tea cup",
+            "memory/server.md",
+            SurvivalStep.PAST_FLOOR,
+        ),
     ],
 )
 def test_a_target_comes_as_far_as_its_best_chunk(
-    pipeline: Pipeline, question: str, target: str, reached: Step, toy: MemoryIndex
+    pipeline: Pipeline, question: str, target: str, reached: SurvivalStep, toy: MemoryIndex
 ) -> None:
     [one] = of(pipeline, question, target, toy).survivors
     assert one.reached is reached
@@ -50,13 +55,15 @@ def test_a_floor_behind_the_limit_loses_what_was_within_it(
 ) -> None:
     [evaluation] = evaluate(questions, [SYSTEMS["am-dead-keyword"]], sample)
     found = survival(evaluation, sample)
-    assert found.count(Step.WITHIN_LIMIT) - found.count(Step.RETURNED) == len(found.lost(Step.RETURNED))
+    assert found.count(SurvivalStep.WITHIN_LIMIT) - found.count(SurvivalStep.RETURNED) == len(
+        found.lost(SurvivalStep.RETURNED)
+    )
 
 
 def test_the_rescued_are_counted(toy: MemoryIndex) -> None:
     rescued = FEBRUARY_27.asking(min_score=0.99)
     found = of(rescued, "Nothing", "memory/plain.md", toy)
-    assert (found.count(Step.RETURNED), found.rescued) == (1, 1)
+    assert (found.count(SurvivalStep.RETURNED), found.rescued) == (1, 1)
     assert of(SHIPPED, "rooibos tea cup", "memory/tea.md", toy).rescued == 0
 
 
@@ -65,12 +72,12 @@ def test_each_step_loses_some_and_the_last_is_the_evaluation_s_hits(
 ) -> None:
     evaluations = evaluate(questions, [SHIPPED, WORKAROUND], sample)
     for found, evaluation in zip(survivals(evaluations, sample), evaluations, strict=True):
-        counts = [found.count(step) for step in Step]
+        counts = [found.count(step) for step in SurvivalStep]
         assert counts[0] == 57
         assert counts[-1] == evaluation.overall.hits
         assert counts == sorted(counts, reverse=True)
-        assert [len(found.lost(step)) for step in list(Step)[1:]] == [
+        assert [len(found.lost(step)) for step in list(SurvivalStep)[1:]] == [
             before - after for before, after in pairwise(counts)
         ]
         kinds = {one.question.kind for one in found.survivors}
-        assert sum(found.of_kind(kind).count(Step.RETURNED) for kind in kinds) == counts[-1]
+        assert sum(found.of_kind(kind).count(SurvivalStep.RETURNED) for kind in kinds) == counts[-1]

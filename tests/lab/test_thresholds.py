@@ -13,7 +13,7 @@ from workbench.lab.thresholds import FloorAndLimit, StagesAgain, scores
 from workbench.memory.index import MemoryIndex
 from workbench.retrieval.legs import Index
 from workbench.retrieval.pipeline import Pipeline
-from workbench.systems.openclaw.pipelines import FIXED, SHIPPED, WORKAROUND
+from workbench.systems.openclaw.pipelines import SHIPPED, THREE_FIXES, WORKAROUND
 from workbench.systems.openclaw.releases import FEBRUARY_27, SEPTEMBER
 from workbench.systems.registry import SYSTEMS
 
@@ -80,7 +80,7 @@ def test_a_precision_of_nothing_is_none(toy: MemoryIndex) -> None:
 
 
 def test_every_candidate_is_counted_once(toy: MemoryIndex) -> None:
-    [evaluation] = evaluate(SET, [FIXED], toy)
+    [evaluation] = evaluate(SET, [THREE_FIXES], toy)
     found = scores(evaluation)
     candidates = sum(len(one.trace.chunks) for one in evaluation.asked)
     assert found.target.size + found.other.size == candidates

@@ -21,7 +21,7 @@ from workbench.systems.engines.presets import (
     ELEVEN,
 )
 from workbench.views.fusion import degenerate_table
-from workbench.views.text import view
+from workbench.views.text import rendered
 
 # One pair of lists, eleven semantics: the order, where kwonly stands, its score, whether 0.35 lets it pass
 
@@ -53,35 +53,35 @@ def test_the_eleven_engines_are_those_of_the_table() -> None:
 
 @pytest.mark.parametrize("name", TABLE)
 def test_one_pair_of_lists_has_eleven_meanings(eleven: Comparison, name: str) -> None:
-    verdict = next(one for one in eleven.verdicts if one.engine.name == name)
+    order = next(one for one in eleven.orders if one.engine.name == name)
     groups, places, score, passes = TABLE[name]
-    assert [list(group) for group in verdict.groups] == groups
-    assert verdict.places("kwonly") == places
-    assert verdict.hit("kwonly").score == pytest.approx(score, abs=5e-5)
-    assert verdict.passes("kwonly") is passes
+    assert [list(group) for group in order.groups] == groups
+    assert order.places("kwonly") == places
+    assert order.hit("kwonly").score == pytest.approx(score, abs=5e-5)
+    assert order.passes("kwonly") is passes
 
 
 def test_the_first_engine_flips_nothing_against_itself(eleven: Comparison) -> None:
-    assert eleven.verdicts[0].flips == ()
+    assert eleven.orders[0].flips == ()
 
 
 def test_a_flip_names_the_leg_that_decides(eleven: Comparison) -> None:
-    flips = {one.engine.name: one.flips for one in eleven.verdicts}
+    flips = {one.engine.name: one.flips for one in eleven.orders}
     (relative,) = flips["weaviate-relative"]
     assert (relative.above, relative.below) == ("v1", "both")
     assert relative.why.startswith("vector leg: 0.7000 for v1 against 0.2692 for both, 0.7 × min-max")
 
 
 def test_a_flip_by_the_rule_and_not_by_a_leg_says_the_rule(eleven: Comparison) -> None:
-    haystack = next(one for one in eleven.verdicts if one.engine.name == "haystack-dbsf")
+    haystack = next(one for one in eleven.orders if one.engine.name == "haystack-dbsf")
     over_both = next(flip for flip in haystack.flips if (flip.above, flip.below) == ("v1", "both"))
     assert over_both.why.startswith("not a plain sum: the larger of vector")
 
 
 def test_a_tie_is_no_flip() -> None:
     told = whose_fusion({"a": 0.9, "b": 0.8}, {}, engines=["openclaw-now", "haystack-dbsf"])
-    assert whose_fusion({"a": 0.9}, {"b": 3.0}, engines=["rrf-60", "txtai"]).verdicts[1].flips == ()
-    assert told.verdicts[1].flips == ()
+    assert whose_fusion({"a": 0.9}, {"b": 3.0}, engines=["rrf-60", "txtai"]).orders[1].flips == ()
+    assert told.orders[1].flips == ()
 
 
 # nextcloud-mcp-server PR#1199: first in one list against fourth in both
@@ -101,7 +101,7 @@ def test_k_alone_flips_first_in_one_against_fourth_in_both() -> None:
 
 def test_the_flip_by_k_is_marked() -> None:
     told = whose_fusion(*AGREED, engines=["rrf-60", "qdrant-k2"])
-    assert ("alone", "agreed") in [(flip.above, flip.below) for flip in told.verdicts[1].flips]
+    assert ("alone", "agreed") in [(flip.above, flip.below) for flip in told.orders[1].flips]
 
 
 # Lists that are given
@@ -145,7 +145,7 @@ def test_the_two_legs_of_a_question_are_lists(toy: MemoryIndex) -> None:
     assert vector["memory/tea.md:1-3"] == pytest.approx(1.0, abs=1e-6)
     assert keyword.keys() == {"MEMORY.md:1-3", "memory/tea.md:1-3", "memory/both.md:1-3"}
     assert min(keyword.values()) > 0
-    assert len(whose_fusion(vector, keyword).verdicts[0].hits) == len({*vector, *keyword})
+    assert len(whose_fusion(vector, keyword).orders[0].hits) == len({*vector, *keyword})
 
 
 # In words
@@ -159,7 +159,7 @@ def printed(thing: object) -> str:
 
 
 def test_the_table_shows_ties_in_brackets_and_whether_the_target_passes(eleven: Comparison) -> None:
-    lines = {line.split()[0]: line for line in printed(view(eleven)).splitlines() if line.startswith(" ")}
+    lines = {line.split()[0]: line for line in printed(rendered(eleven)).splitlines() if line.startswith(" ")}
     assert "both (kwonly = v1) (k2 = v2) v3" in lines["rrf-60"]
     assert "2–3 tied" in lines["qdrant-k2"]
     assert "0.5000" in lines["qdrant-k2"]
@@ -168,14 +168,14 @@ def test_the_table_shows_ties_in_brackets_and_whether_the_target_passes(eleven: 
 
 
 def test_the_view_tells_the_flips_of_the_target_first(eleven: Comparison) -> None:
-    text = printed(view(eleven))
+    text = printed(rendered(eleven))
     assert "basic-memory, against rrf-60:\n  kwonly over both:" in text
     assert "and 1 more" in text
 
 
 def test_the_view_works_without_a_target_and_without_hits() -> None:
-    assert "its place" not in printed(view(whose_fusion(VECTOR, KEYWORD)))
-    assert "keyword leg: nothing" in printed(view(whose_fusion({}, {})))
+    assert "its place" not in printed(rendered(whose_fusion(VECTOR, KEYWORD)))
+    assert "keyword leg: nothing" in printed(rendered(whose_fusion({}, {})))
 
 
 def test_the_degenerate_table_says_what_is_no_number() -> None:

@@ -22,7 +22,7 @@ from workbench.memory.index import MemoryIndex
 from workbench.memory.store.sqlite.store import Cached, Settings, Store
 from workbench.records import Document, Passage
 from workbench.retrieval.pipeline import search
-from workbench.systems.openclaw.pipelines import FIXED, SHIPPED, WORKAROUND
+from workbench.systems.openclaw.pipelines import SHIPPED, THREE_FIXES, WORKAROUND
 
 
 def a_store(file: Path, texts: Sequence[str], vectors: NDArray[np.float32] | None = None) -> Store:
@@ -118,7 +118,7 @@ def test_a_question_of_other_dimensions_is_refused(toy: MemoryIndex) -> None:
         toy.vector(np.zeros(384, np.float32), 5)
 
 
-THREE = (SHIPPED, FIXED, WORKAROUND)
+THREE = (SHIPPED, THREE_FIXES, WORKAROUND)
 
 
 def answers(index: MemoryIndex) -> list[list[tuple[str, float]]]:

@@ -8,8 +8,8 @@ import pytest
 from workbench.memory.index import MemoryIndex
 from workbench.retrieval.evidence import EvidenceFloor
 from workbench.retrieval.pipeline import search
-from workbench.systems.openclaw.pipelines import FIXED
-from workbench.systems.recommended import EVIDENCE
+from workbench.systems.openclaw.pipelines import THREE_FIXES
+from workbench.systems.recommended import EVIDENCE_FLOOR
 from workbench.systems.registry import system
 
 QUESTIONS = ["rooibos tea", "bike hub", "a note about none of these", "disk", "zxcv"]
@@ -20,7 +20,7 @@ QUESTIONS = ["rooibos tea", "bike hub", "a note about none of these", "disk", "z
 def test_a_candidate_stays_exactly_when_a_leg_vouches_for_it(
     toy: MemoryIndex, question: str, cosine: float, least: float
 ) -> None:
-    trace = search(question, FIXED.with_stage(EvidenceFloor(cosine, least)), toy)
+    trace = search(question, THREE_FIXES.with_stage(EvidenceFloor(cosine, least)), toy)
     for found in trace.candidates:
         distance, bm25 = found.numbers["vector_raw"], found.numbers["keyword_raw"]
         near = not np.isnan(distance) and 1 - distance >= cosine
@@ -30,15 +30,15 @@ def test_a_candidate_stays_exactly_when_a_leg_vouches_for_it(
 
 
 def test_only_the_floor_differs() -> None:
-    assert [one.slot for one in FIXED.diff(FIXED.but(EVIDENCE))] == ["floor"]
+    assert [one.slot for one in THREE_FIXES.diff(THREE_FIXES.but(EVIDENCE_FLOOR))] == ["floor"]
 
 
 def test_the_hit_that_no_fused_floor_can_keep_is_kept(sample: MemoryIndex) -> None:
     question, target = "tenacity and persistence protocol", "memory/protocols/tenacity.md"
-    assert target not in search(question, FIXED, sample).paths()
-    assert target in search(question, system(f"{FIXED.name}+evidence"), sample).paths()
+    assert target not in search(question, THREE_FIXES, sample).paths()
+    assert target in search(question, system(f"{THREE_FIXES.name}+evidence"), sample).paths()
 
 
 def test_nonsense_meets_silence(sample: MemoryIndex) -> None:
-    assert len(search("asdf qwerty zxcv uiop", FIXED, sample).results) == 6
-    assert search("asdf qwerty zxcv uiop", FIXED.but(EVIDENCE), sample).results == []
+    assert len(search("asdf qwerty zxcv uiop", THREE_FIXES, sample).results) == 6
+    assert search("asdf qwerty zxcv uiop", THREE_FIXES.but(EVIDENCE_FLOOR), sample).results == []

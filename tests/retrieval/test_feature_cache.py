@@ -13,7 +13,7 @@ from tests import world
 from workbench.memory.sync import index_folder
 from workbench.records import Chunk, Floats, Rows
 from workbench.retrieval import feature_cache as facts_module
-from workbench.retrieval.feature_cache import Facts, facts_of
+from workbench.retrieval.feature_cache import FeatureCache, feature_cache_of
 from workbench.retrieval.index_adapters import SeenThrough, kept
 
 CHUNKS = [Chunk(str(row), f"memory/{row}.md", "memory", 1, 1, "x" * row) for row in range(40)]
@@ -29,20 +29,20 @@ def units(power: int, chunk: Chunk) -> float:
 def test_a_column_is_the_number_of_each_chunk_however_often_it_is_asked(
     asked: list[tuple[list[int], list[int]]],
 ) -> None:
-    facts = Facts()
+    cache = FeatureCache()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(facts_module, "MOST_CHUNKS", 10)  # some questions have more, and some make it forget
         patch.setattr(facts_module, "MOST_COLUMNS", 4)
         for rows, names in asked:
             chunks = [CHUNKS[row] for row in rows]
-            found = facts.columns(names, np.array(rows, np.int64), chunks, units)
+            found = cache.columns(names, np.array(rows, np.int64), chunks, units)
             expected = [[units(name, chunk) for chunk in chunks] for name in names]
             assert np.array_equal(found, np.array(expected).reshape(len(names), len(rows)), equal_nan=True)
 
 
 @given(st.lists(ROWS, max_size=8))
 def test_a_pair_has_its_number_whichever_question_it_met_first_in(asked: list[list[int]]) -> None:
-    facts = Facts()
+    cache = FeatureCache()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(facts_module, "MOST_CHUNKS", 10)
         for some in asked:
@@ -51,29 +51,29 @@ def test_a_pair_has_its_number_whichever_question_it_met_first_in(asked: list[li
             def products(places: Rows, rows: Rows = rows) -> Floats:
                 return np.outer(rows[places], rows).astype(float)
 
-            assert np.array_equal(facts.pairs("product", rows, products), np.outer(rows, rows))
+            assert np.array_equal(cache.pairs("product", rows, products), np.outer(rows, rows))
 
 
 def test_a_number_is_worked_out_once() -> None:
-    facts, calls = Facts(), []
+    cache, calls = FeatureCache(), []
 
     def counted(name: str, chunk: Chunk) -> float:
         calls.append((name, chunk.id))
         return 1.0
 
     for rows in ([1, 2], [2, 3], [3, 1]):
-        facts.columns(["a"], np.array(rows), [CHUNKS[row] for row in rows], counted)
+        cache.columns(["a"], np.array(rows), [CHUNKS[row] for row in rows], counted)
     assert calls == [("a", "1"), ("a", "2"), ("a", "3")]
 
 
 def test_what_is_known_of_an_index_is_forgotten_when_the_index_changes(tmp_path: Path) -> None:
     with world.build(tmp_path) as index:
-        known = facts_of(index)
-        assert facts_of(index) is known
-        assert facts_of(SeenThrough(index)) is known
+        known = feature_cache_of(index)
+        assert feature_cache_of(index) is known
+        assert feature_cache_of(SeenThrough(index)) is known
         world.write(tmp_path / "memory_of_wren", {"memory/new.md": "New.\n"})
         index_folder(tmp_path / "memory_of_wren", world.EMBEDDER, index_path=tmp_path / "index.sqlite")
-        assert facts_of(index) is not known
+        assert feature_cache_of(index) is not known
 
 
 def test_what_is_kept_for_an_index_is_not_that_of_another(tmp_path: Path) -> None:

@@ -26,12 +26,12 @@ from workbench.retrieval.scoring import (
 from workbench.systems.openclaw.pipelines import (
     ABSOLUTE,
     EIGHT,
-    FIXED,
     FIXES,
     INSERTION,
     OR_JOIN,
     RRF,
     SHIPPED,
+    THREE_FIXES,
     WORKAROUND,
 )
 from workbench.systems.registry import SYSTEMS, system
@@ -142,7 +142,7 @@ def test_a_fix_changes_its_own_slot_alone(fix: Any) -> None:
 
 
 def test_the_three_fixes_change_three_slots() -> None:
-    assert [change.slot for change in SHIPPED.diff(FIXED)] == ["query", "keyword_score", "fusion"]
+    assert [change.slot for change in SHIPPED.diff(THREE_FIXES)] == ["query", "keyword_score", "fusion"]
 
 
 def test_but_names_its_changes_and_leaves_the_original_alone() -> None:
@@ -248,5 +248,5 @@ def test_a_printed_pipeline_says_every_stage_change_and_source(pipeline: Pipelin
 
 
 def test_a_trace_names_the_stages_that_ran(toy: MemoryIndex) -> None:
-    trace = search("tea", FIXED, toy)
-    assert (trace.system, trace.stages) == (FIXED.name, FIXED.stages)
+    trace = search("tea", THREE_FIXES, toy)
+    assert (trace.system, trace.stages) == (THREE_FIXES.name, THREE_FIXES.stages)

@@ -12,8 +12,8 @@ from workbench.memory.index import MemoryIndex
 from workbench.retrieval.pipeline import search
 from workbench.retrieval.query import BLANKS, JoinedWords, check_question
 from workbench.systems.openclaw.pipelines import (
-    FIXED,
     SHIPPED,
+    THREE_FIXES,
     WORKAROUND,
 )
 
@@ -127,7 +127,7 @@ def test_a_question_that_can_mean_something_is_accepted(question: str) -> None:
 @given(QUESTIONS)
 @settings(max_examples=50)
 def test_a_search_accepts_any_question(toy: MemoryIndex, question: str) -> None:
-    for pipeline in (SHIPPED, FIXED, WORKAROUND):
+    for pipeline in (SHIPPED, THREE_FIXES, WORKAROUND):
         assert search(question, pipeline, toy).question == question.strip(BLANKS)
 
 

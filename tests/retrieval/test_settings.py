@@ -8,7 +8,7 @@ from workbench.errors import InputError
 from workbench.memory.index import MemoryIndex
 from workbench.retrieval.pipeline import search
 from workbench.retrieval.settings import parameters, with_settings, with_settings_where_they_fit
-from workbench.systems.openclaw.pipelines import FIXED, SHIPPED
+from workbench.systems.openclaw.pipelines import SHIPPED, THREE_FIXES
 from workbench.systems.registry import SYSTEMS
 
 
@@ -44,7 +44,7 @@ def test_what_cannot_be_set_is_an_error(setting: str, named: str) -> None:
 
 def test_a_range_is_told() -> None:
     with pytest.raises(InputError) as raised:
-        with_settings(FIXED, ["fusion.k=-1"])
+        with_settings(THREE_FIXES, ["fusion.k=-1"])
     assert "from 0 to" in raised.value.remedy
 
 

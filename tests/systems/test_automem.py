@@ -30,9 +30,9 @@ from workbench.systems.automem.memories import GraphOfMemories, Memories, graph_
 from workbench.systems.automem.pipelines import (
     BOUNDED,
     DEAD_KEYWORD,
-    FIXED,
     GATE,
     HALF_LIFE,
+    LIVE_KEYWORD,
     NO_FLOOR,
     OVERFETCHED,
     PIPELINES,
@@ -100,7 +100,7 @@ def numbers(trace: Trace, path: str) -> Mapping[str, float]:
 
 @pytest.mark.parametrize(
     ("pipeline", "auto", "autos"),
-    [(DEAD_KEYWORD, 0.0, 0.0), (SUBSTRING, 1.0, 1.0), (FIXED, 1.0, 0.5)],
+    [(DEAD_KEYWORD, 0.0, 0.0), (SUBSTRING, 1.0, 1.0), (LIVE_KEYWORD, 1.0, 0.5)],
     ids=lambda one: getattr(one, "name", None),
 )
 def test_the_keyword_weight_is_dead_then_alive_then_minds_words(
@@ -112,15 +112,15 @@ def test_the_keyword_weight_is_dead_then_alive_then_minds_words(
 
 
 def test_the_graph_is_asked_only_for_the_places_that_are_left(jack: MemoryIndex) -> None:
-    full = search("the cup of tea", FIXED.asking(limit=3), jack)
+    full = search("the cup of tea", LIVE_KEYWORD.asking(limit=3), jack)
     assert (full.legs["vector"].depth, full.legs["keyword"].depth) == (3, 0)
     assert any("left no place" in note for note in full.notes)
-    roomy = search("the cup of tea", FIXED.asking(limit=8), jack)
+    roomy = search("the cup of tea", LIVE_KEYWORD.asking(limit=8), jack)
     assert roomy.legs["keyword"].depth == 8 - jack.size
 
 
 def test_a_question_without_a_vector_is_left_to_the_graph(jack: MemoryIndex) -> None:
-    trace = search("autojack", FIXED, jack)
+    trace = search("autojack", LIVE_KEYWORD, jack)
     assert [one.chunk.path for one in trace.results] == ["memory/auto.md", "memory/autos.md"]
     assert numbers(trace, "memory/auto.md")["keyword_raw"] == 2 + 2
     assert numbers(trace, "memory/auto.md")["score"] == pytest.approx(0.35 * 4)
@@ -189,7 +189,7 @@ def test_front_matter_feeds_the_components(tmp_path: Path) -> None:
     notes = {"MEMORY.md": "# Memory\n", "memory/tea.md": BLOCK}
     moment = LinearRecency(now="2026-05-14")
     with world.build(tmp_path, notes) as index:
-        found = numbers(search("cup of tea", FIXED.with_stage(moment), index), "memory/tea.md")
+        found = numbers(search("cup of tea", LIVE_KEYWORD.with_stage(moment), index), "memory/tea.md")
     assert found["tag_component"] == 1.0  # cup is a word of the topic, tea a tag
     assert found["exact_component"] == 1.0
     assert found["recency_component"] == pytest.approx(1 - 90 / 180)
@@ -199,7 +199,7 @@ def test_front_matter_feeds_the_components(tmp_path: Path) -> None:
 
 
 def test_what_a_note_does_not_say_counts_as_0(toy: MemoryIndex) -> None:
-    trace = search("tea", FIXED, toy)
+    trace = search("tea", LIVE_KEYWORD, toy)
     for name in ("tag", "exact", "importance", "recency", "confidence"):
         assert not trace.columns[f"{name}_component"].any()
     assert np.isnan(trace.columns["importance"]).all()
@@ -210,7 +210,7 @@ def test_broken_front_matter_stops_only_the_system_that_asks_for_it(tmp_path: Pa
     with world.build(tmp_path, notes) as index:
         assert search("tea", SHIPPED.asking(min_score=0), index).results
         with pytest.raises(InputError, match=r"memory/tea\.md"):
-            search("tea", FIXED, index)
+            search("tea", LIVE_KEYWORD, index)
 
 
 def test_importance_breaks_a_tie_that_the_score_leaves(tmp_path: Path) -> None:
@@ -220,7 +220,7 @@ def test_importance_breaks_a_tie_that_the_score_leaves(tmp_path: Path) -> None:
         "memory/a.md": f"---\nimportance: 0.1\n---\n{same}",
         "memory/b.md": f"---\nimportance: 0.9\n---\n{same}",
     }
-    unweighted = FIXED.with_stage(type(FIXED["fusion"])(Weights(importance=0.0)))  # type: ignore[call-arg]
+    unweighted = LIVE_KEYWORD.with_stage(type(LIVE_KEYWORD["fusion"])(Weights(importance=0.0)))  # type: ignore[call-arg]
     with world.build(tmp_path, notes) as index:
         trace = search("tea", unweighted, index)
     assert trace.paths()[:2] == ["memory/b.md", "memory/a.md"]
@@ -245,7 +245,7 @@ def test_a_content_is_a_text_without_its_front_matter(tmp_path: Path) -> None:
     notes = {"MEMORY.md": "# Memory\n", "memory/tea.md": BLOCK}
     with world.build(tmp_path, notes) as index:
         graph = GraphOfMemories().of(index)
-        trace = search("tea", FIXED, index)
+        trace = search("tea", LIVE_KEYWORD, index)
         contents = {memory.content.strip() for memory in memories_of(graph, trace)}
     assert contents == {"# Memory", "# Tea\nA cup."}
 
@@ -257,8 +257,8 @@ def test_ages_are_counted_from_the_newest_date_of_the_notes(tmp_path: Path) -> N
         "memory/new.md": "---\ndate: 2026-02-13\n---\nNew tea.\n",
     }
     with world.build(tmp_path, notes) as index:
-        trace = search("tea", FIXED, index)
-        again = search("tea", FIXED, index)
+        trace = search("tea", LIVE_KEYWORD, index)
+        again = search("tea", LIVE_KEYWORD, index)
     assert numbers(trace, "memory/new.md")["recency_component"] == 1.0
     assert numbers(trace, "memory/old.md")["recency_component"] == 0.0
     assert np.isnan(numbers(trace, "MEMORY.md")["age_days"])
@@ -268,7 +268,7 @@ def test_ages_are_counted_from_the_newest_date_of_the_notes(tmp_path: Path) -> N
 def test_a_moment_that_is_no_date_is_refused() -> None:
     with pytest.raises(InputError, match="'yesterday' is no date"):
         LinearRecency(now="yesterday")
-    assert with_settings(FIXED, ["recency_component.now=2026-05-14"]) == FIXED.with_stage(
+    assert with_settings(LIVE_KEYWORD, ["recency_component.now=2026-05-14"]) == LIVE_KEYWORD.with_stage(
         LinearRecency(now="2026-05-14")
     )
 

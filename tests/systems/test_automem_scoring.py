@@ -13,7 +13,7 @@ from workbench.memory.frontmatter import age_in_days
 from workbench.memory.index import MemoryIndex
 from workbench.retrieval.pipeline import search
 from workbench.systems.automem.pipelines import (
-    FIXED,
+    LIVE_KEYWORD,
 )
 from workbench.systems.automem.recall import (
     AdaptiveFloor,
@@ -86,7 +86,7 @@ def test_the_weights_sum_to_160_and_with_metadata_to_195() -> None:
 
 
 def test_a_trace_says_that_the_weights_do_not_sum_to_1(toy: MemoryIndex) -> None:
-    assert any("1.60, not 1" in note for note in search("tea", FIXED, toy).notes)
+    assert any("1.60, not 1" in note for note in search("tea", LIVE_KEYWORD, toy).notes)
 
 
 def test_context_bonuses_add_up_each_once() -> None:

@@ -17,7 +17,7 @@ from workbench.memory.embedding.providers.catalogue import PROVIDERS
 from workbench.memory.sessions import Thresholds
 from workbench.retrieval.settings import parameters
 from workbench.systems.openclaw.config.settings import MemorySearch
-from workbench.systems.openclaw.config.system import Configuration, Finding, configured, read
+from workbench.systems.openclaw.config.system import Configuration, KeyReport, configured, read
 from workbench.systems.openclaw.pipelines import SHIPPED
 from workbench.systems.openclaw.releases import HISTORY, SEPTEMBER
 from workbench.systems.registry import system
@@ -43,7 +43,7 @@ def september(settings: Mapping[str, Any], **beside: Any) -> Configuration:
     return configured({"memory": {"search": settings}, **beside}, FILE)
 
 
-def finding(made: Configuration, key: str) -> Finding:
+def finding(made: Configuration, key: str) -> KeyReport:
     (found,) = [one for one in made.findings if one.key.endswith(key)]
     return found
 

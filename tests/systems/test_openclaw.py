@@ -19,7 +19,7 @@ from workbench.errors import InputError
 from workbench.memory.index import MemoryIndex
 from workbench.records import Chunk
 from workbench.retrieval.explain import Fate, explain
-from workbench.retrieval.feature_cache import Facts
+from workbench.retrieval.feature_cache import FeatureCache
 from workbench.retrieval.pipeline import Pipeline, search
 from workbench.retrieval.query import unicode_words
 from workbench.retrieval.scoring import relevance
@@ -158,7 +158,7 @@ def test_relevance_keeps_the_order_of_bm25(raw: list[float]) -> None:
 
 def test_the_boost_by_hand() -> None:
     words, text = ["rear", "hub", "moon"], "The rear hub grinds, the hub is old."
-    (seen,) = features(words, np.arange(1), [chunk("hub", text)], Facts()).T
+    (seen,) = features(words, np.arange(1), [chunk("hub", text)], FeatureCache()).T
     assert seen.tolist() == [2 / 3, 2 / 6, 1, len(text)]
     assert boosted(0.1, *seen) == pytest.approx(min(1, 0.1 + 0.45 * 2 / 3 + 0.2 * 2 / 6 + 0.18 + 0.18))
 

@@ -12,16 +12,15 @@ from coloraide import Color
 
 from tests.lab.test_survival import of
 from workbench.lab.evaluation import evaluate
-from workbench.lab.fusing import placed
 from workbench.lab.lint import reaches
 from workbench.lab.microscope import dissect
 from workbench.lab.questions import Question, QuestionSet
 from workbench.lab.thresholds import scores
-from workbench.lab.whose_fusion import EXAMPLE
+from workbench.lab.whose_fusion import EXAMPLE, placed
 from workbench.memory.index import MemoryIndex
 from workbench.retrieval.pipeline import search
 from workbench.systems.engines.presets import ENGINES
-from workbench.systems.openclaw.pipelines import EIGHT, FIXED, SHIPPED
+from workbench.systems.openclaw.pipelines import EIGHT, SHIPPED, THREE_FIXES
 from workbench.views.figures import (
     explorer_figure,
     fusion_figure,
@@ -46,7 +45,7 @@ def figure(name: str, toy: MemoryIndex) -> go.Figure:
     if name == "microscope":
         return microscope_figure(dissect("green tea in the morning", toy))
     if name == "explorer":
-        return explorer_figure(*(search("tea", one, toy) for one in (SHIPPED, FIXED)), "memory/tea.md")
+        return explorer_figure(*(search("tea", one, toy) for one in (SHIPPED, THREE_FIXES)), "memory/tea.md")
     asked = QuestionSet(questions=(Question(question="tea", target="memory/tea.md"),))
     [evaluation] = evaluate(asked, [SHIPPED], toy)
     return threshold_figure(scores(evaluation), reaches(SHIPPED))

@@ -12,7 +12,7 @@ from workbench.memory.index import MemoryIndex
 from workbench.records import Trace
 from workbench.retrieval.explain import Explanation, Fate, explain, fate_of
 from workbench.retrieval.pipeline import search
-from workbench.systems.openclaw.pipelines import FIXED, SHIPPED
+from workbench.systems.openclaw.pipelines import SHIPPED, THREE_FIXES
 from workbench.systems.registry import SYSTEMS
 from workbench.views.figures.explorer import LOOKS, MOST_DRAWN, beside, explorer_figure
 from workbench.views.text import explanation_text
@@ -24,7 +24,7 @@ TARGET = "memory/protocols/tenacity.md"
 
 @pytest.fixture(scope="module")
 def traces(sample: MemoryIndex) -> tuple[Trace, Trace]:
-    return search(QUESTION, SHIPPED, sample), search(QUESTION, FIXED, sample)
+    return search(QUESTION, SHIPPED, sample), search(QUESTION, THREE_FIXES, sample)
 
 
 @pytest.fixture
@@ -69,7 +69,7 @@ def test_a_line_joins_the_positions_of_the_same_chunk(traces: tuple[Trace, Trace
 
 
 def test_the_file_in_question_has_rings_and_a_line_of_its_own(sample: MemoryIndex) -> None:
-    found = [search("rooibos tea", pipeline, sample) for pipeline in (SHIPPED, FIXED)]
+    found = [search("rooibos tea", pipeline, sample) for pipeline in (SHIPPED, THREE_FIXES)]
     target = found[1].results[0].chunk.path
     named = {one.name: one for one in explorer_figure(*found, target).data}
     assert list(named["file (right)"].y) == [
@@ -101,7 +101,7 @@ def test_any_system_can_stand_on_either_side(sample: MemoryIndex, name: str) -> 
 
 def test_the_sentence_counts_fates_and_says_what_became_of_the_file(explorer: QuestionExplorer) -> None:
     assert f"{SHIPPED.name} returns 0 of 24 candidates (24 below the floor)." in explorer.sentence
-    assert f"{FIXED.name} returns 6 of" in explorer.sentence
+    assert f"{THREE_FIXES.name} returns 6 of" in explorer.sentence
     assert f"{TARGET} is beyond the pool on the left, below the floor on the right." in explorer.sentence
 
 

@@ -13,23 +13,23 @@ from workbench.lab.questions import QuestionSet
 from workbench.memory.index import MemoryIndex
 from workbench.retrieval.explain import explain
 from workbench.retrieval.pipeline import search
-from workbench.systems.openclaw.pipelines import FIXED, SHIPPED, WORKAROUND
+from workbench.systems.openclaw.pipelines import SHIPPED, THREE_FIXES, WORKAROUND
 from workbench.systems.registry import SYSTEMS
 from workbench.views import text as views
 from workbench.views.data import explanation_data, trace_data
-from workbench.views.text import WIDTH, diff_text, explanation_text, show, view
+from workbench.views.text import WIDTH, diff_text, explanation_text, rendered, show
 
 
 def printed(thing: object, width: int = 140) -> str:
     console = Console(width=width, record=True, file=None, highlight=False)
     with console.capture() as capture:
-        console.print(view(thing))
+        console.print(rendered(thing))
     return capture.get()
 
 
 @pytest.fixture(scope="module")
 def evaluations(sample: MemoryIndex, questions: QuestionSet) -> list[Evaluation]:
-    return evaluate(questions, [SHIPPED, FIXED, WORKAROUND], sample)
+    return evaluate(questions, [SHIPPED, THREE_FIXES, WORKAROUND], sample)
 
 
 def test_a_search_shows_what_it_asked_and_what_it_dropped(toy: MemoryIndex) -> None:
@@ -40,12 +40,12 @@ def test_a_search_shows_what_it_asked_and_what_it_dropped(toy: MemoryIndex) -> N
 
 
 def test_what_was_dropped_is_told_in_the_order_of_the_stages(sample: MemoryIndex) -> None:
-    text = printed(search("Michael personality profile", FIXED, sample))
+    text = printed(search("Michael personality profile", THREE_FIXES, sample))
     assert text.index("dropped by the floor") < text.index("dropped by the limit")
 
 
 def test_a_long_path_shortens_no_number(sample: MemoryIndex) -> None:
-    text = printed(search("Michael personality profile", FIXED, sample), WIDTH)
+    text = printed(search("Michael personality profile", THREE_FIXES, sample), WIDTH)
     assert " #  score  cosine  rank  keyword  rank  chunk" in text
     assert "memory/protocols/audience-calibration.md:31-46" in text
 
@@ -104,7 +104,7 @@ def test_the_evaluation_of_a_long_name_fits_a_notebook(sample: MemoryIndex, ques
 
 
 def test_traces_and_explanations_are_plain_json(toy: MemoryIndex) -> None:
-    trace = search("rooibos tea", FIXED, toy)
+    trace = search("rooibos tea", THREE_FIXES, toy)
     data = json.loads(json.dumps(trace_data(trace), allow_nan=False))
     assert [one["path"] for one in data["results"]] == [one.chunk.path for one in trace.results]
     assert len(data["results"]) + len(data["dropped"]) == len(trace.chunks)
@@ -120,7 +120,7 @@ def test_evaluations_print_hits_intervals_and_kinds(evaluations: list[Evaluation
 
 
 def test_a_diff_prints_only_what_differs() -> None:
-    text = diff_text(SHIPPED.diff(FIXED))
+    text = diff_text(SHIPPED.diff(THREE_FIXES))
     assert text.count("−") == text.count("  + ") == 3
     assert diff_text(SHIPPED.diff(SHIPPED)) == "no difference"
 

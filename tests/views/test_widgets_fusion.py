@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from workbench.errors import InputError
-from workbench.lab.fusing import placed
-from workbench.lab.whose_fusion import EXAMPLE
+from workbench.lab.whose_fusion import EXAMPLE, placed
 from workbench.memory.index import MemoryIndex
 from workbench.systems.engines.fusion import RankSum
 from workbench.systems.engines.presets import ENGINES, FusedHit

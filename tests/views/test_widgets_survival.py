@@ -10,15 +10,15 @@ import pytest
 from workbench.errors import InputError
 from workbench.lab.evaluation import Evaluation, evaluate
 from workbench.lab.questions import QuestionSet
-from workbench.lab.survival import Step, survivals
+from workbench.lab.survival import SurvivalStep, survivals
 from workbench.memory.index import MemoryIndex
-from workbench.systems.openclaw.pipelines import FIXED, SHIPPED, WORKAROUND
+from workbench.systems.openclaw.pipelines import SHIPPED, THREE_FIXES, WORKAROUND
 from workbench.views.widgets import SurvivalChart
 
 
 @pytest.fixture(scope="module")
 def evaluations(sample: MemoryIndex, questions: QuestionSet) -> list[Evaluation]:
-    return evaluate(questions, [SHIPPED, FIXED, WORKAROUND], sample)
+    return evaluate(questions, [SHIPPED, THREE_FIXES, WORKAROUND], sample)
 
 
 @pytest.fixture
@@ -31,7 +31,7 @@ def test_the_bars_are_the_counts_of_each_step(
 ) -> None:
     for bars, found in zip(chart.figure.data, survivals(evaluations, sample), strict=True):
         assert bars.name == found.system
-        assert list(bars.y) == [found.count(step) for step in Step]
+        assert list(bars.y) == [found.count(step) for step in SurvivalStep]
 
 
 def test_only_the_chosen_systems_are_shown(chart: SurvivalChart) -> None:
@@ -45,7 +45,7 @@ def test_only_the_chosen_systems_are_shown(chart: SurvivalChart) -> None:
 def test_no_system_is_no_error(chart: SurvivalChart) -> None:
     chart.settings = {"systems": ()}
     assert chart.sentence == "No system is chosen."
-    assert len(chart.table.rows) == len(Step)
+    assert len(chart.table.rows) == len(SurvivalStep)
 
 
 def test_one_kind_of_question_can_be_looked_at(chart: SurvivalChart, evaluations: list[Evaluation]) -> None:
@@ -58,7 +58,7 @@ def test_one_kind_of_question_can_be_looked_at(chart: SurvivalChart, evaluations
 
 
 def test_the_sentence_and_the_table_say_where_most_are_lost(chart: SurvivalChart) -> None:
-    lost = len(chart.survivals[0].lost(Step.PAST_FLOOR))
+    lost = len(chart.survivals[0].lost(SurvivalStep.PAST_FLOOR))
     assert f"most are lost at the floor: {lost}" in chart.sentence
     rows = {row[0]: row[1] for row in chart.table.rows}
     assert rows["past the floor"] == f"6 ({lost} lost here)"
@@ -69,7 +69,9 @@ def test_its_code_counts_the_same(chart: SurvivalChart, sample: MemoryIndex, que
     names: dict[str, object] = {"index": sample, "questions": questions}
     with redirect_stdout(StringIO()):
         exec(chart.code, names)
-    assert names["left"] == {one.system: [one.count(step) for step in Step] for one in chart.survivals}
+    assert names["left"] == {
+        one.system: [one.count(step) for step in SurvivalStep] for one in chart.survivals
+    }
 
 
 def test_a_chart_of_nothing_is_refused(sample: MemoryIndex) -> None:

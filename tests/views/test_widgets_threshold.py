@@ -12,7 +12,7 @@ from workbench.errors import InputError
 from workbench.lab.evaluation import Evaluation, evaluate
 from workbench.lab.questions import QuestionSet
 from workbench.memory.index import MemoryIndex
-from workbench.systems.openclaw.pipelines import FIXED, SHIPPED, WORKAROUND
+from workbench.systems.openclaw.pipelines import SHIPPED, THREE_FIXES, WORKAROUND
 from workbench.systems.registry import SYSTEMS
 from workbench.views.figures import threshold_figure
 from workbench.views.figures.threshold import KINDS, score_span
@@ -23,7 +23,7 @@ RANKS = SYSTEMS["engine-rrf-60"]
 
 @pytest.fixture(scope="module")
 def evaluations(sample: MemoryIndex, questions: QuestionSet) -> list[Evaluation]:
-    return evaluate(questions, [SHIPPED, FIXED, WORKAROUND, RANKS], sample)
+    return evaluate(questions, [SHIPPED, THREE_FIXES, WORKAROUND, RANKS], sample)
 
 
 @pytest.fixture
@@ -119,7 +119,7 @@ def test_the_table_says_what_the_figure_shows(lab: ThresholdLab) -> None:
 def test_its_code_asks_again_and_finds_the_same(
     lab: ThresholdLab, sample: MemoryIndex, questions: QuestionSet
 ) -> None:
-    lab.settings = {"system": FIXED.name, "min_score": 0.45}
+    lab.settings = {"system": THREE_FIXES.name, "min_score": 0.45}
     names: dict[str, object] = {"index": sample, "questions": questions}
     with redirect_stdout(StringIO()):
         exec(lab.code, names)

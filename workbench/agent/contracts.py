@@ -51,7 +51,7 @@ def citation(path: str, start: int, end: int) -> str:
 
 
 @dataclass(frozen=True)
-class Found:
+class SearchOutcome:
     """What a search brought, before a contract gives it its form.
 
     `cited` says whether snippets name their places, `changed` are files that the index has not read yet.
@@ -74,7 +74,7 @@ class February:
     searching: ClassVar[type[FebruarySearch]] = FebruarySearch
     getting: ClassVar[type[FebruaryGet]] = FebruaryGet
 
-    def found(self, found: Found) -> Answer:
+    def found(self, found: SearchOutcome) -> Answer:
         """The answer of a search."""
         rows = [self.row(one, found.trace) for one in found.trace.results]
         provider, model = _provider_and_model(found.model)
@@ -152,7 +152,7 @@ class September(February):
     searching: ClassVar[type[FebruarySearch]] = SeptemberSearch
     getting: ClassVar[type[FebruaryGet]] = SeptemberGet
 
-    def found(self, found: Found) -> Answer:
+    def found(self, found: SearchOutcome) -> Answer:
         asked = found.corpora or ("memory",)
         told = [NO_WIKI] if "wiki" in asked else []
         told += [_stale(found.changed)] if found.changed else []

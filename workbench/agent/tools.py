@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from workbench.agent.arguments import Explain, checked
-from workbench.agent.contracts import SEPTEMBER, Answer, Citations, February, Found
+from workbench.agent.contracts import SEPTEMBER, Answer, Citations, February, SearchOutcome
 from workbench.agent.reading import FileMissingError, MemoryFiles
 from workbench.errors import InputError, WorkbenchError
 from workbench.memory.embedding.local import Embedder
@@ -25,7 +25,7 @@ from workbench.retrieval.cutoff import marked
 from workbench.retrieval.explain import explain
 from workbench.retrieval.pipeline import Pipeline, search
 from workbench.retrieval.query import check_question
-from workbench.systems.recommended import EVIDENT
+from workbench.systems.recommended import RECOMMENDED
 from workbench.views.data import explanation_data, trace_data
 from workbench.views.text import asked_lines, explanation_text, outcome_lines
 
@@ -63,7 +63,7 @@ class AgentTools:
     """
 
     memory: Path
-    pipeline: Pipeline = EVIDENT
+    pipeline: Pipeline = RECOMMENDED
     contract: February = SEPTEMBER
     citations: Citations = Citations.AUTO
     session_key: str = ""
@@ -164,7 +164,7 @@ class AgentTools:
         except WorkbenchError as error:
             return self.contract.unavailable(error)
         cited = self.citations.wanted(self.session_key)
-        return self.contract.found(Found(trace, model, self.citations, cited, asked.corpora, changed))
+        return self.contract.found(SearchOutcome(trace, model, self.citations, cited, asked.corpora, changed))
 
     def _asking(self, limit: float | None, floor: float | None, corpora: tuple[str, ...] = ()) -> Pipeline:
         asked = self.pipeline.asking(limit, floor)

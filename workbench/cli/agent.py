@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from workbench.agent.contracts import Answer
     from workbench.agent.tools import AgentTools
 
-EVIDENT = "openclaw-2026.2.13+or+rrf+minmax+evidence"
+RECOMMENDED = "openclaw-2026.2.13+or+rrf+minmax+evidence"
 
 AgentSystem = Annotated[str, typer.Option("--system", "-s", help="The pipeline behind memory_search.")]
 Contract = Annotated[str, typer.Option(help="The release of OpenClaw whose answers to give.")]
@@ -25,7 +25,7 @@ CitationMode = Annotated[str, typer.Option("--citations", help="Whether snippets
 def agent_tools(
     memory: Path,
     index_file: Path | None,
-    system: str = EVIDENT,
+    system: str = RECOMMENDED,
     contract: str = "2026.9.6",
     citations: str = "auto",
     extra: list[str] | None = None,
@@ -58,7 +58,7 @@ def memory_search(
     min_score: Annotated[float | None, typer.Option(help="Drop what scores below this.")] = None,
     corpus: Annotated[str | None, typer.Option(help="memory, sessions or all.")] = None,
     memory: Memory = SAMPLE,
-    system: AgentSystem = EVIDENT,
+    system: AgentSystem = RECOMMENDED,
     contract: Contract = "2026.9.6",
     citations: CitationMode = "auto",
     settings: Settings = None,
@@ -97,7 +97,7 @@ def serve(
     http: Annotated[bool, typer.Option("--http", help="Streamable HTTP instead of stdio.")] = False,
     host: Annotated[str, typer.Option(help="With --http: an address of this machine.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="With --http: the port; 0 for any free one.")] = 8765,
-    system: AgentSystem = EVIDENT,
+    system: AgentSystem = RECOMMENDED,
     contract: Contract = "2026.9.6",
     citations: CitationMode = "auto",
     extra: Extra = None,

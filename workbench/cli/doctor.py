@@ -17,7 +17,7 @@ from workbench.systems.openclaw.live.index import open_live_store
 
 
 @dataclass(frozen=True)
-class Finding:
+class Check:
     """One thing looked at."""
 
     what: str
@@ -25,7 +25,7 @@ class Finding:
     says: str
 
 
-def examine(memory: Path, index_path: Path | None = None) -> list[Finding]:
+def examine(memory: Path, index_path: Path | None = None) -> list[Check]:
     """The findings on Python, SQLite, the model, torch, JupyterLab, and the memory's index."""
     looks: dict[str, Callable[[], str]] = {
         "Python": lambda: sys.version.split()[0],
@@ -40,11 +40,11 @@ def examine(memory: Path, index_path: Path | None = None) -> list[Finding]:
     return [_look(what, look) for what, look in looks.items()]
 
 
-def _look(what: str, look: Callable[[], str]) -> Finding:
+def _look(what: str, look: Callable[[], str]) -> Check:
     try:
-        return Finding(what, True, look())
+        return Check(what, True, look())
     except WorkbenchError as error:
-        return Finding(what, False, str(error))
+        return Check(what, False, str(error))
 
 
 def _installed(package: str) -> str:

@@ -34,12 +34,12 @@ def locomo(
     from workbench.lab.bench.runs import Bench
     from workbench.systems.automem import pipelines as automem
     from workbench.systems.basic_memory import pipelines as basic_memory
-    from workbench.views.bench import results_view
+    from workbench.views.bench import rendered_results
 
     known = [one.name for one in (*automem.PIPELINES, *basic_memory.PIPELINES)]
     chosen = pipelines_of(systems or known, None, None, settings)
     results = list(Bench(load(path, corrections), path).run(chosen))
-    put([one.as_json() for one in results] if as_json else results_view(results), as_json)
+    put([one.as_json() for one in results] if as_json else rendered_results(results), as_json)
 
 
 @app.command()

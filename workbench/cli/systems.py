@@ -73,14 +73,14 @@ def museum(
 ) -> None:
     """Run public bugs as specimens: shipped, and fixed. Exit code 1 when one does not show its bug."""
     from workbench.lab.museum.catalogue import SPECIMENS, specimen
-    from workbench.views.museum import finding_data, findings_view
+    from workbench.views.museum import rendered_runs, run_data
 
     chosen = [specimen(name)] if name else list(SPECIMENS.values())
     findings = [one.run() for one in chosen]
     if as_json:
-        put([finding_data(one) for one in findings], as_json)
+        put([run_data(one) for one in findings], as_json)
     else:
-        put(findings[0] if name else findings_view(findings))
+        put(findings[0] if name else rendered_runs(findings))
     raise typer.Exit(0 if all(one.shows for one in findings) else 1)
 
 
@@ -100,7 +100,7 @@ def fusion(
     """The same two lists, whose fusion? Every engine's order of them, side by side."""
     from workbench.lab.whose_fusion import EXAMPLE, legs_of, read_lists, whose_fusion
     from workbench.retrieval.query import check_question
-    from workbench.views.fusion import comparison_view
+    from workbench.views.fusion import rendered_comparison
 
     if lists is not None:
         vector, keyword = read_lists(lists)
@@ -109,4 +109,4 @@ def fusion(
             vector, keyword = legs_of(check_question(question), opened)
     else:
         vector, keyword = EXAMPLE
-    put(comparison_view(whose_fusion(vector, keyword, floor, watch)))
+    put(rendered_comparison(whose_fusion(vector, keyword, floor, watch)))

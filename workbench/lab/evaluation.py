@@ -20,7 +20,7 @@ PASSING = 3
 
 
 @dataclass(frozen=True)
-class Asked:
+class AskedQuestion:
     """A question with the trace of asking it."""
 
     question: Question
@@ -60,7 +60,7 @@ class Evaluation:
     """What one pipeline made of a question set; the traces are kept, so every figure can be opened."""
 
     pipeline: Pipeline
-    asked: tuple[Asked, ...]
+    asked: tuple[AskedQuestion, ...]
     controls: tuple[Trace, ...]
 
     def __repr__(self) -> str:
@@ -83,8 +83,8 @@ class Evaluation:
     def by_file(self) -> dict[str, Share]:
         return self._grouped(lambda one: one.question.target)
 
-    def _grouped(self, key: Callable[[Asked], str]) -> dict[str, Share]:
-        groups: dict[str, list[Asked]] = {}
+    def _grouped(self, key: Callable[[AskedQuestion], str]) -> dict[str, Share]:
+        groups: dict[str, list[AskedQuestion]] = {}
         for one in self.asked:
             groups.setdefault(key(one), []).append(one)
         return {name: _share(group) for name, group in groups.items()}
@@ -124,11 +124,11 @@ class Evaluation:
         }
 
 
-def _share(asked: Sequence[Asked]) -> Share:
+def _share(asked: Sequence[AskedQuestion]) -> Share:
     return Share(sum(one.hit for one in asked), len(asked))
 
 
-def mean_reciprocal_rank(asked: Sequence[Asked]) -> float:
+def mean_reciprocal_rank(asked: Sequence[AskedQuestion]) -> float:
     """1 / rank of the target among the files returned, 0 where it is not, averaged by ir_measures.
 
     A file's rank is that of its best chunk. Every question counts, answered or not.
@@ -197,6 +197,6 @@ def _evaluate(questions: QuestionSet, pipeline: Pipeline, index: Index, bar: Any
     asked = zip(questions.questions, traced(questions.questions), strict=True)
     return Evaluation(
         pipeline,
-        tuple(Asked(question, trace) for question, trace in asked),
+        tuple(AskedQuestion(question, trace) for question, trace in asked),
         tuple(traced(questions.controls)),
     )

@@ -213,7 +213,7 @@ def _of(count: int, size: int) -> str:
 
 
 @dataclass(frozen=True)
-class Asked:
+class MatchAttempt:
     """One way to ask a question: the MATCH expressions, the rows that they find together, and who asks so.
 
     Several expressions are asked one by one; none means that the builder reads no word. `of` says how
@@ -229,7 +229,7 @@ class Asked:
     systems: tuple[str, ...]
 
 
-def asked(question: str, index: Index, pipelines: Iterable[Pipeline] | None = None) -> list[Asked]:
+def asked(question: str, index: Index, pipelines: Iterable[Pipeline] | None = None) -> list[MatchAttempt]:
     """How the pipelines (all systems, when none are given) ask this question, each way once.
 
     Besides what stands in the slot `query`, that is what a keyword leg asks after it, and what a relaxation
@@ -245,7 +245,7 @@ def asked(question: str, index: Index, pipelines: Iterable[Pipeline] | None = No
         searched, unit = laid_out(index, view), "notes" if isinstance(view, NotesView) else "chunks"
         way = (matches, _rows(matches, searched), searched.size, unit)
         ways.setdefault(way, []).extend(builders)
-    return [Asked(*way, *map(_once, zip(*builders, strict=True))) for way, builders in ways.items()]
+    return [MatchAttempt(*way, *map(_once, zip(*builders, strict=True))) for way, builders in ways.items()]
 
 
 def _attempts(pipeline: Pipeline, question: str, index: Index) -> Iterator[tuple[Stage, Matches]]:

@@ -9,14 +9,14 @@ from enum import IntEnum
 import numpy as np
 
 from workbench.lab.cached_index import CachedIndex
-from workbench.lab.evaluation import Asked, Evaluation
+from workbench.lab.evaluation import AskedQuestion, Evaluation
 from workbench.lab.questions import Question
 from workbench.records import KEPT, Trace
 from workbench.retrieval.explain import Fate, explain
 from workbench.retrieval.legs import Index
 
 
-class Step(IntEnum):
+class SurvivalStep(IntEnum):
     """The steps of a search that a target can survive, in their order; each includes those before it."""
 
     ASKED = 0
@@ -33,20 +33,20 @@ class Step(IntEnum):
 
 
 SAYS = {
-    Step.ASKED: "asked for",
-    Step.INDEXED: "indexed",
-    Step.MATCHED: "matched by a leg",
-    Step.IN_POOL: "in the pool",
-    Step.PAST_FLOOR: "past the floor",
-    Step.WITHIN_LIMIT: "within the limit",
-    Step.RETURNED: "returned",
+    SurvivalStep.ASKED: "asked for",
+    SurvivalStep.INDEXED: "indexed",
+    SurvivalStep.MATCHED: "matched by a leg",
+    SurvivalStep.IN_POOL: "in the pool",
+    SurvivalStep.PAST_FLOOR: "past the floor",
+    SurvivalStep.WITHIN_LIMIT: "within the limit",
+    SurvivalStep.RETURNED: "returned",
 }
 
 # What became of a target that was no candidate at all: how far it came.
 OUTSIDE_POOL = {
-    Fate.NEVER_INDEXED: Step.ASKED,
-    Fate.NO_MATCH: Step.INDEXED,
-    Fate.BEYOND_POOL: Step.MATCHED,
+    Fate.NEVER_INDEXED: SurvivalStep.ASKED,
+    Fate.NO_MATCH: SurvivalStep.INDEXED,
+    Fate.BEYOND_POOL: SurvivalStep.MATCHED,
 }
 
 
@@ -58,7 +58,7 @@ class Survivor:
     """
 
     question: Question
-    reached: Step
+    reached: SurvivalStep
     rescued: bool
 
 
@@ -69,11 +69,11 @@ class Survival:
     system: str
     survivors: tuple[Survivor, ...]
 
-    def count(self, step: Step) -> int:
+    def count(self, step: SurvivalStep) -> int:
         """How many targets survived this step."""
         return sum(one.reached >= step for one in self.survivors)
 
-    def lost(self, step: Step) -> list[Question]:
+    def lost(self, step: SurvivalStep) -> list[Question]:
         """The questions whose target survived the step before this one, and not this one."""
         return [one.question for one in self.survivors if one.reached == step - 1]
 
@@ -96,7 +96,7 @@ def survival(evaluation: Evaluation, index: Index) -> Survival:
     return Survival(evaluation.pipeline.name, tuple(_survivor(one, floor, index) for one in evaluation.asked))
 
 
-def _survivor(asked: Asked, floor: float, index: Index) -> Survivor:
+def _survivor(asked: AskedQuestion, floor: float, index: Index) -> Survivor:
     trace, target = asked.trace, asked.question.target
     mine = [row for row, chunk in enumerate(trace.chunks) if chunk.path == target]
     if not mine:
@@ -108,14 +108,14 @@ def _survivor(asked: Asked, floor: float, index: Index) -> Survivor:
     return Survivor(asked.question, reached, rescued=below)
 
 
-def _reached(trace: Trace, dropped: int) -> Step:
+def _reached(trace: Trace, dropped: int) -> SurvivalStep:
     """The last step that a candidate survived, by the stage that dropped it."""
     if dropped == KEPT:
-        return Step.RETURNED
+        return SurvivalStep.RETURNED
     slots = [stage.slot for stage in trace.stages]
     if dropped > slots.index("limit"):
-        return Step.WITHIN_LIMIT
-    return Step.PAST_FLOOR if dropped == slots.index("limit") else Step.IN_POOL
+        return SurvivalStep.WITHIN_LIMIT
+    return SurvivalStep.PAST_FLOOR if dropped == slots.index("limit") else SurvivalStep.IN_POOL
 
 
 def survivals(evaluations: Sequence[Evaluation], index: Index) -> list[Survival]:

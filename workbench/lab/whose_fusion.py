@@ -9,11 +9,23 @@ from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
 
+import numpy as np
+
 from workbench.errors import InputError
+from workbench.retrieval.columns import Columns
 from workbench.retrieval.legs import Index
 from workbench.retrieval.pipeline import search
-from workbench.systems.engines.fusion import ScoreSum, WeightedScores
-from workbench.systems.engines.presets import ELEVEN, ENGINES, PIPELINES, Engine, FusedHit, fuse, normalised
+from workbench.systems.engines.fusion import Fusion, ScoreSum, WeightedScores
+from workbench.systems.engines.presets import (
+    ELEVEN,
+    ENGINES,
+    PIPELINES,
+    Engine,
+    FusedHit,
+    fuse,
+    normalised,
+    two_legs,
+)
 
 Lists = tuple[Mapping[str, float], Mapping[str, float]]
 """The vector leg's scores by id, and the keyword leg's; larger is better."""
@@ -38,7 +50,7 @@ class Flip:
 
 
 @dataclass(frozen=True)
-class Verdict:
+class EngineOrder:
     """What one engine makes of the two lists: groups of ids in order, tied ones in one group."""
 
     engine: Engine
@@ -70,7 +82,7 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Two lists, a floor, and every engine's verdict on them; the first engine is what others flip against.
+    """Two lists, a floor, and every engine's order on them; the first engine is what others flip against.
 
     `target` is the id that is watched.
     """
@@ -79,7 +91,7 @@ class Comparison:
     keyword: Mapping[str, float]
     floor: float
     target: str | None
-    verdicts: tuple[Verdict, ...]
+    orders: tuple[EngineOrder, ...]
 
 
 def whose_fusion(
@@ -89,13 +101,13 @@ def whose_fusion(
     target: str | None = None,
     engines: Sequence[str] = ELEVEN,
 ) -> Comparison:
-    """The verdict of each of `engines` on two lists of scores by id, larger is better.
+    """The order of each of `engines` on two lists of scores by id, larger is better.
 
     Raises InputError for an unknown engine, for a target that is in neither list, and for a score that is
     no finite number.
 
     >>> told = whose_fusion({"a": 0.9, "b": 0.8}, {"c": 7.0}, engines=["rrf-60", "openclaw-clamped"])
-    >>> [verdict.groups for verdict in told.verdicts]
+    >>> [order.groups for order in told.orders]
     [(('a', 'c'), ('b',)), (('a',), ('b',), ('c',))]
     """
     if target is not None and target not in {*vector, *keyword}:
@@ -103,11 +115,11 @@ def whose_fusion(
         raise InputError(f"{target!r} is in neither list.", f"The lists have {known}.")
     chosen = [_engine(name) for name in engines]
     fused = [fuse(engine.fusion, vector, keyword) for engine in chosen]
-    verdicts = tuple(
-        Verdict(engine, tuple(hits), tied_groups(hits), tuple(_flips(fused[0], engine, hits)), floor)
+    orders = tuple(
+        EngineOrder(engine, tuple(hits), tied_groups(hits), tuple(_flips(fused[0], engine, hits)), floor)
         for engine, hits in zip(chosen, fused, strict=True)
     )
-    return Comparison(dict(vector), dict(keyword), floor, target, verdicts)
+    return Comparison(dict(vector), dict(keyword), floor, target, orders)
 
 
 def read_lists(path: Path) -> Lists:
@@ -232,6 +244,64 @@ def degenerate_lists(engines: Sequence[str] = tuple(ENGINES), score: float = 3.0
             one, equal, empty = (tuple(normalised(fusion.of_keyword, some)) for some in lists)
             told.append(Degenerate(name, fusion.of_keyword.says, one, equal, empty))
     return told
+
+
+# One fusion, candidate by candidate
+
+
+@dataclass(frozen=True)
+class LegPart:
+    """What one leg says of a candidate, and what that gives to the fused score."""
+
+    rank: int
+    score: float
+    part: float
+
+
+@dataclass(frozen=True)
+class Placed:
+    """A candidate after fusion; a leg that did not bring it gives None.
+
+    `first` and `last` are the places that it can claim, from 1: they differ in a tie.
+    """
+
+    id: str
+    score: float
+    first: int
+    last: int
+    keyword: LegPart | None
+    vector: LegPart | None
+
+    @property
+    def tied(self) -> bool:
+        return self.last > self.first
+
+
+def placed(fusion: Fusion, lists: Lists) -> list[Placed]:
+    """Every candidate of two lists of scores by id, larger is better, in the order of this fusion.
+
+    Raises InputError for a score that is no finite number.
+    """
+    vector, keyword = lists
+    hits = {hit.id: hit for hit in fuse(fusion, vector, keyword)}
+    ids, columns = two_legs(vector, keyword)
+    rows = {name: row for row, name in enumerate(ids)}
+    found: list[Placed] = []
+    for group in tied_groups(list(hits.values())):
+        first, last = len(found) + 1, len(found) + len(group)
+        for name in group:
+            hit, row = hits[name], rows[name]
+            by_keyword = _leg_part(columns, "keyword", row, hit.keyword)
+            by_vector = _leg_part(columns, "vector", row, hit.vector)
+            found.append(Placed(name, hit.score, first, last, by_keyword, by_vector))
+    return found
+
+
+def _leg_part(columns: Columns, leg: str, row: int, part: float) -> LegPart | None:
+    rank = columns[f"{leg}_rank"][row]
+    if np.isnan(rank):
+        return None
+    return LegPart(int(rank), float(columns[f"{leg}_score"][row]), part)
 
 
 def _names(hits: Sequence[FusedHit]) -> str:

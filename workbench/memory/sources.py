@@ -21,7 +21,7 @@ class Look(NamedTuple):
     mtime_ns: int
 
 
-class Source(Protocol):
+class DocumentSource(Protocol):
     """Documents of one kind. Sync forgets a document when no source of its kind has it any more.
 
     Raises InputError from each method for what cannot be used, and `files.GoneError`, which is one, from

@@ -23,7 +23,7 @@ from workbench.memory.embedding.cache import embed_through_cache
 from workbench.memory.embedding.local import Embedder, LocalEmbedder
 from workbench.memory.files import GoneError, memory_root
 from workbench.memory.index import MemoryIndex, check_same, default_index_path
-from workbench.memory.sources import Look, MemoryFolder, Source
+from workbench.memory.sources import DocumentSource, Look, MemoryFolder
 from workbench.memory.store.errors import DamagedError, UnwritableError, unwritable
 from workbench.memory.store.sqlite import builds
 from workbench.memory.store.sqlite.database import plain_errors
@@ -61,7 +61,7 @@ def index_folder(
     index_path: Path | None = None,
     chunker: Chunker | None = None,
     extra: Sequence[str] | None = None,
-    sources: Sequence[Source] = (),
+    sources: Sequence[DocumentSource] = (),
     rebuild: bool = False,
     skip: bool = False,
     wait: float = WAIT_SECONDS,
@@ -124,7 +124,7 @@ def extra_paths_of(index_path: Path) -> tuple[str, ...]:
 
 
 def outdated(
-    folder: str | os.PathLike[str], index: MemoryIndex, *, sources: Sequence[Source] = ()
+    folder: str | os.PathLike[str], index: MemoryIndex, *, sources: Sequence[DocumentSource] = ()
 ) -> list[str]:
     """The files that are new, gone, or of another size or time than when they were indexed; none is read."""
     with index.snapshot():
@@ -135,7 +135,7 @@ def outdated(
     return sorted([*differing, *_missing(there, known, given)])
 
 
-Place = tuple[Source, Look]
+Place = tuple[DocumentSource, Look]
 """Where a document is, and what it looks like."""
 
 Cut = tuple[Document, list[Passage]]
@@ -150,11 +150,11 @@ class Work:
     embedder: Embedder
     chunker: Chunker
     extra: Sequence[str]
-    sources: Sequence[Source]
+    sources: Sequence[DocumentSource]
     skip: bool
     summary: Summary = field(default_factory=Summary)
 
-    def read(self, source: Source, path: str) -> Document | None:
+    def read(self, source: DocumentSource, path: str) -> Document | None:
         """The document; None for one that has just gone, and for one that is to be skipped."""
         try:
             return source.read(path)
@@ -173,7 +173,7 @@ class Plan:
     """What is to be done: documents to store, others whose look alone has changed, and paths to forget."""
 
     known: Mapping[str, Stamp]
-    changed: Sequence[tuple[Source, str]]
+    changed: Sequence[tuple[DocumentSource, str]]
     touched: Mapping[str, Look]
     deleted: Sequence[str]
 
@@ -242,11 +242,13 @@ def _take_cache(store: Store, file: Path) -> None:
         store.take_cache(file)
 
 
-def _there(sources: Iterable[Source]) -> dict[str, Place]:
+def _there(sources: Iterable[DocumentSource]) -> dict[str, Place]:
     return {path: (source, look) for source in sources for path, look in source.stamps().items()}
 
 
-def _missing(there: Mapping[str, Place], known: Mapping[str, Stamp], sources: Iterable[Source]) -> list[str]:
+def _missing(
+    there: Mapping[str, Place], known: Mapping[str, Stamp], sources: Iterable[DocumentSource]
+) -> list[str]:
     names = {source.name for source in sources}
     return sorted(path for path, stamp in known.items() if stamp.source in names and path not in there)
 
@@ -254,7 +256,7 @@ def _missing(there: Mapping[str, Place], known: Mapping[str, Stamp], sources: It
 def _planned(work: Work, known: Mapping[str, Stamp]) -> Plan:
     """The plan, for which every file that may have changed is read once."""
     there = _there(work.sources)
-    changed: list[tuple[Source, str]] = []
+    changed: list[tuple[DocumentSource, str]] = []
     touched: dict[str, Look] = {}
     for path in sorted(there):
         source, look = there[path]
@@ -290,7 +292,7 @@ def _carry_out(plan: Plan, work: Work, store: Store) -> None:
     summary.from_cache = stored - summary.embedded
 
 
-def _cuts(places: Iterable[tuple[Source, str]], work: Work) -> Iterator[Cut]:
+def _cuts(places: Iterable[tuple[DocumentSource, str]], work: Work) -> Iterator[Cut]:
     for source, path in places:
         if document := work.read(source, path):
             yield document, source.cut(document, work.chunker)

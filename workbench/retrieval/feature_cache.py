@@ -26,7 +26,7 @@ def square(table: Floats, places: Rows) -> Floats:
     return result
 
 
-class Facts:
+class FeatureCache:
     """Numbers of chunks by name, and numbers of pairs of chunks; a number may be NaN, but not infinite."""
 
     def __init__(self) -> None:
@@ -96,15 +96,15 @@ class Facts:
         return places
 
 
-def facts_of(index: Index) -> Facts:
+def feature_cache_of(index: Index) -> FeatureCache:
     """What is known of the chunks of an index, for as long as it does not change."""
     whole = library(index)
-    return Facts() if whole is None else kept(whole, "facts", Facts)
+    return FeatureCache() if whole is None else kept(whole, "feature cache", FeatureCache)
 
 
 def of_candidates(trace: Trace, index: Index, name: Hashable, work_out: Callable[[Chunk], float]) -> Floats:
     """A number for each candidate, worked out once for each chunk and name."""
-    facts = facts_of(index)
-    (column,) = facts.columns([name], trace.rows, trace.chunks, lambda _, chunk: work_out(chunk))
+    cache = feature_cache_of(index)
+    (column,) = cache.columns([name], trace.rows, trace.chunks, lambda _, chunk: work_out(chunk))
     numbers: Floats = column
     return numbers

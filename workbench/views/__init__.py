@@ -1,6 +1,6 @@
 """Words, tables, figures and widgets.
 
-Importing the room tells `show` of every view that it has.
+Importing this package registers every rendering with `show`.
 """
 
 from workbench.views import bench, fusion, museum, systems

@@ -8,10 +8,11 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from workbench.lab.bench.runs import Figures, Result
+from workbench.lab.bench.figures import Figures
+from workbench.lab.bench.runs import Result
 
 
-def results_view(results: Sequence[Result]) -> RenderableType:
+def rendered_results(results: Sequence[Result]) -> RenderableType:
     """One line a system, and under it recall@5 by LoCoMo's category number."""
     return Group(
         _overall(results), Text("\nrecall@5 (and questions) by category number"), _by_category(results)

@@ -9,8 +9,8 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from workbench.lab.whose_fusion import Comparison, Degenerate, Verdict
-from workbench.views.text import view
+from workbench.lab.whose_fusion import Comparison, Degenerate, EngineOrder
+from workbench.views.text import rendered
 
 MORE = 2
 """How many flips of one engine are told; the others are counted."""
@@ -19,8 +19,8 @@ FIRST = 6
 """How many candidates of a long order are told; the others are counted."""
 
 
-@view.register
-def comparison_view(comparison: Comparison) -> RenderableType:
+@rendered.register
+def rendered_comparison(comparison: Comparison) -> RenderableType:
     """The two lists, a line an engine, and under it why its order differs from the first engine's."""
     lists = [
         f"{leg} leg: {_list_text(scores)}"
@@ -49,25 +49,25 @@ def comparison_table(comparison: Comparison) -> Table:
         for name in ("its place", "score", f"≥ {comparison.floor:g}"):
             table.add_column(name, justify="right")
     table.add_column("flips", justify="right")
-    for verdict in comparison.verdicts:
-        cells = [] if watched is None else _watched_cells(verdict, watched)
-        table.add_row(verdict.engine.name, order_text(verdict), *cells, str(len(verdict.flips) or ""))
+    for order in comparison.orders:
+        cells = [] if watched is None else _watched_cells(order, watched)
+        table.add_row(order.engine.name, order_text(order), *cells, str(len(order.flips) or ""))
     return table
 
 
-def order_text(verdict: Verdict) -> str:
+def order_text(order: EngineOrder) -> str:
     """The order in a line: `both (kwonly = v1) v3`, with ties in brackets, and a long one's end counted.
 
     What stands in folders goes by its name alone where no other has that name.
     """
-    named = Counter(_last_part(hit.id) for hit in verdict.hits)
+    named = Counter(_last_part(hit.id) for hit in order.hits)
     told: list[str] = []
-    left = len(verdict.hits)
-    for group in verdict.groups:
+    left = len(order.hits)
+    for group in order.groups:
         names = [_last_part(name) if named[_last_part(name)] == 1 else name for name in group]
         told.append(names[0] if len(names) == 1 else f"({' = '.join(names)})")
         left -= len(group)
-        if len(verdict.hits) - left >= FIRST:
+        if len(order.hits) - left >= FIRST:
             break
     return " ".join(told) + (f" … and {left} more" if left else "")
 
@@ -76,21 +76,21 @@ def _last_part(name: str) -> str:
     return name.rpartition("/")[2]
 
 
-def _watched_cells(verdict: Verdict, name: str) -> list[str]:
-    first, last = verdict.places(name)
+def _watched_cells(order: EngineOrder, name: str) -> list[str]:
+    first, last = order.places(name)
     place = str(first) if first == last else f"{first}–{last} tied"
-    return [place, f"{verdict.hit(name).score:.4f}", "yes" if verdict.passes(name) else "no"]
+    return [place, f"{order.hit(name).score:.4f}", "yes" if order.passes(name) else "no"]
 
 
 def flip_lines(comparison: Comparison) -> list[str]:
     """What each engine orders the other way round than the first, and why: the target's flips first."""
     lines = []
-    for verdict in comparison.verdicts:
-        watched = [flip for flip in verdict.flips if comparison.target in (flip.above, flip.below)]
-        flips = [*watched, *(flip for flip in verdict.flips if flip not in watched)]
+    for order in comparison.orders:
+        watched = [flip for flip in order.flips if comparison.target in (flip.above, flip.below)]
+        flips = [*watched, *(flip for flip in order.flips if flip not in watched)]
         if not flips:
             continue
-        lines.append(f"{verdict.engine.name}, against {comparison.verdicts[0].engine.name}:")
+        lines.append(f"{order.engine.name}, against {comparison.orders[0].engine.name}:")
         lines += [f"  {flip.above} over {flip.below}: {flip.why}" for flip in flips[:MORE]]
         if len(flips) > MORE:
             lines.append(f"  and {len(flips) - MORE} more")

@@ -9,8 +9,8 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from workbench.lab.museum.specimen import Answer, Finding, Side, Specimen
-from workbench.views.text import view
+from workbench.lab.museum.specimen import Answer, Side, Specimen, SpecimenRun
+from workbench.views.text import rendered
 
 
 def specimens_table(specimens: Iterable[Specimen]) -> Table:
@@ -28,7 +28,7 @@ def _table(*names: str) -> Table:
     return table
 
 
-def findings_view(findings: Sequence[Finding]) -> RenderableType:
+def rendered_runs(findings: Sequence[SpecimenRun]) -> RenderableType:
     """The specimens that have been run, a line each, and how many of them show their bug."""
     table = _table("specimen", "reported in", "what was seen", "shows it")
     for finding in findings:
@@ -39,7 +39,7 @@ def findings_view(findings: Sequence[Finding]) -> RenderableType:
     return Group(table, Text(total))
 
 
-def finding_data(finding: Finding) -> dict[str, Any]:
+def run_data(finding: SpecimenRun) -> dict[str, Any]:
     """A specimen that has been run, as a plain dictionary."""
     one = finding.specimen
     return {
@@ -62,8 +62,8 @@ def _side_data(side: Side, answer: Answer, healthy: bool) -> dict[str, Any]:
     return {"does": side.says, "answers": answers, "as_expected": healthy}
 
 
-@view.register
-def specimen_view(finding: Finding) -> RenderableType:
+@rendered.register
+def rendered_run(finding: SpecimenRun) -> RenderableType:
     """A specimen that has been run: the story in words, both answers, and whether each is as expected."""
     one = finding.specimen
     story = {
@@ -78,7 +78,7 @@ def specimen_view(finding: Finding) -> RenderableType:
         Text(", ".join(one.references), style="dim"),
         _story_table(story),
         answers_table(finding),
-        Text(outcome_line(finding)),
+        Text(run_outcome(finding)),
     ]
     if one.note:
         parts.append(Text(one.note, style="dim"))
@@ -94,7 +94,7 @@ def _story_table(story: dict[str, str]) -> Table:
     return table
 
 
-def answers_table(finding: Finding) -> Table:
+def answers_table(finding: SpecimenRun) -> Table:
     """Both sides: what each does, what it answers, best first, and whether that is as expected."""
     table = _table("", "does", "answers", "as expected")
     one = finding.specimen
@@ -112,7 +112,7 @@ def answer_text(answer: Answer) -> str:
     return ", ".join(f"{name} {score:.4g}" for name, score in answer.items()) or "nothing"
 
 
-def outcome_line(finding: Finding) -> str:
+def run_outcome(finding: SpecimenRun) -> str:
     """Whether the specimen shows its bug, in a sentence."""
     if finding.shows:
         return "The bug is there as shipped, and gone with the change."

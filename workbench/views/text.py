@@ -42,28 +42,28 @@ def _number(value: float, pattern: str = ".3f") -> str:
 
 
 @singledispatch
-def view(thing: Any) -> RenderableType:
+def rendered(thing: Any) -> RenderableType:
     """Anything of the workbench as something to print: a trace, an explanation, evaluations, a pipeline."""
     is_drawn = hasattr(thing, "__rich_console__")
     return thing if is_drawn else Text(str(thing))
 
 
 def show(thing: Any) -> None:
-    """Prints `view(thing)`: as wide as the terminal, or WIDTH columns into a notebook or a file."""
+    """Prints `rendered(thing)`: as wide as the terminal, or WIDTH columns into a notebook or a file."""
     # Into a notebook as text, like print: as HTML rich sets it larger, and too wide for the page.
     styles: dict[str, Any] = {"force_terminal": True, "color_system": "standard"} if _in_notebook() else {}
     console = Console(highlight=False, force_jupyter=False, **styles)
     if not sys.stdout.isatty():
         console.width = WIDTH
-    console.print(view(thing), soft_wrap=isinstance(thing, str))
+    console.print(rendered(thing), soft_wrap=isinstance(thing, str))
 
 
 def _in_notebook() -> bool:
     return Console().is_jupyter
 
 
-@view.register
-def trace_view(trace: Trace, width: int = 24) -> RenderableType:
+@rendered.register
+def rendered_trace(trace: Trace, width: int = 24) -> RenderableType:
     """A search as a table of its results, with what it asked and what it dropped in words around it."""
     parts: list[RenderableType] = [Text(line, style="dim") for line in asked_lines(trace)]
     if trace.results:
@@ -122,8 +122,8 @@ def outcome_lines(trace: Trace) -> list[str]:
     return lines
 
 
-@view.register
-def explanation_view(explanation: Explanation) -> RenderableType:
+@rendered.register
+def rendered_explanation(explanation: Explanation) -> RenderableType:
     """`explanation_text`, to be printed; a line that is too long goes on below its own beginning."""
     return Group(*(_hanging(line) for line in explanation_text(explanation).split("\n")))
 
@@ -201,8 +201,8 @@ def _ending(trace: Trace, candidate: Candidate) -> str:
     return f"{score} < {limit}, so the floor drops it, by {floor - candidate.score:.3g}; {place}"
 
 
-@view.register(list)
-def evaluation_view(evaluations: Sequence[Evaluation]) -> RenderableType:
+@rendered.register(list)
+def rendered_evaluations(evaluations: Sequence[Evaluation]) -> RenderableType:
     """The evaluations' figures, and under them the hits by kind of question."""
     return Group(evaluation_table(evaluations), Text("\nhits by kind of question"), kinds_table(evaluations))
 

@@ -18,8 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.errors import InputError, WorkbenchError
+from workbench.lab.bench.figures import Figures, figures
 from workbench.lab.bench.locomo import Locomo, LocomoQuestion, Turn, load
-from workbench.lab.evaluation import Judged, means
+from workbench.lab.evaluation import Judged
 from workbench.memory.embedding.cache import embed_through_cache
 from workbench.memory.embedding.local import Embedded, Embedder, LocalEmbedder, Role, Truncated
 from workbench.memory.files import content_hash
@@ -39,15 +40,14 @@ LIMIT = 10
 
 
 @dataclass(frozen=True)
-class Measured:
-    """The means over `n` questions that some turn answers; `floors` is how often the adaptive floor cut."""
+class TurnFigures(Figures):
+    """The figures over the questions that some turn answers.
 
-    recall_5: float
-    recall_10: float
-    mrr: float
+    `kept` is the mean number of turns in an answer, `floors` how often the adaptive floor cut.
+    """
+
     kept: float
     floors: int
-    n: int
 
 
 class StoredEmbedder:
@@ -83,7 +83,7 @@ def stored(embedder: Embedder, data: Path) -> Iterator[Embedder]:
 
 
 @dataclass(frozen=True)
-class Answered:
+class TurnAnswer:
     """One question's answer: the ids of the turns that were kept, best first, and whether the floor cut."""
 
     question: LocomoQuestion
@@ -91,23 +91,18 @@ class Answered:
     cut: bool
 
 
-def bench(data: Locomo, pipeline: Pipeline, embedder: Embedder, limit: int = LIMIT) -> Measured:
-    """What a profile of AutoMem makes of LoCoMo, over the questions that have a turn for an answer.
+def bench(data: Locomo, pipeline: Pipeline, embedder: Embedder, limit: int = LIMIT) -> TurnFigures:
+    """The figures of one AutoMem pipeline on LoCoMo, over the questions that have a turn for an answer.
 
-    Raises InputError for a pipeline that is no profile of AutoMem.
+    Raises InputError for a pipeline that is not one of AutoMem's.
     """
     answered = [one for one in answers(data, pipeline, embedder, limit) if one.question.turns]
-    if not answered:
-        return Measured(0.0, 0.0, 0.0, 0.0, 0, 0)
-    from ir_measures import RR, R
-
-    judged = [Judged(one.turns, one.question.turns) for one in answered]
-    recall_5, recall_10, mrr = means(judged, R @ 5, R @ 10, RR)
-    kept = float(np.mean([len(one.turns) for one in answered]))
-    return Measured(recall_5, recall_10, mrr, kept, sum(one.cut for one in answered), len(answered))
+    overall = figures([Judged(one.turns, one.question.turns) for one in answered])
+    kept = float(np.mean([len(one.turns) for one in answered])) if answered else 0.0
+    return TurnFigures(**vars(overall), kept=kept, floors=sum(one.cut for one in answered))
 
 
-def answers(data: Locomo, pipeline: Pipeline, embedder: Embedder, limit: int = LIMIT) -> Iterator[Answered]:
+def answers(data: Locomo, pipeline: Pipeline, embedder: Embedder, limit: int = LIMIT) -> Iterator[TurnAnswer]:
     """What the pipeline answers to each question, conversation by conversation."""
     turns = embedder.embed([turn.bullet for turn in data.turns], "passage").vectors.astype(float)
     questions = embedder.embed([one.text for one in data.questions], "query").vectors.astype(float)
@@ -130,7 +125,7 @@ class Room:
     similarity: Floats
 
 
-def _answered(room: Room, pipeline: Pipeline, limit: int) -> Iterator[Answered]:
+def _answered(room: Room, pipeline: Pipeline, limit: int) -> Iterator[TurnAnswer]:
     depth = _stage(pipeline, "vector_leg", VectorLeg).depth.of(limit)
     near = np.argsort(-room.similarity, axis=1, kind="stable")[:, :depth]
     score = _scores(room, near, pipeline)
@@ -139,7 +134,7 @@ def _answered(room: Room, pipeline: Pipeline, limit: int) -> Iterator[Answered]:
     floors = _stage(pipeline, "adaptive_floor", AdaptiveFloor).floors(score)
     each = zip(room.questions, places, kept_of(score, floors), floors, strict=True)
     for question, found, kept, floor in each:
-        yield Answered(question, tuple(room.turns[i].id for i in found[kept]), not np.isnan(floor))
+        yield TurnAnswer(question, tuple(room.turns[i].id for i in found[kept]), not np.isnan(floor))
 
 
 Kind = TypeVar("Kind")
@@ -193,10 +188,10 @@ ROWS = (
     ("keyword dead, 1x, floor 15 %", automem.DEAD_KEYWORD),
     ("keyword dead, no floor", automem.DEAD_KEYWORD.but(automem.NO_FLOOR)),
     ("token fix only, floor 15 %", automem.DEAD_KEYWORD.but(automem.WHOLE_WORDS)),
-    ("token fix + 25 %/guard (#150)", automem.FIXED),
+    ("token fix + 25 %/guard (#150)", automem.LIVE_KEYWORD),
     ("substring (e59e9ca) + 25 %/guard", automem.SUBSTRING),
-    ("#150 + over-fetch 4x (#205)", automem.FIXED.but(automem.OVERFETCH)),
-    ("over-fetch 4x + floor 15 %", automem.FIXED.but(automem.OVERFETCH, automem.OLD_FLOOR)),
+    ("#150 + over-fetch 4x (#205)", automem.LIVE_KEYWORD.but(automem.OVERFETCH)),
+    ("over-fetch 4x + floor 15 %", automem.LIVE_KEYWORD.but(automem.OVERFETCH, automem.OLD_FLOOR)),
 )
 """The profiles that the lesson compares: what each change does alone, and with the others."""
 
@@ -219,7 +214,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def _line(name: str, one: Measured) -> str:
+def _line(name: str, one: TurnFigures) -> str:
     means = f"{one.recall_5:.3f} {one.recall_10:.3f} {one.mrr:.3f} {one.kept:5.2f}"
     return f"{name:34} {means} {one.floors:12} {one.n:5}"
 

@@ -18,9 +18,10 @@ from pathlib import Path
 from tqdm.auto import tqdm
 
 from workbench.errors import InputError, WorkbenchError
+from workbench.lab.bench.figures import Figures, figures
 from workbench.lab.bench.locomo import Locomo, LocomoQuestion, SessionDocument, load
 from workbench.lab.cached_index import CachedIndex
-from workbench.lab.evaluation import Judged, means
+from workbench.lab.evaluation import Judged
 from workbench.memory.chunking import Chunker
 from workbench.memory.embedding.cache import embed_through_cache
 from workbench.memory.embedding.local import Embedder, LocalEmbedder, Role, Truncated
@@ -112,18 +113,14 @@ def _vectors(
 
 
 @dataclass(frozen=True)
-class Measured:
-    """Means over `n` questions, those without a true document included: they count as 0."""
+class SessionFigures(Figures):
+    """The figures with the benchmark's own precision."""
 
-    recall_5: float
-    recall_10: float
     precision_5: float
-    mrr: float
-    n: int
 
 
 @dataclass(frozen=True)
-class Answered:
+class SessionAnswer:
     """A question with the notes that were returned, best first, and whether the keyword leg was empty."""
 
     question: LocomoQuestion
@@ -140,19 +137,19 @@ class Report:
     """What a pipeline made of all questions."""
 
     pipeline: Pipeline
-    answered: tuple[Answered, ...]
+    answered: tuple[SessionAnswer, ...]
 
     @property
-    def overall(self) -> Measured:
+    def overall(self) -> SessionFigures:
         return measured(self.answered)
 
     @property
-    def headline(self) -> Measured:
+    def headline(self) -> SessionFigures:
         """Without the adversarial questions."""
         return measured([one for one in self.answered if one.question.category in HEADLINE])
 
     @property
-    def by_category(self) -> dict[int, Measured]:
+    def by_category(self) -> dict[int, SessionFigures]:
         """By LoCoMo's category number."""
         numbers = sorted({one.question.category for one in self.answered})
         return {
@@ -166,14 +163,11 @@ class Report:
         return sum(one.keyword_empty for one in self.answered)
 
 
-def measured(answered: Sequence[Answered]) -> Measured:
+def measured(answered: Sequence[SessionAnswer]) -> SessionFigures:
     """The means over these questions; 0 for none."""
-    from ir_measures import RR, R
-
-    recall_5, recall_10, mrr = means([one.judged for one in answered], R @ 5, R @ 10, RR)
     precise = [precision_at_k(one.hits, one.question.documents, 5) for one in answered]
     precision_5 = sum(precise) / len(precise) if precise else 0.0
-    return Measured(recall_5, recall_10, precision_5, mrr, len(answered))
+    return SessionFigures(**vars(figures([one.judged for one in answered])), precision_5=precision_5)
 
 
 def bench(locomo: Locomo, pipeline: Pipeline, least: float, index: Index) -> Report:
@@ -190,10 +184,10 @@ def as_benched(pipeline: Pipeline, least: float) -> Pipeline:
     return replace(changed, view=replace(changed.view, project=PROJECT))
 
 
-def _answered(question: LocomoQuestion, trace: Trace) -> Answered:
+def _answered(question: LocomoQuestion, trace: Trace) -> SessionAnswer:
     hits = tuple(path.removesuffix(".md") for path in trace.paths())
     brought = "keyword" in trace.legs and trace.legs["keyword"].hits.rows.size > 0
-    return Answered(question, hits, not brought)
+    return SessionAnswer(question, hits, not brought)
 
 
 ROWS = (

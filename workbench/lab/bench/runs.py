@@ -15,9 +15,10 @@ from typing import Any
 from workbench.lab.bench import automem as bench_automem
 from workbench.lab.bench import basic_memory as bench_basic_memory
 from workbench.lab.bench.basic_memory import session_index
+from workbench.lab.bench.figures import Figures, figures
 from workbench.lab.bench.locomo import Locomo, LocomoQuestion
 from workbench.lab.cached_index import CachedIndex
-from workbench.lab.evaluation import Judged, means
+from workbench.lab.evaluation import Judged
 from workbench.memory.chunking import LineChunker
 from workbench.memory.embedding.local import LocalEmbedder, Truncated
 from workbench.retrieval.pipeline import Pipeline, search
@@ -28,22 +29,11 @@ LIMIT = 10
 
 
 @dataclass(frozen=True)
-class Figures:
-    """Means over `n` questions; a question without ground truth counts as 0."""
-
-    n: int
-    recall_5: float
-    recall_10: float
-    mrr: float
-
-
-@dataclass(frozen=True)
 class Ranked:
     """One question with what was returned, best first, and what should have been."""
 
     question: LocomoQuestion
-    returned: Sequence[str]
-    truth: frozenset[str]
+    judged: Judged
 
 
 @dataclass(frozen=True)
@@ -65,23 +55,16 @@ class Result:
         }  # fmt: skip
 
 
-def figures(ranked: Sequence[Ranked]) -> Figures:
-    """The means over these questions; 0 for none."""
-    from ir_measures import RR, R
-
-    judged = [Judged(one.returned, one.truth) for one in ranked]
-    return Figures(len(ranked), *means(judged, R @ 5, R @ 10, RR))
-
-
 def result(
     system: str, unit: str, ranked: Sequence[Ranked], counted: Mapping[str, float] | None = None
 ) -> Result:
     """The figures of one system's answers, in all and by LoCoMo's category number."""
     numbers = sorted({one.question.category for one in ranked})
     by_category = {
-        number: figures([one for one in ranked if one.question.category == number]) for number in numbers
+        number: figures([one.judged for one in ranked if one.question.category == number])
+        for number in numbers
     }
-    return Result(system, unit, figures(ranked), by_category, counted or {})
+    return Result(system, unit, figures([one.judged for one in ranked]), by_category, counted or {})
 
 
 class Bench:
@@ -108,7 +91,7 @@ class Bench:
         with bench_automem.stored(self.embedder, self.path) as embedder:
             answered = list(bench_automem.answers(self.data, pipeline, embedder, LIMIT))
         judged = [one for one in answered if one.question.turns]
-        ranked = [Ranked(one.question, one.turns, one.question.turns) for one in judged]
+        ranked = [Ranked(one.question, Judged(one.turns, one.question.turns)) for one in judged]
         kept = sum(len(one.turns) for one in judged) / max(1, len(judged))
         counted = {"kept": kept, "floors_fired": sum(one.cut for one in judged)}
         return result(pipeline.name, "turn", ranked, counted)
@@ -116,7 +99,7 @@ class Bench:
     def _sessions_as_notes(self, pipeline: Pipeline, index: CachedIndex) -> Result:
         least = pipeline["min_similarity"].least  # type: ignore[attr-defined]
         report = bench_basic_memory.bench(self.data, pipeline, least, index)
-        ranked = [Ranked(one.question, one.hits, one.question.documents) for one in report.answered]
+        ranked = [Ranked(one.question, one.judged) for one in report.answered]
         counted = {"min_similarity": least, "empty_keyword_legs": report.empty_keyword_legs}
         return result(pipeline.name, "session", ranked, counted)
 
@@ -126,7 +109,7 @@ class Bench:
         for question in self.data.questions:
             trace = search(question.text, asked, index)
             returned = [path.removesuffix(".md") for path in trace.paths()]
-            ranked.append(Ranked(question, returned, question.documents))
+            ranked.append(Ranked(question, Judged(returned, question.documents)))
             empty += "keyword" not in trace.legs or trace.legs["keyword"].hits.rows.size == 0
         return result(pipeline.name, "session", ranked, {"empty_keyword_legs": empty})
 

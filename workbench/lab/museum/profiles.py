@@ -79,7 +79,7 @@ class TokensOfTheContent(ContentKeyword):
 
 HOPS = {"memory/multi.md": "Over tea a multi-hop question.", "memory/one.md": "Over tea a question."}
 SPLIT, WHOLE = searched(
-    automem.FIXED, automem.FIXED.with_stage(TokensOfTheContent()), "multi-hop tea", HOPS, AXES
+    automem.LIVE_KEYWORD, automem.LIVE_KEYWORD.with_stage(TokensOfTheContent()), "multi-hop tea", HOPS, AXES
 )
 
 HYPHEN = Specimen(
@@ -102,7 +102,7 @@ MINUTES = {
     "memory/hub.md": "AutoJack mends the hub.",
 }
 RAW, OVER_BEST = searched(
-    automem.FIXED, automem.FIXED.but(automem.NORMALISED), "autojack minutes", MINUTES, AXES
+    automem.LIVE_KEYWORD, automem.LIVE_KEYWORD.but(automem.NORMALISED), "autojack minutes", MINUTES, AXES
 )
 
 UNBOUNDED = Specimen(

@@ -53,14 +53,14 @@ class Specimen:
     fixed: Side
     note: str = ""
 
-    def run(self) -> Finding:
+    def run(self) -> SpecimenRun:
         """Both answers, and whether each is as expected."""
         shipped, fixed = dict(self.shipped.answer()), dict(self.fixed.answer())
-        return Finding(self, shipped, fixed, self.healthy(shipped), self.healthy(fixed))
+        return SpecimenRun(self, shipped, fixed, self.healthy(shipped), self.healthy(fixed))
 
 
 @dataclass(frozen=True)
-class Finding:
+class SpecimenRun:
     """What running a specimen has shown."""
 
     specimen: Specimen

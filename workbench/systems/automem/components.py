@@ -201,7 +201,7 @@ class ExactScore(_Observing):
 
 
 @dataclass(frozen=True)
-class Importance(_Observing):
+class ImportanceScore(_Observing):
     """The importance that a memory gives itself, and 0 for one that gives none."""
 
     slot: ClassVar[str] = "importance_component"
@@ -218,7 +218,7 @@ class Importance(_Observing):
 
 
 @dataclass(frozen=True)
-class Confidence(_Observing):
+class ConfidenceScore(_Observing):
     """The confidence that a memory gives itself, and 0 for one that gives none."""
 
     slot: ClassVar[str] = "confidence_component"

@@ -14,12 +14,12 @@ from workbench.retrieval.pipeline import Change, Pipeline, Source
 from workbench.retrieval.scoring import Cosine
 from workbench.systems.automem.components import (
     ClampedKeyword,
-    Confidence,
+    ConfidenceScore,
     DeadKeyword,
     ExactScore,
     ExponentialRecency,
     FinalScore,
-    Importance,
+    ImportanceScore,
     LinearRecency,
     NormalisedGraphScore,
     RawGraphScore,
@@ -65,9 +65,9 @@ DEAD_KEYWORD = Pipeline(
         DeadKeyword(),
         TagScore(),
         ExactScore(),
-        Importance(),
+        ImportanceScore(),
         LinearRecency(),
-        Confidence(),
+        ConfidenceScore(),
         FinalScore(),
         SortKeys(),
         FinalOrder(),
@@ -139,8 +139,8 @@ def _merged(before: Pipeline, name: str, release: str, issue: str, *changes: Cha
 
 
 SUBSTRING = _merged(DEAD_KEYWORD, "am-128-substring", "e59e9ca", "#128", SUBSTRINGS, HALF_KEPT)
-FIXED = _merged(SUBSTRING, "am-150", "591b2c7 (v0.15.2)", "#150", WHOLE_WORDS, LARGER_HALF_KEPT)
-BOUNDED = _merged(FIXED, "am-191", "3653ddf (v0.16.0)", "#191", NORMALISED, CLAMPED)
+LIVE_KEYWORD = _merged(SUBSTRING, "am-150", "591b2c7 (v0.15.2)", "#150", WHOLE_WORDS, LARGER_HALF_KEPT)
+BOUNDED = _merged(LIVE_KEYWORD, "am-191", "3653ddf (v0.16.0)", "#191", NORMALISED, CLAMPED)
 OVERFETCHED = _merged(BOUNDED, "am-205", "0720da2 (v0.16.1)", "#205", OVERFETCH)
 
-PIPELINES = (DEAD_KEYWORD, SUBSTRING, FIXED, BOUNDED, OVERFETCHED)
+PIPELINES = (DEAD_KEYWORD, SUBSTRING, LIVE_KEYWORD, BOUNDED, OVERFETCHED)

@@ -72,7 +72,7 @@ def note_of(document: Document, project: str, snippet: int) -> Note:
 
 
 @dataclass(frozen=True)
-class Layout:
+class NoteLayout:
     """The notes of an index, in the order of their paths; it does not hold the index.
 
     `owners` has the note of each chunk, chunks in the order of `chunk_rows`.
@@ -89,14 +89,14 @@ class Layout:
         return found
 
 
-def lay_out(index: Library, project: str, snippet: int) -> Layout:
+def lay_out(index: Library, project: str, snippet: int) -> NoteLayout:
     """The notes of an index. A note's id is its path, so that ties are in the order of the documents."""
     documents = index.documents()
     rows = [index.rows_of(document.path) for document in documents]
     every = np.concatenate([*rows, np.empty(0, np.int64)])
     owners = np.repeat(np.arange(len(documents)), [some.size for some in rows])
     sorter = np.argsort(every)
-    return Layout(
+    return NoteLayout(
         tuple(_whole(one, index.chunks(some)) for one, some in zip(documents, rows, strict=True)),
         NoteStore([note_of(document, project, snippet) for document in documents]),
         every[sorter],
@@ -115,7 +115,7 @@ def _whole(document: Document, chunks: Sequence[Chunk]) -> Chunk:
 class NoteIndex(SeenThrough):
     """An index laid out as notes: what a search asks, answered with whole notes."""
 
-    layout: Layout
+    layout: NoteLayout
     matching: Matching
 
     @property

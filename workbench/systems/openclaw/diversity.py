@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from workbench.records import Floats, Rows, Trace
 from workbench.retrieval.columns import ColumnStage, Numbers
-from workbench.retrieval.feature_cache import facts_of, square
+from workbench.retrieval.feature_cache import feature_cache_of, square
 
 WORD = re.compile(r"[a-z0-9_]+")
 UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\u1100-\u11ff]")
@@ -143,11 +143,11 @@ class MMR(ColumnStage):
 
     def run(self, trace: Trace, context: Any) -> Trace:
         relevance, similarity = np.full(len(trace.chunks), np.nan), np.full(len(trace.chunks), np.nan)
-        facts, scores, order = facts_of(context.index), self.scores(trace), []
+        cache, scores, order = feature_cache_of(context.index), self.scores(trace), []
         for group in self.groups(trace):
             group = group[np.argsort(-scores[group], kind="stable")]
             work_out = partial(self._similarities, trace, group)
-            alike = facts.pairs((type(self).__name__, self.units), trace.rows[group], work_out)
+            alike = cache.pairs((type(self).__name__, self.units), trace.rows[group], work_out)
             picked = pick(scores[group], alike, self.relevance_weight)
             relevance[group], similarity[group] = picked.relevance, picked.similarity
             order.append(group[picked.order])

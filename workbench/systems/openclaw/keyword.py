@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.records import Chunk, Floats, Hits, Leg, Rows, Trace
-from workbench.retrieval.feature_cache import facts_of
+from workbench.retrieval.feature_cache import feature_cache_of
 from workbench.retrieval.legs import Context, Depth, Index, no_hits, with_leg
 from workbench.retrieval.query import unicode_words
 from workbench.retrieval.scoring import relevance
@@ -152,10 +152,10 @@ class FallbackWhenEmpty(ManyQueries):
 
     def leg(self, trace: Trace, index: Index, queries: Sequence[Asked], depth: int) -> LegOfMany:
         best: dict[int, Best] = {}
-        facts = facts_of(index)
+        cache = feature_cache_of(index)
         for one in queries:
             hits = index.keyword(one.match, depth)
-            seen = features(ranking_words(one.text), hits.rows, index.chunks(hits.rows), facts)
+            seen = features(ranking_words(one.text), hits.rows, index.chunks(hits.rows), cache)
             scores = np.asarray(boosted(relevance(hits.raw), *seen), float)
             for place, row in enumerate(hits.rows.tolist()):
                 now = Best(float(scores[place]), -float(hits.raw[place]), seen[:, place])
@@ -233,7 +233,7 @@ class SupplementWhenThin(ManyQueries):
 
     def leg(self, trace: Trace, index: Index, queries: Sequence[Asked], depth: int) -> LegWithPaths:
         found = _found(trace.question, index, _hits(trace.question, index, queries, depth))
-        seen = features(ranking_words(trace.question), found.rows, found.chunks, facts_of(index))
+        seen = features(ranking_words(trace.question), found.rows, found.chunks, feature_cache_of(index))
         order, in_text = _in_order(found, seen), ~np.isnan(found.text_raw)
         exact = found.tiers[order] > 0
         first = np.concatenate([order[exact], order[~exact][:depth]])

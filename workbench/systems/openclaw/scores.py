@@ -12,7 +12,7 @@ import numpy as np
 
 from workbench.records import Floats, Trace
 from workbench.retrieval.columns import ColumnStage, Numbers, with_column
-from workbench.retrieval.feature_cache import facts_of
+from workbench.retrieval.feature_cache import feature_cache_of
 from workbench.retrieval.fusion import filled
 from workbench.retrieval.legs import Context
 from workbench.retrieval.scoring import relevance
@@ -48,7 +48,7 @@ class BoostedRelevance(ColumnStage):
             seen = leg.features
         else:
             rows, index = leg.hits.rows, context.index
-            seen = features(ranking_words(trace.question), rows, index.chunks(rows), facts_of(index))
+            seen = features(ranking_words(trace.question), rows, index.chunks(rows), feature_cache_of(index))
         columns = dict(zip(FEATURES, spread(seen, trace), strict=True))
         return super().run(replace(trace, columns={**trace.columns, **columns}), context)
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from workbench.memory.chunking import utf16_length
 from workbench.records import Chunk, Floats, Rows
-from workbench.retrieval.feature_cache import Facts
+from workbench.retrieval.feature_cache import FeatureCache
 from workbench.retrieval.query import BLANKS, UnicodeWords, quoted, unicode_words
 from workbench.systems.openclaw.expansion import Cut, for_trigrams, for_words, keywords
 from workbench.systems.openclaw.fts_table import Tokenizer
@@ -125,16 +125,16 @@ FEATURES = ("query_coverage", "query_density", "path_words", "text_length")
 """What the boost sees of a text: two shares, the words that are in the path, and its UTF-16 units."""
 
 
-def features(words: Sequence[str], rows: Rows, chunks: Sequence[Chunk], facts: Facts) -> Floats:
+def features(words: Sequence[str], rows: Rows, chunks: Sequence[Chunk], cache: FeatureCache) -> Floats:
     """How much of `words`, which are distinct and in lower case, is in each chunk: a row for each FEATURE."""
     names = [(fact, word) for fact in (_in_text, _in_path) for word in words]
-    numbers = facts.columns([*names, (_words, ""), (_units, "")], rows, chunks, _fact)
+    numbers = cache.columns([*names, (_words, ""), (_units, "")], rows, chunks, _feature)
     in_text, in_path = numbers[: len(words)].sum(axis=0), numbers[len(words) : -2].sum(axis=0)
     sizes, lengths = numbers[-2:]
     return np.array([in_text / max(len(words), 1), in_text / np.maximum(sizes, 1), in_path, lengths])
 
 
-def _fact(name: tuple[Callable[[Chunk, str], float], str], chunk: Chunk) -> float:
+def _feature(name: tuple[Callable[[Chunk, str], float], str], chunk: Chunk) -> float:
     fact, word = name
     return fact(chunk, word)
 

@@ -10,7 +10,7 @@ import numpy as np
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from workbench.lab.fusing import Placed
+from workbench.lab.whose_fusion import Placed
 from workbench.records import Floats
 from workbench.views.figures.style import BLUE, FLOOR, GREEN, GREY, INK, Updates, dress, restyle
 

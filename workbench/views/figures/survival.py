@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import plotly.graph_objects as go
 
-from workbench.lab.survival import Step, Survival
+from workbench.lab.survival import Survival, SurvivalStep
 from workbench.views.figures.style import BLUE, GREEN, INK, ORANGE, PURPLE, SKY, VERMILION, dress, restyle
 
 COLOURS = (BLUE, ORANGE, GREEN, PURPLE, SKY, VERMILION)
@@ -36,7 +36,7 @@ def survival_figure(survivals: Sequence[Survival], chosen: Sequence[str] | None 
 def _bars(place: int, survival: Survival) -> go.Bar:
     return go.Bar(
         name=survival.system,
-        x=[step.says.replace(" ", "<br>", 1) for step in Step],
+        x=[step.says.replace(" ", "<br>", 1) for step in SurvivalStep],
         textposition="outside",
         cliponaxis=False,
         textfont={"color": INK},
@@ -58,7 +58,7 @@ def survival_updates(survivals: Sequence[Survival], chosen: Sequence[str]) -> di
     """What to set on the bars, by system: how many are left after each step, and whether they are shown."""
     updates: dict[str, dict[str, object]] = {}
     for one in survivals:
-        counts = [one.count(step) for step in Step]
+        counts = [one.count(step) for step in SurvivalStep]
         updates[one.system] = {"y": counts, "text": counts, "visible": one.system in chosen}
     return updates
 

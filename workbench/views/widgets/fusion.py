@@ -11,8 +11,7 @@ import ipywidgets as w
 
 from workbench.errors import InputError
 from workbench.lab.cached_index import CachedIndex
-from workbench.lab.fusing import Given, Placed, placed
-from workbench.lab.whose_fusion import EXAMPLE, Lists, legs_of
+from workbench.lab.whose_fusion import EXAMPLE, LegPart, Lists, Placed, legs_of, placed
 from workbench.records import Trace
 from workbench.retrieval.legs import Index
 from workbench.retrieval.pipeline import Pipeline, search
@@ -243,7 +242,7 @@ def _places(one: Placed) -> str:
     return f"{one.first}–{one.last} tied" if one.tied else f"{one.first}"
 
 
-def _cells(given: Given | None) -> tuple[str, str, str]:
+def _cells(given: LegPart | None) -> tuple[str, str, str]:
     if given is None:
         return ABSENT, ABSENT, ABSENT
     return f"{given.rank}", f"{given.score:.4g}", f"{given.part:.4f}"

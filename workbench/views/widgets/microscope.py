@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import ipywidgets as w
 
-from workbench.lab.microscope import Asked, Dissection, Words, WordSet, asked, dissect, sentences
+from workbench.lab.microscope import Dissection, MatchAttempt, Words, WordSet, asked, dissect, sentences
 from workbench.retrieval.legs import Index
 from workbench.retrieval.query import ascii_words, unicode_words
 from workbench.views.figures.microscope import (
@@ -39,7 +39,7 @@ class Microscope(Asking):
 
     name = "microscope"
     dissection: Dissection
-    asked: list[Asked]
+    asked: list[MatchAttempt]
 
     def __init__(self, index: Index, question: str) -> None:
         self.index = index
@@ -117,7 +117,7 @@ def _set_text(one: WordSet, found: Dissection) -> str:
     return f"all but {left_out[0]}" if left_out else f"all {len(one.words)} words"
 
 
-def builders_table(ways: list[Asked]) -> Table:
+def builders_table(ways: list[MatchAttempt]) -> Table:
     """What each way to ask sends to the full-text index, what it finds, and whose it is."""
     return Table(
         "What the systems ask",
@@ -126,22 +126,22 @@ def builders_table(ways: list[Asked]) -> Table:
     )
 
 
-def _match_text(one: Asked) -> str:
+def _match_text(one: MatchAttempt) -> str:
     if not one.matches:
         return "nothing: no word that it reads"
     return ("one by one: " if len(one.matches) > 1 else "") + " ; ".join(one.matches)
 
 
-def _count_text(one: Asked) -> str:
+def _count_text(one: MatchAttempt) -> str:
     return f"{one.rows} of {one.of} {one.unit}".replace(" ", NO_BREAK)
 
 
-def _named(one: Asked) -> str:
+def _named(one: MatchAttempt) -> str:
     named = ", ".join(one.systems[:NAMED])
     return f"{named} and {len(one.systems) - NAMED} more" if len(one.systems) > NAMED else named
 
 
-def _how(one: Asked) -> str:
+def _how(one: MatchAttempt) -> str:
     others = len(one.says) - 1
     said = one.says[0].removeprefix("MATCH = ")
     return f"{said} ({others} other {'way' if others == 1 else 'ways'} to the same)" if others else said

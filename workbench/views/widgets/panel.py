@@ -164,7 +164,7 @@ class Panel:
             Folded("copy as code", lambda: f'<pre tabindex="0" style="{CODE}">{escape(self.code)}</pre>'),
         ]
         buttons = w.HBox([one.button for one in self.folded])
-        self.view = w.VBox(
+        self.root = w.VBox(
             [
                 w.HBox(list(controls), layout={"flex_flow": "row wrap"}),
                 self.status,
@@ -173,7 +173,7 @@ class Panel:
                 *(one.content for one in self.folded),
             ]
         )
-        self.view.add_class(f"workbench-{self.name}")
+        self.root.add_class(f"workbench-{self.name}")
         self.tell()
 
     def tell(self) -> None:
@@ -210,7 +210,7 @@ class Panel:
                 put(name, control, values[name])
 
     def _repr_mimebundle_(self, **kwargs: Any) -> Any:
-        return self.view._repr_mimebundle_(**kwargs)
+        return self.root._repr_mimebundle_(**kwargs)
 
 
 def put(name: str, control: Any, value: Any) -> None:

@@ -29,7 +29,7 @@ class Prediction:
         self.options.observe(self._chosen, "value")
         self.button.on_click(lambda _: self.commit())
         label = w.HTML(f"<b>{escape(question)}</b>")
-        self.view = w.VBox([label, self.options, self.button, self.status])
+        self.root = w.VBox([label, self.options, self.button, self.status])
 
     @property
     def settings(self) -> Mapping[str, Any]:
@@ -82,4 +82,4 @@ class Prediction:
         self.status.value = status_html(sentence)
 
     def _repr_mimebundle_(self, **kwargs: Any) -> Any:
-        return self.view._repr_mimebundle_(**kwargs)
+        return self.root._repr_mimebundle_(**kwargs)

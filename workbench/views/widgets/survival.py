@@ -9,7 +9,7 @@ import ipywidgets as w
 
 from workbench.errors import InputError
 from workbench.lab.evaluation import Evaluation
-from workbench.lab.survival import Step, Survival, survivals
+from workbench.lab.survival import Survival, SurvivalStep, survivals
 from workbench.records import Trace
 from workbench.retrieval.legs import Index
 from workbench.views.figures.style import live, restyle
@@ -18,12 +18,12 @@ from workbench.views.widgets.panel import Panel, Table, pipeline_code
 
 ALL = "all kinds"
 LOST = {
-    Step.INDEXED: "because they are not indexed",
-    Step.MATCHED: "because no leg matches them",
-    Step.IN_POOL: "beyond the pool",
-    Step.PAST_FLOOR: "at the floor",
-    Step.WITHIN_LIMIT: "at the limit",
-    Step.RETURNED: "behind the limit",
+    SurvivalStep.INDEXED: "because they are not indexed",
+    SurvivalStep.MATCHED: "because no leg matches them",
+    SurvivalStep.IN_POOL: "beyond the pool",
+    SurvivalStep.PAST_FLOOR: "at the floor",
+    SurvivalStep.WITHIN_LIMIT: "at the limit",
+    SurvivalStep.RETURNED: "behind the limit",
 }
 """What loses a target that survives the step before, and not this one."""
 
@@ -81,7 +81,7 @@ class SurvivalChart(Panel):
         return Table(
             f"Questions whose target is left after each step ({self.kind.value})",
             ("step", *(one.system for one in self.survivals)),
-            tuple((step.says, *(_left(one, step) for one in self.survivals)) for step in Step),
+            tuple((step.says, *(_left(one, step) for one in self.survivals)) for step in SurvivalStep),
         )
 
     @property
@@ -90,7 +90,7 @@ class SurvivalChart(Panel):
         of_kind = "" if self.kind.value == ALL else f".of_kind({self.kind.value!r})"
         lines = [
             "import workbench as wb",
-            "from workbench.lab.survival import Step, survival",
+            "from workbench.lab.survival import SurvivalStep, survival",
             "",
             "left = {}",
         ]
@@ -100,7 +100,7 @@ class SurvivalChart(Panel):
                 *pipeline_code(pipeline),
                 "[evaluation] = wb.evaluate(questions, [pipeline], index)",
                 f"found = survival(evaluation, index){of_kind}",
-                "left[pipeline.name] = [found.count(step) for step in Step]",
+                "left[pipeline.name] = [found.count(step) for step in SurvivalStep]",
             ]
         return "\n".join([*lines, "", "print(left)"])
 
@@ -110,14 +110,16 @@ class SurvivalChart(Panel):
         self.tell()
 
 
-def _left(survival: Survival, step: Step) -> str:
-    lost = len(survival.lost(step)) if step > Step.ASKED else 0
-    rescued = f", {survival.rescued} of them rescued" if step is Step.RETURNED and survival.rescued else ""
+def _left(survival: Survival, step: SurvivalStep) -> str:
+    lost = len(survival.lost(step)) if step > SurvivalStep.ASKED else 0
+    rescued = (
+        f", {survival.rescued} of them rescued" if step is SurvivalStep.RETURNED and survival.rescued else ""
+    )
     return f"{survival.count(step)}" + (f" ({lost} lost here)" if lost else "") + rescued
 
 
 def _told(survival: Survival) -> str:
-    asked, returned = survival.count(Step.ASKED), survival.count(Step.RETURNED)
+    asked, returned = survival.count(SurvivalStep.ASKED), survival.count(SurvivalStep.RETURNED)
     told = [f"{survival.system} returns the target of {returned} of {asked} questions"]
     if survival.rescued:
         told.append(f"{survival.rescued} of them score below the floor and were rescued")

@@ -94,7 +94,7 @@ class FullText(Part):
     tokenizer: Literal["unicode61", "trigram"] = "unicode61"
 
 
-class Store(Part):
+class StoreSettings(Part):
     """OpenClaw's own index file; `{agentId}` in its path stands for the agent."""
 
     driver: Literal["sqlite"] = "sqlite"
@@ -115,7 +115,7 @@ class Chunking(Part):
         return self if within == self.overlap else self.model_copy(update={"overlap": within})
 
 
-class Sessions(Part):
+class SessionSettings(Part):
     """How much a transcript grows before it is indexed again; `postCompactionForce` came later."""
 
     delta_bytes: Count = 100_000
@@ -131,7 +131,7 @@ class Sync(Part):
     watch: bool = True
     watch_debounce_ms: Count = 1500
     interval_minutes: Count = 0
-    sessions: Sessions = Sessions()
+    sessions: SessionSettings = SessionSettings()
 
 
 class Diversity(Part):
@@ -175,7 +175,7 @@ class Query(Part):
     hybrid: Hybrid = Hybrid()
 
 
-class Cache(Part):
+class CacheSettings(Part):
     """The embedding cache."""
 
     enabled: bool = True
@@ -212,11 +212,11 @@ class MemorySearch(Part):
     fallback: str = "none"
     model: str = ""
     local: Local = Local()
-    store: Store = Store()
+    store: StoreSettings = StoreSettings()
     chunking: Chunking = Chunking()
     sync: Sync = Sync()
     query: Query = Query()
-    cache: Cache = Cache()
+    cache: CacheSettings = CacheSettings()
 
     @model_validator(mode="after")
     def _completed(self) -> MemorySearch:

@@ -52,7 +52,7 @@ SLOTS: Mapping[str, str] = {
 """Which parameter of a stage takes which key's value."""
 
 SINCE_15 = ("query.hybrid.mmr", "query.hybrid.temporalDecay")
-FIXED = (
+RETIRED_KEYS = (
     "store.driver", "store.path", "store.vector", "chunking", "sync.onSessionStart", "sync.onSearch",
     "sync.watch", "sync.watchDebounceMs", "sync.intervalMinutes", "query.hybrid", "cache",
     "remote.batch.wait", "remote.batch.concurrency", "remote.batch.pollIntervalMs",
@@ -80,7 +80,7 @@ NO_EFFECT: Mapping[str, str] = {
 """Keys that change nothing here, and those below them, with the reason."""
 
 
-class Finding(NamedTuple):
+class KeyReport(NamedTuple):
     """What a key of the file became here."""
 
     key: str
@@ -107,7 +107,7 @@ class Configuration:
     store: Path
     workspace: Path | None
     citations: str
-    findings: Sequence[Finding] = field(default=(), repr=False)
+    findings: Sequence[KeyReport] = field(default=(), repr=False)
 
     @property
     def extra_paths(self) -> list[str]:
@@ -129,7 +129,7 @@ class Configuration:
         return self.search.sync.watch_debounce_ms / 1000
 
     @property
-    def unused(self) -> list[Finding]:
+    def unused(self) -> list[KeyReport]:
         """The keys that have no effect here, or are not known."""
         return [one for one in self.findings if one.fate != "used"]
 
@@ -150,7 +150,7 @@ def configured(data: Mapping[str, Any], file: Path, agent: str = "") -> Configur
     given = [*defaults.given(), *overrides.given()]
     raw = merged(defaults.settings, overrides.settings)
     if form == SEPTEMBER_FORM:
-        raw = without(raw, [tuple(key.split(".")) for key in FIXED])
+        raw = without(raw, [tuple(key.split(".")) for key in RETIRED_KEYS])
         raw["provider"] = "openai" if raw.get("provider") in (None, AUTO) else raw["provider"]
     search, unknown = resolved(raw, f"{file}: {form}")
     base = HISTORY[-1] if form == SEPTEMBER_FORM else _february_base(data, search, {one.key for one in given})
@@ -250,9 +250,9 @@ def _workspace(data: Mapping[str, Any]) -> Path | None:
 
 def _finding(
     one: Given, given: Sequence[Given], unknown: Sequence[str], made: Configuration, form: str
-) -> Finding:
-    def found(fate: Literal["used", "no effect", "unknown"], says: str) -> Finding:
-        return Finding(one.place, shown(one.key, one.value), fate, says)
+) -> KeyReport:
+    def found(fate: Literal["used", "no effect", "unknown"], says: str) -> KeyReport:
+        return KeyReport(one.place, shown(one.key, one.value), fate, says)
 
     if below(one.key, unknown):
         near = difflib.get_close_matches(one.key, _known(), n=1, cutoff=0.6)
@@ -260,7 +260,7 @@ def _finding(
     later = [other.place for other in given if other.key == one.key][-1]
     if later != one.place and one.key != "extraPaths":
         return found("no effect", f"{later} takes its place")
-    if form == SEPTEMBER_FORM and (above := below(one.key, FIXED)):
+    if form == SEPTEMBER_FORM and (above := below(one.key, RETIRED_KEYS)):
         return found("no effect", f"2026.9.6 has a fixed {above}, and no longer reads it")
     if above := below(one.key, NO_EFFECT):
         return found("no effect", NO_EFFECT[above])
@@ -268,18 +268,18 @@ def _finding(
     return found("used", became) if became else found("no effect", _why_not(one, made))
 
 
-def _beside(data: Mapping[str, Any], form: str) -> Iterator[Finding]:
+def _beside(data: Mapping[str, Any], form: str) -> Iterator[KeyReport]:
     """What the file says of memory beside its search: citations, the workspace, another backend."""
     memory = at(data, "memory", {})
     for one in leaves(memory if isinstance(memory, Mapping) else {}, "memory"):
         if one.key == "citations":
-            yield Finding(one.place, shown(one.key, one.value), "used", "citations of the agent's tools")
+            yield KeyReport(one.place, shown(one.key, one.value), "used", "citations of the agent's tools")
         elif not below(one.key, ("search",)):
-            yield Finding(one.place, shown(one.key, one.value), "unknown", "not known")
+            yield KeyReport(one.place, shown(one.key, one.value), "unknown", "not known")
     if (workspace := at(data, "agents.defaults.workspace")) is not None:
-        yield Finding("agents.defaults.workspace", shown("", workspace), "used", "--memory, when not given")
+        yield KeyReport("agents.defaults.workspace", shown("", workspace), "used", "--memory, when not given")
     if form == SEPTEMBER_FORM and at(data, FEBRUARY_FORM) is not None:
-        yield Finding(FEBRUARY_FORM, "…", "no effect", f"{SEPTEMBER_FORM} takes its place")
+        yield KeyReport(FEBRUARY_FORM, "…", "no effect", f"{SEPTEMBER_FORM} takes its place")
 
 
 def _became(one: Given, made: Configuration) -> str:

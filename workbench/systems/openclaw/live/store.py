@@ -32,7 +32,7 @@ KEYWORDS_ALONE = "fts-only"
 
 
 @dataclass(frozen=True)
-class Layout:
+class TableNames:
     """OpenClaw's names for the tables of a memory."""
 
     meta: str
@@ -42,8 +42,8 @@ class Layout:
 
 
 LAYOUTS = (
-    Layout("memory_index_meta", "memory_index_sources", "memory_index_chunks", "memory_index_chunks_fts"),
-    Layout("meta", "files", "chunks", "chunks_fts"),
+    TableNames("memory_index_meta", "memory_index_sources", "memory_index_chunks", "memory_index_chunks_fts"),
+    TableNames("meta", "files", "chunks", "chunks_fts"),
 )
 """In the agent's database, as newer releases have it, and in the file of its own that a memory had before."""
 
@@ -81,7 +81,7 @@ class MadeWith:
         return self.model if self.provider in ("", "local") else f"{self.provider}/{self.model}"
 
 
-class Look(NamedTuple):
+class FileState(NamedTuple):
     """What can be seen of a file without reading it, which another content changes."""
 
     which: Identity
@@ -94,7 +94,7 @@ class Connection(NamedTuple):
 
     db: apsw.Connection
     seen: Identity
-    frozen: Look | None
+    frozen: FileState | None
 
 
 class LiveStore:
@@ -157,12 +157,12 @@ class LiveStore:
         real = self.path.resolve()
         return real.with_name(f"{real.name}-wal").exists()
 
-    def _look(self) -> Look | None:
+    def _look(self) -> FileState | None:
         try:
             info = self.path.stat()
         except OSError:
             return None
-        return Look((info.st_dev, info.st_ino), info.st_size, info.st_mtime_ns)
+        return FileState((info.st_dev, info.st_ino), info.st_size, info.st_mtime_ns)
 
     def _follow(self) -> None:
         """Opens the file anew when the path leads to another one, or when it does not rest any more."""
@@ -242,7 +242,7 @@ class LiveStore:
     def _tables(self) -> set[str]:
         return {name for (name,) in self._all("SELECT name FROM sqlite_schema WHERE type = 'table'")}
 
-    def _layout(self) -> Layout:
+    def _layout(self) -> TableNames:
         tables = self._tables()
         for layout in LAYOUTS:
             if {layout.meta, layout.files, layout.chunks} <= tables:
