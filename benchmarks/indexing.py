@@ -12,14 +12,15 @@ from time import perf_counter
 
 from workbench.memory.chunking import LineChunker
 from workbench.memory.embedding.local import LocalEmbedder
-from workbench.memory.files import memory_root, read_document
+from workbench.memory.files import memory_root
 from workbench.memory.paths import list_files
+from workbench.memory.sources import MemoryFolder
 from workbench.memory.sync import index_folder
 
 
 def encoded_texts(root: Path, embedder: LocalEmbedder) -> list[str]:
     """The very texts that indexing hands to the model: every window of every chunk, each chunk once."""
-    documents = [read_document(root, path) for path in list_files(root)]
+    documents = [MemoryFolder(root).read(path) for path in list_files(root)]
     chunks = {p.hash: p.text for d in documents for p in LineChunker().chunk(d.text) if p.text.strip()}
     texts = list(chunks.values())
     spans = embedder.offsets(texts)

@@ -13,9 +13,9 @@ from typing import Any
 from tests.adapters import Given, adapts
 from tests.adapters.openclaw_february import FEBRUARY
 from workbench.errors import InputError
-from workbench.memory.files import read_document
 from workbench.memory.paths import extra_paths, is_memory_path, list_files
 from workbench.memory.sessions import Pending, Sessions, Thresholds, takes_sessions
+from workbench.memory.sources import MemoryFolder
 
 
 @contextmanager
@@ -40,7 +40,7 @@ def listed(given: Given) -> list[str]:
     with empty_folder() as root:
         for line in given["tree"]:
             _plant(root, line)
-        return list(_readable(root, list_files(root, given["extraPaths"])))
+        return list(_readable(MemoryFolder(root, given["extraPaths"])))
 
 
 def _plant(root: Path, line: str) -> None:
@@ -53,10 +53,10 @@ def _plant(root: Path, line: str) -> None:
         file.write_text("a note", encoding="utf-8")
 
 
-def _readable(root: Path, paths: list[str]) -> Iterator[str]:
-    for path in paths:
+def _readable(memory: MemoryFolder) -> Iterator[str]:
+    for path in list_files(memory.root, memory.extra):
         with suppress(InputError):
-            yield read_document(root, path).path
+            yield memory.read(path).path
 
 
 @adapts("session-text", *FEBRUARY)

@@ -14,8 +14,8 @@ from workbench.errors import InputError
 from workbench.memory.chunking import LineChunker
 from workbench.memory.embedding import local as embedding
 from workbench.memory.embedding.local import LocalEmbedder, ToyEmbedder, Truncated, Windowed
-from workbench.memory.files import read_document
 from workbench.memory.paths import list_files
+from workbench.memory.sources import MemoryFolder
 
 
 @pytest.fixture(scope="module")
@@ -70,7 +70,7 @@ def test_an_unknown_reading_is_refused() -> None:
 
 
 def test_windows_join_to_the_text_and_each_is_read_whole(model: LocalEmbedder) -> None:
-    texts = [read_document(SAMPLE, path).text for path in list_files(SAMPLE)]
+    texts = [MemoryFolder(SAMPLE).read(path).text for path in list_files(SAMPLE)]
     chunks = [p.text for text in texts for p in LineChunker().chunk(text) if p.text.strip()]
     cut = [pieces_of(chunk, model) for chunk in chunks]
     assert max(word_pieces(chunks, model)) > model.window

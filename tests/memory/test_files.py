@@ -10,9 +10,10 @@ import pytest
 from tests import world
 from workbench.errors import InputError
 from workbench.memory import files
-from workbench.memory.files import memory_root, read_document
+from workbench.memory.files import memory_root
 from workbench.memory.index import default_index_path
 from workbench.memory.paths import list_files
+from workbench.memory.sources import MemoryFolder
 
 
 @pytest.mark.parametrize(
@@ -36,7 +37,7 @@ def test_the_files_of_a_memory_are_those_openclaw_reads(
 def test_a_document_is_read_as_it_is(tmp_path: Path) -> None:
     data = "\ufeff# Té\r\nrooibos\u2028☕\n".encode()
     (tmp_path / "a.md").write_bytes(data)
-    document = read_document(tmp_path, "a.md")
+    document = MemoryFolder(tmp_path).read("a.md")
     assert document.text.encode() == data
     assert (document.hash, document.size) == (hashlib.sha256(data).hexdigest(), len(data))
 
@@ -49,7 +50,7 @@ def test_a_file_is_given_time_before_it_is_read_so_that_a_later_change_has_anoth
     written, waited = (tmp_path / "a.md").stat().st_mtime_ns, [0.0]
     monkeypatch.setattr(files.time, "time_ns", lambda: written + age_ms * 1_000_000)
     monkeypatch.setattr(files.time, "sleep", waited.append)
-    read_document(tmp_path, "a.md")
+    MemoryFolder(tmp_path).read("a.md")
     assert sum(waited) * 1000 == pytest.approx(waited_ms)
 
 
@@ -57,7 +58,7 @@ def test_a_symlink_is_refused(tmp_path: Path) -> None:
     world.write(tmp_path, {"secret.txt": "tea", "memory/a.md": "tea"})
     (tmp_path / "memory" / "link.md").symlink_to(tmp_path / "secret.txt")
     with pytest.raises(InputError, match=r"memory/link\.md is a symbolic link"):
-        read_document(tmp_path, "memory/link.md")
+        MemoryFolder(tmp_path).read("memory/link.md")
 
 
 def test_a_memory_folder_that_links_elsewhere_is_not_followed(tmp_path: Path) -> None:

@@ -9,8 +9,8 @@ import pytest
 
 from tests import world
 from workbench.errors import InputError
-from workbench.memory.files import read_document
 from workbench.memory.paths import extra_paths, folders, is_memory_path, list_files
+from workbench.memory.sources import MemoryFolder
 
 
 @pytest.fixture
@@ -85,7 +85,7 @@ def test_an_extra_path_that_is_a_link_is_refused_when_it_is_read(wren: Path, tar
     (wren / "link").symlink_to(wren.parent / target)
     assert list_files(wren, ["link"]) == sorted([*OWN, "link"])
     with pytest.raises(InputError, match="link is a symbolic link"):
-        read_document(wren, "link")
+        MemoryFolder(wren, ["link"]).read("link")
 
 
 @pytest.mark.parametrize("name", ["MEMORY.md", "memory/tea.md"])

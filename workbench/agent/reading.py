@@ -4,19 +4,14 @@ from __future__ import annotations
 
 import errno
 import os
-import stat
-from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
 from workbench.errors import InputError
-from workbench.memory.files import LARGEST_FILE
-from workbench.memory.paths import HEADS, SUFFIX, TREE, extra_paths
+from workbench.memory.files import LARGEST_FILE, Place, open_below
+from workbench.memory.paths import HEADS, SUFFIX, TREE, place_beside
 from workbench.retrieval.query import BLANKS
-
-PLAIN_FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
-FOLDER = os.O_RDONLY | os.O_NOFOLLOW | os.O_DIRECTORY
 
 REMEDY = "Give a path as memory_search returns it, such as MEMORY.md or memory/tea.md."
 
@@ -53,13 +48,6 @@ class Read(NamedTuple):
 
     path: str
     text: str
-
-
-class Place(NamedTuple):
-    """A folder that is trusted, and the way down from it to a file: every name of it is untrusted."""
-
-    trusted: Path
-    below: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -99,12 +87,10 @@ class MemoryFiles:
             raise PathRefusedError
         if not name.startswith("..") and self._is_memory(name):
             return Place(self.root, Path(name).parts)
-        for extra in extra_paths(self.root, self.extra):
-            # Links above an extra path are its owner's; from its own name on none is followed.
-            top = extra.parent.resolve()
-            if absolute.is_relative_to(top / extra.name):
-                return Place(top, absolute.relative_to(top).parts)
-        raise PathRefusedError
+        place = place_beside(self.root, absolute, self.extra)
+        if place is None:
+            raise PathRefusedError
+        return place
 
     def _is_memory(self, name: str) -> bool:
         if self._is_workspace:
@@ -131,31 +117,24 @@ def _absolute(root: Path, path: str) -> Path:
 
 
 def _read_below(place: Place) -> bytes:
-    """The bytes of a plain file, reached name by name from a trusted folder without following a link.
-
-    Each name is opened inside the folder that is already open, so nothing that changes on the disk
-    meanwhile can lead elsewhere: there is no moment between a check and its use.
-    """
-    with ExitStack() as opened:
-        folder = os.open(place.trusted, os.O_RDONLY | os.O_DIRECTORY)
-        opened.callback(os.close, folder)
-        for name in place.below[:-1]:
-            folder = os.open(name, FOLDER, dir_fd=folder)
-            opened.callback(os.close, folder)
-        # O_NONBLOCK: a named pipe must fail the plain-file test, not wait for a writer.
-        file = os.open(place.below[-1], PLAIN_FILE, dir_fd=folder)
-        opened.callback(os.close, file)
-        info = os.fstat(file)
-        if not stat.S_ISREG(info.st_mode):
-            raise OSError(errno.ELOOP, "no plain file")
-        if info.st_size > LARGEST_FILE:
-            raise OSError(errno.EFBIG, "it has more than 10 MB")
-        with os.fdopen(os.dup(file), "rb") as plain:
-            return plain.read(LARGEST_FILE)
+    """The bytes of a plain file. Raises OSError, with EFBIG for more than 10 MB."""
+    with open_below(place) as file:
+        data = file.read(LARGEST_FILE + 1)
+    if len(data) > LARGEST_FILE:
+        raise OSError(errno.EFBIG, "it has more than 10 MB")
+    return data
 
 
-NOT_THE_MEMORY = {errno.ELOOP, errno.ENOTDIR, errno.ENAMETOOLONG, errno.ENXIO, errno.EILSEQ, errno.EINVAL}
-"""A link, a file where a folder should be, no possible name, a socket or device: no file of the memory."""
+NOT_THE_MEMORY = {
+    errno.ELOOP,
+    errno.ENOTDIR,
+    errno.EISDIR,
+    errno.ENXIO,
+    errno.ENAMETOOLONG,
+    errno.EILSEQ,
+    errno.EINVAL,
+}
+"""A link, a folder, a pipe, socket or device, a name that no file can have: no file of the memory."""
 
 
 def _refusal(path: str, error: OSError) -> InputError:

@@ -1,4 +1,8 @@
-"""How a memory's folder is found and its files are read, so that nothing surprising gets in."""
+"""Finds the folder of a memory and reads its files without ever following a link out of it.
+
+A path is opened name by name: each name inside the folder that is already open. Whatever changes on the disk
+meanwhile, there is no moment between a check and its use in which a name could lead elsewhere.
+"""
 
 from __future__ import annotations
 
@@ -8,22 +12,34 @@ import os
 import stat
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, NamedTuple
 
 from workbench.errors import InputError
 from workbench.records import Document
 
 LARGEST_FILE = 10_000_000
+"""Bytes."""
 SAME_TIME_NS = 20_000_000
-"""Two changes of a file within this time may leave the same time on it; Linux ticks every 1 to 10 ms."""
+"""Two changes within this time can leave the same modification time; Linux ticks every 1 to 10 ms."""
+
+PLAIN_FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
+"""O_NONBLOCK: opening a named pipe must fail the plain-file test instead of waiting for a writer."""
+FOLDER = os.O_RDONLY | os.O_NOFOLLOW | os.O_DIRECTORY
 
 SOURCE = "memory"
 
 
 class GoneError(InputError):
-    """The file is not there any more."""
+    """The file does not exist any more."""
+
+
+class Place(NamedTuple):
+    """A folder that is trusted, without a link in its path, and the untrusted names from it to a file."""
+
+    trusted: Path
+    below: tuple[str, ...]
 
 
 def content_hash(text: str) -> str:
@@ -32,7 +48,10 @@ def content_hash(text: str) -> str:
 
 
 def memory_root(folder: str | os.PathLike[str]) -> Path:
-    """The folder as an absolute path. Raises InputError when it is missing, no folder, or unreadable."""
+    """The folder as an absolute path without links.
+
+    Raises InputError when it does not exist, is not a folder, or cannot be read.
+    """
     root = Path(folder).expanduser()
     try:
         if not root.exists():
@@ -49,18 +68,20 @@ def memory_root(folder: str | os.PathLike[str]) -> Path:
         ) from None
 
 
-def read_document(root: Path, path: str) -> Document:
-    """The file at `path` below `root`, read whole.
+def read_document(place: Place, path: str) -> Document:
+    """The whole file at `place`; `path` is its name in the document and in messages.
 
-    Raises InputError for a symbolic link, anything that is no plain file, a file of more than 10 MB,
-    one that may not be read, and one that is not UTF-8, be it in its text or in its name.
+    Raises InputError for a symbolic link anywhere below the trusted folder, for anything but a plain file,
+    for more than 10 MB, for a missing permission, and for a name or text that is not UTF-8; GoneError for a
+    file that does not exist.
     """
     if not is_utf8(path):
         raise InputError(f"The file name {path!r} is not UTF-8.", "Rename the file.")
-    with open_plain(root / path, path) as file:
+    with open_plain(place, path) as file:
         info = settled(file)
-        _check_size(info, path)
-        data = file.read()
+        _check_size(info.st_size, path)
+        data = file.read(LARGEST_FILE + 1)
+    _check_size(len(data), path)
     try:
         text = data.decode()
     except UnicodeDecodeError as error:
@@ -72,7 +93,7 @@ def read_document(root: Path, path: str) -> Document:
 
 
 def is_utf8(name: str) -> bool:
-    """Whether the bytes of a file's name are UTF-8, as most are."""
+    """Whether the bytes of a file's name are UTF-8."""
     try:
         name.encode()
     except UnicodeEncodeError:
@@ -81,38 +102,41 @@ def is_utf8(name: str) -> bool:
 
 
 @contextmanager
-def open_plain(file: Path, path: str) -> Iterator[BinaryIO]:
-    """The plain file, open for reading; messages call it `path`.
+def open_below(place: Place) -> Iterator[BinaryIO]:
+    """Opens a plain file for reading, following no link from the trusted folder on.
 
-    Raises InputError for a symbolic link, for anything that is no plain file, and for one that may not be
-    read.
+    Raises OSError, with EISDIR for a folder and ENXIO for a pipe, socket or device.
     """
-    try:
-        # O_NONBLOCK: opening a named pipe must fail the plain-file test, not wait for a writer.
-        handle = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
-    except OSError as error:
-        raise _unreadable(error, path) from None
-    try:
-        _check_plain(os.fstat(handle), path)
-    except InputError:
-        os.close(handle)
-        raise
-    with os.fdopen(handle, "rb") as opened:
-        yield opened
+    with ExitStack() as opened:
+        folder = os.open(place.trusted, FOLDER)
+        opened.callback(os.close, folder)
+        for name in place.below[:-1]:
+            folder = os.open(name, FOLDER, dir_fd=folder)
+            opened.callback(os.close, folder)
+        handle = os.open(place.below[-1], PLAIN_FILE, dir_fd=folder)
+        opened.callback(os.close, handle)
+        mode = os.fstat(handle).st_mode
+        if not stat.S_ISREG(mode):
+            raise OSError(errno.EISDIR if stat.S_ISDIR(mode) else errno.ENXIO, "not a plain file")
+        yield opened.enter_context(os.fdopen(handle, "rb", closefd=False))
 
 
-def _check_plain(info: os.stat_result, path: str) -> None:
-    if stat.S_ISDIR(info.st_mode):
-        ending = Path(path).suffix
-        raise InputError(f"{path} is a folder with a file's name.", f"Rename it without the {ending}.")
-    if not stat.S_ISREG(info.st_mode):
-        raise InputError(f"{path} is not a plain file.", "Move it out of the memory.")
+@contextmanager
+def open_plain(place: Place, path: str) -> Iterator[BinaryIO]:
+    """`open_below` with InputError and GoneError in place of OSError; messages call the file `path`."""
+    with ExitStack() as opened:
+        try:
+            file = opened.enter_context(open_below(place))
+        except OSError as error:
+            raise _unreadable(error, path) from None
+        yield file
 
 
 def settled(file: BinaryIO) -> os.stat_result:
-    """What an open file looks like before it is read: whatever is written from then on changes its look.
+    """The status of an open file before it is read, once its modification time can be relied on.
 
-    A file that was written just now is given time to settle first.
+    A file that was written just now may be written again without another modification time, so this waits
+    until SAME_TIME_NS have passed.
     """
     age = time.time_ns() - os.fstat(file.fileno()).st_mtime_ns
     if 0 <= age < SAME_TIME_NS:
@@ -120,22 +144,34 @@ def settled(file: BinaryIO) -> os.stat_result:
     return os.fstat(file.fileno())
 
 
-def _check_size(info: os.stat_result, path: str) -> None:
-    if info.st_size > LARGEST_FILE:
+def _check_size(size: int, path: str) -> None:
+    if size > LARGEST_FILE:
         raise InputError(
-            f"{path} has {info.st_size / 1e6:.0f} MB; a memory file has at most 10 MB.",
+            f"{path} has {size / 1e6:.0f} MB; a memory file has at most {LARGEST_FILE / 1e6:.0f} MB.",
             "Split it, or move it out of the memory.",
         )
 
 
 def _unreadable(error: OSError, path: str) -> InputError:
-    if error.errno == errno.ELOOP:
-        return InputError(
-            f"{path} is a symbolic link; links are not followed, since they can leave the memory.",
-            "Put the file itself there, or remove the link.",
-        )
-    if error.errno in (errno.EACCES, errno.EPERM):
-        return InputError(f"{path} cannot be read.", f"Give yourself access: chmod u+r {path}")
-    if error.errno == errno.ENOENT:
-        return GoneError(f"{path} is not there any more.", "Check the path, then index again.")
+    match error.errno:
+        case errno.ELOOP:
+            return InputError(
+                f"{path} is a symbolic link; links are not followed, since they can leave the memory.",
+                "Put the file itself there, or remove the link.",
+            )
+        case errno.ENOTDIR:
+            return InputError(
+                f"{path} lies below a symbolic link or a file; links are not followed, since they can leave "
+                "the memory.",
+                "Put the folder itself there, or remove the link.",
+            )
+        case errno.EISDIR:
+            ending = Path(path).suffix
+            return InputError(f"{path} is a folder with a file's name.", f"Rename it without the {ending}.")
+        case errno.ENXIO:
+            return InputError(f"{path} is not a plain file.", "Move it out of the memory.")
+        case errno.EACCES | errno.EPERM:
+            return InputError(f"{path} cannot be read.", f"Give yourself access: chmod u+r {path}")
+        case errno.ENOENT:
+            return GoneError(f"{path} does not exist any more.", "Check the path, then index again.")
     return InputError(f"{path} cannot be read: {error.strerror}.", "Check the file, then index again.")

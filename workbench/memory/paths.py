@@ -1,4 +1,4 @@
-"""Which paths are memory: the files that count, the folders they lie in, and extra paths beside them."""
+"""Which paths belong to a memory: its files, their folders, and extra paths beside the memory."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from workbench.errors import InputError
+from workbench.memory.files import Place
 
 HEADS = ("MEMORY.md", "memory.md")
 TREE = "memory"
@@ -17,15 +18,15 @@ SUFFIX = ".md"
 def is_memory_path(path: str) -> bool:
     """Whether a path, relative to the workspace, is MEMORY.md, memory.md or something below memory/.
 
-    Dots and slashes at its beginning do not count, so `../memory/a.md` passes: whoever opens the file has
-    to refuse `..` himself. Source: openclaw 2026.2.13, src/memory/internal.ts, isMemoryPath.
+    Dots and slashes at its beginning do not count, so `../memory/a.md` passes: the code that opens the file
+    has to refuse `..`. Source: openclaw 2026.2.13, src/memory/internal.ts, isMemoryPath.
     """
     plain = path.strip().lstrip("./").replace("\\", "/")
     return plain in HEADS or plain.startswith(f"{TREE}/")
 
 
 def extra_paths(root: Path, given: Iterable[str]) -> list[Path]:
-    """The extra paths as absolute ones, each once, in their order; no link is resolved.
+    """The extra paths as absolute paths without repetitions, in their order; links are not resolved.
 
     Source: openclaw 2026.2.13, src/memory/internal.ts, normalizeExtraMemoryPaths.
     """
@@ -33,19 +34,49 @@ def extra_paths(root: Path, given: Iterable[str]) -> list[Path]:
     return list(dict.fromkeys(Path(os.path.normpath(root / one)) for one in named if one))
 
 
+def place_of(root: Path, path: str, extra: Iterable[str] = ()) -> Place:
+    """Where a path of `list_files` lies. Raises InputError for one outside the memory and its extra paths."""
+    if not path.startswith("../"):
+        return Place(root, tuple(path.split("/")))
+    place = place_beside(root, Path(os.path.normpath(root / path)), extra)
+    if place is None:
+        raise InputError(f"{path} lies outside the memory and its extra paths.", "Name it with --extra.")
+    return place
+
+
+def place_beside(root: Path, file: Path, extra: Iterable[str]) -> Place | None:
+    """Where an absolute path lies that an extra path allows; None for one that none of them allows.
+
+    An extra path is its owner's choice, so links above it are followed. Inside the memory, and from the
+    extra path on, no link is.
+    """
+    for path in extra_paths(root, extra):
+        plain = _without_links_above(root, path)
+        if file.is_relative_to(plain):
+            top = root if plain.is_relative_to(root) else plain.parent
+            return Place(top, file.relative_to(top).parts)
+    return None
+
+
+def _without_links_above(root: Path, path: Path) -> Path:
+    return path if path.is_relative_to(root) else path.parent.resolve() / path.name
+
+
 def list_files(root: Path, extra: Iterable[str] = ()) -> list[str]:
     """The paths of the memory's files, relative to `root`, with forward slashes, sorted.
 
     A folder with MEMORY.md, memory.md or memory/ is read as OpenClaw reads it: these, and every *.md
     below memory/. In any other folder every *.md outside hidden folders counts. An extra path is a *.md
-    file, or a folder of them, and nothing when it is missing; outside `root` its files begin with `../`.
-    Links are not followed. One that has a note's name, or is an extra path, is listed, where OpenClaw
-    passes over it in silence: reading it says what is wrong.
+    file or a folder of them; a missing one adds no file. Outside `root` its files begin with `../`.
+    Links are not followed. A link with a note's name, and an extra path that is a link, are listed, so that
+    reading them reports the problem; OpenClaw ignores them.
 
     Raises InputError when there is no file, for a folder that cannot be read, and for an extra path of
     another kind. Source: openclaw 2026.2.13, src/memory/internal.ts, listMemoryFiles.
     """
     found = set(_own_files(root))
+    if not os.path.isdir(root):
+        raise InputError(f"The memory folder {root} does not exist any more.", "Check its disk and its path.")
     for path in extra_paths(root, extra):
         found.update(_extra_files(root, path))
     if not found:
@@ -57,7 +88,7 @@ def list_files(root: Path, extra: Iterable[str] = ()) -> list[str]:
 
 
 def folders(root: Path, extra: Iterable[str] = ()) -> set[Path]:
-    """The folders that are there, links left out, in which a file of the memory can appear."""
+    """The existing folders, links excluded, in which a file of the memory can appear."""
     found = {root, *_walked(_tree(root))}
     for path in extra_paths(root, extra):
         found |= {path.parent, *_walked(path)}
@@ -72,7 +103,7 @@ def _heads(root: Path) -> list[str]:
 
 
 def _tree(root: Path) -> Path:
-    """The folder whose every *.md counts: memory/ in an agent's workspace, elsewhere all of `root`."""
+    """The folder in which every *.md counts: memory/ in an agent's workspace, otherwise `root` itself."""
     tree = root / TREE
     return tree if _heads(root) or os.path.isdir(tree) or os.path.islink(tree) else root
 
@@ -87,8 +118,8 @@ def _own_files(root: Path) -> Iterator[str]:
 
 
 def _extra_files(root: Path, path: Path) -> Iterator[str]:
-    # The same file may be reached by two ways; without links above it, its path is the same by both.
-    plain = path.parent.resolve() / path.name
+    # Two extra paths can reach the same file; without links above it, it has one path.
+    plain = _without_links_above(root, path)
     try:
         mode = os.lstat(plain).st_mode
     except OSError as error:
@@ -116,7 +147,7 @@ def _walked(top: Path) -> Iterator[Path]:
 
 
 def _walk(top: Path, on_error: Callable[[OSError], None] | None = None) -> Iterator[tuple[str, list[str]]]:
-    """Every folder from `top` down that is not hidden, with the names of the Markdown in it."""
+    """Every folder from `top` down that is not hidden, with the names of its Markdown files."""
     for folder, below, files in os.walk(top, onerror=on_error):
         # A folder with a note's name is listed like a note, so that reading it says what is wrong.
         yield folder, [name for name in (*files, *below) if name.endswith(SUFFIX)]
@@ -124,7 +155,7 @@ def _walk(top: Path, on_error: Callable[[OSError], None] | None = None) -> Itera
 
 
 def _refuse(error: OSError) -> None:
-    """What is not there holds nothing; what cannot be read is not taken for empty."""
+    """A folder that does not exist has no files. One that cannot be read is an error, not an empty folder."""
     if isinstance(error, PermissionError):
         raise InputError(
             f"{error.filename} cannot be read.",

@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 
 from workbench.errors import InputError
 from workbench.memory.chunking import Chunker, remap_lines, whole_characters
-from workbench.memory.files import open_plain, settled
+from workbench.memory.files import Place, open_plain, settled
 from workbench.memory.sources import Look, looks
 from workbench.records import Document, Passage
 
@@ -56,7 +56,8 @@ class Sessions:
 
     def read(self, path: str) -> Transcript:
         """What was said in one transcript. Raises InputError for a link, and for what cannot be read."""
-        with open_plain(self.folder / path.removeprefix(f"{self.name}/"), path) as file:
+        place = Place(self.folder.resolve(), (path.removeprefix(f"{self.name}/"),))
+        with open_plain(place, path) as file:
             info = settled(file)
             said, self.broken[path] = messages(file)
         text, line_map = "\n".join(said.values()), tuple(said)

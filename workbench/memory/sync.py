@@ -1,8 +1,8 @@
-"""A folder becomes an index: what is new or changed is chunked and embedded, the rest is left alone.
+"""Sync makes an index agree with a folder: new and changed files are chunked, embedded and stored.
 
-A glance at size and time says which files may have changed, their content says which have. Those are all
-read before anything is written, so that a file that cannot be used stops the run in time; then each is read
-again, and stored in a transaction of its own. Memory holds a few files at a time, however many there are.
+Size and modification time say which files may have changed; their content says which have. All of those are
+read once, before anything is written: a file that cannot be used stops the run while the index is as it was.
+Then each is stored in a transaction of its own. Memory holds a few files at a time (see `staging`).
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from workbench.memory.embedding.local import Embedder, LocalEmbedder
 from workbench.memory.files import GoneError, memory_root
 from workbench.memory.index import MemoryIndex, check_same, default_index_path
 from workbench.memory.sources import DocumentSource, Look, MemoryFolder
+from workbench.memory.staging import Staged, staging
 from workbench.memory.store.errors import DamagedError, UnwritableError, unwritable
 from workbench.memory.store.sqlite import builds
 from workbench.memory.store.sqlite.database import plain_errors
@@ -66,17 +67,19 @@ def index_folder(
     skip: bool = False,
     wait: float = WAIT_SECONDS,
 ) -> Summary:
-    """What changed, after making the index agree with the folder, its extra paths, and further sources.
+    """Makes the index agree with the folder, its extra paths and further sources; returns what changed.
 
-    A file whose size and time are as they were counts as unchanged, unread. What the index has of sources
-    that are not given stays, and `extra` of None stands for the extra paths of the last time. With `skip` a
-    file that cannot be used is left as it was, and named in the summary. With `rebuild` all is made anew but
-    for the vectors that are known, beside the old index, and takes its place when it is whole; what a failed
-    rebuild had embedded, the next run takes over. `wait` is how many seconds another process is waited for.
+    A file with the same size and modification time as before counts as unchanged and is not read. Documents
+    of sources that are not given stay in the index. `extra` of None means the extra paths of the last run.
+    With `skip`, a file that cannot be used keeps its indexed state, and the summary names it. `rebuild`
+    builds a new index beside the old one and replaces the old one when it is complete; known vectors are
+    reused, also those of an earlier rebuild that failed. `wait` is how many seconds to wait for another
+    process that syncs the same index.
 
-    Raises InputError for a folder or a file that cannot be used, and for an index that was made by another
-    model, chunker or version; the index then stays as it was. It is for the caller to rebuild: to embed a
-    memory again may take hours, or money.
+    Raises InputError for a folder or a file that cannot be used, and for an index that was made with another
+    model, chunker or version. The index then stays as it was, and the caller decides whether to rebuild:
+    embedding a memory again can take hours, or cost money. Raises StorageError when the index cannot be
+    written, and ProviderError when the embedding provider fails; documents that were stored by then stay.
     """
     started = time.perf_counter()
     root = memory_root(folder)
@@ -98,9 +101,10 @@ def index_folder(
 def open_index(
     folder: str | os.PathLike[str], embedder: Embedder | None = None, *, index_path: Path | None = None
 ) -> MemoryIndex:
-    """The index of `folder`, ready to be searched, with the embedder that made it.
+    """Opens the index of `folder` for searching, with the embedder that made it.
 
-    Raises InputError when there is none yet, or when `embedder` is not the one that made it.
+    Raises InputError when there is no index yet, or when another embedder made it; StorageError when the
+    index is damaged or cannot be read.
     """
     root = memory_root(folder)
     path = index_path or default_index_path(root)
@@ -126,7 +130,7 @@ def extra_paths_of(index_path: Path) -> tuple[str, ...]:
 def outdated(
     folder: str | os.PathLike[str], index: MemoryIndex, *, sources: Sequence[DocumentSource] = ()
 ) -> list[str]:
-    """The files that are new, gone, or of another size or time than when they were indexed; none is read."""
+    """The files that are new, deleted, or differ in size or time from when they were indexed; reads none."""
     with index.snapshot():
         known, beside = index.store.stamps(), index.store.extra_paths
     given = (MemoryFolder(memory_root(folder), beside), *sources)
@@ -135,16 +139,16 @@ def outdated(
     return sorted([*differing, *_missing(there, known, given)])
 
 
-Place = tuple[DocumentSource, Look]
-"""Where a document is, and what it looks like."""
+Listed = tuple[DocumentSource, Look]
+"""Which source lists a document, and its look."""
 
 Cut = tuple[Document, list[Passage]]
-"""A document that has been read and cut, and waits for its vectors."""
+"""A document with its passages, before it has vectors."""
 
 
 @dataclass(frozen=True)
 class Work:
-    """What one indexing run works with."""
+    """The inputs of one indexing run, and its summary."""
 
     settings: Settings
     embedder: Embedder
@@ -153,16 +157,18 @@ class Work:
     sources: Sequence[DocumentSource]
     skip: bool
     summary: Summary = field(default_factory=Summary)
+    gone: list[str] = field(default_factory=list)
 
     def read(self, source: DocumentSource, path: str) -> Document | None:
-        """The document; None for one that has just gone, and for one that is to be skipped."""
+        """The document; None for one that was deleted since it was listed, and for one to skip."""
         try:
             return source.read(path)
         except GoneError:
-            return None  # the next sync finds it missing
+            self.gone.append(path)  # the next sync finds it missing
+            return None
         except InputError as error:
             if not self.skip:
-                remedy = f"{error.remedy} Or leave such files out, with --skip."
+                remedy = f"{error.remedy} Or leave such files out with --skip."
                 raise InputError(error.problem, remedy) from None
             self.summary.skipped.append(error.problem)
             return None
@@ -170,16 +176,17 @@ class Work:
 
 @dataclass(frozen=True)
 class Plan:
-    """What is to be done: documents to store, others whose look alone has changed, and paths to forget."""
+    """What to do: documents to store, paths of which only the look has changed, and paths to delete."""
 
     known: Mapping[str, Stamp]
-    changed: Sequence[tuple[DocumentSource, str]]
+    changed: Staged
+    sources: Mapping[str, DocumentSource]
     touched: Mapping[str, Look]
     deleted: Sequence[str]
 
 
 def make_folder(folder: Path) -> None:
-    """The folder for an index is there. Raises InputError when it cannot be made."""
+    """Makes the folder for an index if it does not exist. Raises StorageError when that fails."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -187,9 +194,9 @@ def make_folder(folder: Path) -> None:
 
 
 def _update(path: Path, work: Work) -> None:
-    with Store.open(path) as store, plain_errors(path):
+    with Store.open(path) as store, plain_errors(path), staging(path) as staged:
         check_same(store, work.settings)
-        plan = _planned(work, store.stamps())
+        plan = _planned(work, store.stamps(), staged)
         _clear_up(builds.leftovers(path), store)
         _carry_out(plan, work, store)
 
@@ -198,24 +205,25 @@ def _rebuild(path: Path, work: Work) -> None:
     old = [path] if path.exists() else []
     for one in old:
         _check_may_go(one, work)
-    plan = _planned(work, {})
-    left, build = builds.leftovers(path), builds.new_build(path)
-    try:
-        with Store.create(build, work.settings) as store:
-            for one in old:
-                _take_cache(store, one)
-            _clear_up(left, store)
-            _carry_out(plan, work, store)
-            store.settle()
-        builds.publish(build, path)
-    except UnwritableError:
-        builds.remove(builds.leftovers(path))
-        raise
+    with staging(path) as staged:
+        plan = _planned(work, {}, staged)
+        left, build = builds.leftovers(path), builds.new_build(path)
+        try:
+            with Store.create(build, work.settings) as store:
+                for one in old:
+                    _take_cache(store, one)
+                _clear_up(left, store)
+                _carry_out(plan, work, store)
+                store.settle()
+            builds.publish(build, path)
+        except UnwritableError:
+            builds.remove(builds.leftovers(path))
+            raise
     builds.remove(builds.leftovers(path))
 
 
 def _check_may_go(path: Path, work: Work) -> None:
-    """Raises InputError for a file that is no index, and for an index of more than the sources given."""
+    """Raises InputError for a file that is not an index, and for an index of more sources than were given."""
     with Store.open(path, any_version=True) as old, suppress(DamagedError):
         if old.of_this_version:
             with old.reading():
@@ -229,7 +237,7 @@ def _check_may_go(path: Path, work: Work) -> None:
 
 
 def _clear_up(left: Sequence[Path], store: Store) -> None:
-    """Removes what earlier rebuilds have left behind; the vectors that they had come to go into `store`."""
+    """Removes the files of unfinished rebuilds, after taking their vectors into the cache of `store`."""
     try:
         for file in builds.databases(left):
             _take_cache(store, file)
@@ -238,25 +246,24 @@ def _clear_up(left: Sequence[Path], store: Store) -> None:
 
 
 def _take_cache(store: Store, file: Path) -> None:
-    with suppress(DamagedError):  # to make an index anew is the remedy for a damaged one
+    with suppress(DamagedError):  # a rebuild is the remedy for a damaged index
         store.take_cache(file)
 
 
-def _there(sources: Iterable[DocumentSource]) -> dict[str, Place]:
+def _there(sources: Iterable[DocumentSource]) -> dict[str, Listed]:
     return {path: (source, look) for source in sources for path, look in source.stamps().items()}
 
 
 def _missing(
-    there: Mapping[str, Place], known: Mapping[str, Stamp], sources: Iterable[DocumentSource]
+    there: Mapping[str, Listed], known: Mapping[str, Stamp], sources: Iterable[DocumentSource]
 ) -> list[str]:
     names = {source.name for source in sources}
     return sorted(path for path, stamp in known.items() if stamp.source in names and path not in there)
 
 
-def _planned(work: Work, known: Mapping[str, Stamp]) -> Plan:
-    """The plan, for which every file that may have changed is read once."""
+def _planned(work: Work, known: Mapping[str, Stamp], staged: Staged) -> Plan:
+    """The plan. Every file that may have changed is read here, and nowhere else."""
     there = _there(work.sources)
-    changed: list[tuple[DocumentSource, str]] = []
     touched: dict[str, Look] = {}
     for path in sorted(there):
         source, look = there[path]
@@ -267,9 +274,12 @@ def _planned(work: Work, known: Mapping[str, Stamp]) -> Plan:
             if stamp is not None and stamp.hash == document.hash:
                 touched[path] = Look(document.size, document.mtime_ns)
             else:
-                changed.append((source, path))
+                staged.add(document)
     work.summary.unchanged += len(touched)
-    return Plan(known, changed, touched, _missing(there, known, work.sources))
+    missing = _missing(there, known, work.sources)
+    if missing or work.gone:
+        _there(work.sources)  # raises if the memory itself vanished while it was listed or read
+    return Plan(known, staged, {path: source for path, (source, _) in there.items()}, touched, missing)
 
 
 def _carry_out(plan: Plan, work: Work, store: Store) -> None:
@@ -277,8 +287,8 @@ def _carry_out(plan: Plan, work: Work, store: Store) -> None:
     store.extra_paths = tuple(work.extra)
     if plan.touched:
         store.restamp(plan.touched)
-    with tqdm(total=len(plan.changed), desc="indexing", unit="file", disable=None) as bar:
-        for group in _groups(_cuts(plan.changed, work)):
+    with tqdm(total=plan.changed.count, desc="indexing", unit="file", disable=None) as bar:
+        for group in _groups(_cuts(plan, work)):
             vectors = _vectors(group, work, store)
             for document, passages in group:
                 store.replace(document, passages, [vectors[p.hash] for p in passages])
@@ -292,14 +302,13 @@ def _carry_out(plan: Plan, work: Work, store: Store) -> None:
     summary.from_cache = stored - summary.embedded
 
 
-def _cuts(places: Iterable[tuple[DocumentSource, str]], work: Work) -> Iterator[Cut]:
-    for source, path in places:
-        if document := work.read(source, path):
-            yield document, source.cut(document, work.chunker)
+def _cuts(plan: Plan, work: Work) -> Iterator[Cut]:
+    for document in plan.changed:
+        yield document, plan.sources[document.path].cut(document, work.chunker)
 
 
 def _groups(cuts: Iterable[Cut]) -> Iterator[list[Cut]]:
-    """As many documents at a time as are full batches for the model together."""
+    """Documents in groups that fill the model's batches."""
     group: list[Cut] = []
     texts = 0
     for cut in cuts:
