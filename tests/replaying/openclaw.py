@@ -1,0 +1,95 @@
+"""Records of OpenClaw's memory_search: results[workspace][arguments as JSON][question] = rows."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tests.replaying import Answer, Asked, Row, Rows, Unreadable, chosen
+from workbench.memory.embedding.local import LocalEmbedder, Truncated
+from workbench.memory.sync import index_folder, open_index
+from workbench.records import Candidate
+from workbench.retrieval.pipeline import Pipeline, search
+from workbench.retrieval.query import BLANKS
+from workbench.retrieval.settings import with_settings
+from workbench.systems.openclaw.pipelines import snippet
+from workbench.systems.registry import system as named
+
+ARGUMENTS = {"maxResults": "limit", "minScore": "min_score"}
+DIGITS = 12
+"""How many digits of a snippet's sha256 a row has."""
+
+
+@dataclass(frozen=True)
+class OpenClawForm:
+    """A row is path, first line, last line, score, digest of the snippet, and perhaps scores of the legs."""
+
+    def fits(self, record: Mapping[str, Any]) -> bool:
+        lists = [one for asked in record["results"].values() for one in asked.values()]
+        return all(isinstance(one, Mapping) for one in lists)
+
+    def lists(self, results: Mapping[str, Any], folders: Mapping[str, Path]) -> list[Asked]:
+        return [
+            Asked(workspace, arguments, question, _recorded(rows))
+            for workspace in chosen(results, folders)
+            for arguments, questions in results[workspace].items()
+            for question, rows in questions.items()
+        ]
+
+    @contextmanager
+    def opened(
+        self, record: Mapping[str, Any], system: str, folder: Path, scratch: Path, today: str
+    ) -> Iterator[Answer]:
+        pipeline = _on(named(system), today or _clock(record))
+        embedder = LocalEmbedder(reading=Truncated(), batch_size=1)  # the recording embedded text by text
+        file = scratch / "index.sqlite"
+        index_folder(folder, embedder, index_path=file)
+        with open_index(folder, embedder, index_path=file) as index:
+
+            def answer(asked: Asked) -> Rows:
+                if not asked.question.strip(BLANKS):
+                    return None  # memory_search says that it needs a query
+                trace = search(asked.question, _asking(pipeline, asked.arguments), index)
+                return [_row(one) for one in trace.results]
+
+            yield answer
+
+
+def _recorded(rows: Any) -> Rows:
+    if isinstance(rows, Mapping):  # the tool's error
+        return None
+    return [
+        Row(f"{path}:{first}-{last}", float(score), digest) for path, first, last, score, digest, *_ in rows
+    ]
+
+
+def _row(one: Candidate) -> Row:
+    text = snippet(one.chunk).strip(BLANKS)
+    digest = hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:DIGITS]
+    return Row(one.chunk.place, one.score, digest)
+
+
+def _clock(record: Mapping[str, Any]) -> str:
+    """The day of the recording, where the record says that the answers depend on it."""
+    about = record.get("about")
+    clock = str(about.get("clock", "")) if isinstance(about, Mapping) else ""
+    found = re.match(r"\d{4}-\d{2}-\d{2}", clock)
+    return found[0] if found else ""
+
+
+def _on(pipeline: Pipeline, today: str) -> Pipeline:
+    dated = any(stage.slot == "recency" for stage in pipeline.stages)
+    return with_settings(pipeline, [f"recency.today={today}"]) if dated and today else pipeline
+
+
+def _asking(pipeline: Pipeline, arguments: str) -> Pipeline:
+    given = json.loads(arguments)
+    if not given.keys() <= ARGUMENTS.keys():
+        raise Unreadable(f"the arguments {arguments} cannot be replayed; known are {', '.join(ARGUMENTS)}")
+    return pipeline.asking(**{ARGUMENTS[name]: value for name, value in given.items()})
