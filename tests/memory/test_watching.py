@@ -351,7 +351,7 @@ def test_too_many_folders_to_watch_are_an_error_with_a_remedy(
         yield
 
     monkeypatch.setattr(watching.watchfiles, "watch", full)
-    with pytest.raises(InputError, match=r"does not watch 2 folders(.|\n)*max_user_watches"):
+    with pytest.raises(InputError, match=r"cannot watch 2 folders(.|\n)*max_user_watches"):
         Watcher([Notes(world.write(tmp_path))], lambda: None, pytest.fail).run(threading.Event())
 
 
@@ -390,20 +390,29 @@ def test_the_command_prints_a_line_a_sync_and_ends_on_a_signal(
     assert (ended.code, ended.err.splitlines()) == (0, [f"Watching {root}. Ctrl-C ends it.", "Stopped."])
 
 
-def test_the_command_names_what_it_could_not_use_and_goes_on(
+def test_the_command_names_a_bad_file_once_and_syncs_the_others(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     root = world.write(tmp_path / "wren")
     (root / "memory" / "odd.md").write_bytes(b"caf\xe9")
     world.write(tmp_path / "sessions", {"a.jsonl": "no JSON\n"})
     after_syncs(
-        monkeypatch, (root / "memory" / "odd.md").unlink, lambda: os.kill(os.getpid(), signal.SIGTERM)
+        monkeypatch, (root / "memory" / "tea.md").unlink, lambda: os.kill(os.getpid(), signal.SIGTERM)
     )
     ended = run("watch", root, "--index", tmp_path / "i.sqlite", "--sessions", tmp_path / "sessions")
-    assert "7 new" in ended.out
-    assert "not synced: memory/odd.md is not UTF-8" in ended.err
-    assert "left out: sessions/a.jsonl:1 is no JSON." in ended.err
+    first, second = ended.out.splitlines()
+    assert "7 new" in first
+    assert "1 deleted" in second
+    assert ended.err.count("left out: memory/odd.md is not UTF-8") == 1
+    assert ended.err.count("left out: sessions/a.jsonl:1 is no JSON.") == 1
     assert ended.code == 0
+
+
+def test_a_pipe_that_is_called_a_transcript_does_not_stop_the_watching(tmp_path: Path) -> None:
+    (tmp_path / "sessions").mkdir()
+    os.mkfifo(tmp_path / "sessions" / "pipe.jsonl")
+    transcripts = Transcripts(Sessions(tmp_path / "sessions"))
+    assert transcripts.counts(tmp_path / "sessions" / "pipe.jsonl")
 
 
 def test_the_command_refuses_a_folder_that_is_not_there(run: Run, tmp_path: Path) -> None:

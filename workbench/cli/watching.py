@@ -5,14 +5,16 @@ from __future__ import annotations
 import signal
 import sys
 import traceback
+from dataclasses import replace
 from datetime import datetime
 from threading import Event
+from typing import Annotated
 
 import typer
 
 from workbench.cli.app import SAMPLE, Extra, IndexFile, app
 from workbench.cli.configuring import asked_of
-from workbench.cli.memory import MODEL, READING, Folder, Model, Reading, Skip, Transcripts, say_left_out
+from workbench.cli.memory import MODEL, READING, Folder, Model, Reading, Transcripts, say_left_out
 from workbench.errors import WorkbenchError
 
 
@@ -25,12 +27,12 @@ def watch(
     extra: Extra = None,
     model: Model = MODEL,
     reading: Reading = READING,
-    skip: Skip = False,
+    skip: Annotated[bool, typer.Option("--skip", hidden=True, help="Always on here.")] = True,
 ) -> None:
     """Keep an index in step with its folder, until Ctrl-C; prints a line for each sync.
 
-    A sync comes when the files have been quiet for 1.5 seconds. A transcript asks for one when 100,000
-    bytes or 50 lines have come to it.
+    A sync starts when no file has changed for 1.5 seconds. A transcript starts one when it has grown by
+    100,000 bytes or 50 lines. A file that cannot be used is named once and left out.
     """
     from workbench.memory import watching
     from workbench.memory.embedding.local import reading_named
@@ -47,6 +49,7 @@ def watch(
     timing = watching.Timing(configured.quiet) if configured else watching.Timing()
     beside = extra_paths_of(index_file or default_index_path(root)) if extra is None else extra
     transcripts = [watching.Transcripts(source, thresholds) for source in sources]
+    known_problems: set[str] = set()
 
     def sync() -> None:
         for one in transcripts:
@@ -60,7 +63,10 @@ def watch(
             sources=sources,
             skip=skip,
         )
-        say_left_out(summary, sources)
+        fresh = [problem for problem in summary.skipped if problem not in known_problems]
+        say_left_out(replace(summary, skipped=fresh), sources)
+        known_problems.clear()
+        known_problems.update(summary.skipped)
         print(f"{datetime.now():%H:%M:%S}  {summary}", flush=True)
 
     def failed(error: Exception) -> None:

@@ -1,7 +1,7 @@
-"""Chat transcripts as documents: what was said, on which line of the JSONL, and how much has come since.
+"""Chat transcripts as documents: the messages, their lines in the JSONL file, and how much was added since.
 
-Source: openclaw 2026.2.13, src/memory/session-files.ts and manager.ts, which also blackens what looks like
-a secret before a transcript is indexed; this does not.
+Source: openclaw 2026.2.13, src/memory/session-files.ts and manager.ts. OpenClaw also masks text that looks
+like a secret before it indexes a transcript; this module does not.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ import os
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, BinaryIO, ClassVar
 
 from workbench.errors import InputError
 from workbench.memory.chunking import Chunker, remap_lines, whole_characters
-from workbench.memory.files import Place, open_plain, settled
+from workbench.memory.files import Place, open_below, open_plain, settled
 from workbench.memory.sources import Look, looks
 from workbench.records import Document, Passage
 
@@ -25,7 +25,7 @@ SUFFIX = ".jsonl"
 
 @dataclass(frozen=True, slots=True)
 class Transcript(Document):
-    """A session as text, one line a message; text line n comes from line `line_map[n - 1]` of the file."""
+    """A session as text, one line per message. Line n of the text is line `line_map[n - 1]` of the file."""
 
     line_map: tuple[int, ...] = ()
 
@@ -34,8 +34,8 @@ class Transcript(Document):
 class Sessions:
     """The *.jsonl files of a folder, as a source of documents `sessions/NAME.jsonl`.
 
-    `broken` names the lines that hold no JSON in the transcripts read so far, by path. They are passed
-    over; so is a last line that is still being written, which is not named.
+    `broken` has, by path, the numbers of the lines that are not JSON in the transcripts read so far. These
+    lines are left out. A last line that is still being written is left out too, but not listed.
     """
 
     name: ClassVar[str] = "sessions"
@@ -55,7 +55,7 @@ class Sessions:
         return looks((f"{self.name}/{file}", f"{self.folder}{os.sep}{file}") for file in files)
 
     def read(self, path: str) -> Transcript:
-        """What was said in one transcript. Raises InputError for a link, and for what cannot be read."""
+        """The messages of one transcript. Raises InputError for a link and for a file that cannot be read."""
         place = Place(self.folder.resolve(), (path.removeprefix(f"{self.name}/"),))
         with open_plain(place, path) as file:
             info = settled(file)
@@ -65,14 +65,14 @@ class Sessions:
         return Transcript(path, self.name, text, digest, info.st_size, info.st_mtime_ns, line_map)
 
     def cut(self, document: Document, chunker: Chunker) -> list[Passage]:
-        """The passages of a transcript, none of them blank, in lines of its JSONL file."""
+        """The passages of a transcript, blank ones left out, with line numbers of its JSONL file."""
         assert isinstance(document, Transcript)
         passages = [one for one in chunker.chunk(document.text) if one.text.strip()]
         return remap_lines(passages, document.line_map)
 
 
 def messages(lines: Iterable[bytes]) -> tuple[dict[int, str], list[int]]:
-    """What user and assistant said, by line of the JSONL from 1; and the lines that hold no JSON.
+    """The messages of user and assistant by line of the JSONL, from 1; and the lines that are not JSON.
 
     A last line without its newline is not among these: it is still being written.
     """
@@ -111,12 +111,12 @@ def _text(content: Any) -> str:
     return " ".join(one for one in texts if isinstance(one, str))
 
 
-# How much has come
+# How much was added
 
 
 @dataclass(frozen=True)
 class Thresholds:
-    """How many new bytes, or new lines, make a transcript worth another sync; 0 or less means any at all."""
+    """How many new bytes or new lines of a transcript start a sync; 0 or less means any."""
 
     bytes: int = 100_000
     messages: int = 50
@@ -124,38 +124,39 @@ class Thresholds:
 
 @dataclass(frozen=True)
 class Pending:
-    """What has come to a transcript since it was indexed; `size` is its size when it was last looked at."""
+    """What was added to a transcript since it was indexed; `size` is its size at the last check."""
 
     size: int = 0
     bytes: int = 0
     messages: int = 0
 
     def now(self, file: Path, thresholds: Thresholds) -> Pending:
-        """What is pending after another look at the file. Raises OSError when it cannot be read.
+        """What is pending after another check of the file.
 
-        A file that has shrunk counts whole. Lines are counted while bytes alone are not enough.
+        Raises OSError when it cannot be read or is not a plain file. The whole of a file that has shrunk is
+        pending. Lines are counted only while the bytes do not start a sync.
         """
-        size = file.stat().st_size
-        start = self.size if size >= self.size else 0
-        come = self.bytes + size - start
-        lines = _newlines(file, start, size) if come < thresholds.bytes else 0
-        return Pending(size, come, self.messages + lines)
+        with open_below(Place(file.parent.resolve(), (file.name,))) as opened:
+            size = os.fstat(opened.fileno()).st_size
+            start = self.size if size >= self.size else 0
+            added = self.bytes + size - start
+            lines = _newlines(opened, start, size) if added < thresholds.bytes else 0
+        return Pending(size, added, self.messages + lines)
 
     def enough(self, thresholds: Thresholds) -> bool:
-        """Whether it is worth a sync."""
+        """Whether a sync should start."""
         return self.bytes >= max(thresholds.bytes, 1) or self.messages >= max(thresholds.messages, 1)
 
 
-def _newlines(file: Path, start: int, end: int) -> int:
-    with file.open("rb") as opened:
-        opened.seek(start)
-        return opened.read(end - start).count(b"\n")
+def _newlines(file: BinaryIO, start: int, end: int) -> int:
+    file.seek(start)
+    return file.read(end - start).count(b"\n")
 
 
 def takes_sessions(reason: str, *, force: bool, rebuild: bool, dirty: bool, dirty_files: int) -> bool:
-    """Whether a sync of OpenClaw's takes transcripts along; not when a watcher or a new session asks.
+    """Whether OpenClaw's sync includes transcripts: not when a watcher or a new session starts it.
 
-    So a rebuild that the watcher begins leaves an index without sessions.
+    A rebuild that the watcher starts therefore leaves an index without sessions.
     """
     if force:
         return True

@@ -1,7 +1,7 @@
-"""A folder is watched: when its files have changed and come to rest they are synced, and no change is missed.
+"""Watches a folder and syncs it when its files have changed and are quiet again, without missing a change.
 
-Each folder is watched by itself, for its own entries. A recursive watch would follow links out of the
-memory, and would miss what is written into a new folder before the watch on it is set.
+Each folder is watched separately, for its own entries. A recursive watch would follow links out of the
+memory, and would miss files written into a new folder before that folder is watched.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from workbench.memory import paths, sessions
 from workbench.memory.files import is_utf8
 
 QUIET = 1.5
-"""Seconds without a change after which files are taken to be at rest. As in openclaw 2026.2.13."""
+"""Seconds without a change before a sync, as in openclaw 2026.2.13."""
 PATIENCE = 20
-"""After so many times the quiet a sync comes even if changes have not come to rest."""
+"""A sync starts after this many quiet times even if files keep changing."""
 RETRIES = (5.0, 10.0, 20.0, 40.0, 60.0)
-"""Seconds after which a failed sync is tried again; the last one for all further times."""
+"""Seconds before each retry of a failed sync; the last value is used for all further retries."""
 TICK_MS = 250
 
 
 @dataclass
 class Timing:
-    """When a sync is due, in seconds of the caller's clock: at once, then after changes and failures."""
+    """When a sync is due, in seconds of the caller's clock: at the start, then after changes and failures."""
 
     quiet: float = QUIET
     at: float | None = float("-inf")
@@ -40,25 +40,25 @@ class Timing:
     failures: int = 0
 
     def changed(self, now: float) -> None:
-        """A file has changed: the sync waits until all is quiet, but not for ever."""
+        """A file has changed: the sync waits until all is quiet, but only so long."""
         if self.first_change is None:
             self.first_change = now
         self.at = min(now + self.quiet, self.first_change + PATIENCE * self.quiet)
 
     def due(self, now: float) -> bool:
-        """Whether it is time."""
+        """Whether a sync should start now."""
         return self.at is not None and now >= self.at
 
     def begun(self) -> None:
-        """A sync begins: whatever changes from now on asks for another one."""
+        """A sync starts: changes from now on need another one."""
         self.at = self.first_change = None
 
     def succeeded(self) -> None:
-        """The sync went well."""
+        """The sync succeeded."""
         self.failures = 0
 
     def failed(self, now: float) -> None:
-        """The sync did not: there will be another one, even if nothing changes."""
+        """The sync failed: it is tried again, even if nothing changes."""
         self.at = now + RETRIES[min(self.failures, len(RETRIES) - 1)]
         self.failures += 1
 
@@ -67,15 +67,15 @@ class Scope(Protocol):
     """What is watched."""
 
     def folders(self) -> set[Path]:
-        """The folders that there are now, in which something of it can appear."""
+        """The existing folders in which a watched file can appear."""
 
     def counts(self, path: Path) -> bool:
-        """Whether a change of this file asks for a sync."""
+        """Whether a change of this file needs a sync."""
 
 
 @dataclass(frozen=True)
 class Notes:
-    """The notes of a memory, and of extra paths beside it."""
+    """The notes of a memory and of extra paths beside it."""
 
     root: Path
     extra: Sequence[str] = ()
@@ -89,7 +89,7 @@ class Notes:
 
 @dataclass(frozen=True)
 class Transcripts:
-    """Transcripts in an absolute folder: one counts when enough has come to it, or when it has gone."""
+    """Transcripts in an absolute folder: one counts when enough was added to it, or when it was deleted."""
 
     source: sessions.Sessions
     thresholds: sessions.Thresholds = field(default_factory=sessions.Thresholds)
@@ -105,11 +105,11 @@ class Transcripts:
             before = self.pending.get(path, sessions.Pending())
             self.pending[path] = before.now(path, self.thresholds)
         except OSError:
-            return True  # gone, or not to be read: the sync finds out, and says so
+            return True  # deleted or unreadable: the sync reports it
         return self.pending[path].enough(self.thresholds)
 
     def syncing(self) -> None:
-        """A sync begins, and takes every transcript as it is: nothing is pending any more."""
+        """A sync starts and reads every transcript as it is now: nothing is pending any more."""
         self.pending.clear()
         for path, look in self.source.stamps().items():
             self.pending[self.source.folder / Path(path).name] = sessions.Pending(look.size)
@@ -117,10 +117,10 @@ class Transcripts:
 
 @dataclass
 class Watcher:
-    """Calls `sync` at once, and again each time that files have changed and come to rest.
+    """Calls `sync` at the start, and again each time that files have changed and are quiet again.
 
-    An exception of `sync` goes to `failed`, unless it says the same as the one before. The sync is tried
-    again after a while, or on the next change.
+    An exception of `sync` goes to `failed`, unless its message is the same as the last one. The sync is
+    tried again after some seconds, or after the next change.
     """
 
     scopes: Sequence[Scope]
@@ -130,7 +130,7 @@ class Watcher:
     said: str = field(default="", init=False)
 
     def run(self, stop: Event) -> None:
-        """Until `stop` is set. Raises InputError when the system does not watch that many folders."""
+        """Watches until `stop` is set. Raises InputError when the system cannot watch that many folders."""
         while not stop.is_set():
             folders = self._folders()
             with closing(_changes(folders, stop)) as changes:
@@ -140,7 +140,7 @@ class Watcher:
         return set().union(*(scope.folders() for scope in self.scopes))
 
     def _follow(self, changes: Iterable[set[Path]], folders: set[Path]) -> None:
-        """Syncs whenever it is due, until a folder has come or gone, which has to be watched first."""
+        """Syncs whenever a sync is due; returns when a folder was added or removed, to watch anew first."""
         moved = False
         for changed in changes:
             came_or_went = any(path in folders or _is_folder(path) for path in changed)
@@ -171,7 +171,7 @@ def _is_folder(path: Path) -> bool:
 
 
 def _changes(folders: set[Path], stop: Event) -> Generator[set[Path]]:
-    """The paths that have changed, if any, every quarter of a second; those of before are kept meanwhile."""
+    """The changed paths, if any, every quarter of a second; changes between two calls are not lost."""
     try:
         for changes in watchfiles.watch(
             *(folder for folder in folders if is_utf8(str(folder))),
@@ -184,10 +184,10 @@ def _changes(folders: set[Path], stop: Event) -> Generator[set[Path]]:
             ignore_permission_denied=True,
         ):
             yield {Path(path) for _, path in changes}
-    except FileNotFoundError:  # a folder has gone since it was listed
+    except FileNotFoundError:  # a folder was deleted since it was listed
         stop.wait(TICK_MS / 1000)
     except OSError as error:
         raise InputError(
-            f"The system does not watch {len(folders)} folders: {error}",
-            "Raise fs.inotify.max_user_watches, or set WATCHFILES_FORCE_POLLING=1 to look at them in turn.",
+            f"The system cannot watch {len(folders)} folders: {error}",
+            "Raise fs.inotify.max_user_watches, or set WATCHFILES_FORCE_POLLING=1 to poll them instead.",
         ) from None
