@@ -4,19 +4,22 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from workbench.safe_text import masked, visible
+
 
 class WorkbenchError(Exception):
     """An expected failure: `problem` says what is wrong, `remedy` what to do about it.
 
-    `exit_code` is the code with which the command line ends.
+    Both are safe to print: secrets are masked, control characters are visible. `exit_code` is the code
+    with which the command line ends.
     """
 
     exit_code: ClassVar[int] = 2
 
     def __init__(self, problem: str, remedy: str) -> None:
-        super().__init__(f"{problem}\n  {remedy}")
-        self.problem = problem
-        self.remedy = remedy
+        self.problem = visible(masked(problem))
+        self.remedy = visible(masked(remedy))
+        super().__init__(f"{self.problem}\n  {self.remedy}")
 
 
 class InputError(WorkbenchError):

@@ -1,24 +1,51 @@
 """The command line.
 
-Exit codes: 0 yes; 1 no (nothing returned, target not in the answer, something is missing on this machine);
-2 the input cannot be used; 3 the storage fails; 4 an embedding provider fails.
+Exit codes: 0 yes; 1 no (nothing returned, the target is not in the answer, something is missing on this
+machine); 2 the input cannot be used; 3 the storage fails; 4 an embedding provider fails; 70 a mistake
+in the workbench itself.
 """
 
 from __future__ import annotations
 
-import sys
+import io
+import traceback
+
+import typer
 
 from workbench.cli import agent, configuring, lab, memory, searching, systems, watching
 from workbench.cli.app import app
+from workbench.cli.output import prepare_streams, tell
 from workbench.errors import WorkbenchError
 
 __all__ = ["agent", "app", "configuring", "lab", "main", "memory", "searching", "systems", "watching"]
 
+USAGE: type[Exception] = typer.BadParameter.__mro__[1]
+"""What typer raises for options and arguments that it cannot use; its own name has moved between releases."""
+
+OWN_MISTAKE = 70
+
 
 def main() -> None:
-    """Runs the command line; an expected failure ends with its message and its exit code."""
+    """Runs the command line. An expected failure ends with its message and its exit code."""
+    prepare_streams()
     try:
-        app()
+        code = app(standalone_mode=False)
     except WorkbenchError as error:
-        print(error, file=sys.stderr)
-        raise SystemExit(error.exit_code) from None
+        tell(str(error))
+        code = error.exit_code
+    except USAGE as error:
+        code = _usage_message(error)
+    except typer.Abort:
+        tell("Aborted.")
+        code = 1
+    except Exception:
+        tell(f"{traceback.format_exc()}This is a mistake in the workbench. Please report the lines above.")
+        code = OWN_MISTAKE
+    raise SystemExit(code if isinstance(code, int) else 0)
+
+
+def _usage_message(error: Exception) -> int:
+    message = io.StringIO()
+    error.show(message)  # type: ignore[attr-defined]
+    tell(message.getvalue().rstrip())
+    return int(getattr(error, "exit_code", 2))

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from workbench.cli.app import SAMPLE, Extra, IndexFile, Memory, Settings, app, pipeline_of
+from workbench.cli.output import put
 from workbench.errors import InputError
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ def memory_get(
 
 
 def _put(answer: Answer, fine: bool) -> None:
-    print(json.dumps(answer, indent=2, ensure_ascii=False))
+    put(answer, as_json=True)
     raise typer.Exit(0 if fine else 1)
 
 

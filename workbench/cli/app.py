@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
-import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sized
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from workbench.cli.output import tell
 from workbench.errors import InputError
 
 if TYPE_CHECKING:
@@ -98,7 +97,7 @@ def opened_index(
     if memory.is_file():
         with open_live_store(memory, re_embed=re_embed, index_path=index_file) as live:
             for remark in live.remarks:
-                print(remark, file=sys.stderr)
+                tell(remark)
             yield live
         return
     if re_embed:
@@ -106,10 +105,9 @@ def opened_index(
     with open_index(memory, index_path=index_file) as opened:
         changed = outdated(memory, opened)
         if changed:
-            print(
-                f"The index is older than the memory: {len(changed)} files differ, {changed[0]} first.\n"
-                f"  Bring it up to date: workbench index {memory}",
-                file=sys.stderr,
+            tell(
+                f"The index is out of date: {count(changed, 'file')} changed (first: {changed[0]}).\n"
+                f"  Update it: workbench index {memory}"
             )
         yield opened
 
@@ -121,11 +119,6 @@ def relative(target: str, memory: Path) -> str:
     return path.resolve().relative_to(memory.resolve()).as_posix() if inside else path.as_posix()
 
 
-def put(what: Any, as_json: bool = False) -> None:
-    """Prints a result: as JSON, or as `show` does."""
-    if as_json:
-        print(json.dumps(what, indent=2, ensure_ascii=False))
-    else:
-        from workbench.views.text import show
-
-        show(what)
+def count(things: Sized, noun: str) -> str:
+    """How many there are, with the noun in its number: `1 file`, `2 files`."""
+    return f"{len(things)} {noun}{'' if len(things) == 1 else 's'}"

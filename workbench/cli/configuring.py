@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-import sys
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from workbench.cli.app import AsJson, app, put
+from workbench.cli.app import AsJson, app, count
+from workbench.cli.output import put, tell
 
 if TYPE_CHECKING:
     from workbench.systems.openclaw.config.system import Configuration
@@ -39,17 +39,16 @@ def options(
     made = context.obj = read(config)
     os.environ.update(made.environment)
     for variable, address in made.environment.items():
-        print(f"{variable} is {address}, as {config} says: texts and your key go there.", file=sys.stderr)
+        tell(f"{variable} is {address}, as {config} says: texts and your key go there.")
     usual = _defaults(config, made)
     context.default_map = dict.fromkeys(_commands(), usual) | {
         "config": {"file": config},
         "show": {"name": config},
     }
     if made.unused and context.invoked_subcommand != "config":
-        print(
-            f"{config}: {len(made.unused)} keys have no effect here or are not known, "
-            f"{made.unused[0].key} first.\n  All of them: workbench config {config}",
-            file=sys.stderr,
+        tell(
+            f"{config}: {count(made.unused, 'key')} have no effect here or are not known "
+            f"(first: {made.unused[0].key}).\n  All of them: workbench config {config}"
         )
 
 

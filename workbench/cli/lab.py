@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from workbench.cli.app import SAMPLE, AsJson, IndexFile, Memory, SettingsOfMany, app, pipelines_of, put
+from workbench.cli.app import SAMPLE, AsJson, IndexFile, Memory, SettingsOfMany, app, pipelines_of
+from workbench.cli.output import put
 from workbench.errors import InputError
 
 bench = typer.Typer(help="Benchmarks on data that you have.", no_args_is_help=True, rich_markup_mode=None)

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from workbench.cli.app import SAMPLE, AsJson, Extra, IndexFile, app, put
+from workbench.cli.app import SAMPLE, AsJson, Extra, IndexFile, app
 from workbench.cli.configuring import asked_of
+from workbench.cli.output import put, tell
 
 if TYPE_CHECKING:
     from workbench.memory.sessions import Sessions
@@ -67,8 +67,8 @@ def index(
 def say_left_out(summary: Summary, sources: Iterable[Sessions]) -> None:
     """Names on stderr what a sync has left out: files, and lines of the transcripts that it has read."""
     for problem in summary.skipped:
-        print(f"left out: {problem}", file=sys.stderr)
+        tell(f"left out: {problem}")
     for source in sources:
         for path in (*summary.new, *summary.changed):
             for line in source.broken.get(path, ()):
-                print(f"left out: {path}:{line} is no JSON.", file=sys.stderr)
+                tell(f"left out: {path}:{line} is not JSON.")

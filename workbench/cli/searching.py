@@ -23,9 +23,9 @@ from workbench.cli.app import (
     opened_index,
     pipeline_of,
     pipelines_of,
-    put,
     relative,
 )
+from workbench.cli.output import put
 
 
 @app.command()

@@ -19,8 +19,8 @@ from workbench.cli.app import (
     app,
     opened_index,
     pipeline_of,
-    put,
 )
+from workbench.cli.output import put
 
 
 @app.command()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import signal
-import sys
 import traceback
 from dataclasses import replace
 from datetime import datetime
@@ -15,6 +14,7 @@ import typer
 from workbench.cli.app import SAMPLE, Extra, IndexFile, app
 from workbench.cli.configuring import asked_of
 from workbench.cli.memory import MODEL, READING, Folder, Model, Reading, Transcripts, say_left_out
+from workbench.cli.output import say, tell
 from workbench.errors import WorkbenchError
 
 
@@ -67,18 +67,18 @@ def watch(
         say_left_out(replace(summary, skipped=fresh), sources)
         known_problems.clear()
         known_problems.update(summary.skipped)
-        print(f"{datetime.now():%H:%M:%S}  {summary}", flush=True)
+        say(f"{datetime.now():%H:%M:%S}  {summary}")
 
     def failed(error: Exception) -> None:
         # An unexpected failure is a defect of the workbench: a report of it needs the traceback.
         problem = error if isinstance(error, WorkbenchError) else "".join(traceback.format_exception(error))
-        print(f"{datetime.now():%H:%M:%S}  not synced: {problem}", file=sys.stderr)
+        tell(f"{datetime.now():%H:%M:%S}  not synced: {problem}")
 
-    print(f"Watching {root}. Ctrl-C ends it.", file=sys.stderr)
+    tell(f"Watching {root}. Ctrl-C ends it.")
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         watching.Watcher([watching.Notes(root, beside), *transcripts], sync, failed, timing).run(Event())
     except KeyboardInterrupt:
-        print("Stopped.", file=sys.stderr)
+        tell("Stopped.")
     finally:
         signal.signal(signal.SIGTERM, before)

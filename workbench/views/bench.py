@@ -5,22 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rich.console import Group, RenderableType
-from rich.table import Table
-from rich.text import Text
 
 from workbench.lab.bench.figures import Figures
 from workbench.lab.bench.runs import Result
+from workbench.views.console import PlainTable, plain
 
 
 def rendered_results(results: Sequence[Result]) -> RenderableType:
     """One line a system, and under it recall@5 by LoCoMo's category number."""
-    return Group(
-        _overall(results), Text("\nrecall@5 (and questions) by category number"), _by_category(results)
-    )
+    heading = plain("recall@5 (and questions) by category number")
+    return Group(_overall(results), plain(""), heading, _by_category(results))
 
 
-def _overall(results: Sequence[Result]) -> Table:
-    table = Table(box=None, padding=(0, 1), header_style="bold")
+def _overall(results: Sequence[Result]) -> PlainTable:
+    table = PlainTable()
     table.add_column("system")
     for name in ("unit", "n", "recall@5", "recall@10", "MRR"):
         table.add_column(name, justify="right")
@@ -40,8 +38,8 @@ def _numbers(figures: Figures) -> list[str]:
     ]
 
 
-def _by_category(results: Sequence[Result]) -> Table:
-    table = Table(box=None, padding=(0, 1), header_style="bold")
+def _by_category(results: Sequence[Result]) -> PlainTable:
+    table = PlainTable()
     table.add_column("system")
     numbers = sorted({number for one in results for number in one.by_category})
     for number in numbers:

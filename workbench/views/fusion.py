@@ -6,10 +6,9 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from rich.console import Group, RenderableType
-from rich.table import Table
-from rich.text import Text
 
 from workbench.lab.whose_fusion import Comparison, Degenerate, EngineOrder
+from workbench.views.console import PlainTable, plain
 from workbench.views.text import rendered
 
 MORE = 2
@@ -28,8 +27,8 @@ def rendered_comparison(comparison: Comparison) -> RenderableType:
     ]
     if comparison.target is not None:
         lists.append(f"watched: {comparison.target}")
-    parts: list[RenderableType] = [Text(line, style="dim") for line in lists]
-    parts += [comparison_table(comparison), *(Text(line) for line in flip_lines(comparison))]
+    parts: list[RenderableType] = [plain(one, "dim") for one in lists]
+    parts += [comparison_table(comparison), *map(plain, flip_lines(comparison))]
     return Group(*parts)
 
 
@@ -39,9 +38,9 @@ def _list_text(scores: Mapping[str, float]) -> str:
     return ", ".join(f"{name} {score:.4g}" for name, score in best_first[:FIRST]) + more or "nothing"
 
 
-def comparison_table(comparison: Comparison) -> Table:
+def comparison_table(comparison: Comparison) -> PlainTable:
     """One line an engine: its order with ties in brackets, and the target's place, score and fate."""
-    table = Table(box=None, padding=(0, 1), header_style="bold")
+    table = PlainTable()
     table.add_column("engine", no_wrap=True)
     table.add_column("order")
     watched = comparison.target
@@ -97,9 +96,9 @@ def flip_lines(comparison: Comparison) -> list[str]:
     return lines
 
 
-def degenerate_table(rows: Sequence[Degenerate]) -> Table:
+def degenerate_table(rows: Sequence[Degenerate]) -> PlainTable:
     """What each engine makes of one hit, of two equal ones, and of an empty leg."""
-    table = Table(box=None, padding=(0, 1), header_style="bold")
+    table = PlainTable()
     for name in ("engine", "scale", "one hit, score 3", "two, score 3", "no hit"):
         table.add_column(name)
     for row in rows:

@@ -6,14 +6,13 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from rich.console import Group, RenderableType
-from rich.table import Table
-from rich.text import Text
 
 from workbench.lab.museum.specimen import Answer, Side, Specimen, SpecimenRun
+from workbench.views.console import PlainTable, plain
 from workbench.views.text import rendered
 
 
-def specimens_table(specimens: Iterable[Specimen]) -> Table:
+def specimens_table(specimens: Iterable[Specimen]) -> PlainTable:
     """One line a specimen: its name, where it was reported, and what was seen."""
     table = _table("specimen", "reported in", "what was seen")
     for one in specimens:
@@ -21,8 +20,8 @@ def specimens_table(specimens: Iterable[Specimen]) -> Table:
     return table
 
 
-def _table(*names: str) -> Table:
-    table = Table(box=None, padding=(0, 1), header_style="bold")
+def _table(*names: str) -> PlainTable:
+    table = PlainTable()
     for name in names:
         table.add_column(name, no_wrap=name in ("specimen", "shows it"))
     return table
@@ -36,7 +35,7 @@ def rendered_runs(findings: Sequence[SpecimenRun]) -> RenderableType:
         table.add_row(one.name, one.references[0], one.symptom, "yes" if finding.shows else "no")
     shown = sum(finding.shows for finding in findings)
     total = f"{shown} of {len(findings)} show their bug as shipped, and lose it with the change."
-    return Group(table, Text(total))
+    return Group(table, plain(total))
 
 
 def run_data(finding: SpecimenRun) -> dict[str, Any]:
@@ -74,19 +73,19 @@ def rendered_run(finding: SpecimenRun) -> RenderableType:
         "expected": one.expected,
     }
     parts: list[RenderableType] = [
-        Text(one.name, style="bold"),
-        Text(", ".join(one.references), style="dim"),
+        plain(one.name, "bold"),
+        plain(", ".join(one.references), "dim"),
         _story_table(story),
         answers_table(finding),
-        Text(run_outcome(finding)),
+        plain(run_outcome(finding)),
     ]
     if one.note:
-        parts.append(Text(one.note, style="dim"))
+        parts.append(plain(one.note, "dim"))
     return Group(*parts)
 
 
-def _story_table(story: dict[str, str]) -> Table:
-    table = Table(box=None, padding=(0, 1), show_header=False)
+def _story_table(story: dict[str, str]) -> PlainTable:
+    table = PlainTable(show_header=False)
     table.add_column(style="bold", no_wrap=True)
     table.add_column()
     for name, text in story.items():
@@ -94,7 +93,7 @@ def _story_table(story: dict[str, str]) -> Table:
     return table
 
 
-def answers_table(finding: SpecimenRun) -> Table:
+def answers_table(finding: SpecimenRun) -> PlainTable:
     """Both sides: what each does, what it answers, best first, and whether that is as expected."""
     table = _table("", "does", "answers", "as expected")
     one = finding.specimen

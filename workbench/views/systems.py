@@ -7,20 +7,19 @@ from dataclasses import asdict
 from typing import Any
 
 from rich.console import Group, RenderableType
-from rich.table import Table
-from rich.text import Text
 
 from workbench.records import Candidate, Trace
 from workbench.retrieval.pipeline import Difference, Pipeline
+from workbench.views.console import PlainTable, plain
 from workbench.views.text import ABSENT
 
 SHOWN = 10
 """How many places of each answer a comparison shows."""
 
 
-def systems_table(pipelines: Sequence[Pipeline]) -> Table:
+def systems_table(pipelines: Sequence[Pipeline]) -> PlainTable:
     """One line a system: its name, where it comes from, and what was changed."""
-    table = Table(box=None, padding=(0, 1), header_style="bold")
+    table = PlainTable()
     for name in ("system", "source", "changes"):
         table.add_column(name, no_wrap=name == "system")
     for one in pipelines:
@@ -55,15 +54,15 @@ def diff_data(differences: Sequence[Difference]) -> list[dict[str, Any]]:
 
 def comparison_table(traces: Sequence[Trace]) -> RenderableType:
     """The same question's answers, one column a system."""
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold", title_justify="left")
+    table = PlainTable(padding=(0, 2, 0, 0))
     table.add_column("#", justify="right")
     for trace in traces:
         table.add_column(trace.system)
     results = [trace.results for trace in traces]
     for place in range(min(SHOWN, max((len(some) for some in results), default=0))):
         table.add_row(str(place + 1), *(_cell(some, place) for some in results))
-    asked = Text(f"“{traces[0].question}”") if traces else Text("")
-    return Group(asked, table, *(Text(line) for line in _silent(traces)))
+    asked = plain(f"“{traces[0].question}”" if traces else "")
+    return Group(asked, table, *map(plain, _silent(traces)))
 
 
 def _cell(results: Sequence[Candidate], place: int) -> str:

@@ -6,18 +6,20 @@ import sys
 from collections import Counter
 from collections.abc import Sequence
 from functools import singledispatch
+from pathlib import PurePosixPath
 from textwrap import shorten, wrap
 from typing import Any
 
-from rich.console import Console, Group, RenderableType
+from rich.console import Group, RenderableType
 from rich.padding import Padding
-from rich.table import Table
 from rich.text import Text
 
 from workbench.lab.evaluation import Evaluation, Share
 from workbench.records import KEPT, Candidate, Trace
 from workbench.retrieval.explain import Explanation, Fate, Standing, Verdict, floor_of, steps
 from workbench.retrieval.pipeline import Difference
+from workbench.safe_text import one_line
+from workbench.views.console import PlainConsole, PlainTable, plain
 
 ABSENT = "–"
 WIDTH = 106
@@ -52,23 +54,23 @@ def show(thing: Any) -> None:
     """Prints `rendered(thing)`: as wide as the terminal, or WIDTH columns into a notebook or a file."""
     # Into a notebook as text, like print: as HTML rich sets it larger, and too wide for the page.
     styles: dict[str, Any] = {"force_terminal": True, "color_system": "standard"} if _in_notebook() else {}
-    console = Console(highlight=False, force_jupyter=False, **styles)
+    console = PlainConsole(force_jupyter=False, **styles)
     if not sys.stdout.isatty():
         console.width = WIDTH
     console.print(rendered(thing), soft_wrap=isinstance(thing, str))
 
 
 def _in_notebook() -> bool:
-    return Console().is_jupyter
+    return PlainConsole().is_jupyter
 
 
 @rendered.register
 def rendered_trace(trace: Trace, width: int = 24) -> RenderableType:
     """A search as a table of its results, with what it asked and what it dropped in words around it."""
-    parts: list[RenderableType] = [Text(line, style="dim") for line in asked_lines(trace)]
+    parts: list[RenderableType] = [plain(line, "dim") for line in asked_lines(trace)]
     if trace.results:
         parts.append(candidates_table(trace.results, width))
-    parts += [Text(line) for line in outcome_lines(trace)]
+    parts += map(plain, outcome_lines(trace))
     return Group(*parts)
 
 
@@ -81,9 +83,9 @@ def asked_lines(trace: Trace) -> list[str]:
     return [*lines, *trace.notes]
 
 
-def candidates_table(candidates: Sequence[Candidate], width: int = 24) -> Table:
+def candidates_table(candidates: Sequence[Candidate], width: int = 24) -> PlainTable:
     """One line a candidate: its score, both legs' ranks and scores, its place, and how it begins."""
-    table = Table(box=None, padding=(0, 1), header_style="bold")
+    table = PlainTable()
     for name in ("#", "score", "cosine", "rank", "keyword", "rank"):
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("chunk", no_wrap=True)
@@ -94,7 +96,7 @@ def candidates_table(candidates: Sequence[Candidate], width: int = 24) -> Table:
             str(found.position),
             *(_number(numbers[name], pattern) for name, pattern in COLUMNS.items()),
             found.chunk.place,
-            Text(shorten(found.chunk.text, width, placeholder="…"), no_wrap=True, overflow="ellipsis"),
+            plain(shorten(found.chunk.text, width, placeholder="…"), no_wrap=True, overflow="ellipsis"),
         )
     return table
 
@@ -138,7 +140,7 @@ def explanation_text(explanation: Explanation, chunks: int = 3) -> str:
     trace, target = explanation.trace, explanation.target
     head = [f"“{trace.question}”", f"  asked of {trace.system}, about {target}: {explanation.fate.upper()}"]
     if explanation.fate is Fate.NEVER_INDEXED:
-        return "\n".join([*head, "", "The index has no such file. `workbench index` reads new files in."])
+        return "\n".join([*map(one_line, head), "", one_line(_never_indexed_line(target))])
     shown = explanation.verdicts[:chunks]
     body = [line for verdict in shown for line in ["", *_verdict_lines(trace, verdict)]]
     rest = Counter(verdict.fate.value for verdict in explanation.verdicts[chunks:])
@@ -146,7 +148,17 @@ def explanation_text(explanation: Explanation, chunks: int = 3) -> str:
         others = ", ".join(f"{count} {fate}" for fate, count in rest.items())
         body += ["", f"its other chunks: {others}"]
     legs = [f"  {line}" for line in asked_lines(trace)[1:]]
-    return "\n".join([*head, *legs, *body])
+    return "\n".join(map(one_line, [*head, *legs, *body]))
+
+
+def _never_indexed_line(target: str) -> str:
+    ending = PurePosixPath(target).suffix
+    if ending not in ("", ".md", ".jsonl"):
+        return (
+            f"The index has no such file. The workbench reads Markdown (.md) and chat transcripts (.jsonl), "
+            f"not {ending} files: convert it to Markdown."
+        )
+    return "The index has no such file. If it is in the memory's folder, `workbench index FOLDER` adds it."
 
 
 def _verdict_lines(trace: Trace, verdict: Verdict) -> list[str]:
@@ -204,12 +216,14 @@ def _ending(trace: Trace, candidate: Candidate) -> str:
 @rendered.register(list)
 def rendered_evaluations(evaluations: Sequence[Evaluation]) -> RenderableType:
     """The evaluations' figures, and under them the hits by kind of question."""
-    return Group(evaluation_table(evaluations), Text("\nhits by kind of question"), kinds_table(evaluations))
+    return Group(
+        evaluation_table(evaluations), plain(""), plain("hits by kind of question"), kinds_table(evaluations)
+    )
 
 
-def evaluation_table(evaluations: Sequence[Evaluation]) -> Table:
+def evaluation_table(evaluations: Sequence[Evaluation]) -> PlainTable:
     """One line a pipeline: hits with their interval, files passing, MRR, silent controls."""
-    table = Table(box=None, padding=(0, 1), pad_edge=False, header_style="bold")
+    table = PlainTable(pad_edge=False)
     table.add_column("system")
     for name in ("hits", "hit rate", "95 % interval", "files\npassing", "MRR", "silent controls"):
         table.add_column(name, justify="right")
@@ -227,18 +241,18 @@ def evaluation_table(evaluations: Sequence[Evaluation]) -> Table:
     return table
 
 
-def kinds_table(evaluations: Sequence[Evaluation]) -> Table:
+def kinds_table(evaluations: Sequence[Evaluation]) -> PlainTable:
     """Hits by kind of question, one line a pipeline."""
     return _grouped_table(evaluations, [one.by_kind for one in evaluations])
 
 
-def files_table(evaluations: Sequence[Evaluation]) -> Table:
+def files_table(evaluations: Sequence[Evaluation]) -> PlainTable:
     """Hits by target file, one line a pipeline."""
     return _grouped_table(evaluations, [one.by_file for one in evaluations])
 
 
-def _grouped_table(evaluations: Sequence[Evaluation], groups: Sequence[dict[str, Share]]) -> Table:
-    table = Table(box=None, padding=(0, 1), pad_edge=False, header_style="bold")
+def _grouped_table(evaluations: Sequence[Evaluation], groups: Sequence[dict[str, Share]]) -> PlainTable:
+    table = PlainTable(pad_edge=False)
     table.add_column("system")
     for name in groups[0] if groups else ():
         table.add_column(name.removeprefix("memory/").replace("_", " "), justify="right")

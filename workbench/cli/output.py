@@ -1,0 +1,56 @@
+"""The one place where the command line prints: results to stdout, remarks and errors to stderr.
+
+Control characters in names, notes and messages are made visible. Remarks and errors show no secrets.
+"""
+
+from __future__ import annotations
+
+import codecs
+import io
+import sys
+from typing import Any
+
+from workbench.safe_text import json_text, masked, visible, without_own_keys
+
+ASCII = {
+    "“": '"', "”": '"', "‘": "'", "’": "'", "–": "-", "—": "-", "−": "-", "…": "...", "→": "->", "×": "x",
+    "≥": ">=", "≤": "<=", "·": "*", "✓": "+", "✗": "x", "█": "#", "\N{REPLACEMENT CHARACTER}": "?",
+}  # fmt: skip
+"""What an output that is not Unicode prints instead of these characters; others become `\\u` escapes."""
+
+
+def put(what: Any, as_json: bool = False) -> None:
+    """Prints a result to stdout: as JSON, or as `show` does."""
+    if as_json:
+        encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
+        print(without_own_keys(json_text(what, only_ascii=not encoding.lower().startswith("utf"))))
+    else:
+        from workbench.views.text import show
+
+        show(what)
+
+
+def say(text: str) -> None:
+    """Prints a line of progress to stdout at once, for commands that run until they are ended."""
+    print(visible(without_own_keys(text)), flush=True)
+
+
+def tell(text: str) -> None:
+    """Prints a remark, a warning or an error to stderr."""
+    print(visible(masked(text)), file=sys.stderr, flush=True)
+
+
+def prepare_streams() -> None:
+    """Lets stdout and stderr print every text, whatever their encoding: no UnicodeEncodeError."""
+    codecs.register_error("workbench", _instead)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="workbench")
+
+
+def _instead(error: UnicodeError) -> tuple[str, int]:
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    text = error.object[error.start : error.end]
+    escaped = (ASCII.get(one) or one.encode("ascii", "backslashreplace").decode() for one in text)
+    return "".join(escaped), error.end
