@@ -275,7 +275,7 @@ ROOMS = """
 import importlib, pkgutil, sys, workbench
 for room in {rooms}:
     package = importlib.import_module(room)
-    for module in pkgutil.walk_packages(package.__path__, room + "."):
+    for module in pkgutil.walk_packages(getattr(package, "__path__", []), room + "."):
         importlib.import_module(module.name)
 heavy = {{"torch", "sentence_transformers", "transformers", "plotly", "pandas", "scipy", "ipywidgets"}}
 print(sorted(heavy & sys.modules.keys()))

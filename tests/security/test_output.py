@@ -1,0 +1,250 @@
+"""Names, notes, questions and messages are printed as text: no markup is read, no control code gets out."""
+
+from __future__ import annotations
+
+import ast
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.console import Console
+
+from tests import world
+from tests.commands import Outcome, Run, python, runner
+from workbench.cli.output import prepare_streams
+from workbench.memory.sync import index_folder
+from workbench.safe_text import VISIBLE, json_text, one_line, visible
+from workbench.systems.openclaw.pipelines import SHIPPED
+from workbench.views.console import PlainConsole, PlainTable, plain
+from workbench.views.text import rendered
+
+PACKAGE = Path(__file__).parents[2] / "workbench"
+SYSTEM, OTHER = "openclaw-2026.2.13", "openclaw-2026.2.13+or+rrf+minmax"
+
+MARKED = ["memory/plan [draft].md", "memory/x[red].md", "memory/c[/]d.md", "memory/[bold]b[/bold].md"]
+HOSTILE = [
+    "memory/t\x1b]0;owned\x07.md",
+    "memory/e\x1b[2Je.md",
+    "memory/r\u202egnp.md",
+    "memory/n\nforged: line.md",
+]
+QUESTION = "[/] rooibos \x1b[2J \x9b31m tea"
+FORBIDDEN = {chr(code) for code in VISIBLE}
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A memory whose names and notes hold markup and control characters, with its index beside it."""
+    home = tmp_path_factory.mktemp("home")
+    text = "# [red]Rooibos[/red] tea\nA cup of rooibos tea, number {}. [/]\x1b]0;owned\x07\x9b2J \u202eevil\n"
+    notes = {name: text.format(place) for place, name in enumerate([*MARKED, *HOSTILE])}
+    made = world.write(home / "memory_of_[red]wren", notes)
+    questions = [{"question": QUESTION, "target": name, "kind": "[/]"} for name in [*MARKED, *HOSTILE]]
+    (made / "questions.yaml").write_text(
+        json.dumps({"questions": questions, "controls": ["[/] \x1b[2J zyzzyva"]}), encoding="utf-8"
+    )
+    index_folder(made, index_path=home / "i.sqlite")
+    return made
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    return runner(monkeypatch, capsys)
+
+
+def options(root: Path) -> list[str]:
+    return ["--memory", str(root), "--index", str(root.parent / "i.sqlite")]
+
+
+def is_safe(outcome: Outcome) -> bool:
+    assert "Traceback" not in outcome.err
+    assert sorted(set(outcome.out) & FORBIDDEN) == []
+    assert sorted(set(outcome.err) & FORBIDDEN) == []
+    return True
+
+
+def test_a_search_prints_every_name_whole(run: Run, root: Path) -> None:
+    outcome = run("search", "rooibos tea", *options(root), "--limit", 20, "--min-score", -1)
+    assert is_safe(outcome)
+    assert [name for name in MARKED if name not in outcome.out] == []
+    assert [name for name in HOSTILE if one_line(name) not in outcome.out] == []
+
+
+def test_json_loses_nothing_and_holds_no_control_character(run: Run, root: Path) -> None:
+    outcome = run("search", QUESTION, *options(root), "--limit", 20, "--min-score", -1, "--json")
+    assert is_safe(outcome)
+    found = outcome.json()
+    assert {one["path"] for one in found["results"]} == {*MARKED, *HOSTILE}
+    assert "\x9b2J \u202eevil" in found["results"][0]["snippet"]
+    assert found["question"] == QUESTION
+
+
+@pytest.mark.parametrize("name", [*MARKED, *HOSTILE])
+@pytest.mark.parametrize("question", ["rooibos tea", QUESTION])
+def test_explain_names_the_file(run: Run, root: Path, name: str, question: str) -> None:
+    outcome = run("explain", question, "--target", name, *options(root))
+    assert is_safe(outcome)
+    assert outcome.code in (0, 1)
+    assert one_line(name) in " ".join(outcome.out.replace("\n", "").split("  "))
+
+
+def test_evaluate_prints_kinds_and_missed_questions(run: Run, root: Path) -> None:
+    outcome = run("evaluate", "-s", SYSTEM, "-s", OTHER, *options(root))
+    assert (outcome.code, is_safe(outcome)) == (0, True)
+    assert "[/]" in outcome.out
+
+
+def test_compare_prints_every_name(run: Run, root: Path) -> None:
+    outcome = run("compare", SYSTEM, OTHER, "-q", QUESTION, *options(root), "--min-score", -1)
+    assert (outcome.code, is_safe(outcome)) == (0, True)
+    assert "[/] rooibos ␛[2J" in outcome.out
+
+
+def test_fusion_prints_every_name(run: Run, root: Path, tmp_path: Path) -> None:
+    outcome = run("fusion", "-q", QUESTION, *options(root))
+    assert (outcome.code, is_safe(outcome)) == (0, True)
+    lists = tmp_path / "[red]lists.json"
+    lists.write_text(json.dumps({"vector": {"[/]a\x1b[2J": 1}, "keyword": {"[red]": 2}}))
+    outcome = run("fusion", "--lists", lists, "--watch", "[red]")
+    assert (outcome.code, is_safe(outcome)) == (0, True)
+    assert "[/]a␛[2J 1" in outcome.out
+
+
+@pytest.mark.parametrize(
+    "command", [["systems"], ["museum"], ["museum", "openclaw-clamped-bm25"], ["show", SYSTEM], ["--help"]]
+)
+def test_what_does_not_read_the_memory_prints_no_control_character(run: Run, command: list[str]) -> None:
+    assert is_safe(run(*command))
+
+
+def test_index_watch_and_doctor_print_every_name(run: Run, root: Path, tmp_path: Path) -> None:
+    index = ["--index", tmp_path / "i.sqlite"]
+    (root / "memory" / "bad\x1b[2J[red].md").write_bytes(b"caf\xe9")
+    try:
+        refused = run("index", root, *index)
+        skipped = run("index", root, *index, "--skip")
+    finally:
+        (root / "memory" / "bad\x1b[2J[red].md").unlink()
+    assert (refused.code, is_safe(refused)) == (2, True)
+    assert (skipped.code, is_safe(skipped)) == (0, True)
+    assert "bad␛[2J[red].md" in refused.err
+    assert "left out: memory/bad␛[2J[red].md" in skipped.err
+    assert is_safe(run("doctor", "-m", root, *index))
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["sea\x1b[2Jrch"],
+        ["search", "q", "more\x1b[2J"],
+        ["search", "q", "--limit", "\x9b2J"],
+        ["search", "q", "-s", "[/]\x1b[2J"],
+        ["search", "q", "-m", "[/]\x1b[2J"],
+        ["show", "\x1b[2J.json"],
+        ["museum", "\x1b[2J[/]"],
+        ["--config", "\x1b[2J[/].json", "search", "q"],
+    ],
+)
+def test_an_error_repeats_hostile_input_visibly(run: Run, command: list[str]) -> None:
+    outcome = run(*command)
+    assert (outcome.code, is_safe(outcome)) == (2, True)
+    assert outcome.err
+
+
+def test_a_mistake_of_ours_shows_its_place_and_no_control_character(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object) -> None:
+        raise KeyError("\x1b]0;owned\x07 Authorization: Bearer abcdefgh12345")
+
+    monkeypatch.setattr("workbench.views.systems.systems_table", broken)
+    outcome = run("systems")
+    assert outcome.code == 70
+    assert "report the lines above" in outcome.err
+    assert "in broken" in outcome.err
+    assert "abcdefgh12345" not in outcome.err
+    assert sorted(set(outcome.out + outcome.err) & FORBIDDEN) == []
+
+
+@pytest.mark.parametrize("command", [["search", "[/] “é” → \x1b[2J"], ["systems"], ["systems", "--json"]])
+def test_an_output_that_is_only_ascii_is_enough(
+    root: Path, command: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTHONIOENCODING", "ascii:strict")
+    place = options(root) if command[0] == "search" else []
+    outcome = python("-m", "workbench", *command, *place)
+    assert (outcome.code in (0, 1), outcome.err) == (True, "")
+    assert outcome.out.isascii()
+    if "--json" in command:
+        assert json.loads(outcome.out)
+
+
+# Structure
+
+
+@given(st.text())
+def test_a_visible_line_has_no_control_character_and_keeps_its_length(text: str) -> None:
+    assert not set(one_line(text)) & (FORBIDDEN | {"\n", "\t"})
+    assert not set(visible(text)) & FORBIDDEN
+    assert len(visible(text)) == len(one_line(text)) == len(text)
+
+
+@given(st.text())
+def test_json_keeps_every_text(text: str) -> None:
+    for only_ascii in (False, True):
+        written = json_text({text: [text]}, only_ascii)
+        assert json.loads(written) == {text: [text]}
+        assert not set(written) & FORBIDDEN
+
+
+@given(st.text(st.sampled_from("[]/=abx#:@\x1b\x9b\u202e\n ")))
+def test_no_cell_header_or_line_is_read_as_markup(text: str) -> None:
+    table = PlainTable("one")
+    table.add_column(one_line(text))
+    table.add_row(text, text)
+    for console in (Console(width=400), PlainConsole(width=400)):
+        with console.capture() as captured:
+            console.print(table, plain(text), rendered(text))
+        squeezed = captured.get().replace(" ", "")
+        assert squeezed.count(one_line(text).replace(" ", "")) >= 3
+    assert not set(squeezed) & FORBIDDEN
+
+
+def test_only_one_module_makes_consoles_and_tables() -> None:
+    """Elsewhere a string could be read as markup."""
+    plain_parts = {"Group", "RenderableType", "Padding", "Text"}
+    found = [
+        (file.relative_to(PACKAGE).as_posix(), name.name)
+        for file in PACKAGE.rglob("*.py")
+        if file != PACKAGE / "views" / "console.py"
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        for name in node.names
+        if "rich" in (getattr(node, "module", None) or name.name).split(".") and name.name not in plain_parts
+    ]
+    assert found == []
+
+
+def test_the_command_line_prints_in_one_module_only() -> None:
+    found = [
+        (file.name, node.lineno)
+        for file in (PACKAGE / "cli").glob("*.py")
+        if file.name != "output.py"
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+        if (isinstance(node, ast.Name) and node.id == "print")
+        or (isinstance(node, ast.Attribute) and node.attr in ("echo", "secho", "stdout", "stderr"))
+    ]
+    assert found == []
+
+
+def test_a_pipeline_with_a_hostile_name_is_listed(run: Run) -> None:
+    from workbench.views.systems import systems_table
+
+    console = PlainConsole(width=200)
+    with console.capture() as captured:
+        console.print(systems_table([replace(SHIPPED, name="[/]\x1b[2J")]))
+    assert "[/]␛[2J" in captured.get()
+    prepare_streams()  # twice is as good as once
