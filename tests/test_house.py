@@ -168,6 +168,15 @@ def test_every_public_function_and_class_has_a_docstring(file: Path) -> None:
     assert [one.name for one in public if not ast.get_docstring(one)] == []
 
 
+def test_a_public_class_name_stands_for_one_class() -> None:
+    homes: dict[str, list[str]] = {}
+    for file in FILES:
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ClassDef) and node.name[0] != "_":
+                homes.setdefault(node.name, []).append(relative(file))
+    assert {name: files for name, files in homes.items() if len(files) > 1} == {}
+
+
 def test_the_reader_of_imports_tells_when_they_run() -> None:
     source = (
         "import a.b\nif TYPE_CHECKING:\n    import c\ndef f():\n    from d import e\nclass G:\n    import h\n"

@@ -16,6 +16,7 @@ from workbench.lab.evaluation import Judged, means
 from workbench.retrieval.columns import Columns
 from workbench.systems.basic_memory.chunking import BulletChunker
 from workbench.systems.basic_memory.note_table import EachColumn, Note, NoteStore, OneMatch
+from workbench.systems.basic_memory.pipelines import FUSION
 from workbench.systems.basic_memory.query import (
     NO_LEXEME,
     POSTGRES_EDGES,
@@ -35,9 +36,8 @@ from workbench.systems.basic_memory.relaxation import (
     service_relaxed_query,
 )
 from workbench.systems.basic_memory.scores import (
-    MaxPlusMin,
+    KeywordOverLargest,
     MinSimilarity,
-    OverLargest,
     ScoredRRF,
     candidate_limit,
     rerank_candidate_limit,
@@ -157,8 +157,8 @@ def hybrid_fusion(case: Case) -> list[list[Any]]:
     ids = list(dict.fromkeys(id_ for id_, _ in (*keyword, *vector)))
     columns = {**_leg(ids, "keyword", keyword), **_leg(ids, "vector", vector)}
     columns["vector_score"] = columns.pop("vector_raw")
-    columns["keyword_score"] = OverLargest().formula(Columns(columns))
-    fusion = MaxPlusMin() if has(case, "f5a0e942") else ScoredRRF()
+    columns["keyword_score"] = KeywordOverLargest().formula(Columns(columns))
+    fusion = FUSION.stage if has(case, "f5a0e942") else ScoredRRF()
     scores = fusion.formula(Columns(columns))
     fused = [[id_, float(score)] for id_, score in zip(ids, scores, strict=True)]
     return sorted(fused, key=lambda one: (-one[1], one[0]))

@@ -22,14 +22,13 @@ from workbench.lab.whose_fusion import (
 )
 from workbench.records import Chunk
 from workbench.retrieval.columns import Row
+from workbench.retrieval.fusion import Fusion, Weighted
 from workbench.retrieval.pipeline import search
 from workbench.systems.engines.fusion import (
-    Fusion,
     GeometricMean,
     QdrantRankSum,
     ScoreSum,
     SharedWeightedScores,
-    Weighted,
     WeightedScores,
 )
 from workbench.systems.engines.presets import (

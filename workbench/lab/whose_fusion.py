@@ -13,9 +13,10 @@ import numpy as np
 
 from workbench.errors import InputError
 from workbench.retrieval.columns import Columns
+from workbench.retrieval.fusion import Fusion
 from workbench.retrieval.legs import Index
 from workbench.retrieval.pipeline import search
-from workbench.systems.engines.fusion import Fusion, ScoreSum, WeightedScores
+from workbench.systems.engines.fusion import ScoreSum, WeightedScores
 from workbench.systems.engines.presets import (
     ELEVEN,
     ENGINES,

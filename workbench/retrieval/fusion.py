@@ -42,7 +42,12 @@ def weighted_rrf(vector_rank: Any, keyword_rank: Any, vector_weight: Any, keywor
     never shipped.
     """
     both = reciprocal_rank(vector_rank, vector_weight, k) + reciprocal_rank(keyword_rank, keyword_weight, k)
-    return both / ((vector_weight + keyword_weight) / (k + 1))
+    return both / first_in_both(vector_weight, keyword_weight, k)
+
+
+def first_in_both(vector_weight: Any, keyword_weight: Any, k: Any) -> Any:
+    """The largest sum of reciprocal rank fusion: that of a candidate ranked first in both lists."""
+    return (vector_weight + keyword_weight) / (k + 1)
 
 
 def larger(vector: Any, keyword: Any) -> Any:
@@ -52,6 +57,14 @@ def larger(vector: Any, keyword: Any) -> Any:
     """
     both = np.maximum(filled(vector, -np.inf), filled(keyword, -np.inf))
     return np.where(np.isnan(keyword), vector, np.where(np.isnan(vector), keyword, both))
+
+
+def max_plus_min(vector: Any, keyword: Any, share: Any) -> Any:
+    """max(vector, keyword) + share × min(vector, keyword): 0 to 1 + share.
+
+    Source: basicmachines-co/basic-memory, f5a0e942, #577, with a share of 0.3.
+    """
+    return np.maximum(vector, keyword) + share * np.minimum(vector, keyword)
 
 
 def legs_present(vector: Any, keyword: Any) -> Any:
@@ -87,6 +100,58 @@ def _counted(score: Any, weight: Any) -> Any:
 
 def _above_zero(score: Any) -> Any:
     return np.where(score > 0, score, 1.0)
+
+
+@dataclass(frozen=True)
+class Fusion(ColumnStage):
+    """Base of a fusion that computes each leg's part of the score, and then the score from the parts.
+
+    A subclass writes `says` and `part`, and also `together` where the score is not the sum of the parts.
+    """
+
+    slot: ClassVar[str] = "fusion"
+    output: ClassVar[str] = "score"
+
+    @property
+    def says(self) -> str:
+        """The formula in a line."""
+        raise NotImplementedError(f"{type(self).__name__} says nothing")
+
+    def part(self, of: Numbers, leg: str) -> Any:
+        """The leg's part of the score, for a candidate that the leg brought."""
+        raise NotImplementedError(f"{type(self).__name__} has no part")
+
+    def contributions(self, of: Numbers) -> tuple[Any, Any]:
+        """The parts of the vector leg and the keyword leg: NaN where the leg did not bring the candidate."""
+        vector, keyword = (
+            np.where(np.isnan(of[f"{leg}_rank"]), np.nan, self.part(of, leg)) for leg in ("vector", "keyword")
+        )
+        return vector, keyword
+
+    def together(self, vector: Any, keyword: Any) -> Any:
+        """The score, from the two parts: their sum, with 0 for an absent one."""
+        return filled(vector, 0.0) + filled(keyword, 0.0)
+
+    def formula(self, of: Numbers) -> Any:
+        return self.together(*self.contributions(of))
+
+
+@dataclass(frozen=True)
+class Weighted(Fusion):
+    """Base of a fusion with one weight a leg."""
+
+    ranges: ClassVar[Mapping[str, tuple[float, float]]] = {"vector": (0, 100), "keyword": (0, 100)}
+    vector: float = 1.0
+    keyword: float = 1.0
+
+    def weight(self, of: Numbers, leg: str) -> Any:
+        """The weight of a leg."""
+        return of.constant(self.vector if leg == "vector" else self.keyword)
+
+    @property
+    def weights(self) -> str:
+        """Both weights in words."""
+        return f"{self.vector:g} and {self.keyword:g}"
 
 
 @dataclass(frozen=True)
@@ -143,11 +208,9 @@ class AnsweredSum(WeightedSum):
 
 
 @dataclass(frozen=True)
-class WeightedRRF(ColumnStage):
+class WeightedRRF(Weighted):
     """`weighted_rrf` of the two ranks: an absent rank adds nothing, and takes nothing away."""
 
-    slot: ClassVar[str] = "fusion"
-    output: ClassVar[str] = "score"
     ranges: ClassVar[Mapping[str, tuple[float, float]]] = {
         "vector": (0, 1),
         "keyword": (0, 1),
@@ -164,6 +227,10 @@ class WeightedRRF(ColumnStage):
             f"({self.k:g} + keyword rank)) / maximum, where absent adds nothing"
         )
 
+    def part(self, of: Numbers, leg: str) -> Any:
+        most = first_in_both(self.weight(of, "vector"), self.weight(of, "keyword"), of.constant(self.k))
+        return reciprocal_rank(of[f"{leg}_rank"], self.weight(of, leg), of.constant(self.k)) / most
+
     def formula(self, of: Numbers) -> Any:
         return weighted_rrf(
             of["vector_rank"],
@@ -176,11 +243,11 @@ class WeightedRRF(ColumnStage):
 
 @dataclass(frozen=True)
 class VectorAlone(ColumnStage):
-    """The vector score as it is: no second leg, so nothing to fuse."""
+    """The vector score alone, 0 where the vector leg dropped the candidate."""
 
     slot: ClassVar[str] = "fusion"
     output: ClassVar[str] = "score"
     says: ClassVar[str] = "score = vector score"
 
     def formula(self, of: Numbers) -> Any:
-        return of["vector_score"]
+        return filled(of["vector_score"], 0.0)

@@ -56,6 +56,14 @@ def min_max(raw: Any, best: Any, worst: Any, equal: Any = 1.0) -> Any:
     return np.where(spread == 0, equal, (worst - raw) / np.where(spread == 0, 1.0, spread))
 
 
+def over_largest(score: Any, largest: Any) -> Any:
+    """score / largest, and 0 when even the largest is 0: the best of a leg is always 1, however weak.
+
+    Source: basicmachines-co/basic-memory, repository/search_repository_base.py.
+    """
+    return np.where(largest > 0, score / np.where(largest > 0, largest, 1.0), 0.0)
+
+
 def three_sigma(score: Any, mean: Any, deviation: Any, equal: Any) -> Any:
     """Min-max between three standard deviations below and above the mean; `equal` for no deviation.
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from workbench.retrieval.cutoff import Limit, Order
+from workbench.retrieval.fusion import VectorAlone
 from workbench.retrieval.legs import KeywordLeg, Union
 from workbench.retrieval.pipeline import Change, Pipeline, Source
 from workbench.systems.basic_memory.note_table import EachColumn, OneMatch
@@ -23,15 +24,15 @@ from workbench.systems.basic_memory.relaxation import (
     NoRelaxation,
 )
 from workbench.systems.basic_memory.scores import (
-    MaxPlusMin,
+    KeywordOverLargest,
     MinSimilarity,
     NoteVectorLeg,
-    OverLargest,
     PageDepth,
     ScoredRRF,
     Similarity,
-    VectorOnly,
 )
+from workbench.systems.engines.fusion import LargerPlusShare
+from workbench.systems.engines.scales import AS_GIVEN
 
 REPOSITORY = "basicmachines-co/basic-memory"
 REPOSITORY_PY = "repository/sqlite_search_repository.py, repository/search_repository_base.py"
@@ -57,7 +58,7 @@ SCORED_RRF = Pipeline(
         NoRelaxation(),
         NoteVectorLeg(),
         Union(),
-        OverLargest(),
+        KeywordOverLargest(),
         Similarity(),
         MinSimilarity(0.55),
         ScoredRRF(),
@@ -77,7 +78,7 @@ VECTOR_ONLY = replace(
         Union(),
         Similarity(),
         MinSimilarity(0.55),
-        VectorOnly(),
+        VectorAlone(),
         Order(),
         Limit(10),
     ),
@@ -86,7 +87,7 @@ VECTOR_ONLY = replace(
 
 FUSION = Change(
     "max",
-    MaxPlusMin(),
+    LargerPlusShare(AS_GIVEN, AS_GIVEN),
     "the larger score, and a bonus for being in both legs, instead of weighted ranks",
     _at("f5a0e942", "#577", ""),
 )

@@ -17,8 +17,8 @@ from workbench.memory.store.sqlite.store import LARGEST_KNN
 from workbench.records import Trace
 from workbench.retrieval.columns import ColumnStage, Numbers
 from workbench.retrieval.cutoff import marked
-from workbench.retrieval.fusion import filled
 from workbench.retrieval.legs import Context, Depth, VectorLeg, with_leg
+from workbench.retrieval.scoring import over_largest
 
 Ranges = Mapping[str, tuple[float, float]]
 
@@ -42,16 +42,6 @@ def similarity_of_l2(distance: Any) -> Any:
 def at_least(score: Any, least: Any) -> Any:
     """`score` where it is at least `least`, and absent where it is not."""
     return np.where(score >= least, score, np.nan)
-
-
-def over_largest(score: Any, largest: Any) -> Any:
-    """score / largest, and 0 when even the largest is 0: the best of a leg is always 1, however weak."""
-    return np.where(largest > 0, score / np.where(largest > 0, largest, 1.0), 0.0)
-
-
-def max_plus_min(vector: Any, keyword: Any, bonus: Any) -> Any:
-    """max(vector, keyword) + bonus × min(vector, keyword): 0 to 1 + bonus. Source: f5a0e942, #577."""
-    return np.maximum(vector, keyword) + bonus * np.minimum(vector, keyword)
 
 
 def scored_reciprocal_rank(score: Any, rank: Any, k: Any, least: Any) -> Any:
@@ -133,7 +123,7 @@ class NoteVectorLeg(VectorLeg):
 
 
 @dataclass(frozen=True)
-class OverLargest(ColumnStage):
+class KeywordOverLargest(ColumnStage):
     """The keyword score: `over_largest` of |bm25|."""
 
     slot: ClassVar[str] = "keyword_score"
@@ -187,36 +177,6 @@ class MinSimilarity(ColumnStage):
         if "keyword_rank" in scored.columns:
             found_by_none &= np.isnan(scored.columns["keyword_rank"])
         return marked(scored, self, found_by_none)
-
-
-@dataclass(frozen=True)
-class MaxPlusMin(ColumnStage):
-    """`max_plus_min` of the two scores, where an absent one counts as 0."""
-
-    slot: ClassVar[str] = "fusion"
-    output: ClassVar[str] = "score"
-    ranges: ClassVar[Ranges] = {"bonus": (0, 1)}
-    bonus: float = 0.3
-
-    @property
-    def says(self) -> str:
-        return f"score = max(vector score, keyword score) + {self.bonus:g} × min, where absent counts as 0"
-
-    def formula(self, of: Numbers) -> Any:
-        vector, keyword = filled(of["vector_score"], 0.0), filled(of["keyword_score"], 0.0)
-        return max_plus_min(vector, keyword, of.constant(self.bonus))
-
-
-@dataclass(frozen=True)
-class VectorOnly(ColumnStage):
-    """The vector score by itself, 0 where the vector leg dropped the candidate."""
-
-    slot: ClassVar[str] = "fusion"
-    output: ClassVar[str] = "score"
-    says: ClassVar[str] = "score = vector score"
-
-    def formula(self, of: Numbers) -> Any:
-        return filled(of["vector_score"], 0.0)
 
 
 @dataclass(frozen=True)

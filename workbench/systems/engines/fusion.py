@@ -12,64 +12,19 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from workbench.retrieval.columns import ColumnStage, Numbers
+from workbench.retrieval.columns import Numbers
 from workbench.retrieval.fusion import (
+    Fusion,
+    Weighted,
     filled,
     geometric_mean,
     harmonic_mean,
     larger,
     legs_present,
+    max_plus_min,
     reciprocal_rank,
 )
-from workbench.systems.basic_memory.scores import max_plus_min
 from workbench.systems.engines.scales import AS_GIVEN, MIN_MAX_OR_ZERO, Normalisation
-
-
-@dataclass(frozen=True)
-class Fusion(ColumnStage):
-    """A fusion stage that says what each leg gives, and puts the two together: by default, their sum."""
-
-    slot: ClassVar[str] = "fusion"
-    output: ClassVar[str] = "score"
-
-    @property
-    def says(self) -> str:
-        """The formula in a line."""
-        raise NotImplementedError(f"{type(self).__name__} says nothing")
-
-    def part(self, of: Numbers, leg: str) -> Any:
-        """What the leg gives to a candidate that it brought."""
-        raise NotImplementedError(f"{type(self).__name__} has no part")
-
-    def contributions(self, of: Numbers) -> tuple[Any, Any]:
-        """What the vector leg and the keyword leg give: NaN where the leg did not bring the candidate."""
-        vector, keyword = (
-            np.where(np.isnan(of[f"{leg}_rank"]), np.nan, self.part(of, leg)) for leg in ("vector", "keyword")
-        )
-        return vector, keyword
-
-    def together(self, vector: Any, keyword: Any) -> Any:
-        """The score, from the contributions."""
-        return filled(vector, 0.0) + filled(keyword, 0.0)
-
-    def formula(self, of: Numbers) -> Any:
-        return self.together(*self.contributions(of))
-
-
-@dataclass(frozen=True)
-class Weighted(Fusion):
-    """A fusion whose legs have weights."""
-
-    ranges: ClassVar[Mapping[str, tuple[float, float]]] = {"vector": (0, 100), "keyword": (0, 100)}
-    vector: float = 1.0
-    keyword: float = 1.0
-
-    def weight(self, of: Numbers, leg: str) -> Any:
-        return of.constant(self.vector if leg == "vector" else self.keyword)
-
-    @property
-    def weights(self) -> str:
-        return f"{self.vector:g} and {self.keyword:g}"
 
 
 @dataclass(frozen=True)
@@ -94,19 +49,6 @@ class RankSum(Weighted):
     def part(self, of: Numbers, leg: str) -> Any:
         rank = of[f"{leg}_rank"]
         return reciprocal_rank(rank if self.first else rank - 1, self.weight(of, leg), of.constant(self.k))
-
-
-@dataclass(frozen=True)
-class NormalisedRankSum(RankSum):
-    """Reciprocal rank fusion over its own maximum, so that first in both lists is 1."""
-
-    @property
-    def says(self) -> str:
-        return f"{super().says}, over the score of what is first in both"
-
-    def part(self, of: Numbers, leg: str) -> Any:
-        most = (of.constant(self.vector) + of.constant(self.keyword)) / (of.constant(self.k) + self.first)
-        return super().part(of, leg) / most
 
 
 @dataclass(frozen=True)
@@ -202,7 +144,7 @@ class LargerScore(ScoreSum):
 
 @dataclass(frozen=True)
 class LargerPlusShare(ScoreSum):
-    """The larger score plus a share of the smaller one."""
+    """`max_plus_min` of the normalised scores, where an absent score counts as 0."""
 
     ranges: ClassVar[Mapping[str, tuple[float, float]]] = {"share": (0, 1)}
     share: float = 0.3

@@ -15,17 +15,16 @@ from workbench.errors import InputError
 from workbench.records import Floats
 from workbench.retrieval.columns import Columns
 from workbench.retrieval.cutoff import Limit, Order
+from workbench.retrieval.fusion import Fusion, WeightedRRF
 from workbench.retrieval.legs import Depth, KeywordLeg, Union, VectorLeg
 from workbench.retrieval.pipeline import Pipeline, Source
 from workbench.retrieval.query import JoinedWords
 from workbench.retrieval.scoring import Cosine, PositiveRank, sample_deviation
 from workbench.systems.engines.fusion import (
-    Fusion,
     GeometricMean,
     HarmonicMean,
     LargerPlusShare,
     LargerScore,
-    NormalisedRankSum,
     QdrantRankSum,
     RankSum,
     ScoreSum,
@@ -185,7 +184,7 @@ _ALL = (
     ),
     Engine(
         "normalised-rrf",
-        NormalisedRankSum(),
+        WeightedRRF(1.0, 1.0),
         Source(
             "zilliztech/memsearch",
             "proposed",

@@ -16,11 +16,11 @@ from workbench.retrieval.columns import Numbers
 from workbench.retrieval.scoring import (
     clamped_rank,
     min_max,
+    over_largest,
     population_deviation,
     relevance,
     three_sigma,
 )
-from workbench.systems.basic_memory.scores import over_largest
 
 # What a score becomes in a list whose scores are all equal: each takes the score itself.
 

@@ -13,10 +13,10 @@ from workbench.errors import InputError
 from workbench.lab.cached_index import CachedIndex
 from workbench.lab.whose_fusion import EXAMPLE, LegPart, Lists, Placed, legs_of, placed
 from workbench.records import Trace
+from workbench.retrieval.fusion import Fusion
 from workbench.retrieval.legs import Index
 from workbench.retrieval.pipeline import Pipeline, search
 from workbench.retrieval.settings import parameters
-from workbench.systems.engines.fusion import Fusion
 from workbench.systems.engines.presets import ENGINES, PIPELINES
 from workbench.views.figures.fusion import (
     MOST_ROWS,
