@@ -67,7 +67,7 @@ _SECRETS = [
     (re.compile(r"(?<=://)[^/\s@'\"]+(?=@)"), MASK),
     (re.compile(r"(?i)\b(authori[sz]ation[\"']?\s*[:=]\s*[\"']?\w+)\s+[^\s\"',;}]+"), rf"\1 {MASK}"),
     (re.compile(r"(?i)\b(bearer)\s+(?=[\w.~+/=-]*\d)[\w.~+/=-]{6,}"), rf"\1 {MASK}"),
-    (re.compile(r"(?i)([?&](?:[\w-]*key|[\w-]*token|sig(?:nature)?|password)=)[^&\s'\"]+"), rf"\1{MASK}"),
+    (re.compile(r"(?i)(\bhttps?://[^\s?'\"]+\?)[^\s'\"]+"), rf"\1{MASK}"),
     (
         re.compile(
             r"(?i)\b([\w-]*(?:api[-_ ]?key|token|secret|password|passwd|authori[sz]ation))"
@@ -91,7 +91,7 @@ def masked(text: str) -> str:
     The values of this process's own variables named `…_KEY`, `…_TOKEN`, `…_SECRET` or `…_PASSWORD` go too.
 
     >>> masked("http://me:hunter2@host/v1?key=abc said: Incorrect API key provided: sk-abcdef1234")
-    'http://…@host/v1?key=… said: Incorrect API key provided: …'
+    'http://…@host/v1?… said: Incorrect API key provided: …'
     """
     text = without_own_keys(text)
     for pattern, instead in _SECRETS:

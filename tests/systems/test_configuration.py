@@ -321,13 +321,17 @@ def test_a_configuration_takes_the_place_of_defaults(
     shown = run("--config", file, "show", "--json")
     assert shown.json()["name"] == "openclaw-2026.2.13@openclaw.json"
     assert "2 keys have no effect here or are not known" in shown.err
-    assert "OLLAMA_HOST is http://gpu:9" in shown.err
+    assert "asks for ollama at http://gpu:9, an address that you have not named" in shown.err
     assert run("show", "openclaw-2026.2.13", "--json").json()["name"] == "openclaw-2026.2.13"
     refused = run("--config", file, "index")
     assert refused.code == 2
-    assert "ollama/m failed" in refused.err
-    assert "http://gpu:9" in refused.err
-    assert os.environ["OLLAMA_HOST"] == "http://gpu:9"
+    assert "at http://gpu:9, an address that you have not named" in refused.err
+    assert "--base-url http://gpu:9" in refused.err
+    assert os.environ["OLLAMA_HOST"] == ""
+    named = run("--config", file, "--base-url", "http://gpu:9", "index")
+    assert named.code == 4
+    assert "ollama/m failed" in named.err
+    assert "http://gpu:9" in named.err
 
 
 def test_what_is_typed_wins_over_the_configuration(run: Run, tmp_path: Path) -> None:
@@ -347,7 +351,7 @@ def test_config_prints_what_each_key_became(run: Run, tmp_path: Path) -> None:
     printed = run("config", file)
     assert printed.code == 1
     assert "✓ agents.defaults.memorySearch.query.maxResults = 2\n    limit.count = 2" in printed.out
-    assert "? agents.defaults.memorySearch.query.typo = 1\n    not known" in printed.out
+    assert "? agents.defaults.memorySearch.query.typo = (not shown)\n    not known" in printed.out
     assert "– agents.defaults.memorySearch.remote.apiKey = (a secret)" in printed.out
     assert "sk-secret" not in printed.out
     data = run("--config", file, "config", "--json").json()
@@ -359,3 +363,46 @@ def test_config_exits_with_0_when_every_key_is_known(run: Run, tmp_path: Path) -
     assert run("config", written(tmp_path, "{agents: {defaults: {memorySearch: {enabled: true}}}}")).code == 0
     empty = run("config", written(tmp_path, "{}"))
     assert (empty.code, "sets no key" in empty.out) == (0, True)
+
+
+SECRETS = """{
+  memory: {
+    qmd: {apiKey: "HIDDEN-1", url: "http://me:HIDDEN-2@host/?key=HIDDEN-3"},
+    search: {
+      token: "HIDDEN-4",
+      provider: "openai",
+      model: "sk-HIDDEN-5-0123456789",
+      fallbackRemote: {apiKey: "HIDDEN-6"},
+      remote: {
+        apiKey: "HIDDEN-7", apikey: "HIDDEN-8", token: {a: ["HIDDEN-9"]}, baseUrl: "http://u:HIDDEN-10@h/v1?k=HIDDEN-11",
+        headers: {Authorization: "Bearer HIDDEN-12", "X-Any": "HIDDEN-13"}, password: "HIDDEN-14",
+      },
+      store: {path: "/x?token=HIDDEN-15"},
+      "sk-HIDDEN-16-0123456789": 1,
+      anything: "HIDDEN-17",
+    },
+    citations: "auto",
+  },
+  agents: {entries: {main: {memory: {search: {remote: {secret: "HIDDEN-18"}}}}}},
+}"""
+
+
+@pytest.mark.parametrize("command", [["config"], ["config", "--json"], ["show"], ["systems"], ["index"]])
+def test_no_command_prints_a_secret_of_the_configuration(
+    run: Run, tmp_path: Path, command: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "HIDDEN-19-of-the-environment")
+    file = written(tmp_path, SECRETS)
+    for outcome in (run("--config", file, *command), run(*command[:1], file, *command[1:])):
+        assert "HIDDEN" not in outcome.out + outcome.err
+        assert "Traceback" not in outcome.err
+
+
+@pytest.mark.parametrize("key", ["remote.apiKey", "query.maxResults", "remote.baseUrl", "remote.headers"])
+def test_no_error_prints_a_secret_of_the_configuration(run: Run, tmp_path: Path, key: str) -> None:
+    outer, _, inner = key.partition(".")
+    secret = "sk-HIDDEN-0123456789"
+    value = {"HIDDEN": [f"Bearer {secret}"]} if key == "remote.headers" else [secret]
+    text = json.dumps({"memory": {"search": {outer: {inner: value}}}})
+    outcome = run("config", written(tmp_path, text))
+    assert "sk-HIDDEN" not in outcome.out + outcome.err

@@ -9,8 +9,10 @@ import typer
 
 from workbench.cli.app import AsJson, app, count
 from workbench.cli.output import put, tell
+from workbench.errors import InputError
 
 if TYPE_CHECKING:
+    from workbench.memory.embedding.local import Embedder
     from workbench.systems.openclaw.config.system import Configuration
 
 
@@ -25,21 +27,27 @@ def options(
     context: typer.Context,
     config: Annotated[
         str | None,
-        typer.Option("--config", help="An openclaw.json, or FILE#AGENT: the defaults of what follows."),
+        typer.Option("--config", help="An openclaw.json, or FILE#AGENT: its settings become the defaults."),
+    ] = None,
+    base_url: Annotated[
+        str | None,
+        typer.Option(
+            "--base-url", help="With --config: the address of its provider, which gets your texts and key."
+        ),
     ] = None,
 ) -> None:
-    """What comes before a command: a configuration takes the place of the options' defaults.
-
-    Its addresses of providers become the environment of this process.
-    """
+    """Teach, explore and reproduce how hybrid search fails."""
     if config is None:
+        if base_url is not None:
+            raise InputError("--base-url is for the provider of a --config file.", "Add --config FILE.")
         return
     from workbench.systems.openclaw.config.system import read
 
     made = context.obj = read(config)
-    os.environ.update(made.environment)
-    for variable, address in made.environment.items():
-        tell(f"{variable} is {address}, as {config} says: texts and your key go there.")
+    if base_url is not None:
+        os.environ.update(dict.fromkeys(made.address_variables, base_url))
+    for address in dict.fromkeys(made.unnamed_addresses().values()):
+        tell("\n  ".join(_unnamed_message(made, address)))
     usual = _defaults(config, made)
     context.default_map = dict.fromkeys(_commands(), usual) | {
         "config": {"file": config},
@@ -50,6 +58,33 @@ def options(
             f"{config}: {count(made.unused, 'key')} have no effect here or are not known "
             f"(first: {made.unused[0].key}).\n  All of them: workbench config {config}"
         )
+
+
+def configured_embedder(context: typer.Context, model: str, reading: str) -> Embedder:
+    """The embedder of that name.
+
+    Raises InputError when the configuration wants its provider at an address that the user has not named:
+    the texts and the user's key would go there.
+    """
+    from workbench.memory.embedding.local import reading_named
+    from workbench.memory.embedding.providers.catalogue import embedder_named
+    from workbench.memory.embedding.providers.embedder import RemoteEmbedder
+
+    embedder, made = embedder_named(model, reading_named(reading)), asked_of(context)
+    if made is not None and isinstance(embedder, RemoteEmbedder):
+        address = made.unnamed_addresses().get(embedder.provider.url_variable)
+        if address is not None:
+            raise InputError(*_unnamed_message(made, address))
+    return embedder
+
+
+def _unnamed_message(made: Configuration, address: str) -> tuple[str, str]:
+    variables = " or ".join(f"export {one}={address}" for one in made.unnamed_addresses())
+    return (
+        f"{made.file} asks for {made.search.provider} at {address}, an address that you have not named. "
+        "It would get your texts and your key.",
+        f"If you trust it: workbench --config {made.file} --base-url {address} … or {variables}",
+    )
 
 
 def _commands() -> list[str]:

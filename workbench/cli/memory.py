@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from workbench.cli.app import SAMPLE, AsJson, Extra, IndexFile, app
-from workbench.cli.configuring import asked_of
+from workbench.cli.configuring import asked_of, configured_embedder
 from workbench.cli.output import put, tell
 
 if TYPE_CHECKING:
@@ -42,12 +42,10 @@ def index(
     """Make the index of a memory agree with its folder."""
     from dataclasses import asdict
 
-    from workbench.memory.embedding.local import reading_named
-    from workbench.memory.embedding.providers.catalogue import embedder_named
     from workbench.memory.sessions import Sessions
     from workbench.memory.sync import index_folder
 
-    embedder = embedder_named(model, reading_named(reading))
+    embedder = configured_embedder(context, model, reading)
     sources = [] if sessions is None else [Sessions(sessions)]
     configured = asked_of(context)
     summary = index_folder(

@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 from workbench.cli.app import SAMPLE, Extra, IndexFile, app
-from workbench.cli.configuring import asked_of
+from workbench.cli.configuring import asked_of, configured_embedder
 from workbench.cli.memory import MODEL, READING, Folder, Model, Reading, Transcripts, say_left_out
 from workbench.cli.output import say, tell
 from workbench.errors import WorkbenchError
@@ -35,14 +35,12 @@ def watch(
     100,000 bytes or 50 lines. A file that cannot be used is named once and left out.
     """
     from workbench.memory import watching
-    from workbench.memory.embedding.local import reading_named
-    from workbench.memory.embedding.providers.catalogue import embedder_named
     from workbench.memory.files import memory_root
     from workbench.memory.index import default_index_path
     from workbench.memory.sessions import Sessions, Thresholds
     from workbench.memory.sync import extra_paths_of, index_folder
 
-    root, embedder = memory_root(folder), embedder_named(model, reading_named(reading))
+    root, embedder = memory_root(folder), configured_embedder(context, model, reading)
     sources = [] if sessions is None else [Sessions(sessions.resolve())]
     configured = asked_of(context)
     thresholds = configured.thresholds if configured else Thresholds()

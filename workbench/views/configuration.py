@@ -1,24 +1,26 @@
-"""An OpenClaw configuration in words: what the workbench made of it, and of each of its keys."""
+"""An OpenClaw configuration in words: the settings in use, and what each of its keys does here."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from workbench.safe_text import masked
 from workbench.systems.openclaw.config.system import Configuration
 
 MARKS = {"used": "✓", "no effect": "–", "unknown": "?"}
 
 
 def configuration_text(made: Configuration) -> str:
-    """The settings in use, then a line a key: ✓ used, – no effect here, ? not known."""
+    """The settings in use, then a line a key: ✓ used, – no effect here, ? not known. Secrets are masked."""
     lines = [f"{name:<10} {value}" for name, value in _summary(made).items()]
     keys = [f"{MARKS[one.fate]} {one.key} = {one.value}\n    {one.says}" for one in made.findings]
-    return "\n".join([*lines, "", *(keys or ["The file sets no key of memory search."])])
+    return masked("\n".join([*lines, "", *(keys or ["The file sets no key of memory search."])]))
 
 
 def configuration_data(made: Configuration) -> dict[str, Any]:
     """The same for JSON."""
-    return {**_summary(made), "keys": [one._asdict() for one in made.findings]}
+    keys = [{name: masked(text) for name, text in one._asdict().items()} for one in made.findings]
+    return {**{name: masked(text) for name, text in _summary(made).items()}, "keys": keys}
 
 
 def _summary(made: Configuration) -> dict[str, str]:

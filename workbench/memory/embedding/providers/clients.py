@@ -80,7 +80,11 @@ class OpenAIClient:
             import openai
         self.access = access
         self._library = openai
-        self._client = openai.OpenAI(api_key=access.key, base_url=access.base_url, max_retries=0)
+        # A redirect would send texts, and perhaps the key, to an address that the user has not named.
+        http = openai.DefaultHttpxClient(follow_redirects=False)
+        self._client = openai.OpenAI(
+            api_key=access.key, base_url=access.base_url, max_retries=0, http_client=http
+        )
 
     def fields(self, role: Role) -> Mapping[str, Any]:
         """What a request says beside its model and its texts."""
@@ -104,6 +108,7 @@ class OpenAIClient:
         try:
             yield
         except self._library.APIStatusError as error:
+            check_redirect(error.response)
             said = error.message.removeprefix(f"Error code: {error.status_code} - ")
             raise RequestError(said, error.status_code, wanted_wait(error.response.headers)) from None
         except self._library.APITimeoutError:
@@ -143,7 +148,8 @@ class GeminiClient:
             api_key=access.key,
             vertexai=False,
             http_options=genai.types.HttpOptions(
-                base_url=access.base_url.removesuffix("/v1beta"), httpx_client=httpx2.Client()
+                base_url=access.base_url.removesuffix("/v1beta"),
+                httpx_client=httpx2.Client(follow_redirects=False),
             ),
         )
 
@@ -167,6 +173,7 @@ class GeminiClient:
         try:
             yield
         except self._errors.APIError as error:
+            check_redirect(error.response)
             wait = wanted_wait(error.response.headers)
             raise RequestError(f"{error.message or error}", error.code, wait) from None
         except self._http.TimeoutException:
@@ -194,6 +201,13 @@ def understood() -> Iterator[None]:
         yield
     except (ValueError, TypeError, AttributeError) as error:
         raise BadAnswerError(f"the answer cannot be read: {error}") from None
+
+
+def check_redirect(response: Any) -> None:
+    """Raises a RequestError that names the address to which an answer redirects, if it does."""
+    if 300 <= response.status_code < 400:
+        address = response.headers.get("location", "an unnamed address")
+        raise RequestError(f"it redirects to {address}", response.status_code)
 
 
 def wanted_wait(headers: Mapping[str, str]) -> float:

@@ -187,6 +187,9 @@ class RemoteEmbedder:
         if error.retry_after:
             return f"It asks to wait {error.retry_after:.0f} s; then run it again."
         match error.status:
+            case status if status is not None and 300 <= status < 400:
+                variable = self.provider.url_variable
+                return f"Redirects are not followed. If you trust that address, name it: export {variable}=…"
             case 401 | 403:
                 return f"Check {' or '.join(self.provider.key_variables)}."
             case 404:

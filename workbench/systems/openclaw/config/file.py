@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -11,10 +10,11 @@ from typing import Any, NamedTuple
 from pydantic import ValidationError
 
 from workbench.errors import InputError
+from workbench.safe_text import is_secret_name, masked, one_line
 from workbench.systems.openclaw.config.settings import MemorySearch
 
 FEBRUARY_FORM, SEPTEMBER_FORM = "agents.defaults.memorySearch", "memory.search"
-SECRET = ("remote.apiKey", "remote.headers")
+NOT_SHOWN, A_SECRET = "(not shown)", "(a secret)"
 
 
 class Given(NamedTuple):
@@ -119,7 +119,7 @@ def leaves(tree: Mapping[str, Any], place: str, above: str = "") -> Iterator[Giv
         path = f"{above}{key}"
         if value is None:
             continue
-        if isinstance(value, Mapping) and value and path not in SECRET:
+        if isinstance(value, Mapping) and value and not is_secret_name(key):
             yield from leaves(value, place, f"{path}.")
         else:
             yield Given(f"{place}.{path}", path, value)
@@ -172,9 +172,9 @@ def below(key: str, keys: Sequence[str] | Mapping[str, Any]) -> str:
 
 
 def shown(key: str, value: Any) -> str:
-    """A value in one line, without secrets."""
-    if below(key, SECRET):
-        return "(a secret)"
+    """A value in one line, without secrets: by the name of its key, and by what the value looks like."""
+    if is_secret_name(key):
+        return A_SECRET
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-    text = re.sub(r"//[^/@]*@", "//…@", text).partition("?")[0]
+    text = one_line(masked(text.partition("?")[0] if "://" in text else text))
     return text if len(text) <= 60 else f"{text[:60]}…"

@@ -16,13 +16,16 @@ from typing import Any, Literal, NamedTuple
 
 from workbench.memory.chunking import Chunker, LineChunker
 from workbench.memory.embedding.providers.catalogue import AUTO, AUTOMATIC, PROVIDERS
+from workbench.memory.embedding.providers.embedder import Provider
 from workbench.memory.embedding.providers.limits import LimitedChunker, longest
 from workbench.memory.sessions import Thresholds
 from workbench.retrieval.pipeline import Pipeline
 from workbench.retrieval.settings import parameters, with_settings
+from workbench.safe_text import masked, one_line
 from workbench.systems.openclaw.chunking import WeightedChunker
 from workbench.systems.openclaw.config.file import (
     FEBRUARY_FORM,
+    NOT_SHOWN,
     SEPTEMBER_FORM,
     Given,
     at,
@@ -93,8 +96,8 @@ class KeyReport(NamedTuple):
 class Configuration:
     """What an openclaw.json asks for, in the workbench's own values, and what became of each of its keys.
 
-    `model` is a name for `embedder_named`, None where OpenClaw's is not to be had here. `environment` holds
-    the variables that say where it is asked. `store` is OpenClaw's own index file.
+    `model` is a name for `embedder_named`, None where OpenClaw's is not available here. `environment` holds
+    the variables that name the provider's address, as the file gives it. `store` is OpenClaw's own index.
     """
 
     file: Path
@@ -127,6 +130,23 @@ class Configuration:
     def quiet(self) -> float:
         """How many seconds `watch` waits for files to rest."""
         return self.search.sync.watch_debounce_ms / 1000
+
+    @property
+    def address_variables(self) -> list[str]:
+        """The environment variables in which the user names the address of this configuration's provider."""
+        return [one.url_variable for one in _providers(self.search)]
+
+    def unnamed_addresses(self) -> dict[str, str]:
+        """The provider's addresses, by variable, that only the file names and the user does not.
+
+        The workbench sends nothing there, since the file may be somebody else's.
+        """
+        usual = {one.url_variable: one.base_url for one in _providers(self.search)}
+        return {
+            variable: address
+            for variable, address in self.environment.items()
+            if not os.environ.get(variable) and address.rstrip("/") != usual[variable]
+        }
 
     @property
     def unused(self) -> list[KeyReport]:
@@ -218,8 +238,12 @@ def _model(search: MemorySearch) -> str | None:
 
 def _environment(search: MemorySearch) -> dict[str, str]:
     url = search.remote.base_url if search.remote else None
-    providers = AUTOMATIC if search.provider == AUTO else [search.provider]
-    return {PROVIDERS[name].url_variable: url for name in providers if url and name in PROVIDERS}
+    return {one.url_variable: url for one in _providers(search) if url}
+
+
+def _providers(search: MemorySearch) -> list[Provider]:
+    names = AUTOMATIC if search.provider == AUTO else [search.provider]
+    return [PROVIDERS[name] for name in names if name in PROVIDERS]
 
 
 def _chunker(form: str, search: MemorySearch, model: str | None) -> Chunker:
@@ -251,12 +275,12 @@ def _workspace(data: Mapping[str, Any]) -> Path | None:
 def _finding(
     one: Given, given: Sequence[Given], unknown: Sequence[str], made: Configuration, form: str
 ) -> KeyReport:
-    def found(fate: Literal["used", "no effect", "unknown"], says: str) -> KeyReport:
+    def found(fate: Literal["used", "no effect"], says: str) -> KeyReport:
         return KeyReport(one.place, shown(one.key, one.value), fate, says)
 
     if below(one.key, unknown):
         near = difflib.get_close_matches(one.key, _known(), n=1, cutoff=0.6)
-        return found("unknown", f"not known; the nearest is {near[0]}" if near else "not known")
+        return _unknown(one.place, f"not known; the nearest is {near[0]}" if near else "not known")
     later = [other.place for other in given if other.key == one.key][-1]
     if later != one.place and one.key != "extraPaths":
         return found("no effect", f"{later} takes its place")
@@ -268,6 +292,11 @@ def _finding(
     return found("used", became) if became else found("no effect", _why_not(one, made))
 
 
+def _unknown(place: str, says: str) -> KeyReport:
+    """A key that is not known. Its value is not shown: nobody can say whether it is a secret."""
+    return KeyReport(one_line(masked(place)), NOT_SHOWN, "unknown", says)
+
+
 def _beside(data: Mapping[str, Any], form: str) -> Iterator[KeyReport]:
     """What the file says of memory beside its search: citations, the workspace, another backend."""
     memory = at(data, "memory", {})
@@ -275,7 +304,7 @@ def _beside(data: Mapping[str, Any], form: str) -> Iterator[KeyReport]:
         if one.key == "citations":
             yield KeyReport(one.place, shown(one.key, one.value), "used", "citations of the agent's tools")
         elif not below(one.key, ("search",)):
-            yield KeyReport(one.place, shown(one.key, one.value), "unknown", "not known")
+            yield _unknown(one.place, "not known")
     if (workspace := at(data, "agents.defaults.workspace")) is not None:
         yield KeyReport("agents.defaults.workspace", shown("", workspace), "used", "--memory, when not given")
     if form == SEPTEMBER_FORM and at(data, FEBRUARY_FORM) is not None:

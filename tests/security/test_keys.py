@@ -1,0 +1,153 @@
+"""The user's key and texts go only to an address that the user has named, and to nowhere by a redirect."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests import world
+from tests.commands import Run, runner
+from tests.fault_server import KEY, Fault, Server, serving
+from workbench.errors import ProviderError
+from workbench.memory.embedding.providers.catalogue import PROVIDERS, embedder_named
+from workbench.safe_text import masked
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    with serving() as made:
+        yield made
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    """The command line of a user who has a key for every provider, and has named no address."""
+    for provider in PROVIDERS.values():
+        monkeypatch.setenv(provider.url_variable, "")
+        for name in provider.key_variables:
+            monkeypatch.setenv(name, KEY)
+    return runner(monkeypatch, capsys)
+
+
+def configuration(folder: Path, provider: str, address: str, form: str = "september") -> Path:
+    settings = {"provider": provider, "model": "m", "remote": {"baseUrl": address}}
+    data = (
+        {"memory": {"search": settings}}
+        if form == "september"
+        else {"agents": {"defaults": {"memorySearch": settings}}, "meta": {"lastTouchedVersion": "2026.2.13"}}
+    )
+    file = folder / "somebody.json"
+    file.write_text(json.dumps(data), encoding="utf-8")
+    return file
+
+
+@pytest.mark.parametrize("form", ["february", "september"])
+@pytest.mark.parametrize("provider", ["openai", "gemini", "voyage", "ollama", "auto"])
+def test_an_address_that_only_a_file_names_gets_nothing(
+    run: Run, server: Server, tmp_path: Path, provider: str, form: str
+) -> None:
+    if provider == "auto" and form == "september":
+        provider = "openai"  # what auto means there
+    root = world.write(tmp_path / "memory_of_wren")
+    file = configuration(tmp_path, provider, server.url, form)
+    outcome = run("--config", file, "index", root, "--index", tmp_path / "i.sqlite")
+    assert server.requests == []
+    assert (outcome.code, outcome.out) == (2, "")
+    assert f"at {server.url}, an address that you have not named" in outcome.err
+    assert f"--base-url {server.url}" in outcome.err
+    assert KEY not in outcome.err
+    assert not (tmp_path / "i.sqlite").exists()
+
+
+@pytest.mark.parametrize("command", ["search", "explain", "evaluate", "show", "config", "systems", "doctor"])
+def test_no_other_command_sends_anything_there(
+    run: Run, server: Server, tmp_path: Path, command: str
+) -> None:
+    root = world.write(tmp_path / "memory_of_wren")
+    file = configuration(tmp_path, "openai", server.url)
+    more = {"search": ["tea"], "explain": ["tea", "-t", "MEMORY.md"], "config": [file]}.get(command, [])
+    place = ["-m", root, "--index", tmp_path / "i.sqlite"] if command in ("search", "explain") else []
+    run("--config", file, command, *more, *place)
+    assert server.requests == []
+
+
+@pytest.mark.parametrize("how", ["flag", "environment"])
+def test_an_address_that_the_user_names_too_is_asked(
+    run: Run, server: Server, tmp_path: Path, how: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = world.write(tmp_path / "memory_of_wren")
+    file = configuration(tmp_path, "openai", server.url)
+    if how == "environment":
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+    flag = ["--base-url", server.url] if how == "flag" else []
+    outcome = run("--config", file, *flag, "index", root, "--index", tmp_path / "i.sqlite")
+    assert (outcome.code, outcome.err) == (0, "")
+    assert {one.headers["authorization"] for one in server.requests} == {f"Bearer {KEY}"}
+
+
+def test_the_users_own_address_goes_before_the_files(
+    run: Run, server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = world.write(tmp_path / "memory_of_wren")
+    monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+    file = configuration(tmp_path, "openai", "http://127.0.0.1:1")
+    outcome = run("--config", file, "index", root, "--index", tmp_path / "i.sqlite")
+    assert outcome.code == 0
+    assert server.requests
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+@pytest.mark.parametrize("provider", ["openai", "gemini", "voyage", "ollama"])
+def test_a_redirect_is_not_followed(
+    run: Run, server: Server, provider: str, status: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(PROVIDERS[provider].url_variable, server.url)
+    with serving() as elsewhere:
+        server.always = Fault(status=status, headers=(("Location", f"{elsewhere.url}/v1?key=sk-1"),))
+        embedder = embedder_named(f"{provider}/m")
+        with pytest.raises(ProviderError, match="redirects to") as raised:
+            embedder.embed(["tea"], "query")
+        assert elsewhere.requests == []
+    assert len(server.requests) == 1
+    assert elsewhere.url in raised.value.problem
+    assert "sk-1" not in raised.value.problem
+    assert PROVIDERS[provider].url_variable in raised.value.remedy
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        f"Incorrect API key provided: {KEY}",
+        f"Authorization: Bearer {KEY} is wrong",
+        f"{{'x-api-key': '{KEY}', 'token': 'abcdefgh'}}",
+        f"see http://me:{KEY}@host/v1?key={KEY}",
+        "got sk-proj-0123456789abcdef and AIzaSy0123456789012345678901234567890",
+        f"\x1b]0;{KEY}\x07\x9b2J",
+    ],
+)
+def test_a_providers_message_shows_no_key_and_no_control_character(
+    run: Run, server: Server, tmp_path: Path, message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server.always = Fault(status=401, message=message)
+    monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+    root = world.write(tmp_path / "memory_of_wren")
+    outcome = run("index", root, "--index", tmp_path / "i.sqlite", "--model", "openai/m")
+    assert outcome.code == 4
+    shown = outcome.out + outcome.err
+    secrets = (KEY, "abcdefgh", "0123456789abcdef", "AIzaSy0123456789012345678901234567890")
+    assert [one for one in secrets if one in shown] == []
+    assert not set(shown) & {"\x1b", "\x07", "\x9b"}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "memory/x[red].md", "search: basic usage", "chunking.tokens is 0", "the keyword leg: no match",
+        "export OPENAI_API_KEY=…", "memory/task-2026-01-12-notes.md", "tokens: 512 at most", "author: Ana",
+    ],
+)  # fmt: skip
+def test_ordinary_text_is_not_masked(text: str) -> None:
+    assert masked(text) == text
