@@ -20,6 +20,7 @@ test: $(INSTALLED)
 bench: $(INSTALLED)
 	$(BIN)/workbench index sample_memory
 	$(BIN)/python -m benchmarks.search
+	$(BIN)/python -m benchmarks.serving
 	$(BIN)/python -m benchmarks.indexing
 	$(BIN)/python -m benchmarks.syncing
 	$(BIN)/python -m benchmarks.reading

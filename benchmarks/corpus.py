@@ -47,7 +47,7 @@ def build(path: Path, chunks: int, seed: int = 1) -> MemoryIndex:
     settings = Settings(embedder.name, embedder.revision, embedder.dimensions, LineChunker().name)
     store = Store.create(path, settings)
     for number in range(chunks // 10):
-        texts = [_text(random, int(random.integers(30, 300))) for _ in range(10)]
+        texts = [random_text(random, int(random.integers(30, 300))) for _ in range(10)]
         passages = [Passage(text, i + 1, i + 1, content_hash(text)) for i, text in enumerate(texts)]
         vectors = embedder.embed(texts, "passage").vectors
         whole = "\n".join(texts)
@@ -70,5 +70,5 @@ def _question_words(random: np.random.Generator) -> list[str]:
     return [f"w{word}" for word in np.where(common, stop, content)]
 
 
-def _text(random: np.random.Generator, words: int) -> str:
+def random_text(random: np.random.Generator, words: int) -> str:
     return " ".join(f"w{rank}" for rank in random.choice(VOCABULARY, words, p=ZIPF))

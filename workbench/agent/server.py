@@ -5,33 +5,56 @@ from __future__ import annotations
 import json
 import socket
 import sys
+from collections.abc import AsyncIterable, Awaitable, Callable
 from importlib.metadata import version
 from typing import Any
 
 import anyio
 import uvicorn
 from anyio import to_thread
+from anyio.streams.memory import MemoryObjectSendStream
 from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
+from mcp.server.streamable_http_manager import StreamableHTTPASGIApp, StreamableHTTPSessionManager
 from mcp.server.transport_security import TransportSecuritySettings
+from mcp.shared.message import SessionMessage
 from mcp_types import (
+    PARSE_ERROR,
     CallToolRequestParams,
     CallToolResult,
+    ErrorData,
+    JSONRPCError,
     ListToolsResult,
     TextContent,
     Tool,
     ToolAnnotations,
 )
+from starlette.applications import Starlette
+from starlette.routing import Route
 
 from workbench.agent.arguments import Arguments, Explain
+from workbench.agent.connections import BACKLOG, BoundedConnection, StopsForTheGone
 from workbench.agent.contracts import failed
+from workbench.agent.logs import log_to_stderr
+from workbench.agent.pool import side_by_side
 from workbench.agent.tools import AgentTools
 from workbench.errors import InputError, WorkbenchError
 
 PATH = "/mcp"
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 NAMES = ("127.0.0.1:*", "[::1]:*", "localhost:*")
-"""What a request may call this machine. A page of another site that has its name point here is refused."""
+"""The names of this machine that a request may use: a site whose name resolves to this machine is refused."""
+
+MOST_BYTES = 2**20
+"""The longest body of a request; 413 is the answer to a longer one."""
+
+SHUTDOWN_SECONDS = 5
+
+NOT_JSON_RPC = JSONRPCError(
+    jsonrpc="2.0",
+    id=None,
+    error=ErrorData(code=PARSE_ERROR, message="Parse error: this line is not a JSON-RPC message."),
+)
 
 INSTRUCTIONS = (
     "A person's long-term memory in Markdown. Before you answer about earlier work, decisions, dates, "
@@ -69,9 +92,15 @@ def memory_server(tools: AgentTools) -> Server[Any]:
     async def list_tools(_: Any, __: Any) -> ListToolsResult:
         return listed
 
+    # Requests wait here, and not in threads: a search never holds up the reading of a file.
+    searches, readings = (anyio.CapacityLimiter(side_by_side()) for _ in range(2))
+
     async def call_tool(_: Any, params: CallToolRequestParams) -> CallToolResult:
+        limiter = readings if params.name == "memory_get" else searches
         try:
-            answer = await to_thread.run_sync(tools.call, params.name, params.arguments or {})
+            answer = await to_thread.run_sync(
+                tools.call, params.name, params.arguments or {}, limiter=limiter
+            )
         except WorkbenchError as error:
             return CallToolResult(content=[TextContent(text=str(error))], is_error=True)
         said = TextContent(text=json.dumps(answer, ensure_ascii=False, allow_nan=False))
@@ -104,33 +133,65 @@ def _listed(tools: AgentTools) -> list[Tool]:
 
 
 def serve_stdio(tools: AgentTools) -> None:
-    """Answers on stdin and stdout until stdin ends."""
+    """Answers on stdin and stdout until stdin ends. A line that is not JSON-RPC gets a parse error."""
 
     async def run() -> None:
         server = memory_server(tools)
-        async with stdio_server() as (read, write):
-            await server.run(read, write, server.create_initialization_options())
+        async with stdio_server() as (read, write), anyio.create_task_group() as group:
+            passed_on, messages = anyio.create_memory_object_stream[SessionMessage | Exception]()
+            group.start_soon(_refuse_unreadable, read, passed_on, write.send)
+            await server.run(messages, write, server.create_initialization_options())
 
     anyio.run(run)
+
+
+async def _refuse_unreadable(
+    read: AsyncIterable[SessionMessage | Exception],
+    passed_on: MemoryObjectSendStream[SessionMessage | Exception],
+    send: Callable[[SessionMessage], Awaitable[None]],
+) -> None:
+    """Passes messages on; answers what could not be read as a message, which the library drops silently."""
+    async with passed_on:
+        async for item in read:
+            if isinstance(item, Exception):
+                await send(SessionMessage(NOT_JSON_RPC))
+            else:
+                await passed_on.send(item)
 
 
 def serve_http(tools: AgentTools, host: str = "127.0.0.1", port: int = 8765) -> None:
     """Answers at http://HOST:PORT/mcp until it is interrupted; port 0 is any free one, named on stderr.
 
-    Raises InputError for a host that is not this machine, and for a port that cannot be had.
+    Every request is answered by itself, without sessions, so that an idle client costs nothing.
+    Raises InputError for a host that is not this machine, and for a port that is not available.
     """
     with listening(host, port) as opened:
+        log_to_stderr()
         family = "[{}]:{}" if ":" in host else "{}:{}"
         print(f"http://{family.format(host, opened.getsockname()[1])}{PATH}", file=sys.stderr, flush=True)
-        settings = TransportSecuritySettings(
-            enable_dns_rebinding_protection=True,
-            allowed_hosts=list(NAMES),
-            allowed_origins=[f"http://{name}" for name in NAMES],
-        )
-        app = memory_server(tools).streamable_http_app(
-            streamable_http_path=PATH, transport_security=settings, host=host
-        )
-        uvicorn.Server(uvicorn.Config(app, log_level="warning")).run(sockets=[opened])
+        config = uvicorn.Config(
+            http_app(tools), http=BoundedConnection, backlog=BACKLOG, access_log=False, log_config=None,
+            ws="none", timeout_graceful_shutdown=SHUTDOWN_SECONDS,
+        )  # fmt: skip
+        uvicorn.Server(config).run(sockets=[opened])
+
+
+def http_app(tools: AgentTools) -> Starlette:
+    """The tools as an ASGI app: POST to PATH; other methods are refused, other sites' pages too."""
+    settings = TransportSecuritySettings(
+        enable_dns_rebinding_protection=True,
+        allowed_hosts=list(NAMES),
+        allowed_origins=[f"http://{name}" for name in NAMES],
+    )
+    manager = StreamableHTTPSessionManager(
+        memory_server(tools),
+        json_response=True,
+        stateless=True,
+        security_settings=settings,
+        max_request_body_size=MOST_BYTES,
+    )
+    endpoint = StopsForTheGone(StreamableHTTPASGIApp(manager))
+    return Starlette(routes=[Route(PATH, endpoint, methods=["POST"])], lifespan=lambda _: manager.run())
 
 
 def listening(host: str, port: int) -> socket.socket:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import threading
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -14,6 +13,7 @@ import numpy as np
 
 from workbench.agent.arguments import Explain, checked
 from workbench.agent.contracts import SEPTEMBER, Answer, Citations, February, SearchOutcome
+from workbench.agent.pool import IndexPool, side_by_side
 from workbench.agent.reading import FileMissingError, MemoryFiles
 from workbench.errors import InputError, WorkbenchError
 from workbench.memory.embedding.local import Embedder
@@ -70,11 +70,10 @@ class AgentTools:
     extra_paths: tuple[str, ...] | None = None
     embedder: Embedder | None = None
     index_path: Path | None = None
-    _index: MemoryIndex | None = field(default=None, init=False, repr=False)
-    _lock: threading.Lock = field(default_factory=threading.Lock, init=False, repr=False)
 
     def __post_init__(self) -> None:
         self._root = memory_root(self.memory)
+        self._pool = IndexPool(self._open, side_by_side())
 
     def __enter__(self) -> AgentTools:
         return self
@@ -95,20 +94,11 @@ class AgentTools:
         return ()
 
     def close(self) -> None:
-        """Closes the index; the next search opens it again."""
-        with self._lock:
-            if self._index is not None:
-                self._index.close()
-            self._index = None
+        """Closes the indexes; the next search opens one again."""
+        self._pool.close()
 
-    @contextmanager
-    def _searching(self) -> Iterator[MemoryIndex]:
-        # One search at a time: an index is for one thread, with one connection and one copy of its vectors.
-        with self._lock:
-            if self._index is None:
-                self._index = open_index(self.memory, self.embedder, index_path=self.index_path)
-            with self._index.snapshot():
-                yield self._index
+    def _open(self) -> MemoryIndex:
+        return open_index(self.memory, self.embedder, index_path=self.index_path)
 
     # as Python functions
 
@@ -158,7 +148,7 @@ class AgentTools:
         question = check_question(asked.query)
         pipeline = self._asking(asked.max_results, asked.min_score, asked.corpora)
         try:
-            with self._searching() as index:
+            with self._pool.lend() as index:
                 trace = search(question, pipeline, index)
                 model, changed = index.store.settings.model, outdated(self.memory, index)
         except WorkbenchError as error:
@@ -185,7 +175,7 @@ class AgentTools:
         question = check_question(asked.query)
         pipeline = self._asking(asked.max_results, asked.min_score)
         try:
-            with self._searching() as index:
+            with self._pool.lend() as index:
                 trace = search(question, pipeline, index)
                 file = None if asked.path is None else explain(trace, index, asked.path.removeprefix("./"))
         except WorkbenchError as error:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import os
+import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
+from weakref import WeakValueDictionary
 
 import numpy as np
 
@@ -82,7 +84,8 @@ class MemoryIndex:
     It follows its file: what is asked after another process has stored something sees that, and after a
     rebuild the next `snapshot` opens the new index. One index is for one thread at a time.
 
-    Vectors are scanned exactly, in NumPy, over a copy that is read again when the store has changed.
+    Vectors are scanned exactly, in NumPy, over a copy that is read again when the store has changed. The open
+    indexes of one store share this copy.
     """
 
     def __init__(self, store: Store, embedder: Embedder) -> None:
@@ -146,8 +149,7 @@ class MemoryIndex:
     def _refresh(self) -> None:
         generation = self.store.generation
         if generation != self._seen:
-            rows, vectors = self.store.matrix()
-            self._scan = Scan(rows, self.store.keys(), vectors)
+            self._scan = _shared_scan(self.store, generation)
             self._seen = generation
 
     def embed(self, question: str) -> Vector:
@@ -172,6 +174,20 @@ class MemoryIndex:
 
     def rows_of(self, path: str) -> Rows:
         return self.store.rows_of(path)
+
+
+_SCANS: WeakValueDictionary[tuple[Path, int], Scan] = WeakValueDictionary()
+_SCANS_LOCK = threading.Lock()
+
+
+def _shared_scan(store: Store, generation: int) -> Scan:
+    """The vectors of one state of a store, read once for all indexes that search this state."""
+    with _SCANS_LOCK:
+        scan = _SCANS.get((store.path, generation))
+        if scan is None:
+            rows, vectors = store.matrix()
+            scan = _SCANS[store.path, generation] = Scan(rows, store.keys(), vectors)
+        return scan
 
 
 def _opened(path: Path, embedder: Embedder | None) -> tuple[Store, Embedder]:

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
+from threading import RLock
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import numpy as np
@@ -164,6 +165,7 @@ class LocalEmbedder:
     name: str = PACKAGED_MODEL
     reading: Reading = field(default_factory=Windowed)
     batch_size: int = 32
+    _lock: RLock = field(default_factory=RLock, init=False, repr=False, compare=False)
 
     @cached_property
     def _folder(self) -> str:
@@ -215,9 +217,13 @@ class LocalEmbedder:
         return int(self.model.max_seq_length or 512) - special
 
     def embed(self, texts: Sequence[str], role: Role) -> Embedded:
-        """One unit vector a text."""
+        """One unit vector a text. Threads that call this at the same time are served one after the other."""
         if not texts:
             return Embedded(np.empty((0, self.dimensions), np.float32), np.empty(0))
+        with self._lock:  # a fast tokenizer fails when two threads use it at once
+            return self._embed(texts, role)
+
+    def _embed(self, texts: Sequence[str], role: Role) -> Embedded:
         offsets = self.offsets(texts)
         pieces = [
             self.reading.pieces(text, spans, self.window) for text, spans in zip(texts, offsets, strict=True)

@@ -1,0 +1,335 @@
+"""Attacks on `workbench serve --http`: half requests, slow ones, clients that leave, and full logs."""
+
+from __future__ import annotations
+
+import logging
+import resource
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Any
+
+import anyio
+import httpx2
+import pytest
+import uvicorn
+from mcp import Client
+
+from tests import world
+from tests.agent.test_agent import QUESTION, over
+from tests.conftest import PROJECT
+from workbench.agent.connections import MOST_CONNECTIONS, BoundedConnection
+from workbench.agent.logs import MOST_CHARACTERS, MOST_MESSAGES, PERIOD_SECONDS, FewMessages, ShortMessages
+from workbench.agent.server import MOST_BYTES, http_app, listening
+from workbench.agent.tools import AgentTools
+from workbench.memory.embedding.local import Embedded, Role
+
+HALF_REQUESTS = 1_100
+DESCRIPTORS = 1_024
+CLIENTS = 20
+LOG_BYTES = 100_000
+DEADLINE = 120
+"""Seconds after which a test fails; each waits for a state."""
+
+HALF_HEAD = b"POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Le"
+HALF_BODY = HALF_HEAD + b'ngth: 1000\r\nContent-Type: application/json\r\n\r\n{"jsonrpc":'
+HEADERS = {"Accept": "application/json, text/event-stream"}
+
+SERVER = """
+import resource, sys
+from pathlib import Path
+resource.setrlimit(resource.RLIMIT_NOFILE, ({descriptors}, {descriptors}))
+from tests.agent.test_agent import over
+from workbench.agent.server import serve_http
+serve_http(over(Path({folder!r})), port=0)
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    with world.build(tmp_path):
+        return tmp_path
+
+
+@contextmanager
+def descriptors(count: int) -> Iterator[None]:
+    """This process may open so many files meanwhile."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if hard not in (resource.RLIM_INFINITY,) and hard < count:
+        pytest.skip(f"this system allows {hard} descriptors, and the attacker needs {count}")
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, count), hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+@contextmanager
+def served(folder: Path, log: IO[str]) -> Iterator[int]:
+    """The port of a server with DESCRIPTORS descriptors, whose stderr goes to `log` after its first line."""
+    code = SERVER.format(descriptors=DESCRIPTORS, folder=str(folder))
+    command = [sys.executable, "-c", code]
+    with subprocess.Popen(command, cwd=PROJECT, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        address = process.stderr.readline()
+        copying = threading.Thread(target=lambda: log.writelines(process.stderr or ()))
+        copying.start()
+        try:
+            yield int(address.rpartition(":")[2].split("/")[0])
+        finally:
+            process.terminate()
+            copying.join()
+
+
+@contextmanager
+def running(tools: AgentTools, protocol: type[BoundedConnection] = BoundedConnection) -> Iterator[int]:
+    """The port of a server in this process."""
+    with listening("127.0.0.1", 0) as opened:
+        server = uvicorn.Server(uvicorn.Config(http_app(tools), http=protocol, log_config=None, ws="none"))
+        thread = threading.Thread(target=server.run, args=([opened],))
+        thread.start()
+        try:
+            yield opened.getsockname()[1]
+        finally:
+            server.should_exit = True
+            thread.join(DEADLINE)
+            assert not thread.is_alive()
+
+
+def connected(port: int, data: bytes) -> socket.socket:
+    """A connection that has sent this much of a request."""
+    made = socket.create_connection(("127.0.0.1", port), timeout=DEADLINE)
+    made.sendall(data)
+    return made
+
+
+def ends(connection: socket.socket) -> bool:
+    """Whether the server closes a connection; waits for that until DEADLINE."""
+    try:
+        return connection.recv(1) == b""
+    except ConnectionError:
+        return True
+
+
+def searches(port: int, count: int) -> list[Any]:
+    """The results of so many clients that search at once."""
+    found: list[Any] = []
+
+    async def search() -> None:
+        async with Client(f"http://127.0.0.1:{port}/mcp") as client:
+            found.append(await client.call_tool("memory_search", {"query": QUESTION}))
+
+    async def run() -> None:
+        with anyio.fail_after(DEADLINE):
+            async with anyio.create_task_group() as group:
+                for _ in range(count):
+                    group.start_soon(search)
+
+    anyio.run(run)
+    return [one.structured_content["results"] for one in found]
+
+
+def call(port: int, tool: str, arguments: dict[str, Any], **options: Any) -> httpx2.Response:
+    """One call of a tool without a handshake."""
+    message = {
+        "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": tool, "arguments": arguments}
+    }  # fmt: skip
+    address = f"http://127.0.0.1:{port}/mcp"
+    return httpx2.post(address, json=message, headers=HEADERS, **{"timeout": DEADLINE, **options})
+
+
+# half requests
+
+
+def test_1100_half_requests_at_1024_descriptors_keep_no_client_out(folder: Path, tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    with (
+        descriptors(HALF_REQUESTS + 400),
+        log.open("w") as written,
+        served(folder, written) as port,
+        ExitStack() as attack,
+    ):
+        halves = [
+            attack.enter_context(connected(port, (HALF_HEAD, HALF_BODY)[number % 2]))
+            for number in range(HALF_REQUESTS)
+        ]
+        during = searches(port, CLIENTS)
+        assert all(ends(one) for one in halves[: HALF_REQUESTS - MOST_CONNECTIONS])
+        assert all(ends(one) for one in halves), "the last ones at their deadline"
+        after = searches(port, CLIENTS)
+    assert len(during) == len(after) == CLIENTS
+    assert all(during)
+    assert all(after)
+    assert log.stat().st_size < LOG_BYTES
+
+
+class Impatient(BoundedConnection):
+    request_seconds = 0.3
+
+
+@pytest.mark.parametrize("sent", [b"", b"P", HALF_HEAD, HALF_BODY], ids=["nothing", "P", "head", "body"])
+def test_a_request_that_does_not_arrive_in_time_is_dropped(sent: bytes, folder: Path) -> None:
+    with running(over(folder), Impatient) as port, connected(port, sent) as half:
+        assert ends(half)
+        assert call(port, "memory_get", {"path": "memory/tea.md"}).status_code == 200
+
+
+def test_a_client_that_sends_a_byte_at_a_time_is_dropped_too(folder: Path) -> None:
+    with running(over(folder), Impatient) as port, connected(port, HALF_BODY) as slow:
+        slow.settimeout(0.01)
+        for _ in range(100 * DEADLINE):
+            try:
+                slow.sendall(b" ")
+                if slow.recv(1) == b"":
+                    break
+            except TimeoutError:
+                continue
+            except ConnectionError:
+                break
+        else:
+            pytest.fail("the connection is still open")
+
+
+class Few(BoundedConnection):
+    most_connections = 4
+
+
+def test_the_oldest_connection_that_sent_nothing_makes_room_for_a_client(folder: Path) -> None:
+    with over(folder) as tools, running(tools, Few) as port, ExitStack() as attack, httpx2.Client() as known:
+        known.post(f"http://127.0.0.1:{port}/mcp", json={})
+        halves = [attack.enter_context(connected(port, HALF_HEAD)) for _ in range(9)]
+        assert all(ends(one) for one in halves[:6])
+        assert call(port, "memory_get", {"path": "memory/tea.md"}).status_code == 200
+        assert ends(halves[6])
+
+
+# bounds of one request
+
+
+def test_a_long_body_is_refused(folder: Path) -> None:
+    with running(over(folder)) as port:
+        assert call(port, "memory_search", {"query": "tea " * (MOST_BYTES // 4)}).status_code == 413
+        assert len(searches(port, 1)) == 1
+
+
+def test_a_stream_that_would_never_end_is_refused(folder: Path) -> None:
+    with running(over(folder)) as port:
+        answer = httpx2.get(f"http://127.0.0.1:{port}/mcp", headers=HEADERS, timeout=DEADLINE)
+    assert answer.status_code == 405
+
+
+def test_what_is_no_json_rpc_is_a_parse_error(folder: Path) -> None:
+    with running(over(folder)) as port:
+        headers = {**HEADERS, "Content-Type": "application/json"}
+        for body in (b"{", b"[" * 100_000, b'{"a":"\\ud800"}', b"\xff"):
+            answer = httpx2.post(f"http://127.0.0.1:{port}/mcp", content=body, headers=headers)
+            assert answer.status_code == 400
+            assert answer.json()["error"]["code"] in (-32700, -32600, -32602)
+
+
+# searches side by side
+
+
+@dataclass
+class Gate:
+    """An embedder whose questions wait until the gate is opened; it counts them."""
+
+    inner: Any = world.EMBEDDER
+    opened: threading.Event = field(default_factory=threading.Event)
+    arrived: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(0))
+    asked: list[str] = field(default_factory=list)
+
+    @property
+    def name(self) -> str:
+        return str(self.inner.name)
+
+    @property
+    def revision(self) -> str:
+        return str(self.inner.revision)
+
+    @property
+    def dimensions(self) -> int:
+        return int(self.inner.dimensions)
+
+    def embed(self, texts: Sequence[str], role: Role) -> Embedded:
+        self.asked += texts
+        self.arrived.release()
+        assert self.opened.wait(DEADLINE)
+        embedded: Embedded = self.inner.embed(texts, role)
+        return embedded
+
+
+@pytest.fixture
+def two_searches(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As many searches run side by side as on two cores."""
+    for module in ("tools", "server"):
+        monkeypatch.setattr(f"workbench.agent.{module}.side_by_side", lambda: 2)
+
+
+def test_two_searches_run_at_once_and_a_file_is_read_meanwhile(folder: Path, two_searches: None) -> None:
+    gate = Gate()
+    with over(folder, embedder=gate) as tools, running(tools) as port:
+        started = [threading.Thread(target=call, args=(port, "memory_search", {"query": f"tea {number}"}))
+                   for number in range(6)]  # fmt: skip
+        for one in started:
+            one.start()
+        assert all(gate.arrived.acquire(timeout=DEADLINE) for _ in range(2))
+        assert call(port, "memory_get", {"path": "memory/tea.md"}).status_code == 200
+        assert len(gate.asked) == 2
+        gate.opened.set()
+        for one in started:
+            one.join(DEADLINE)
+    assert sorted(gate.asked) == [f"tea {number}" for number in range(6)]
+
+
+def test_nobody_searches_for_a_client_that_has_left(folder: Path, two_searches: None) -> None:
+    gate = Gate()
+    with over(folder, embedder=gate) as tools, running(tools) as port:
+        started = [threading.Thread(target=call, args=(port, "memory_search", {"query": f"tea {number}"}))
+                   for number in range(2)]  # fmt: skip
+        for one in started:
+            one.start()
+        assert all(gate.arrived.acquire(timeout=DEADLINE) for _ in range(2))
+        for number in range(20):
+            with pytest.raises(httpx2.TimeoutException):
+                call(
+                    port,
+                    "memory_search",
+                    {"query": f"gone {number}"},
+                    timeout=httpx2.Timeout(DEADLINE, read=0.1),
+                )
+        gate.opened.set()
+        for one in started:
+            one.join(DEADLINE)
+        assert call(port, "memory_search", {"query": "the last tea"}).status_code == 200
+    assert sorted(gate.asked) == ["tea 0", "tea 1", "the last tea"]
+
+
+# the log
+
+
+def record(message: str) -> logging.LogRecord:
+    return logging.LogRecord("uvicorn.error", logging.WARNING, "", 0, message, None, None)
+
+
+def test_a_flood_of_messages_is_counted_and_not_printed() -> None:
+    now = [0.0]
+    few = FewMessages(clock=lambda: now[0])
+    passed = [few.filter(record(f"message {number}")) for number in range(100_000)]
+    assert sum(passed) == MOST_MESSAGES
+    now[0] = PERIOD_SECONDS
+    later = record("later")
+    assert few.filter(later)
+    assert later.getMessage() == f"({100_000 - MOST_MESSAGES:,} messages were left out) later"
+
+
+def test_a_message_cannot_command_the_terminal_and_is_short() -> None:
+    text = ShortMessages().format(record("\x1b]0;title\x07 \x9b2J \u202e api_key=hunter2hunter2 " + "x" * 10_000))
+    assert len(text) <= MOST_CHARACTERS
+    assert not {"\x1b", "\x07", "\x9b", "\u202e"} & set(text)
+    assert "hunter2" not in text
