@@ -329,7 +329,9 @@ def test_a_flood_of_messages_is_counted_and_not_printed() -> None:
 
 
 def test_a_message_cannot_command_the_terminal_and_is_short() -> None:
-    text = ShortMessages().format(record("\x1b]0;title\x07 \x9b2J \u202e api_key=hunter2hunter2 " + "x" * 10_000))
+    text = ShortMessages().format(
+        record("\x1b]0;title\x07 \x9b2J \u202e api_key=hunter2hunter2 " + "x" * 10_000)
+    )
     assert len(text) <= MOST_CHARACTERS
     assert not {"\x1b", "\x07", "\x9b", "\u202e"} & set(text)
     assert "hunter2" not in text

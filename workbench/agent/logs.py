@@ -41,7 +41,8 @@ class ShortMessages(logging.Formatter):
     """Cuts a message after MOST_CHARACTERS, makes control characters visible and masks secrets."""
 
     def format(self, record: logging.LogRecord) -> str:
-        return visible(masked(super().format(record)[:MOST_CHARACTERS]))
+        text = super().format(record)[: 2 * MOST_CHARACTERS]
+        return visible(masked(text))[:MOST_CHARACTERS]
 
 
 def log_to_stderr() -> logging.Handler:
