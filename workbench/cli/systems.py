@@ -76,12 +76,12 @@ def museum(
     from workbench.views.museum import rendered_runs, run_data
 
     chosen = [specimen(name)] if name else list(SPECIMENS.values())
-    findings = [one.run() for one in chosen]
+    runs = [one.run() for one in chosen]
     if as_json:
-        put([run_data(one) for one in findings], as_json)
+        put([run_data(one) for one in runs], as_json)
     else:
-        put(findings[0] if name else rendered_runs(findings))
-    raise typer.Exit(0 if all(one.shows for one in findings) else 1)
+        put(runs[0] if name else rendered_runs(runs))
+    raise typer.Exit(0 if all(one.shows for one in runs) else 1)
 
 
 @app.command()

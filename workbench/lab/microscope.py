@@ -9,7 +9,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.lab.museum.searches import fts5_idf
+from workbench.lab.bm25 import fts5_idf
 from workbench.records import Stage, Trace
 from workbench.retrieval.legs import Index, View, laid_out
 from workbench.retrieval.pipeline import Pipeline

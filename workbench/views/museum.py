@@ -1,4 +1,4 @@
-"""The bug museum in words: a table of the specimens, and one of them run and explained."""
+"""The bug museum as tables and text: the list of specimens, and one specimen in full."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from workbench.views.text import rendered
 
 
 def specimens_table(specimens: Iterable[Specimen]) -> PlainTable:
-    """One line a specimen: its name, where it was reported, and what was seen."""
-    table = _table("specimen", "reported in", "what was seen")
+    """One line per specimen: its name, its first report, and the symptom."""
+    table = _table("specimen", "reported in", "symptom")
     for one in specimens:
         table.add_row(one.name, one.references[0], one.symptom)
     return table
@@ -23,24 +23,24 @@ def specimens_table(specimens: Iterable[Specimen]) -> PlainTable:
 def _table(*names: str) -> PlainTable:
     table = PlainTable()
     for name in names:
-        table.add_column(name, no_wrap=name in ("specimen", "shows it"))
+        table.add_column(name, no_wrap=name in ("specimen", "shown"))
     return table
 
 
-def rendered_runs(findings: Sequence[SpecimenRun]) -> RenderableType:
-    """The specimens that have been run, a line each, and how many of them show their bug."""
-    table = _table("specimen", "reported in", "what was seen", "shows it")
-    for finding in findings:
-        one = finding.specimen
-        table.add_row(one.name, one.references[0], one.symptom, "yes" if finding.shows else "no")
-    shown = sum(finding.shows for finding in findings)
-    total = f"{shown} of {len(findings)} show their bug as shipped, and lose it with the change."
+def rendered_runs(runs: Sequence[SpecimenRun]) -> RenderableType:
+    """One line per specimen with whether it shows its bug, and below the number of those that do."""
+    table = _table("specimen", "reported in", "symptom", "shown")
+    for run in runs:
+        one = run.specimen
+        table.add_row(one.name, one.references[0], one.symptom, "yes" if run.shows else "no")
+    shown = sum(run.shows for run in runs)
+    total = f"{shown} of {len(runs)} specimens have their bug as shipped, and lose it with the change."
     return Group(table, plain(total))
 
 
-def run_data(finding: SpecimenRun) -> dict[str, Any]:
-    """A specimen that has been run, as a plain dictionary."""
-    one = finding.specimen
+def run_data(run: SpecimenRun) -> dict[str, Any]:
+    """A specimen and its answers as a plain dictionary, for JSON."""
+    one = run.specimen
     return {
         "name": one.name,
         "references": list(one.references),
@@ -50,9 +50,9 @@ def run_data(finding: SpecimenRun) -> dict[str, Any]:
         "world": one.world,
         "expected": one.expected,
         "note": one.note,
-        "shipped": _side_data(one.shipped, finding.shipped, finding.shipped_healthy),
-        "fixed": _side_data(one.fixed, finding.fixed, finding.fixed_healthy),
-        "shows": finding.shows,
+        "shipped": _side_data(one.sides.shipped, run.shipped, run.shipped_healthy),
+        "fixed": _side_data(one.sides.fixed, run.fixed, run.fixed_healthy),
+        "shows": run.shows,
     }
 
 
@@ -62,44 +62,44 @@ def _side_data(side: Side, answer: Answer, healthy: bool) -> dict[str, Any]:
 
 
 @rendered.register
-def rendered_run(finding: SpecimenRun) -> RenderableType:
-    """A specimen that has been run: the story in words, both answers, and whether each is as expected."""
-    one = finding.specimen
-    story = {
-        "seen": one.symptom,
-        "why": one.mechanism,
-        "the change": one.change,
-        "the world": one.world,
+def rendered_run(run: SpecimenRun) -> RenderableType:
+    """A specimen in full: the report in words, both answers, and whether each is as expected."""
+    one = run.specimen
+    report = {
+        "symptom": one.symptom,
+        "mechanism": one.mechanism,
+        "change": one.change,
+        "input": one.world,
         "expected": one.expected,
     }
     parts: list[RenderableType] = [
         plain(one.name, "bold"),
         plain(", ".join(one.references), "dim"),
-        _story_table(story),
-        answers_table(finding),
-        plain(run_outcome(finding)),
+        _report_table(report),
+        answers_table(run),
+        plain(run_outcome(run)),
     ]
     if one.note:
         parts.append(plain(one.note, "dim"))
     return Group(*parts)
 
 
-def _story_table(story: dict[str, str]) -> PlainTable:
+def _report_table(report: dict[str, str]) -> PlainTable:
     table = PlainTable(show_header=False)
     table.add_column(style="bold", no_wrap=True)
     table.add_column()
-    for name, text in story.items():
+    for name, text in report.items():
         table.add_row(name, text)
     return table
 
 
-def answers_table(finding: SpecimenRun) -> PlainTable:
-    """Both sides: what each does, what it answers, best first, and whether that is as expected."""
+def answers_table(run: SpecimenRun) -> PlainTable:
+    """Both sides: what each does, its answer (best first), and whether the answer is as expected."""
     table = _table("", "does", "answers", "as expected")
-    one = finding.specimen
+    sides = run.specimen.sides
     rows = (
-        ("shipped", one.shipped.says, finding.shipped, finding.shipped_healthy),
-        ("fixed", one.fixed.says, finding.fixed, finding.fixed_healthy),
+        ("shipped", sides.shipped.says, run.shipped, run.shipped_healthy),
+        ("fixed", sides.fixed.says, run.fixed, run.fixed_healthy),
     )
     for name, says, answer, healthy in rows:
         table.add_row(name, says, answer_text(answer), "yes" if healthy else "no")
@@ -111,12 +111,12 @@ def answer_text(answer: Answer) -> str:
     return ", ".join(f"{name} {score:.4g}" for name, score in answer.items()) or "nothing"
 
 
-def run_outcome(finding: SpecimenRun) -> str:
-    """Whether the specimen shows its bug, in a sentence."""
-    if finding.shows:
-        return "The bug is there as shipped, and gone with the change."
+def run_outcome(run: SpecimenRun) -> str:
+    """A sentence that says whether the specimen shows its bug."""
+    if run.shows:
+        return "The shipped side has the bug, and the change fixes it."
     state = {True: "as expected", False: "not as expected"}
     return (
-        f"This specimen does not show its bug: shipped is {state[finding.shipped_healthy]}, "
-        f"fixed is {state[finding.fixed_healthy]}."
+        f"This specimen does not show its bug: the shipped answer is {state[run.shipped_healthy]}, "
+        f"the fixed answer is {state[run.fixed_healthy]}."
     )

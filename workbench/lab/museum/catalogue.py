@@ -1,4 +1,4 @@
-"""The bug museum: public bugs of hybrid search, each in the smallest world that shows it."""
+"""The specimens of all topics by name: each topic module lists its own in SPECIMENS."""
 
 from __future__ import annotations
 
@@ -6,16 +6,26 @@ import difflib
 from collections.abc import Mapping
 
 from workbench.errors import InputError
-from workbench.lab.museum import fusions, profiles, searches, steps
+from workbench.lab.museum import (
+    automem,
+    basic_memory,
+    bm25_scores,
+    floors,
+    keyword_queries,
+    pools,
+    rank_fusion,
+    score_fusion,
+)
 from workbench.lab.museum.specimen import Specimen
 
-SPECIMENS: Mapping[str, Specimen] = {
-    specimen.name: specimen for room in (searches, profiles, fusions, steps) for specimen in room.SPECIMENS
-}
+TOPICS = (
+    keyword_queries, bm25_scores, score_fusion, rank_fusion, floors, pools, automem, basic_memory,
+)  # fmt: skip
+SPECIMENS: Mapping[str, Specimen] = {one.name: one for topic in TOPICS for one in topic.SPECIMENS}
 
 
 def specimen(name: str) -> Specimen:
-    """The specimen of that name. Raises InputError, naming the nearest ones, when there is none."""
+    """The specimen of that name. Raises InputError for an unknown name, and suggests the nearest ones."""
     if name not in SPECIMENS:
         near = difflib.get_close_matches(name, SPECIMENS, n=3, cutoff=0.3) or list(SPECIMENS)[:3]
         raise InputError(

@@ -5,15 +5,14 @@ from __future__ import annotations
 import json
 from dataclasses import fields, is_dataclass, replace
 
-import numpy as np
 import pytest
 from rich.console import Console
 
 from workbench.errors import InputError
+from workbench.lab.museum.automem import FIVE_MEMORIES
 from workbench.lab.museum.catalogue import SPECIMENS, specimen
-from workbench.lab.museum.profiles import AXES, SHELF
-from workbench.lab.museum.searches import PAIR, bm25, fts5_idf, lucene_idf
-from workbench.lab.museum.specimen import Specimen, SpecimenRun, computed, first, searched, small_memory
+from workbench.lab.museum.sides import TEA_AND_BIKE, computed, searched, small_memory
+from workbench.lab.museum.specimen import Sides, Specimen, SpecimenRun, first
 from workbench.retrieval.columns import ColumnStage
 from workbench.retrieval.pipeline import Pipeline, search
 from workbench.systems.automem.pipelines import DEAD_KEYWORD
@@ -70,7 +69,7 @@ def changed(shipped: object, fixed: object) -> set[str]:
 
 @every_specimen
 def test_the_two_sides_differ_in_one_thing(one: Specimen) -> None:
-    shipped, fixed = one.shipped.made_by, one.fixed.made_by
+    shipped, fixed = one.sides.shipped.made_by, one.sides.fixed.made_by
     if isinstance(shipped, Pipeline):
         assert len(shipped.diff(fixed)) == 1
     elif isinstance(shipped, ColumnStage):
@@ -78,7 +77,7 @@ def test_the_two_sides_differ_in_one_thing(one: Specimen) -> None:
     else:
         assert callable(shipped)
         assert callable(fixed)
-    assert one.shipped.says != one.fixed.says
+    assert one.sides.shipped.says != one.sides.fixed.says
 
 
 @every_specimen
@@ -147,20 +146,6 @@ def test_the_swallowed_error_is_a_real_one_of_fts5() -> None:
         assert index.keyword('"@nasa"', 5).rows.size == 1
 
 
-@pytest.mark.parametrize("word", ["tea", "rooibos", "morning"])
-def test_fts5_computes_the_shipped_bm25(word: str) -> None:
-    with small_memory(PAIR, {"x": ("x",)}) as index:
-        hits = index.keyword(f'"{word}"', 5)
-        theirs = {chunk.path: -raw for chunk, raw in zip(index.chunks(hits.rows), hits.raw, strict=True)}
-    assert bm25(fts5_idf, word) == pytest.approx(theirs)
-
-
-def test_a_word_in_half_of_the_notes_or_more_weighs_a_millionth_in_fts5_only() -> None:
-    assert [fts5_idf(10, having) for having in (5, 7, 10)] == [1e-6] * 3
-    assert fts5_idf(10, 4) == pytest.approx(np.log(6.5 / 4.5))
-    assert all(lucene_idf(10, having) > 0.04 for having in range(1, 11))
-
-
 # In words
 
 
@@ -169,13 +154,15 @@ def test_a_specimen_is_told_in_words(one: Specimen) -> None:
     text = " ".join(printed(rendered(one.run())).split())
     assert one.name in text
     assert one.references[0] in text
-    assert "The bug is there as shipped, and gone with the change." in text
+    assert "The shipped side has the bug, and the change fixes it." in text
 
 
 def test_a_specimen_that_shows_nothing_says_so() -> None:
-    one = replace(specimen("qdrant-k2"), shipped=computed("nothing", dict), fixed=computed("nothing", dict))
+    one = replace(specimen("qdrant-k2"), sides=Sides(computed("nothing", dict), computed("nothing", dict)))
     finding = SpecimenRun(one, {}, {}, True, False)
-    assert "does not show its bug: shipped is as expected, fixed is not" in printed(rendered_run(finding))
+    assert "does not show its bug: the shipped answer is as expected, the fixed answer is not" in printed(
+        rendered_run(finding)
+    )
 
 
 def test_the_list_has_a_line_for_every_specimen() -> None:
@@ -185,9 +172,9 @@ def test_the_list_has_a_line_for_every_specimen() -> None:
 
 def test_the_list_of_findings_counts_those_that_show_their_bug() -> None:
     findings = [specimen("qdrant-k2").run(), specimen("txtai-half-penalty").run()]
-    assert "2 of 2 show their bug" in printed(rendered_runs(findings))
+    assert "2 of 2 specimens have their bug" in printed(rendered_runs(findings))
     unseen = SpecimenRun(findings[0].specimen, {}, {}, True, True)
-    assert "1 of 2 show their bug" in printed(rendered_runs([unseen, findings[1]]))
+    assert "1 of 2 specimens have their bug" in printed(rendered_runs([unseen, findings[1]]))
 
 
 @every_specimen
@@ -198,10 +185,10 @@ def test_a_finding_is_plain_json(one: Specimen) -> None:
 
 
 def test_the_floor_cuts_nothing_before_the_keyword_weight_works() -> None:
-    with small_memory(SHELF, AXES) as index:
+    with small_memory(FIVE_MEMORIES, TEA_AND_BIKE) as index:
         assert len(search("autojack blue tin tea", DEAD_KEYWORD, index).results) == 5
 
 
 def test_the_museum_uses_openclaws_own_fix() -> None:
-    sides = specimen("openclaw-and-join")
+    sides = specimen("openclaw-and-join").sides
     assert sides.shipped.made_by.but(OR_JOIN).stages == sides.fixed.made_by.stages
