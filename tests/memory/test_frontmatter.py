@@ -66,7 +66,7 @@ def test_a_date_with_a_time_zone_keeps_it() -> None:
         ("a: 1\nimportance: 1.5", 3, "not a number from 0 to 1"),
         ("confidence: true", 2, "not a number from 0 to 1"),
         ("confidence: .nan", 2, "not a number from 0 to 1"),
-        ("a: 1\nb: 2\na: 3", 4, "a is there a second time"),
+        ("a: 1\nb: 2\na: 3", 4, "the key a is repeated"),
         ("tags: {a: 1}", 2, "not a list of words"),
         ("tags: [[a]]", 2, "not a list of words"),
         ("date: yesterday", 2, "not a date"),
@@ -75,7 +75,7 @@ def test_a_date_with_a_time_zone_keeps_it() -> None:
         ("a: [1, 2\nb: 3", 3, "expected"),
         ("a: &x [1]\nb: *x", 3, "the alias"),
         ("a: !!python/object:os.system x", 2, "constructor"),
-        ("a: " + "[" * 3_000 + "]" * 3_000, 2, "nested too deeply"),
+        ("a: " + "[" * 3_000 + "]" * 3_000, 2, "nested more than 30 levels deep"),
     ],
 )
 def test_broken_front_matter_is_named_with_its_file_and_line(block: str, line: int, problem: str) -> None:

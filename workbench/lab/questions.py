@@ -1,17 +1,22 @@
-"""Questions with known answers, and controls whose right answer is nothing, read from a YAML file."""
+"""Reads labelled questions, and controls that nothing in the memory answers, from a YAML file."""
 
 from __future__ import annotations
 
 import difflib
 import os
 from collections.abc import Iterable, Mapping
-from pathlib import Path
 from typing import Any
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from workbench.errors import InputError
+from workbench.memory.files import read_input
+from workbench.memory.safe_yaml import RefusedYamlError, check_yaml
+from workbench.retrieval.query import check_length
+
+LARGEST_FILE = 2_000_000
+"""Bytes; some 10,000 questions."""
 
 
 class _Strict(BaseModel):
@@ -22,6 +27,15 @@ class Control(_Strict):
     """A question that nothing in the memory answers."""
 
     question: str = Field(min_length=1)
+
+    @field_validator("question")
+    @classmethod
+    def _of_bounded_length(cls, question: str) -> str:
+        try:
+            check_length(question)
+        except InputError as error:
+            raise ValueError(error.problem) from None
+        return question
 
 
 class Question(Control):
@@ -57,17 +71,20 @@ class QuestionSet(_Strict):
 
 
 def load_questions(path: str | os.PathLike[str]) -> QuestionSet:
-    """The question set in a YAML file of the form of `sample_memory/questions.yaml`.
+    """The question set in a YAML file that has the form of `sample_memory/questions.yaml`.
 
-    Raises InputError for a missing file, text that is no YAML, unknown keys, and missing fields.
+    Raises InputError for a file that cannot be read or has more than 2 MB, for text that is not YAML, for
+    aliases and deep nesting, for unknown keys and missing fields, and for a question that is too long.
     """
+    text = read_input(path, "The file of questions", LARGEST_FILE)
     try:
-        data = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
-    except OSError as error:
+        check_yaml(text)
+        data = yaml.safe_load(text)
+    except RefusedYamlError as error:
         raise InputError(
-            f"The questions {path} cannot be read: {error.strerror}.", "Check the path."
+            f"The questions {path} cannot be used: line {error.line + 1}: {error.problem}.", FORM
         ) from None
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
+    except (yaml.YAMLError, ValueError, OverflowError) as error:  # 2026-13-45 looks like a date
         reason = " ".join(str(error).split())
         raise InputError(f"The questions {path} are not YAML: {reason}", FORM) from None
     if not isinstance(data, Mapping):
@@ -87,7 +104,7 @@ FORM = (
 
 
 def check_targets(questions: QuestionSet, paths: Iterable[str]) -> None:
-    """Nothing when every target is among the indexed `paths`; InputError names the first that is not."""
+    """Raises InputError, naming the first target that is not among the indexed `paths`."""
     known = list(paths)
     for target in questions.targets:
         if target not in known:
@@ -100,5 +117,5 @@ def check_targets(questions: QuestionSet, paths: Iterable[str]) -> None:
 
 
 def nearest(target: str, paths: Iterable[str]) -> str | None:
-    """The path that is most like `target`, or None where none is."""
+    """The path that is most similar to `target`, or None when none is similar."""
     return next(iter(difflib.get_close_matches(target, list(paths), n=1, cutoff=0.3)), None)

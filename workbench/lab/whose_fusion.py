@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from workbench.errors import InputError
+from workbench.memory.files import read_input
 from workbench.retrieval.columns import Columns
 from workbench.retrieval.fusion import Fusion
 from workbench.retrieval.legs import Index
@@ -36,6 +37,9 @@ EXAMPLE: Lists = (
     {"kwonly": 9.1, "both": 4.0, "k2": 1.2},
 )
 """A vector list and a keyword list on which the eleven engines have eight opinions."""
+
+LARGEST_FILE = 1_000_000
+"""Bytes."""
 
 TIED = 1e-12
 """Scores nearer than this, relative to the larger, are a tie: what is apart by rounding alone."""
@@ -130,8 +134,8 @@ def read_lists(path: Path) -> Lists:
     """
     form = 'Write {"vector": {"id": 0.8}, "keyword": {"id": 4.2}}, larger is better.'
     try:
-        told = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+        told = json.loads(read_input(path, "The lists", LARGEST_FILE))
+    except (ValueError, RecursionError) as error:
         raise InputError(f"{path} cannot be read as JSON: {error}.", form) from None
     if not isinstance(told, dict) or told.keys() != {"vector", "keyword"}:
         raise InputError(f"{path} does not have exactly the two lists vector and keyword.", form)

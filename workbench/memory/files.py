@@ -92,6 +92,23 @@ def read_document(place: Place, path: str) -> Document:
     return Document(path, SOURCE, text, content_hash(text), info.st_size, info.st_mtime_ns)
 
 
+def read_input(path: str | os.PathLike[str], what: str, most: int) -> str:
+    """The text of a file that the user has named; messages call it `what`.
+
+    Raises InputError for a file that cannot be read, has more than `most` bytes, or is not UTF-8.
+    """
+    try:
+        with Path(path).open("rb") as file:
+            data = file.read(most + 1)
+        if len(data) > most:
+            raise InputError(f"{what} {path} has more than {most:,} bytes.", "Split it into smaller files.")
+        return data.decode()
+    except OSError as error:
+        raise InputError(f"{what} {path} cannot be read: {error.strerror}.", "Check the path.") from None
+    except UnicodeDecodeError as error:
+        raise InputError(f"{what} {path} is not UTF-8: {error}.", "Convert it to UTF-8.") from None
+
+
 def is_utf8(name: str) -> bool:
     """Whether the bytes of a file's name are UTF-8."""
     try:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO, ClassVar
@@ -21,6 +21,10 @@ from workbench.memory.sources import Look, looks
 from workbench.records import Document, Passage
 
 SUFFIX = ".jsonl"
+LARGEST_TRANSCRIPT = 100_000_000
+"""Bytes."""
+LONGEST_LINE = 10_000_000
+"""Bytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +63,8 @@ class Sessions:
         place = Place(self.folder.resolve(), (path.removeprefix(f"{self.name}/"),))
         with open_plain(place, path) as file:
             info = settled(file)
-            said, self.broken[path] = messages(file)
+            _check_size(info.st_size, path)
+            said, self.broken[path] = messages(_lines(file))
         text, line_map = "\n".join(said.values()), tuple(said)
         digest = hashlib.sha256(f"{text}\n{','.join(map(str, line_map))}".encode()).hexdigest()
         return Transcript(path, self.name, text, digest, info.st_size, info.st_mtime_ns, line_map)
@@ -69,6 +74,23 @@ class Sessions:
         assert isinstance(document, Transcript)
         passages = [one for one in chunker.chunk(document.text) if one.text.strip()]
         return remap_lines(passages, document.line_map)
+
+
+def _check_size(size: int, path: str) -> None:
+    if size > LARGEST_TRANSCRIPT:
+        raise InputError(
+            f"{path} has {size / 1e6:.0f} MB; a transcript has at most {LARGEST_TRANSCRIPT / 1e6:.0f} MB.",
+            "Move it out of the folder of sessions.",
+        )
+
+
+def _lines(file: BinaryIO) -> Iterator[bytes]:
+    """The lines of a transcript; only the first LONGEST_LINE bytes of each, which then is no JSON."""
+    while line := file.readline(LONGEST_LINE):
+        rest = line
+        while rest and not rest.endswith(b"\n"):
+            rest = file.readline(LONGEST_LINE)
+        yield line if line.endswith(b"\n") or not rest else line[:-1] + b"\n"
 
 
 def messages(lines: Iterable[bytes]) -> tuple[dict[int, str], list[int]]:

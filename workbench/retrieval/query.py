@@ -12,6 +12,8 @@ from workbench.records import Trace
 ASCII_WORDS = re.compile(r"[A-Za-z0-9_]+")
 UNICODE_WORDS = re.compile(r"\w+")
 LONGEST_QUESTION = 1_000
+"""Words."""
+MOST_CHARACTERS = 10_000
 BLANKS = (
     "\t\n\v\f\r \u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
     "\u2028\u2029\u202f\u205f\u3000\ufeff"
@@ -94,24 +96,33 @@ class UnicodeWords(JoinedWords):
 
 
 def check_question(question: str) -> str:
-    """The question without surrounding blanks, when a search for it can mean something.
+    """The question without surrounding blanks.
 
-    Raises InputError for a blank question, for one without a letter or digit, and for one of more than
-    1,000 words. Pipelines themselves accept any text, as the systems that they reproduce do.
+    Raises InputError for a blank question, for one without a letter or digit, and as `check_length` does.
+    Pipelines themselves accept any text, as the systems that they reproduce do.
     """
     cleaned = question.strip()
     if not cleaned:
         raise InputError("The question is empty.", "Ask something, such as: where did we …")
-    if any("\ud800" <= character <= "\udfff" for character in cleaned):
-        raise InputError(f"The question {cleaned[:40]!r} is not UTF-8.", "Type it in a UTF-8 terminal.")
+    check_length(cleaned)
     if not any(character.isalnum() for character in cleaned):
         raise InputError(
             f"The question {cleaned[:40]!r} has no letter and no digit.", "Ask with at least one word."
         )
-    words = max(len(cleaned.split()), len(unicode_words(cleaned)))
-    if words > LONGEST_QUESTION:
-        raise InputError(
-            f"The question has {words:,} words; a search takes at most {LONGEST_QUESTION:,}.",
-            "Ask with the sentence that matters, or index the text as a document.",
-        )
     return cleaned
+
+
+def check_length(question: str) -> None:
+    """Raises InputError for a question of more than 10,000 characters or 1,000 words, or not UTF-8."""
+    words = max(len(question.split()), len(unicode_words(question)))
+    for count, most, what in (
+        (words, LONGEST_QUESTION, "words"),
+        (len(question), MOST_CHARACTERS, "characters"),
+    ):
+        if count > most:
+            raise InputError(
+                f"The question has {count:,} {what}; a search takes at most {most:,}.",
+                "Ask with the sentence that matters, or index the text as a document.",
+            )
+    if any("\ud800" <= character <= "\udfff" for character in question):
+        raise InputError(f"The question {question[:40]!r} is not UTF-8.", "Type it in a UTF-8 terminal.")

@@ -12,10 +12,11 @@ import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from workbench.errors import InputError
+from workbench.memory.chunking import whole_characters
+from workbench.memory.files import read_input
 
 SESSION = re.compile(r"session_(\d+)$")
 EVIDENCE = re.compile(r"^D(\d+):")
@@ -82,7 +83,7 @@ def load(path: str | os.PathLike[str], corrections: str | os.PathLike[str] | Non
     edited copy of the data is known to be in circulation.
     """
     conversations = _read(path)
-    fixes = {one["question_id"]: one for one in (_read(corrections) if corrections else [])}
+    fixes = _corrections(corrections) if corrections else {}
     documents: list[SessionDocument] = []
     turns: list[Turn] = []
     questions: list[LocomoQuestion] = []
@@ -96,7 +97,7 @@ def load(path: str | os.PathLike[str], corrections: str | os.PathLike[str] | Non
                 fix = fixes.pop(f"locomo_{number}_qa{place}", None)
                 corrected += fix is not None
                 questions.append(_question(number, row, fix))
-    except (KeyError, TypeError, AttributeError) as error:
+    except MALFORMED as error:
         raise InputError(f"{path} is not a LoCoMo file: {error!r}.", FORM) from None
     if fixes:
         raise InputError(
@@ -107,14 +108,33 @@ def load(path: str | os.PathLike[str], corrections: str | os.PathLike[str] | Non
 
 
 FORM = "Give a file of the form of snap-research/locomo's data/locomo10.json."
+MALFORMED = (KeyError, TypeError, AttributeError, ValueError, OverflowError)
+LARGEST_FILE = 50_000_000
+"""Bytes; the published file has 3 MB."""
+
+
+def _corrections(path: str | os.PathLike[str]) -> dict[str, Any]:
+    try:
+        return {_string(one, "question_id"): one for one in _read(path)}
+    except MALFORMED as error:
+        raise InputError(
+            f"{path} is not a file of corrections: {error!r}.",
+            "Give a file of the form of dial481/locomo-audit's audit/errors_*.json.",
+        ) from None
+
+
+def _string(row: Mapping[str, Any], key: str) -> str:
+    value = row[key]
+    if not isinstance(value, str):
+        raise TypeError(f"{key} is {value!r:.40}, not text")
+    return whole_characters(value)
 
 
 def _read(path: str | os.PathLike[str]) -> list[Any]:
+    text = read_input(path, "The file", LARGEST_FILE)
     try:
-        data = json.loads(Path(path).read_text(encoding="utf-8"))
-    except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror}.", "Check the path.") from None
-    except ValueError as error:
+        data = json.loads(text)
+    except (ValueError, RecursionError) as error:
         raise InputError(f"{path} is not JSON: {error}.", FORM) from None
     if not isinstance(data, list):
         raise InputError(f"{path} holds no list.", FORM)
@@ -126,11 +146,17 @@ def _sessions(number: int, conversation: Mapping[str, Any]) -> Iterator[tuple[Se
     for session in sorted(int(match[1]) for match in found if match):
         rows = conversation[f"session_{session}"]
         turns = [
-            Turn(f"c{number:02}-{row['dia_id']}", number, session, row["speaker"], row["text"])
+            Turn(
+                f"c{number:02}-{_string(row, 'dia_id')}",
+                number,
+                session,
+                _string(row, "speaker"),
+                _string(row, "text"),
+            )
             for row in rows
             if row.get("text", "").strip()
         ]
-        yield _document(number, session, conversation[f"session_{session}_date_time"], turns), turns
+        yield _document(number, session, _string(conversation, f"session_{session}_date_time"), turns), turns
 
 
 def _document(number: int, session: int, date: str, turns: Sequence[Turn]) -> SessionDocument:
@@ -149,7 +175,7 @@ def _question(number: int, row: Mapping[str, Any], fix: Mapping[str, Any] | None
             )
         evidence = list(fix.get("correct_evidence") or []) or evidence
     return LocomoQuestion(
-        row["question"],
+        _string(row, "question"),
         int(row["category"]),
         number,
         frozenset(f"c{number:02}-{id_}" for text in evidence for id_ in TURN.findall(text)),

@@ -1,0 +1,35 @@
+"""Checks YAML before it is loaded: small inputs can otherwise take all memory, or raise unexpected errors."""
+
+from __future__ import annotations
+
+import yaml
+
+DEEPEST = 30
+"""Levels of nesting."""
+
+
+class RefusedYamlError(Exception):
+    """YAML that is not loaded; `line` counts from 0."""
+
+    def __init__(self, line: int, problem: str) -> None:
+        super().__init__(problem)
+        self.line = line
+        self.problem = problem
+
+
+def check_yaml(text: str) -> None:
+    """Raises RefusedYamlError for aliases, deep nesting and half characters; yaml.YAMLError for no YAML.
+
+    A few lines of aliases can stand for more data than fits into memory. An escape such as "\\ud800" makes
+    text that cannot be written as UTF-8.
+    """
+    depth = 0
+    for event in yaml.parse(text, yaml.SafeLoader):
+        line = event.start_mark.line if event.start_mark else 0
+        if isinstance(event, yaml.AliasEvent):
+            raise RefusedYamlError(line, f"the alias *{event.anchor} is not allowed")
+        if isinstance(event, yaml.ScalarEvent) and any("\ud800" <= one <= "\udfff" for one in event.value):
+            raise RefusedYamlError(line, "an escape in it is half of a character")
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        if depth > DEEPEST:
+            raise RefusedYamlError(line, f"it is nested more than {DEEPEST} levels deep")
