@@ -63,7 +63,7 @@ WHOLE: Mapping[frozenset[str], str] = {
 @adapts("config", *FEBRUARY)
 def config(given: Given) -> Any:
     with patch.dict(os.environ, {"OPENCLAW_STATE_DIR": "/state"}):
-        made = configured(given["config"], Path("openclaw.json"), given["agentId"])
+        made = configured(given["config"], Path("openclaw.json"), given["agentId"], release="2026.2.13")
     if not made.search.enabled:
         return None
     settings = made.search.model_dump(by_alias=True, exclude=LATER)

@@ -16,11 +16,12 @@ from workbench.errors import InputError
 from workbench.memory.embedding.providers.catalogue import PROVIDERS
 from workbench.memory.sessions import Thresholds
 from workbench.retrieval.settings import parameters
+from workbench.systems.openclaw.config.keys import with_keys
 from workbench.systems.openclaw.config.settings import MemorySearch
 from workbench.systems.openclaw.config.system import Configuration, KeyReport, configured, read
 from workbench.systems.openclaw.pipelines import SHIPPED
 from workbench.systems.openclaw.releases import HISTORY, SEPTEMBER
-from workbench.systems.registry import system
+from workbench.systems.registry import SYSTEMS, system
 
 FILE = Path("openclaw.json")
 
@@ -34,8 +35,9 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> 
 
 
 def february(settings: Mapping[str, Any], **beside: Any) -> Configuration:
-    """The configuration with these settings of memory search, as February wrote them."""
-    return configured({"agents": {"defaults": {"memorySearch": settings}}, **beside}, FILE)
+    """The configuration with these settings of memory search, as 2026.2.13 wrote them, or another release."""
+    meta = {"lastTouchedVersion": "2026.2.13"}
+    return configured({"meta": meta, "agents": {"defaults": {"memorySearch": settings}}, **beside}, FILE)
 
 
 def september(settings: Mapping[str, Any], **beside: Any) -> Configuration:
@@ -57,7 +59,7 @@ def written(folder: Path, text: str, name: str = "openclaw.json") -> Path:
 
 
 def test_nothing_said_is_the_system_as_shipped() -> None:
-    made = configured({}, FILE)
+    made = configured({}, FILE, release="2026.2.13")
     assert made.pipeline.stages == SHIPPED.stages
     assert made.findings == ()
     assert made.model == "auto"
@@ -93,7 +95,8 @@ def test_without_hybrid_the_vector_leg_is_alone() -> None:
         ("2026.3.2-1", "2026.2.27"),
         ("2026.7.30", "2026.7.1"),
         ("2025.1.1", "2026.2.13"),
-        ("2027.1.1", "2026.7.1"),
+        ("2026.9.6", "2026.9.6"),
+        ("2027.1.1", "2026.9.6"),
     ],
 )
 def test_the_release_that_wrote_the_file_says_which_pipeline(version: str, release: str) -> None:
@@ -117,7 +120,7 @@ def test_the_newest_release_takes_openai_where_nothing_is_said(settings: dict[st
 
 def test_mmr_and_decay_are_switched_on_where_a_release_has_them() -> None:
     hybrid = {"mmr": {"enabled": True, "lambda": 0.5}, "temporalDecay": {"enabled": True, "halfLifeDays": 7}}
-    made = february({"query": {"hybrid": hybrid}})
+    made = february({"query": {"hybrid": hybrid}}, meta={"lastTouchedVersion": "2026.2.15"})
     assert parameters(made.pipeline["diversity"])["relevance_weight"] == 0.5
     assert parameters(made.pipeline["recency"])["half_life_days"] == 7
     assert made.unused == []
@@ -198,7 +201,7 @@ def test_september_cuts_as_it_does_whatever_the_file_says() -> None:
 )
 def test_an_agent_may_have_its_own_settings(data: dict[str, Any], name: str, agent: str, limit: int) -> None:
     data = {"agents": {**data, "defaults": {"memorySearch": {"query": {"maxResults": 5}}}}}
-    made = configured(data, FILE, name)
+    made = configured(data, FILE, name, release="2026.2.13")
     assert (made.agent, made.pipeline.limit) == (agent, limit)
 
 
@@ -208,6 +211,112 @@ def test_an_agents_own_settings_in_the_newer_form() -> None:
     assert made.pipeline.limit == 9
     assert [one.fate for one in made.findings] == ["no effect", "used"]
     assert "agents.entries.b.memory.search.query.maxResults takes its place" in made.findings[0].says
+
+
+# Which release
+
+
+def test_a_file_that_names_no_release_is_not_guessed_between_releases_that_differ() -> None:
+    with pytest.raises(InputError, match="does not say which release") as raised:
+        configured({"agents": {"defaults": {"memorySearch": {"query": {"maxResults": 9}}}}}, FILE)
+    assert "2026.2.13, 2026.2.15, 2026.2.27, 2026.3.7, 2026.7.1" in raised.value.problem
+    assert "--release 2026.7.1" in raised.value.remedy
+    assert "openclaw-2026.7.1@openclaw.json" in raised.value.remedy
+
+
+def test_releases_that_answer_the_same_need_no_name() -> None:
+    made = configured(
+        {"agents": {"defaults": {"memorySearch": {"query": {"hybrid": {"enabled": False}}}}}}, FILE
+    )
+    assert made.choice.why == "all releases that know its keys answer the same"
+    assert "keyword_leg" not in [stage.slot for stage in made.pipeline.stages]
+
+
+def test_a_file_of_the_newest_release_is_never_an_older_ones() -> None:
+    for data in ({"memory": {"search": {}}}, {"meta": {"lastTouchedVersion": "2026.9.6"}}):
+        made = configured(data, FILE)
+        assert made.pipeline.diff(SEPTEMBER) == []
+        assert made.choice.release == "2026.9.6"
+
+
+@pytest.mark.parametrize("release", ["2026.2.15", "openclaw-2026.2.15", "2026.2.20-1"])
+def test_a_release_that_is_named_wins(release: str) -> None:
+    made = configured({"meta": {"lastTouchedVersion": "2026.7.1"}}, FILE, release=release)
+    assert made.choice.release == "2026.2.15"
+    assert made.choice.why
+
+
+@pytest.mark.parametrize("release", ["newest", "2025.1.1", "15"])
+def test_a_release_that_is_not_known_is_refused_with_those_that_are(release: str) -> None:
+    with pytest.raises(InputError, match="not a release") as raised:
+        configured({}, FILE, release=release)
+    assert "2026.9.6" in raised.value.remedy
+
+
+@pytest.mark.parametrize(
+    "name", ["openclaw-2026.9.6", "openclaw-2026.3.2", "openclaw-2026.2.13+or", "am-150"]
+)
+def test_a_system_before_the_file_is_the_one_that_its_settings_change(name: str, tmp_path: Path) -> None:
+    file = written(tmp_path, "{agents: {defaults: {memorySearch: {query: {maxResults: 3}}}}}")
+    changed = system(f"{name}@{file}")
+    assert changed.limit == 3
+    assert changed.name.endswith("@openclaw.json")
+    base = SYSTEMS.get(name) or SYSTEMS["openclaw-2026.2.27"]
+    assert "limit" in [one.slot for one in base.diff(changed)]
+
+
+def test_settings_stay_when_another_system_is_typed(run: Run, tmp_path: Path) -> None:
+    file = written(tmp_path, JSON5)
+    for name in ("openclaw-2026.3.7", "openclaw-2026.2.13+or+rrf", "bm-head"):
+        shown = run("--config", file, "show", name, "--json").json()
+        assert shown["name"] == f"{name}@openclaw.json"
+        assert "first 2" in json.dumps(shown["stages"])
+
+
+# OpenClaw's keys as --set
+
+
+@pytest.mark.parametrize("before", ["", "memorySearch.", "agents.defaults.memorySearch.", "memory.search."])
+def test_set_takes_openclaws_own_keys(run: Run, before: str) -> None:
+    settings = ["--set", f"{before}query.maxResults=9", "--set", f"{before}query.minScore=0.2"]
+    shown = run("show", "openclaw-2026.2.13", *settings, "--json").json()
+    assert "first 9" in json.dumps(shown)
+    assert "below 0.2" in json.dumps(shown)
+
+
+def test_a_weight_that_is_set_is_scaled_with_the_other_one() -> None:
+    fusion = parameters(with_keys(SHIPPED, ["query.hybrid.vectorWeight=0.5"])["fusion"])
+    assert (fusion["vector"], fusion["keyword"]) == (pytest.approx(0.625), pytest.approx(0.375))
+
+
+def test_switches_add_and_remove_their_stages() -> None:
+    base = SYSTEMS["openclaw-2026.2.15"]
+    on = ["query.hybrid.mmr.enabled=true", "query.hybrid.mmr.lambda=0.5"]
+    assert parameters(with_keys(base, on)["diversity"])["relevance_weight"] == 0.5
+    assert with_keys(with_keys(base, on), ["query.hybrid.mmr.enabled=false"]).diff(base) == []
+    alone = with_keys(SHIPPED, ["query.hybrid.enabled=false"])
+    assert "keyword_leg" not in [stage.slot for stage in alone.stages]
+
+
+@pytest.mark.parametrize(
+    ("setting", "said"),
+    [
+        ("query.maxResults=nan", "query.maxResults is nan"),
+        ("query.maxResults=-1", "query.maxResults is -1"),
+        ("query.minScore=inf", "query.minScore is inf"),
+        ("query.maxresults=3", "the nearest is query.maxResults"),
+        ("memorySearch.query.typo=3", "takes no OpenClaw key query.typo"),
+        ("query.hybrid.mmr.lambda=0.5", "has no stage that query.hybrid.mmr.lambda sets"),
+        ("query.hybrid.mmr.enabled=true", "cannot switch query.hybrid.mmr.enabled on"),
+    ],
+)
+@pytest.mark.parametrize(
+    "command", [["show", "openclaw-2026.2.13"], ["evaluate", "-s", "openclaw-2026.2.13"]]
+)
+def test_a_key_that_cannot_be_set_is_refused(run: Run, command: list[str], setting: str, said: str) -> None:
+    refused = run(*command, "--set", setting)
+    assert (refused.code, refused.out) == (2, "")
+    assert said in refused.err
 
 
 # Keys without effect, and keys that are not known
@@ -296,6 +405,7 @@ def test_a_missing_file_and_a_missing_agent_are_named(tmp_path: Path) -> None:
 
 JSON5 = """
 { // JSON5: comments, bare keys, a comma at the end
+  meta: {lastTouchedVersion: "2026.2.13"},
   agents: {defaults: {workspace: "WORKSPACE", memorySearch: {
     provider: 'ollama', model: 'm', remote: {baseUrl: 'http://gpu:9', apiKey: 'sk-secret'},
     query: {maxResults: 2, minScore: 0.1, typo: 1},
@@ -321,6 +431,7 @@ def test_a_configuration_takes_the_place_of_defaults(
     shown = run("--config", file, "show", "--json")
     assert shown.json()["name"] == "openclaw-2026.2.13@openclaw.json"
     assert "2 keys have no effect here or are not known" in shown.err
+    assert "read for OpenClaw 2026.2.13, because 2026.2.13 wrote the file." in shown.err
     assert "asks for ollama at http://gpu:9, an address that you have not named" in shown.err
     assert run("show", "openclaw-2026.2.13", "--json").json()["name"] == "openclaw-2026.2.13"
     refused = run("--config", file, "index")
@@ -342,8 +453,9 @@ def test_what_is_typed_wins_over_the_configuration(run: Run, tmp_path: Path) -> 
     )  # fmt: skip
     limits = [one for one in found.json()["stages"] if one["slot"] == "limit"]
     assert "first 4" in json.dumps(limits)
-    other = run("--config", file, "show", "am-150", "--json")
-    assert other.json()["name"] == "am-150"
+    other = run("--config", file, "show", "am-150", "--json").json()
+    assert other["name"] == "am-150@openclaw.json"
+    assert "first 2" in json.dumps(other)
 
 
 def test_config_prints_what_each_key_became(run: Run, tmp_path: Path) -> None:
@@ -360,8 +472,10 @@ def test_config_prints_what_each_key_became(run: Run, tmp_path: Path) -> None:
 
 
 def test_config_exits_with_0_when_every_key_is_known(run: Run, tmp_path: Path) -> None:
-    assert run("config", written(tmp_path, "{agents: {defaults: {memorySearch: {enabled: true}}}}")).code == 0
-    empty = run("config", written(tmp_path, "{}"))
+    settings = {"agents": {"defaults": {"memorySearch": {"enabled": True}}}}
+    text = json.dumps({"meta": {"lastTouchedVersion": "2026.2.13"}, **settings})
+    assert run("config", written(tmp_path, text)).code == 0
+    empty = run("config", written(tmp_path, "{}"), "--release", "2026.2.13")
     assert (empty.code, "sets no key" in empty.out) == (0, True)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sized
 from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -52,17 +53,24 @@ System = Annotated[str, typer.Option("--system", "-s", help="The pipeline to run
 AskedLimit = Annotated[int | None, typer.Option("--limit", min=1, help="Return at most this many.")]
 AskedFloor = Annotated[float | None, typer.Option("--min-score", help="Drop what scores below this.")]
 Settings = Annotated[
-    list[str] | None, typer.Option("--set", help="One parameter: slot.parameter=value; may be given often.")
+    list[str] | None,
+    typer.Option(
+        "--set",
+        help="A parameter, slot.parameter=value, or an OpenClaw key, query.maxResults=8; may be given often.",
+    ),
 ]
 SettingsOfMany = Annotated[
     list[str] | None,
     typer.Option(
         "--set",
-        help="One parameter: slot.parameter=value; may be given often. It is set in each of the systems that "
-        "has it; an error when none has.",
+        help="A parameter, slot.parameter=value, or an OpenClaw key, query.maxResults=8; may be given often. "
+        "It changes each of the systems that have it.",
     ),
 ]
 SHIPPED = "openclaw-2026.2.13"
+
+CONFIG_FILE: ContextVar[str | None] = ContextVar("config_file", default=None)
+"""What `--config` names, FILE or FILE#AGENT, while a command runs; None without it."""
 
 
 def pipeline_of(
@@ -70,9 +78,13 @@ def pipeline_of(
 ) -> Pipeline:
     """The system of that name as it is asked. Raises InputError for a name or setting that is not known."""
     from workbench.retrieval.settings import with_settings
-    from workbench.systems.registry import system
+    from workbench.systems.openclaw.config.keys import check_key, key_of, with_keys
 
-    return with_settings(system(name).asking(limit, min_score), settings or [])
+    keys = [one for one in settings or [] if key_of(one)]
+    slots = [one for one in settings or [] if not key_of(one)]
+    for one in slots:
+        check_key(one)
+    return with_settings(with_keys(_named(name), keys).asking(limit, min_score), slots)
 
 
 def pipelines_of(
@@ -80,10 +92,28 @@ def pipelines_of(
 ) -> list[Pipeline]:
     """The systems of these names as they are asked; a setting changes each of them that has its parameter."""
     from workbench.retrieval.settings import with_settings_where_they_fit
-    from workbench.systems.registry import system
+    from workbench.systems.openclaw.config.keys import check_key, fits, key_of, with_keys
 
-    asked = [system(name).asking(limit, min_score) for name in names]
-    return with_settings_where_they_fit(asked, settings or [])
+    named = [_named(name) for name in names]
+    slots = []
+    for setting in settings or []:
+        key = key_of(setting)
+        if not key:
+            check_key(setting)
+            slots.append(setting)
+        elif any(fits(one, key) for one in named):
+            named = [with_keys(one, [setting]) if fits(one, key) else one for one in named]
+        elif named:
+            with_keys(named[0], [setting])  # which says why not
+    return with_settings_where_they_fit([one.asking(limit, min_score) for one in named], slots)
+
+
+def _named(name: str) -> Pipeline:
+    """The system of that name. With `--config`, a system that is typed takes the file's settings too."""
+    from workbench.systems.registry import is_configuration, system
+
+    file = CONFIG_FILE.get()
+    return system(name if file is None or is_configuration(name) else f"{name}@{file}")
 
 
 @contextmanager

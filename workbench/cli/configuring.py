@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from workbench.cli.app import AsJson, app, count
+from workbench.cli.app import CONFIG_FILE, AsJson, app, count
 from workbench.cli.output import put, tell
 from workbench.errors import InputError
 
@@ -29,6 +29,9 @@ def options(
         str | None,
         typer.Option("--config", help="An openclaw.json, or FILE#AGENT: its settings become the defaults."),
     ] = None,
+    release: Annotated[
+        str, typer.Option("--release", help="With --config: the release of OpenClaw that reads the file.")
+    ] = "",
     base_url: Annotated[
         str | None,
         typer.Option(
@@ -37,23 +40,28 @@ def options(
     ] = None,
 ) -> None:
     """Teach, explore and reproduce how hybrid search fails."""
+    CONFIG_FILE.set(None)
     if config is None:
-        if base_url is not None:
-            raise InputError("--base-url is for the provider of a --config file.", "Add --config FILE.")
+        if base_url is not None or release:
+            raise InputError("--base-url and --release belong to a --config file.", "Add --config FILE.")
         return
     from workbench.systems.openclaw.config.system import read
 
-    made = context.obj = read(config)
+    made = context.obj = read(config, release=release)
+    CONFIG_FILE.set(config)
     if base_url is not None:
         os.environ.update(dict.fromkeys(made.address_variables, base_url))
     for address in dict.fromkeys(made.unnamed_addresses().values()):
         tell("\n  ".join(_unnamed_message(made, address)))
     usual = _defaults(config, made)
     context.default_map = dict.fromkeys(_commands(), usual) | {
-        "config": {"file": config},
-        "show": {"name": config},
+        "config": {"file": config, "release": release},
+        "show": {"name": usual["system"]},
     }
-    if made.unused and context.invoked_subcommand != "config":
+    if context.invoked_subcommand == "config":
+        return
+    tell(f"{config}: read for OpenClaw {made.choice.release}, because {made.choice.why}.")
+    if made.unused:
         tell(
             f"{config}: {count(made.unused, 'key')} have no effect here or are not known "
             f"(first: {made.unused[0].key}).\n  All of them: workbench config {config}"
@@ -94,8 +102,8 @@ def _commands() -> list[str]:
 def _defaults(config: str, made: Configuration) -> dict[str, Any]:
     """Values by the names of the parameters that commands have; each command takes those that it knows."""
     usual: dict[str, Any] = {
-        "system": config,
-        "systems": [config],
+        "system": f"{made.choice.pipeline.name}@{config}",
+        "systems": [f"{made.choice.pipeline.name}@{config}"],
         "extra": made.extra_paths,
         "citations": made.citations,
     }
@@ -111,12 +119,15 @@ def _defaults(config: str, made: Configuration) -> dict[str, Any]:
 @app.command()
 def config(
     file: Annotated[str, typer.Argument(help="An openclaw.json, or FILE#AGENT.")],
+    release: Annotated[
+        str, typer.Option("--release", help="The release of OpenClaw that reads the file.")
+    ] = "",
     as_json: AsJson = False,
 ) -> None:
-    """Print what each key of an openclaw.json became here. Exit code 1 when one is not known."""
+    """Print what each key of an openclaw.json does here. Exit code 1 when one is not known."""
     from workbench.systems.openclaw.config.system import read
     from workbench.views.configuration import configuration_data, configuration_text
 
-    made = read(file)
+    made = read(file, release=release)
     put(configuration_data(made) if as_json else configuration_text(made), as_json)
     raise typer.Exit(1 if any(one.fate == "unknown" for one in made.findings) else 0)

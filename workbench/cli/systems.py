@@ -55,11 +55,10 @@ def diff(
     as_json: AsJson = False,
 ) -> None:
     """Print what differs between two systems. Exit code 1 when nothing does."""
-    from workbench.systems.registry import system
     from workbench.views.systems import diff_data
     from workbench.views.text import diff_text
 
-    found = system(before).diff(system(after))
+    found = pipeline_of(before, None, None, None).diff(pipeline_of(after, None, None, None))
     put(diff_data(found) if as_json else diff_text(found), as_json)
     raise typer.Exit(0 if found else 1)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -27,15 +28,28 @@ _MODULES = (
 SYSTEMS: Mapping[str, Pipeline] = {one.name: one for module in _MODULES for one in module.PIPELINES}
 
 
-def system(name: str) -> Pipeline:
-    """The pipeline of that name; of a name that ends in .json, the one that this openclaw.json configures.
+_RELEASE = re.compile(r"openclaw-\d+\.\d+\.\d+[\w.-]*")
 
-    Raises InputError, naming the nearest ones, when there is none, and for a file that cannot be used.
+
+def is_configuration(name: str) -> bool:
+    """Whether a system's name ends in that of an OpenClaw configuration, with or without `#AGENT`."""
+    return Path(name.partition("#")[0]).suffix in (".json", ".json5")
+
+
+def system(name: str) -> Pipeline:
+    """The pipeline of that name: one of SYSTEMS, an openclaw.json, or `SYSTEM@openclaw.json`.
+
+    A file is read for the release that wrote it, or changes the system before the `@`, which may be any
+    release (`openclaw-2026.3.2@openclaw.json`). Raises InputError, naming the nearest ones, when there is no
+    such system, and for a file that cannot be used.
     """
-    if Path(name.partition("#")[0]).suffix in (".json", ".json5"):
+    if is_configuration(name):
         from workbench.systems.openclaw.config.system import read
 
-        return read(name).pipeline
+        base, _, file = name.partition("@")
+        if base in SYSTEMS:
+            return read(file, SYSTEMS[base]).pipeline
+        return read(file, release=base).pipeline if _RELEASE.fullmatch(base) else read(name).pipeline
     if name not in SYSTEMS:
         near = difflib.get_close_matches(name, SYSTEMS, n=3, cutoff=0.3) or list(SYSTEMS)[:3]
         raise InputError(

@@ -27,6 +27,7 @@ def _summary(made: Configuration) -> dict[str, str]:
     return {
         "agent": made.agent,
         "system": made.pipeline.name,
+        "release": f"{made.choice.release}, because {made.choice.why}",
         "model": made.model or "the workbench's own",
         "chunker": made.chunker.name,
         "store": str(made.store),

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import difflib
 import os
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -20,7 +19,6 @@ from workbench.memory.embedding.providers.embedder import Provider
 from workbench.memory.embedding.providers.limits import LimitedChunker, longest
 from workbench.memory.sessions import Thresholds
 from workbench.retrieval.pipeline import Pipeline
-from workbench.retrieval.settings import parameters, with_settings
 from workbench.safe_text import masked, one_line
 from workbench.systems.openclaw.chunking import WeightedChunker
 from workbench.systems.openclaw.config.file import (
@@ -37,24 +35,18 @@ from workbench.systems.openclaw.config.file import (
     trees,
     without,
 )
+from workbench.systems.openclaw.config.keys import SLOTS, has, tuned
+from workbench.systems.openclaw.config.release import (
+    NEWEST,
+    Choice,
+    agreed_release,
+    release_named,
+    stated_release,
+    with_switches,
+)
 from workbench.systems.openclaw.config.settings import MemorySearch, merged
-from workbench.systems.openclaw.pipelines import WORKAROUND
-from workbench.systems.openclaw.releases import DECAY, DIVERSE, HISTORY, WEIGHED
+from workbench.systems.openclaw.releases import HISTORY
 
-SLOTS: Mapping[str, str] = {
-    "limit.count": "query.maxResults",
-    "floor.floor": "query.minScore",
-    "fusion.vector": "query.hybrid.vectorWeight",
-    "fusion.keyword": "query.hybrid.textWeight",
-    "rescue.floor": "query.hybrid.textWeight",
-    "keyword_leg.depth.multiplier": "query.hybrid.candidateMultiplier",
-    "vector_leg.depth.multiplier": "query.hybrid.candidateMultiplier",
-    "diversity.relevance_weight": "query.hybrid.mmr.lambda",
-    "recency.half_life_days": "query.hybrid.temporalDecay.halfLifeDays",
-}
-"""Which parameter of a stage takes which key's value."""
-
-SINCE_15 = ("query.hybrid.mmr", "query.hybrid.temporalDecay")
 RETIRED_KEYS = (
     "store.driver", "store.path", "store.vector", "chunking", "sync.onSessionStart", "sync.onSearch",
     "sync.watch", "sync.watchDebounceMs", "sync.intervalMinutes", "query.hybrid", "cache",
@@ -104,6 +96,7 @@ class Configuration:
     agent: str
     search: MemorySearch
     pipeline: Pipeline
+    choice: Choice
     model: str | None
     environment: Mapping[str, str]
     chunker: Chunker
@@ -154,80 +147,62 @@ class Configuration:
         return [one for one in self.findings if one.fate != "used"]
 
 
-def read(name: str | os.PathLike[str]) -> Configuration:
+def read(name: str | os.PathLike[str], system: Pipeline | None = None, release: str = "") -> Configuration:
     """The configuration `FILE`, or `FILE#AGENT` for an agent that is not the first or the default one.
 
-    Raises InputError for a file that cannot be read or is no JSON5 object, for an agent that is not there,
-    and for values of another type or beyond repair, all of them by key.
+    Its settings change `system` when that is given, and otherwise the search of a release of OpenClaw:
+    `release`, or the one that wrote the file. Raises InputError for a file that cannot be read or is no
+    JSON5 object, for an agent that is not there, for values of another type or beyond repair, and when the
+    release is unknown and matters.
     """
     text, _, agent = os.fspath(name).partition("#")
-    return configured(load(Path(text).expanduser()), Path(text), agent)
+    return configured(load(Path(text).expanduser()), Path(text), agent, system, release)
 
 
-def configured(data: Mapping[str, Any], file: Path, agent: str = "") -> Configuration:
+def configured(
+    data: Mapping[str, Any], file: Path, agent: str = "", system: Pipeline | None = None, release: str = ""
+) -> Configuration:
     """What the configuration `data`, from `file`, asks for. Raises InputError as `read` does."""
     form, agent, defaults, overrides = trees(data, file, agent)
     given = [*defaults.given(), *overrides.given()]
+    keys = {one.key for one in given}
     raw = merged(defaults.settings, overrides.settings)
-    if form == SEPTEMBER_FORM:
+    choice = _named(system, release) or stated_release(data, form)
+    newest = choice is not None and choice.pipeline is NEWEST
+    if newest:
         raw = without(raw, [tuple(key.split(".")) for key in RETIRED_KEYS])
         raw["provider"] = "openai" if raw.get("provider") in (None, AUTO) else raw["provider"]
     search, unknown = resolved(raw, f"{file}: {form}")
-    base = HISTORY[-1] if form == SEPTEMBER_FORM else _february_base(data, search, {one.key for one in given})
+    if choice is None:
+        choice = agreed_release(keys, lambda one: tuned(with_switches(one, search), search), file)
+    pipeline = _pipeline(choice, search, keys)
     model = _model(search)
     configuration = Configuration(
-        file, agent, search, _pipeline(base, search, file), model, _environment(search),
-        _chunker(form, search, model), _store(search, agent), _workspace(data),
+        file, agent, search, replace(pipeline, name=f"{pipeline.name}@{file.name}"), choice, model,
+        _environment(search), _chunker(newest, search, model), _store(search, agent), _workspace(data),
         str(at(data, "memory.citations", "auto")),
     )  # fmt: skip
-    findings = [_finding(one, given, unknown, configuration, form) for one in given]
+    findings = [_finding(one, given, unknown, configuration, newest) for one in given]
     return replace(configuration, findings=(*findings, *_beside(data, form)))
 
 
 # What it becomes
 
 
-def _february_base(data: Mapping[str, Any], search: MemorySearch, keys: set[str]) -> Pipeline:
-    """The pipeline of the release that wrote the file, with what the file switches on and off.
-
-    Without a release in `meta.lastTouchedVersion` it is the oldest one that knows all of the keys.
-    """
-    hybrid, release = search.query.hybrid, _release(data, keys)
-    if not hybrid.enabled:
-        return replace(WORKAROUND, name=f"{release.name}-vector-only")
-    if release is HISTORY[0]:
-        return release
-    more = [
-        *([DIVERSE] if hybrid.mmr.enabled else []),
-        *([WEIGHED, DECAY] if hybrid.temporal_decay.enabled else []),
-    ]
-    return release.but(*more)
+def _named(system: Pipeline | None, release: str) -> Choice | None:
+    """The system or the release that the user names, None for neither."""
+    if system is not None:
+        return Choice(system, "you named it")
+    return release_named(release) if release else None
 
 
-def _release(data: Mapping[str, Any], keys: set[str]) -> Pipeline:
-    version = _version(str(at(data, "meta.lastTouchedVersion", "")))
-    if version is None:
-        return HISTORY[1] if any(below(key, SINCE_15) for key in keys) else HISTORY[0]
-    older = [one for one in HISTORY[:-1] if (_version(one.name) or version) <= version]
-    return older[-1] if older else HISTORY[0]
-
-
-def _version(text: str) -> tuple[int, ...] | None:
-    found = re.search(r"(\d{4})\.(\d+)\.(\d+)", text)
-    return tuple(map(int, found.groups())) if found else None
-
-
-def _pipeline(base: Pipeline, search: MemorySearch, file: Path) -> Pipeline:
-    values = search.model_dump(by_alias=True)
-    settings = [f"{slot}={at(values, key)}" for slot, key in SLOTS.items() if _has(base, slot)]
-    return replace(with_settings(base, settings), name=f"{base.name}@{file.name}")
-
-
-def _has(pipeline: Pipeline, setting: str) -> bool:
-    """Whether a pipeline has that parameter; a rescue down to 0 does not follow the keyword weight."""
-    slot, _, parameter = setting.partition(".")
-    known = next((parameters(stage) for stage in pipeline.stages if stage.slot == slot), {})
-    return parameter in known and not (slot == "rescue" and known[parameter] == 0)
+def _pipeline(choice: Choice, search: MemorySearch, keys: set[str]) -> Pipeline:
+    """The chosen system with the file's settings; another system takes those that it has stages for."""
+    if choice.pipeline not in HISTORY:
+        return tuned(choice.pipeline, search, keys)
+    if choice.pipeline is NEWEST:
+        return tuned(NEWEST, search)
+    return tuned(with_switches(choice.pipeline, search), search)
 
 
 def _model(search: MemorySearch) -> str | None:
@@ -246,8 +221,8 @@ def _providers(search: MemorySearch) -> list[Provider]:
     return [PROVIDERS[name] for name in names if name in PROVIDERS]
 
 
-def _chunker(form: str, search: MemorySearch, model: str | None) -> Chunker:
-    kind = WeightedChunker if form == SEPTEMBER_FORM else LineChunker
+def _chunker(newest: bool, search: MemorySearch, model: str | None) -> Chunker:
+    kind = WeightedChunker if newest else LineChunker
     chunker = kind(search.chunking.tokens, search.chunking.overlap)
     if model is None:
         return chunker
@@ -273,7 +248,7 @@ def _workspace(data: Mapping[str, Any]) -> Path | None:
 
 
 def _finding(
-    one: Given, given: Sequence[Given], unknown: Sequence[str], made: Configuration, form: str
+    one: Given, given: Sequence[Given], unknown: Sequence[str], made: Configuration, newest: bool
 ) -> KeyReport:
     def found(fate: Literal["used", "no effect"], says: str) -> KeyReport:
         return KeyReport(one.place, shown(one.key, one.value), fate, says)
@@ -284,7 +259,7 @@ def _finding(
     later = [other.place for other in given if other.key == one.key][-1]
     if later != one.place and one.key != "extraPaths":
         return found("no effect", f"{later} takes its place")
-    if form == SEPTEMBER_FORM and (above := below(one.key, RETIRED_KEYS)):
+    if newest and (above := below(one.key, RETIRED_KEYS)):
         return found("no effect", f"2026.9.6 has a fixed {above}, and no longer reads it")
     if above := below(one.key, NO_EFFECT):
         return found("no effect", NO_EFFECT[above])
@@ -314,7 +289,7 @@ def _beside(data: Mapping[str, Any], form: str) -> Iterator[KeyReport]:
 def _became(one: Given, made: Configuration) -> str:
     """What a key is here, empty when it is nothing."""
     search = made.search
-    slots = [slot for slot, key in SLOTS.items() if key == one.key and _has(made.pipeline, slot)]
+    slots = [slot for slot, key in SLOTS.items() if key == one.key and has(made.pipeline, slot)]
     if slots:
         value = at(search.model_dump(by_alias=True), one.key)
         return f"{', '.join(slots)} = {value:.6g}" + (f", not {one.value}" if value != one.value else "")
@@ -345,9 +320,9 @@ def _became(one: Given, made: Configuration) -> str:
             )
         case "query.hybrid.enabled":
             return "two legs" if search.query.hybrid.enabled else "the vector leg alone"
-        case "query.hybrid.mmr.enabled" if _has(made.pipeline, "diversity.relevance_weight"):
+        case "query.hybrid.mmr.enabled" if has(made.pipeline, "diversity.relevance_weight"):
             return "the stage diversity"
-        case "query.hybrid.temporalDecay.enabled" if _has(made.pipeline, "recency.half_life_days"):
+        case "query.hybrid.temporalDecay.enabled" if has(made.pipeline, "recency.half_life_days"):
             return "the stage recency"
         case _:
             return ""
