@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -184,6 +184,7 @@ class AgentTools:
         if file is not None:
             shown = explanation_data(file)
             shown["chunks"] = shown["chunks"][:NEAREST]
+            _without_text(one["candidate"] for one in shown["chunks"])
             answer["file"] = {"says": explanation_text(file), **shown}
         return answer
 
@@ -192,8 +193,7 @@ def _trace_answer(trace: Trace) -> Answer:
     """A trace for an agent: no snippets, and of the dropped candidates the nearest ones and the counts."""
     shown = trace_data(trace)
     dropped = shown["dropped"]
-    for one in (*shown["results"], *dropped):
-        del one["snippet"]
+    _without_text([*shown["results"], *dropped])
     return {
         "says": "\n".join([*asked_lines(trace), *outcome_lines(trace)]),
         **shown,
@@ -203,3 +203,10 @@ def _trace_answer(trace: Trace) -> Answer:
             "nearest": dropped[:NEAREST],
         },
     }
+
+
+def _without_text(candidates: Iterable[dict[str, Any] | None]) -> None:
+    """Takes the text of notes out of what an explanation shows: it is about numbers."""
+    for one in candidates:
+        if one is not None:
+            one.pop("snippet", None)

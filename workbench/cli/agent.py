@@ -18,7 +18,10 @@ if TYPE_CHECKING:
 RECOMMENDED = "openclaw-2026.2.13+or+rrf+minmax+evidence"
 
 AgentSystem = Annotated[str, typer.Option("--system", "-s", help="The pipeline behind memory_search.")]
-Contract = Annotated[str, typer.Option(help="The release of OpenClaw whose answers to give.")]
+Contract = Annotated[
+    str,
+    typer.Option(help="The form of the answers: that of OpenClaw 2026.2.13 or 2026.9.6, or workbench."),
+]
 CitationMode = Annotated[str, typer.Option("--citations", help="Whether snippets name their place.")]
 
 
@@ -98,13 +101,17 @@ def serve(
     host: Annotated[str, typer.Option(help="With --http: an address of this machine.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="With --http: the port; 0 for any free one.")] = 8765,
     system: AgentSystem = RECOMMENDED,
-    contract: Contract = "2026.9.6",
+    contract: Contract = "workbench",
     citations: CitationMode = "auto",
     extra: Extra = None,
     settings: Settings = None,
     index_file: IndexFile = None,
 ) -> None:
-    """Serve memory_search, memory_get and memory_explain to an agent, over MCP."""
+    """Serve memory_search, memory_get and memory_explain to an agent, over MCP.
+
+    In the form `workbench`, each line of a note begins with "> ", so that no note can pass for the tool.
+    The forms of OpenClaw's releases are exact and have no such mark.
+    """
     try:
         from workbench.agent import server
     except ModuleNotFoundError as error:
