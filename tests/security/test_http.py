@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -335,3 +336,34 @@ def test_a_message_cannot_command_the_terminal_and_is_short() -> None:
     assert len(text) <= MOST_CHARACTERS
     assert not {"\x1b", "\x07", "\x9b", "\u202e"} & set(text)
     assert "hunter2" not in text
+
+
+# long questions
+
+
+LONG = {
+    "words": "tea " * 25_000,
+    "letters": "x" * 100_000,
+    "marks": "tea\u0301" * 25_000,
+    "100,000 words": "a " * 100_000,
+}
+
+
+@pytest.mark.parametrize("question", LONG.values(), ids=LONG)
+@pytest.mark.parametrize("tool", ["memory_search", "memory_explain"])
+def test_a_question_of_100_kilobytes_is_refused_before_it_is_searched(
+    tool: str, question: str, folder: Path
+) -> None:
+    gate = Gate()
+    with over(folder, embedder=gate) as tools, running(tools) as port:
+        result = call(port, tool, {"query": question}).json()["result"]
+    assert result["isError"]
+    assert "a search takes at most" in result["content"][0]["text"]
+    assert gate.asked == []
+
+
+def test_long_questions_hold_up_nobody(folder: Path) -> None:
+    with over(folder) as tools, running(tools) as port, ThreadPoolExecutor(16) as threads:
+        long = [threads.submit(call, port, "memory_search", {"query": LONG["words"]}) for _ in range(64)]
+        assert all(searches(port, 8))
+        assert all(one.result().json()["result"]["isError"] for one in long)
