@@ -171,16 +171,45 @@ def test_the_figures_of_an_evaluation_belong_together(run: Run, place: Place) ->
     assert told["controls_silent"] == 1
 
 
-def test_evaluate_asks_every_system_when_none_is_named(run: Run, place: Place) -> None:
-    told = run("evaluate", *place.options, "--json").json()
+def test_evaluate_asks_every_system_when_told(run: Run, place: Place) -> None:
+    told = run("evaluate", "--all", *place.options, "--json").json()
     assert [one["system"] for one in told] == list(workbench.SYSTEMS)
+
+
+def test_evaluate_compares_a_few_systems_when_none_is_named(run: Run, place: Place) -> None:
+    outcome = run("evaluate", *place.options)
+    assert SYSTEM in outcome.out
+    assert "openclaw-2026.9.6" in outcome.out
+    assert f"6 of {len(workbench.SYSTEMS)} systems; --all runs every one." in outcome.err
+
+
+def test_evaluate_lists_the_missed_questions_with_their_fate(run: Run, place: Place) -> None:
+    (told,) = run("evaluate", "-s", SYSTEM, *place.options, "--json").json()
+    assert len(told["missed"]) == told["n"] - told["hits"]
+    for one in told["missed"]:
+        explained = run("explain", one["question"], "-t", one["target"], *place.options, "--json").json()
+        assert one["fate"] == explained["fate"]
+    shown = run("evaluate", "-s", SYSTEM, *place.options, "--missed").out
+    assert all(one["question"] in shown and one["fate"] in shown for one in told["missed"])
+    assert f"{SYSTEM} missed {len(told['missed'])}" in shown
+    assert "missed" not in run("evaluate", "-s", SYSTEM, *place.options).out
+
+
+def test_files_passing_is_left_out_where_no_file_can_pass(run: Run, place: Place, tmp_path: Path) -> None:
+    assert "passing" not in run("evaluate", "-s", SYSTEM, *place.options).out
+    more = "\n".join(f"  - {{question: rooibos {place}, target: memory/tea.md}}" for place in range(3))
+    file = tmp_path / "q.yaml"
+    file.write_text(QUESTIONS.replace("controls:", f"{more}\ncontrols:"), encoding="utf-8")
+    shown = run("evaluate", "-s", SYSTEM, *place.options, "-q", file).out
+    assert "passing" in shown
+    assert "2 of 3 files have fewer questions and cannot pass" in " ".join(shown.split())
 
 
 def test_evaluate_prints_a_table(run: Run, place: Place) -> None:
     outcome = run("evaluate", "-s", SYSTEM, *place.options)
     assert outcome.code == 0
     assert [
-        word for word in ("hit rate", "MRR", "silent controls", "natural") if word not in outcome.out
+        word for word in ("hit rate", "MRR", "unanswerable", "natural") if word not in outcome.out
     ] == []
 
 

@@ -25,7 +25,17 @@ from workbench.cli.app import (
     pipelines_of,
     relative,
 )
-from workbench.cli.output import put
+from workbench.cli.output import put, tell
+
+HANDFUL = (
+    "openclaw-2026.2.13",  # the bug report's release
+    "openclaw-2026.2.13-vector-only",  # its work-around: is the keyword leg of any use?
+    "openclaw-2026.2.13+or+rrf+minmax",  # its three fixes
+    "openclaw-2026.2.13+or+rrf+minmax+evidence",  # the fixes with a threshold that can refuse
+    "openclaw-2026.9.6",  # the newest release
+    "bm-head",  # another design: whole notes
+)
+"""What `evaluate` compares when nobody names a system: each answers another question."""
 
 
 @app.command()
@@ -99,18 +109,36 @@ def evaluate(
     index_file: IndexFile = None,
     re_embed: ReEmbed = False,
     as_json: AsJson = False,
+    every: Annotated[bool, typer.Option("--all", help="Run every system.")] = False,
+    missed: Annotated[
+        bool, typer.Option("--missed", help="List the missed questions, and what happened to their files.")
+    ] = False,
 ) -> None:
-    """Ask labelled questions of pipelines: hits, files passing, MRR, and silence on the controls."""
+    """Ask labelled questions of pipelines: hits, MRR, and whether unanswerable questions get no answer.
+
+    Without --system it runs a few systems that differ in kind. --json always lists the missed questions.
+    """
+    from workbench.lab.cached_index import CachedIndex
     from workbench.lab.evaluation import evaluate as evaluate_all
+    from workbench.lab.missed import evaluations_data, missed_questions
     from workbench.lab.questions import check_targets, load_questions
     from workbench.systems.registry import SYSTEMS
+    from workbench.views.missed import rendered_missed
 
-    chosen = pipelines_of(systems or SYSTEMS, limit, min_score, settings)
+    chosen = pipelines_of(SYSTEMS if every else systems or HANDFUL, limit, min_score, settings)
     asked = load_questions(questions or memory / "questions.yaml")
-    with opened_index(memory, index_file, re_embed) as opened:
+    with opened_index(memory, index_file, re_embed) as opened, opened.snapshot():
         check_targets(asked, opened.store.stamps())
-        evaluations = evaluate_all(asked, chosen, opened)
-    put([one.as_json() for one in evaluations] if as_json else evaluations, as_json)
+        index = CachedIndex(opened)
+        evaluations = evaluate_all(asked, chosen, index)
+        if as_json:
+            put(evaluations_data(evaluations, index), as_json)
+            return
+        put(evaluations)
+        if missed:
+            put(rendered_missed({one.pipeline.name: missed_questions(one, index) for one in evaluations}))
+    if not (systems or every):
+        tell(f"These are {len(HANDFUL)} of {len(SYSTEMS)} systems; --all runs every one.")
 
 
 @app.command()

@@ -6,9 +6,12 @@ Only this module makes rich's consoles and tables. Names, notes and questions re
 from __future__ import annotations
 
 from collections.abc import Iterable
+from copy import copy
+from dataclasses import replace
 from typing import Any
 
-from rich.console import Console, ConsoleOptions, RenderableType
+from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
+from rich.measure import Measurement
 from rich.segment import Segment
 from rich.style import StyleType
 from rich.table import Table
@@ -41,8 +44,9 @@ class PlainTable(Table):
             self.add_column(header)
 
     def add_column(self, header: RenderableType = "", *more: Any, **options: Any) -> None:
-        """Adds a column; a header that is a string is plain text."""
-        super().add_column(Text(visible(header)) if isinstance(header, str) else header, *more, **options)
+        """Adds a column; a header that is a string is plain text. Long words are folded, never cut."""
+        shown = Text(visible(header)) if isinstance(header, str) else header
+        super().add_column(shown, *more, **{"overflow": "fold", **options})
 
     def add_row(
         self, *cells: RenderableType | None, style: StyleType | None = None, end_section: bool = False
@@ -50,6 +54,14 @@ class PlainTable(Table):
         """Adds a row; a cell that is a string is plain text in one line."""
         texts = [plain(cell) if isinstance(cell, str) else cell for cell in cells]
         super().add_row(*texts, style=style, end_section=end_section)
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """The table; where it is wider than the page, every column may be folded, so that no name is cut."""
+        table = self
+        if Measurement.get(console, options, self).minimum >= options.max_width:
+            table = copy(self)
+            table.columns = [replace(one, no_wrap=False) for one in self.columns]
+        return super(PlainTable, table).__rich_console__(console, options)
 
 
 def plain(text: str, style: str = "", **options: Any) -> Text:

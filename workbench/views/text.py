@@ -14,7 +14,7 @@ from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
-from workbench.lab.evaluation import Evaluation, Share
+from workbench.lab.evaluation import PASSING, Evaluation, Share
 from workbench.records import KEPT, Candidate, Trace
 from workbench.retrieval.explain import Explanation, Fate, Standing, Verdict, floor_of, steps
 from workbench.retrieval.pipeline import Difference
@@ -216,16 +216,33 @@ def _ending(trace: Trace, candidate: Candidate) -> str:
 @rendered.register(list)
 def rendered_evaluations(evaluations: Sequence[Evaluation]) -> RenderableType:
     """The evaluations' figures, and under them the hits by kind of question."""
-    return Group(
-        evaluation_table(evaluations), plain(""), plain("hits by kind of question"), kinds_table(evaluations)
-    )
+    heading = plain("hits by kind of question")
+    notes = map(plain, _notes_on_files(evaluations))
+    return Group(evaluation_table(evaluations), *notes, plain(""), heading, kinds_table(evaluations))
+
+
+def _notes_on_files(evaluations: Sequence[Evaluation]) -> list[str]:
+    """Why a file may be unable to pass, where that concerns some of the files."""
+    shares = list(evaluations[0].by_file.values()) if evaluations else []
+    few = sum(share.n < PASSING for share in shares)
+    if not 0 < few < len(shares):
+        return []
+    return [
+        f"files passing: at least {PASSING} of a file's questions hit; "
+        f"{few} of {len(shares)} files have fewer questions and cannot pass"
+    ]
 
 
 def evaluation_table(evaluations: Sequence[Evaluation]) -> PlainTable:
-    """One line a pipeline: hits with their interval, files passing, MRR, silent controls."""
+    """One line a pipeline: hits with their interval, files passing, MRR, unanswerable questions.
+
+    Files passing are left out where no file has enough questions to pass.
+    """
     table = PlainTable(pad_edge=False)
     table.add_column("system")
-    for name in ("hits", "hit rate", "95 % interval", "files\npassing", "MRR", "silent controls"):
+    can_pass = any(share.n >= PASSING for one in evaluations for share in one.by_file.values())
+    files = ["files\npassing"] if can_pass else []
+    for name in ("hits", "hit rate", "95 % interval", *files, "MRR", "unanswerable,\nnothing\nreturned"):
         table.add_column(name, justify="right")
     for one in evaluations:
         low, high = one.overall.interval
@@ -234,7 +251,7 @@ def evaluation_table(evaluations: Sequence[Evaluation]) -> PlainTable:
             f"{one.overall.hits}/{one.overall.n}",
             f"{one.overall.rate:.1%}",
             f"{low:.1%} – {high:.1%}",
-            f"{one.files_passing}/{len(one.by_file)}",
+            *([f"{one.files_passing}/{len(one.by_file)}"] if can_pass else []),
             f"{one.mrr:.3f}",
             f"{one.silent.hits}/{one.silent.n}" if one.silent.n else ABSENT,
         )
@@ -254,11 +271,17 @@ def files_table(evaluations: Sequence[Evaluation]) -> PlainTable:
 def _grouped_table(evaluations: Sequence[Evaluation], groups: Sequence[dict[str, Share]]) -> PlainTable:
     table = PlainTable(pad_edge=False)
     table.add_column("system")
-    for name in groups[0] if groups else ():
-        table.add_column(name.removeprefix("memory/").replace("_", " "), justify="right")
+    for name in _short_names(list(groups[0]) if groups else []):
+        table.add_column(name, justify="right")
     for one, shares in zip(evaluations, groups, strict=True):
         table.add_row(one.pipeline.name, *(f"{share.hits}/{share.n}" for share in shares.values()))
     return table
+
+
+def _short_names(names: Sequence[str]) -> Sequence[str]:
+    """The names without the folder `memory/` and underscores, unless two would then look the same."""
+    short = [name.removeprefix("memory/").replace("_", " ") for name in names]
+    return short if len(set(short)) == len(short) else names
 
 
 def diff_text(differences: Sequence[Difference]) -> str:
