@@ -208,9 +208,7 @@ def test_files_passing_is_left_out_where_no_file_can_pass(run: Run, place: Place
 def test_evaluate_prints_a_table(run: Run, place: Place) -> None:
     outcome = run("evaluate", "-s", SYSTEM, *place.options)
     assert outcome.code == 0
-    assert [
-        word for word in ("hit rate", "MRR", "unanswerable", "natural") if word not in outcome.out
-    ] == []
+    assert [word for word in ("hit rate", "MRR", "unanswerable", "natural") if word not in outcome.out] == []
 
 
 # index and doctor
