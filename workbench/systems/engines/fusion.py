@@ -1,7 +1,7 @@
-"""How engines fuse two legs: fusion stages that say what each leg gives, one a family of formulas.
+"""The fusion formulas of search engines, one class per formula.
 
-Columns are as everywhere: scores larger is better, ranks from 1, absent is NaN. `engines` names the engines
-and their parameters.
+Scores are larger-is-better, ranks start at 1, and absent is NaN. `presets` holds the engines and their
+parameters.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from workbench.systems.engines.scales import AS_GIVEN, MIN_MAX_OR_ZERO, Normalis
 
 @dataclass(frozen=True)
 class RankSum(Weighted):
-    """Reciprocal rank fusion: Σ weight / (k + rank), with ranks that begin at `first`, 1 or 0."""
+    """Reciprocal rank fusion: Σ weight / (k + rank); ranks start at `first`, which is 1 or 0."""
 
     ranges: ClassVar[Mapping[str, tuple[float, float]]] = {
         **Weighted.ranges,
@@ -53,7 +53,7 @@ class RankSum(Weighted):
 
 @dataclass(frozen=True)
 class QdrantRankSum(Weighted):
-    """Σ 1 / (rank / weight + k - 1): the weight divides the rank, and a weight of 0 silences the leg."""
+    """Σ 1 / (rank / weight + k - 1): the weight divides the rank, and a weight of 0 switches the leg off."""
 
     ranges: ClassVar[Mapping[str, tuple[float, float]]] = {**Weighted.ranges, "k": (1, 10_000)}
     k: float = 2
@@ -90,7 +90,7 @@ class WeightedScores(Weighted):
 
 @dataclass(frozen=True)
 class SharedWeightedScores(WeightedScores):
-    """The convex combination divided by a number of queries, of which all but one brought nothing here."""
+    """The convex combination divided by the number of queries; all queries but one find nothing here."""
 
     ranges: ClassVar[Mapping[str, tuple[float, float]]] = {**Weighted.ranges, "queries": (1, 100)}
     queries: float = 1
@@ -105,7 +105,7 @@ class SharedWeightedScores(WeightedScores):
 
 @dataclass(frozen=True)
 class ScoreSum(Fusion):
-    """The sum of the normalised scores, without weights: CombSUM."""
+    """CombSUM: the sum of the normalised scores, without weights."""
 
     of_vector: Normalisation = MIN_MAX_OR_ZERO
     of_keyword: Normalisation = MIN_MAX_OR_ZERO
@@ -120,7 +120,7 @@ class ScoreSum(Fusion):
 
 @dataclass(frozen=True)
 class ScoreSumTimesLegs(ScoreSum):
-    """The sum of the normalised scores, times the number of legs that brought the candidate: CombMNZ."""
+    """CombMNZ: the sum of the normalised scores times the number of legs that found the candidate."""
 
     @property
     def says(self) -> str:
@@ -132,7 +132,7 @@ class ScoreSumTimesLegs(ScoreSum):
 
 @dataclass(frozen=True)
 class LargerScore(ScoreSum):
-    """The larger of the normalised scores, so that the second leg adds nothing: CombMAX."""
+    """CombMAX: the larger of the normalised scores."""
 
     @property
     def says(self) -> str:
@@ -159,7 +159,7 @@ class LargerPlusShare(ScoreSum):
 
 @dataclass(frozen=True)
 class GeometricMean(ScoreSum):
-    """The weighted geometric mean of the normalised scores that there are."""
+    """The weighted geometric mean of the normalised scores; absent scores are left out."""
 
     ranges: ClassVar[Mapping[str, tuple[float, float]]] = Weighted.ranges
     kind: ClassVar[str] = "geometric mean"
@@ -179,7 +179,7 @@ class GeometricMean(ScoreSum):
 
 @dataclass(frozen=True)
 class HarmonicMean(GeometricMean):
-    """The weighted harmonic mean of the normalised scores that there are."""
+    """The weighted harmonic mean of the normalised scores; absent scores are left out."""
 
     kind: ClassVar[str] = "harmonic mean"
 
