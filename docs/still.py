@@ -1,7 +1,8 @@
-"""Figures and widgets as HTML that needs no kernel: an IPython extension, loaded while pages are made.
+"""An IPython extension that shows figures and widgets as HTML without a kernel.
 
-A figure stays interactive. A widget becomes its controls' values, its sentence, its figure, its table and
-its code, as they were when the cell ran. The page that shows them provides plotly.js.
+`docs.pages` loads it while it makes the pages. A figure stays interactive. A widget becomes static: it shows
+the values of its controls, its sentence, its figure, its table and its code when the cell runs. The page must
+load plotly.js.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ CONFIG = {"responsive": True, "displayModeBar": False}
 
 
 def load_ipython_extension(shell: InteractiveShell) -> None:
-    """From now on, this kernel shows figures and widgets as `still` writes them."""
+    """Makes this kernel show figures and widgets with `still`."""
     for kind in (BaseFigure, Panel, Prediction, w.Widget):
         shell.display_formatter.ipython_display_formatter.for_type(kind, _show)
 
@@ -32,7 +33,7 @@ def _show(shown: Any) -> None:
 
 
 def still(shown: Any) -> str:
-    """What a figure or a widget shows now, as HTML."""
+    """The current state of a figure or a widget, as HTML."""
     match shown:
         case BaseFigure():
             return str(shown.to_html(full_html=False, include_plotlyjs=False, config=CONFIG))
@@ -44,7 +45,7 @@ def still(shown: Any) -> str:
         case w.Widget(layout=w.Layout(display="none")) | w.Button() | w.ToggleButton():
             return ""
         case w.Box(children=[_, w.FloatProgress(), _]):
-            return ""  # tqdm's bar, which is gone when the cell has run
+            return ""  # tqdm's progress bar, which disappears when the cell ends
         case w.Box():
             content = "".join(map(still, shown.children))
             return f'<div class="{type(shown).__name__}">{content}</div>' if content else ""
