@@ -1,4 +1,4 @@
-"""Runs the notebooks and writes them as HTML pages that need no kernel and no network.
+"""The notebooks, run, as HTML pages that read well without a kernel and without a network.
 
 python -m docs.pages [--to SITE] [NOTEBOOK ...]
 """
@@ -39,24 +39,24 @@ KERNEL = [
 
 
 class FailedError(Exception):
-    """A cell failed. The message names the notebook, the cell and the error."""
+    """A cell failed: the message names the notebook and the cell, and says how."""
 
 
 @dataclass(frozen=True)
 class Lesson:
-    """A notebook with its outputs. `name` is its path below `notebooks/`, without the suffix."""
+    """A notebook that has run; `name` is its path below the folder of notebooks, without the ending."""
 
     name: str
     notebook: NotebookNode
 
     @property
     def page(self) -> str:
-        """The path of its page below the site's root."""
+        """Where its page is in the site."""
         return f"{self.name}.html"
 
     @property
     def root(self) -> str:
-        """The relative path from its page to the site's root."""
+        """From its page to the site's root."""
         return "../" * self.name.count("/")
 
     @property
@@ -75,7 +75,7 @@ class Lesson:
 
 
 class Markup(IPythonRenderer):
-    """Renders Markdown with formulas as MathML, and turns links to notebooks into links to pages."""
+    """Markdown whose formulas a browser draws by itself, and whose links lead to pages."""
 
     def block_math(self, body: str) -> str:
         return str(mathml(body, display="block"))
@@ -88,14 +88,14 @@ class Markup(IPythonRenderer):
 
 
 def html(markdown: str) -> str:
-    """Markdown as HTML without scripts."""
+    """Markdown as HTML that needs no script."""
     return MarkdownWithMath(renderer=Markup(escape=False, exclude_anchor_links=True)).render(markdown)
 
 
 def run(path: Path, bar: tqdm[Any]) -> Lesson:
-    """Runs the notebook at `path` from top to bottom; figures and widgets become static HTML.
+    """The notebook at `path`, run from top to bottom in a kernel whose figures and widgets stand still.
 
-    Raises FailedError if a cell fails, takes too long, or ends the kernel.
+    Raises FailedError when a cell fails, takes too long, or ends the kernel.
     """
     notebook = nbformat.read(path, as_version=4)
     name = f"solutions/{path.stem}" if path.parent.name == "solutions" else path.stem
@@ -129,23 +129,23 @@ def _reason(error: Exception) -> str:
 
 
 def exporter() -> HTMLExporter:
-    """The exporter for the pages: JupyterLab's look, and no resource from the network."""
+    """What makes a page of a notebook: JupyterLab's look, nothing from anywhere else."""
     made = HTMLExporter(template_file=str(HERE / "page.html.j2"))
     made.register_filter("markdown2html", html)
     return made
 
 
 def ways(lesson: Lesson, lessons: Sequence[Lesson]) -> Iterator[tuple[str, str]]:
-    """The links of a page: label and target."""
+    """Where one may go from a page: label and page."""
     yield "All notebooks", "index.html"
     pages = [one.page for one in lessons]
     other = lesson.page.removeprefix("solutions/") if "/" in lesson.page else f"solutions/{lesson.page}"
     if other in pages:
-        yield ("Lesson" if "/" in lesson.page else "Solutions"), other
+        yield ("Its lesson" if "/" in lesson.page else "Its solutions"), other
     beside = [one for one in lessons if one.root == lesson.root]
     here = beside.index(lesson)
     if here:
-        yield f"Previous: {beside[here - 1].title}", beside[here - 1].page
+        yield f"Before: {beside[here - 1].title}", beside[here - 1].page
     if here + 1 < len(beside):
         yield f"Next: {beside[here + 1].title}", beside[here + 1].page
 
@@ -168,7 +168,7 @@ def contents(lessons: Sequence[Lesson]) -> str:
 
 
 def write(lessons: Sequence[Lesson], site: Path) -> None:
-    """Writes the pages, the list of contents and the shared files to `site`."""
+    """The pages, their contents, and what they share, into `site`."""
     made = exporter()
     site.mkdir(parents=True, exist_ok=True)
     for lesson in lessons:
@@ -188,9 +188,9 @@ def every_notebook() -> list[Path]:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Runs the notebooks, then writes the site. If a cell fails, it writes nothing and exits with 1."""
-    parser = argparse.ArgumentParser(prog="python -m docs.pages", description="Write the notebooks as HTML.")
-    parser.add_argument("notebooks", nargs="*", type=Path, help="the notebooks to run (default: all)")
+    """Runs the notebooks, and writes the site when all have run. A cell that fails is exit code 1."""
+    parser = argparse.ArgumentParser(prog="python -m docs.pages", description="The notebooks as HTML pages.")
+    parser.add_argument("notebooks", nargs="*", type=Path, help="some notebooks; by default all of them")
     parser.add_argument("--to", type=Path, default=SITE, help="the folder to write to")
     asked = parser.parse_args(arguments)
     paths = [path.resolve() for path in asked.notebooks] or every_notebook()

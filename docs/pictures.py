@@ -1,4 +1,4 @@
-"""Takes the README's pictures: one of each widget, from the first page in reading order that shows it.
+"""The README's pictures: each widget as it stands on the first page, in reading order, that shows it.
 
 python -m docs.pictures [SITE]
 """
@@ -23,7 +23,7 @@ FRAMED = ".still { padding: 16px; } .still details { display: none; }"
 
 @contextmanager
 def opened() -> Iterator[Page]:
-    """A browser page without a network, in the light theme, 1280 pixels wide."""
+    """A page of a browser in the light theme, 1280 wide, that has no network."""
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
         yield browser.new_context(viewport=WINDOW, color_scheme="light", offline=True).new_page()
@@ -31,7 +31,7 @@ def opened() -> Iterator[Page]:
 
 
 def take(page: Page, site: Path, folder: Path) -> list[Path]:
-    """Takes one picture of each widget into `folder`, named after the widget, without its folded parts."""
+    """The pictures made in `folder`: one a widget, named as the widget is, without what is folded."""
     taken: dict[str, Path] = {}
     for path in sorted(site.glob("*.html")):
         page.goto(path.resolve().as_uri())

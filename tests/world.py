@@ -6,7 +6,9 @@ from pathlib import Path
 
 from workbench.memory.embedding.local import ToyEmbedder
 from workbench.memory.index import MemoryIndex
+from workbench.memory.store.sqlite.match import match_expression
 from workbench.memory.sync import index_folder, open_index
+from workbench.records import Query
 
 AXES = {
     "tea": ("tea", "rooibos", "cup"),
@@ -40,3 +42,13 @@ def build(folder: Path, notes: dict[str, str] | None = None) -> MemoryIndex:
     root, file = write(folder / "memory_of_wren", notes), folder / "index.sqlite"
     index_folder(root, EMBEDDER, index_path=file)
     return open_index(root, EMBEDDER, index_path=file)
+
+
+def written(expression: str) -> Query:
+    """A query that is written in FTS5's own syntax."""
+    return Query(expression=expression)
+
+
+def compiled(query: Query | None) -> str | None:
+    """The MATCH expression of a query; None for no query."""
+    return match_expression(query) if query else None

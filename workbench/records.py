@@ -1,10 +1,11 @@
-"""The nouns that every room shares: frozen, and without behaviour beyond reading themselves."""
+"""The nouns that every room shares: frozen values with no behaviour beyond reading themselves."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from enum import StrEnum
+from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +15,7 @@ Rows = NDArray[np.int64]
 Vector = NDArray[np.float32]
 
 KEPT = -1
-"""The value of `Trace.dropped` for a candidate that no stage has dropped."""
+"""The value in `Trace.dropped` for a candidate that no stage has dropped."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,18 +59,53 @@ class Chunk:
 
 
 @dataclass(frozen=True, slots=True)
+class Clause:
+    """One thing that a query looks for: a word, or a phrase whose words must stand together.
+
+    With `prefix` the last word may be longer. A `bare` clause is sent without quotes, so that the engine
+    reads operators in it.
+    """
+
+    text: str
+    phrase: bool = False
+    prefix: bool = False
+    bare: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """What a keyword leg asks for: clauses joined with AND or OR. The index that is asked compiles it.
+
+    A question that is written in an engine's own syntax has no clauses: it is the `expression`.
+    """
+
+    clauses: tuple[Clause, ...] = ()
+    operator: Literal["AND", "OR"] = "AND"
+    expression: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Hits:
-    """What an engine answered, best first: store rows and the engine's own numbers, one of each per hit."""
+    """The answer of an engine, best first: store rows, and the engine's own number for each row.
+
+    `larger_is_better` gives the direction of the raw numbers: False for FTS5's bm25() and for distances.
+    """
 
     rows: Rows
     raw: Floats
+    larger_is_better: bool = False
+
+    @property
+    def relevance(self) -> Floats:
+        """The raw numbers, negated where smaller is better: larger is always better."""
+        return self.raw if self.larger_is_better else -self.raw
 
 
 @dataclass(frozen=True, slots=True)
 class Leg:
-    """One leg of a search: what it was asked, how many hits it might bring, and those it brought.
+    """What one leg of a search did: what it asked, how many hits it could bring, and the hits it brought.
 
-    `number` says what the raw numbers of its hits are.
+    `number` names the raw numbers of the hits.
     """
 
     name: str
@@ -80,7 +116,7 @@ class Leg:
 
 
 class Stage(Protocol):
-    """A step of a pipeline: a frozen value that fills one slot and says in a sentence what it does."""
+    """A step of a pipeline: a frozen value that fills one slot and describes itself in a sentence."""
 
     @property
     def slot(self) -> str: ...
@@ -88,54 +124,155 @@ class Stage(Protocol):
     @property
     def says(self) -> str: ...
 
+    def reads(self) -> tuple[str, ...]:
+        """The columns that must exist before this stage runs."""
+
+    def may_read(self) -> tuple[str, ...]:
+        """The columns that this stage uses if an earlier stage has written them."""
+
+    def writes(self) -> tuple[str, ...]:
+        """The columns that this stage adds. No other stage of the pipeline may write them."""
+
     def run(self, trace: Trace, context: Any) -> Trace: ...
+
+
+class DropKind(StrEnum):
+    """Why a stage drops a candidate."""
+
+    FLOOR = "floor"
+    LEG_FLOOR = "leg floor"
+    FILTER = "filter"
+    LIMIT = "limit"
+
+
+Value = float | str
+"""What a cut-off stage compares: a number, or for a filter the name of a source."""
+
+
+@dataclass(frozen=True, slots=True)
+class Threshold:
+    """One threshold of a cut-off stage: a measure, the value of each candidate, and the limit.
+
+    A candidate passes with a value of at least `limit`; with `at_most`, with a value of at most `limit`. A
+    filter passes the values that `limit` names.
+    """
+
+    measure: str
+    values: NDArray[Any]
+    limit: Value
+    at_most: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Cutoff:
+    """What a cut-off stage decided: the kind of cut, and what it compared.
+
+    A candidate passes when one of the thresholds lets it pass. `applied` marks the candidates that were
+    still in when the stage ran.
+    """
+
+    kind: DropKind
+    thresholds: tuple[Threshold, ...]
+    applied: NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class Miss:
+    """A threshold that a candidate did not reach."""
+
+    measure: str
+    value: Value
+    limit: Value
+    at_most: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Drop:
+    """Why a candidate is not in the answer: the stage that dropped it, the kind of cut, what it missed."""
+
+    stage: Stage
+    kind: DropKind
+    misses: tuple[Miss, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """One row of a trace: a chunk, its numbers by column name, its place in the order, and its fate.
+    """One row of a trace: a chunk, its numbers by column name, its position in the order, and its fate.
 
-    `position` counts from 1 over all candidates in fused order. `dropped_by` is None for a result.
+    `position` counts from 1 over all candidates. `drop` is None for a result. `ranked_by` names the column
+    that the candidates are ranked by.
     """
 
     chunk: Chunk
     numbers: Mapping[str, float]
     position: int
-    dropped_by: Stage | None
+    drop: Drop | None
+    ranked_by: str = "score"
 
     @property
     def score(self) -> float:
-        return self.numbers["score"]
+        """The number that the candidate is ranked by."""
+        return self.numbers[self.ranked_by]
+
+    @property
+    def dropped_by(self) -> Stage | None:
+        """The stage that dropped the candidate; None for a result."""
+        return self.drop.stage if self.drop else None
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """The state of a trace after one of its stages."""
+
+    columns: Mapping[str, Floats]
+    dropped: NDArray[np.int64]
+    order: NDArray[np.int64]
 
 
 @dataclass(frozen=True, repr=False)
 class Trace:
     """What one search did, in columns: row i of every column belongs to `chunks[i]`.
 
-    `columns` hold float64 with NaN for absent: `keyword_raw` and `vector_raw` as the engine gave them,
-    `keyword_rank` and `vector_rank` from 1, `keyword_score` and `vector_score` larger is better, `score`.
-    `view` is how the pipeline laid the index out before it searched, where it did.
-    `dropped` holds the index of the stage that dropped the row, or KEPT. `order` lists rows best first.
+    `columns` hold float64 with NaN for absent: for each leg `<leg>_raw` as the engine gave it, `<leg>_rank`
+    from 1 and `<leg>_relevance` with larger better, then what the stages computed. `scales` says what the
+    numbers of a column mean. `dropped` holds the index of the stage that dropped the row, or KEPT, and
+    `cutoffs` what each cut-off stage compared, by the index of the stage. `order` lists rows best first,
+    ranked by the column `ranked_by`. `moments` holds the state after each stage that ran. `layout` is the
+    layout of the index that was searched.
     """
 
     question: str
     system: str
     stages: tuple[Stage, ...]
+    query: Query | None = None
     match: str | None = None
     legs: Mapping[str, Leg] = field(default_factory=dict)
     chunks: tuple[Chunk, ...] = ()
     rows: Rows = field(default_factory=lambda: np.empty(0, np.int64))
     columns: Mapping[str, Floats] = field(default_factory=dict)
+    scales: Mapping[str, str] = field(default_factory=dict)
     dropped: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
+    cutoffs: Mapping[int, Cutoff] = field(default_factory=dict)
     order: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
+    ranked_by: str = "score"
     notes: tuple[str, ...] = ()
-    view: Any = None
+    layout: Any = None
+    moments: tuple[Moment, ...] = ()
 
     def __repr__(self) -> str:
         """One line, since a notebook prints what a cell ends with; `workbench.show` prints all."""
         returned = int(np.sum(self.dropped == KEPT))
         counted = f"{returned} of {len(self.chunks)} candidates returned"
-        return f"<Trace: {self.question!r} asked of {self.system}, {counted}>"
+        return f"<Trace: {self.question!r}, {self.system}, {counted}>"
+
+    @property
+    def scores(self) -> Floats:
+        """The column that the candidates are ranked by."""
+        return self.columns[self.ranked_by]
+
+    def place_of(self, stage: Stage) -> int:
+        """The index of a stage."""
+        return self.stages.index(stage)
 
     def candidate(self, row: int) -> Candidate:
         """The candidate in row `row` of the columns."""
@@ -144,18 +281,27 @@ class Trace:
 
     def _candidate(self, row: int, position: int) -> Candidate:
         numbers = {name: float(column[row]) for name, column in self.columns.items()}
-        stage = None if self.dropped[row] == KEPT else self.stages[self.dropped[row]]
-        return Candidate(self.chunks[row], numbers, position, stage)
+        return Candidate(self.chunks[row], numbers, position, self.drop(row), self.ranked_by)
+
+    def drop(self, row: int) -> Drop | None:
+        """Why the candidate in this row was dropped; None for a result."""
+        place = int(self.dropped[row])
+        if place == KEPT:
+            return None
+        cut = self.cutoffs[place]
+        misses = (Miss(one.measure, one.values[row].item(), one.limit, one.at_most) for one in cut.thresholds)
+        return Drop(self.stages[place], cut.kind, tuple(misses))
 
     @property
     def candidates(self) -> list[Candidate]:
-        """Every candidate in fused order, dropped ones included."""
+        """Every candidate in order, dropped ones included."""
         return [self._candidate(int(row), place) for place, row in enumerate(self.order, 1)]
 
     @property
     def results(self) -> list[Candidate]:
         """The candidates that no stage dropped, best first: the answer."""
-        return [found for found in self.candidates if found.dropped_by is None]
+        places = enumerate(self.order.tolist(), 1)
+        return [self._candidate(row, place) for place, row in places if self.dropped[row] == KEPT]
 
     def paths(self) -> list[str]:
         """The files of the results, each once, in the order of their best chunk."""

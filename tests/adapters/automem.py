@@ -115,13 +115,13 @@ def _keyword(case: Case, kind: str, score: float, content: str, tokens: Any) -> 
     """The component as the profile's own stage computes it, for one row."""
     stage = PROFILES[commit_of(case)]["keyword_component"]
     assert isinstance(stage, ColumnStage)
-    hits = hits_in(tokens, stage.reads(Memory(content)) if isinstance(stage, ContentKeyword) else ())
+    hits = hits_in(tokens, stage.searched(Memory(content)) if isinstance(stage, ContentKeyword) else ())
     graph = kind in GRAPH
     row = {
         "vector_rank": np.nan if graph else 1.0,
         "keyword_score": score if graph else np.nan,
         "token_hits": float(hits),
-        "tokens": float(len(tokens)),
+        "keyword_tokens": float(len(tokens)),
     }
     return float(stage.formula(Columns({name: np.array([value]) for name, value in row.items()}))[0])
 

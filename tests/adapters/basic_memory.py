@@ -10,6 +10,7 @@ import numpy as np
 from ir_measures import RR, R
 
 from tests.adapters import Case, adapts_every
+from tests.world import compiled, written
 from workbench.lab.bench.basic_memory import precision_at_k
 from workbench.lab.bench.locomo import evidence_sessions
 from workbench.lab.evaluation import Judged, means
@@ -22,7 +23,7 @@ from workbench.systems.basic_memory.query import (
     POSTGRES_EDGES,
     PunctuationMakesAPhrase,
     PunctuationStripped,
-    strict_match,
+    strict_query,
     strict_tsquery,
 )
 from workbench.systems.basic_memory.relaxation import (
@@ -99,7 +100,7 @@ def relaxation_of(case: Case) -> Relaxation:
 @adapts_every("fts_prep_sqlite")
 def fts_prep_sqlite(case: Case) -> str:
     stage = PunctuationStripped() if has(case, "a6d07843") else PunctuationMakesAPhrase()
-    return strict_match(case.input["query"], stage.edges, case.input.get("is_prefix", True))
+    return compiled(strict_query(case.input["query"], stage.edges, case.input.get("is_prefix", True))) or ""
 
 
 @adapts_every("fts_prep_postgres")
@@ -117,7 +118,7 @@ def relaxed_query_words(case: Case) -> list[str] | None:
 
 @adapts_every("relaxed_render_sqlite")
 def relaxed_render_sqlite(case: Case) -> str | None:
-    return relaxation_of(case).match(case.input["query"])
+    return compiled(relaxation_of(case).query(case.input["query"]))
 
 
 @adapts_every("relaxed_render_postgres")
@@ -148,7 +149,7 @@ def fts5_match_ids(case: Case) -> list[str]:
     docs, sql = case.input["docs"], case.input.get("sql", "")
     store = NoteStore([Note(doc.get("title", ""), doc.get("body", ""), "", "") for doc in docs])
     matching = OneMatch() if "one MATCH" in sql or "{" in sql else EachColumn()
-    return [docs[row]["id"] for row in store.search(case.input["match"], len(docs), matching).rows]
+    return [docs[row]["id"] for row in store.search(written(case.input["match"]), len(docs), matching).rows]
 
 
 @adapts_every("hybrid_fusion")

@@ -13,10 +13,12 @@ import apsw
 import numpy as np
 
 from tests.adapters import adapts
+from tests.world import compiled, written
+from workbench.contracts import Index, Layout
 from workbench.memory.chunking import LineChunker, chunk_id, remap_lines, utf16_length
 from workbench.memory.files import content_hash
 from workbench.memory.store.sqlite.store import KEYWORD_SQL, Cached, Settings, Store
-from workbench.records import Chunk, Document, Hits, Passage, Rows, Trace, Vector
+from workbench.records import Chunk, Document, Hits, Passage, Query, Rows, Trace, Vector
 from workbench.retrieval.columns import ColumnStage, Numbers
 from workbench.retrieval.fusion import WeightedSum
 from workbench.retrieval.pipeline import Pipeline, search
@@ -29,7 +31,7 @@ FEBRUARY = ("2026.2.12", "2026.2.13")
 
 @adapts("fts-query", *FEBRUARY)
 def fts_query(given: Mapping[str, Any]) -> str | None:
-    return JoinedWords(join="AND").match(given["raw"])
+    return compiled(JoinedWords(join="AND").query(given["raw"]))
 
 
 @adapts("bm25-rank-to-score", *FEBRUARY)
@@ -74,8 +76,8 @@ class GivenVectorScore(ColumnStage):
         return of["vector_raw"]
 
 
-@dataclass
-class FixedIndex:
+@dataclass(eq=False)
+class FixedIndex(Index):
     """Answers each leg with the same hits whatever it is asked, and writes down what it was asked."""
 
     keyword_hits: Sequence[tuple[Chunk, float]]
@@ -100,7 +102,11 @@ class FixedIndex:
     def size(self) -> int:
         return len(self.known)
 
-    def keyword(self, match: str, limit: int) -> Hits:
+    def laid_out(self, layout: Layout | None) -> Index:
+        """This index itself: it answers the same in every layout."""
+        return self
+
+    def keyword(self, query: Query, limit: int) -> Hits:
         self.calls.append(("keyword", limit))
         return self._hits(self.keyword_hits[:limit])
 
@@ -268,6 +274,6 @@ def _ranks_of_store(docs: Sequence[str], match: str) -> list[list[Any]]:
             document = Document(str(number), "memory", text, content_hash(text), len(text), 0)
             passage = Passage(text, 1, 1, content_hash(text))
             store.replace(document, [passage], [Cached(np.ones(1, np.float32), 1.0)])
-        hits = store.keyword(match, len(docs))
+        hits = store.keyword(written(match), len(docs))
         paths = [chunk.path for chunk in store.chunks(hits.rows)]
     return [[path, float(rank)] for path, rank in zip(paths, hits.raw, strict=True)]

@@ -11,6 +11,7 @@ import numpy as np
 
 from tests.adapters import Case, adapts, adapts_every
 from tests.adapters.openclaw_february import FixedIndex, content
+from tests.world import compiled
 from workbench.memory.chunking import utf16_length
 from workbench.records import KEPT, Chunk, Stage, Trace
 from workbench.retrieval.columns import Columns
@@ -55,7 +56,7 @@ def since_september(case: Case) -> None:
 def fts_query(given: Given) -> str | None:
     only(given, "raw")
     (stage,) = [stage for stage in FEBRUARY_15.stages if stage.slot == "query"]
-    return stage.match(given["raw"])  # type: ignore[attr-defined,no-any-return]
+    return compiled(stage.query(given["raw"]))  # type: ignore[attr-defined]
 
 
 @adapts_every("query-expansion")
@@ -72,7 +73,7 @@ def query_expansion(case: Case) -> list[str]:
 def keyword_plan(given: Given) -> dict[str, Any]:
     only(given, "query", "ftsTokenizer")
     plan = openclaw_words.keyword_plan(given["query"], given.get("ftsTokenizer", "unicode61"))
-    return {"matchQuery": plan.match, "substringTerms": list(plan.substrings)}
+    return {"matchQuery": compiled(plan.query), "substringTerms": list(plan.substrings)}
 
 
 # Scores

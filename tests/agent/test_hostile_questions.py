@@ -6,21 +6,21 @@ import random
 import sys
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import cache
 from typing import NamedTuple
 
 import pytest
 
+from workbench.contracts import Index, Layout
 from workbench.errors import InputError
 from workbench.memory.index import MemoryIndex
-from workbench.records import Hits, Rows, Stage, Trace
-from workbench.retrieval.index_adapters import SeenThrough
-from workbench.retrieval.legs import Depth, Index, View, laid_out, no_hits
-from workbench.retrieval.pipeline import Pipeline, search
+from workbench.records import Hits, Query, Rows, Stage, Trace
+from workbench.retrieval.index_adapters import IndexAdapter
+from workbench.retrieval.legs import Depth, no_hits
+from workbench.retrieval.pipeline import Pipeline, Running, search
 from workbench.retrieval.query import BLANKS, LONGEST_QUESTION, check_question, unicode_words
 from workbench.systems.basic_memory.relaxation import Relaxation
-from workbench.systems.openclaw.fts_table import Tokenizer
 from workbench.systems.openclaw.keyword import ManyQueries
 from workbench.systems.openclaw.layouts import PathIndex
 from workbench.systems.registry import SYSTEMS
@@ -74,26 +74,26 @@ def questions() -> tuple[str, ...]:
 class Builder(NamedTuple):
     """What makes a pipeline's MATCH expressions, and the layout that they are put to."""
 
-    view: View | None
+    layout: Layout | None
     query: Stage
     leg: ManyQueries | None
     relaxation: Relaxation | None
 
-    def expressions(self, question: str, index: Index) -> Iterator[str | None]:
-        """All that a question is made into, second tries included."""
-        trace = self.query.run(Trace(question, "", (self.query,)), None)
-        yield trace.match
+    def queries(self, question: str, index: Index) -> Iterator[Query | None]:
+        """Every query that a question becomes, second tries included."""
+        trace = self.query.run(Trace(question, "", (self.query,)), Running(index, question, 6))
+        yield trace.query
         if self.leg:
-            yield from (one.match for one in self.leg.asked(trace, index, DEPTH))
+            yield from (one.query for one in self.leg.asked(trace, index, DEPTH))
         if self.relaxation:
-            yield self.relaxation.match(question)
+            yield self.relaxation.query(question)
 
 
 def builder_of(pipeline: Pipeline) -> Builder:
     stages = {stage.slot: stage for stage in pipeline.stages}
     leg, relaxation = stages.get("keyword_leg"), stages.get("relaxation")
     return Builder(
-        pipeline.view,
+        pipeline.layout,
         stages["query"],
         replace(leg, depth=Depth()) if isinstance(leg, ManyQueries) else None,
         relaxation if isinstance(relaxation, Relaxation) else None,
@@ -113,35 +113,32 @@ def is_short(text: str) -> bool:
     return len(text) < SHORT or len(unicode_words(text)) <= 2 * LONGEST_QUESTION
 
 
-@dataclass(frozen=True)
-class Fruitless(SeenThrough):
-    """An index that puts every expression to its table, once, and finds nothing, so that each second try is
-    made."""
+class Fruitless(IndexAdapter):
+    """An index that sends each query to its table once and finds nothing, so that each second try is made."""
 
-    put: set[str] = field(default_factory=set)
+    def __init__(self, inner: Index) -> None:
+        super().__init__(inner)
+        self.sent: set[Query] = set()
 
-    def keyword(self, match: str, limit: int) -> Hits:
-        if match not in self.put and is_short(match):
-            self.inner.keyword(match, 1)
-        self.put.add(match)
+    def keyword(self, query: Query, limit: int) -> Hits:
+        if query not in self.sent and is_short(self.inner.compiled(query)):
+            self.inner.keyword(query, 1)
+        self.sent.add(query)
         return no_hits()
 
 
-@dataclass(frozen=True)
-class FruitlessWithPaths(Fruitless):
+class FruitlessWithPaths(Fruitless, PathIndex):
     """The same for an index that searches paths too."""
 
-    inner: PathIndex
-    put_to_paths: set[str] = field(default_factory=set)
-
-    @property
-    def tokenizer(self) -> Tokenizer:
-        return self.inner.tokenizer
+    def __init__(self, inner: PathIndex) -> None:
+        Fruitless.__init__(self, inner)
+        self.paths, self.tokenizer = inner.paths, inner.tokenizer
+        self.sent_to_paths: set[str] = set()
 
     def path_hits(self, question: str, limit: int) -> Hits:
-        if question not in self.put_to_paths and is_short(question):
-            self.inner.path_hits(question, 1)
-        self.put_to_paths.add(question)
+        if question not in self.sent_to_paths and is_short(question):
+            super().path_hits(question, 1)
+        self.sent_to_paths.add(question)
         return no_hits()
 
     def exact_paths(self, question: str) -> Rows:
@@ -154,12 +151,12 @@ def fruitless(index: Index) -> Fruitless:
 
 @pytest.mark.parametrize("builder", BUILDERS, ids=BUILDERS.values())
 def test_no_question_is_an_error(builder: Builder, toy: MemoryIndex) -> None:
-    index = fruitless(laid_out(toy, builder.view))
+    index = fruitless(toy.laid_out(builder.layout))
     assert len(questions()) == QUESTIONS
     for question in questions():
-        for match in filter(None, builder.expressions(question, index)):
-            index.keyword(match, 1)
-    assert len(index.put) > 3_000
+        for query in filter(None, builder.queries(question, index)):
+            index.keyword(query, 1)
+    assert len(index.sent) > 3_000
 
 
 # what a person or an agent may send

@@ -45,7 +45,7 @@ def test_diff_shows_a_changed_view(run: Run) -> None:
     assert "+ whole notes of the project main" in told.out
     assert told.out.count("MATCH") == 3
     (found,) = run("diff", "bm-cjk-regress", "bm-cjk-regress-one-match", "--json").json()
-    assert found["slot"] == "view"
+    assert found["slot"] == "layout"
     assert found["after"].endswith("one MATCH over title and content_stems")
 
 

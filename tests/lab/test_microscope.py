@@ -11,10 +11,12 @@ from comm.base_comm import BaseComm
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.world import written
 from workbench.errors import InputError
 from workbench.lab.microscope import MOST_WORDS, Dissection, asked, dissect, sentences
 from workbench.memory.index import MemoryIndex
-from workbench.retrieval.query import quoted, unicode_words
+from workbench.memory.store.sqlite.match import quoted
+from workbench.retrieval.query import unicode_words
 from workbench.systems.openclaw.pipelines import SHIPPED
 from workbench.systems.registry import SYSTEMS
 from workbench.views.figures.microscope import BEST, MATCHED, MOST_DRAWN, NOTHING, microscope_figure
@@ -26,7 +28,7 @@ TEN = "how should I evaluate if a claim is actually true"
 
 
 def found_by_fts5(index: MemoryIndex, words: tuple[str, ...]) -> int:
-    return int(index.keyword(" AND ".join(map(quoted, words)), index.size).rows.size)
+    return int(index.keyword(written(" AND ".join(map(quoted, words))), index.size).rows.size)
 
 
 @pytest.mark.parametrize("question", [FOUR, TEN, "firmware hub brake test torque sensor", "tea", "the the a"])
@@ -48,7 +50,7 @@ def test_every_set_has_the_rows_that_fts5_finds_for_its_and(sample: MemoryIndex,
 def test_any_question_of_the_toy_world_agrees_with_fts5(toy: MemoryIndex, words: list[str]) -> None:
     found = dissect(" ".join(words), toy)
     assert all(one.rows == found_by_fts5(toy, one.words) for one in found.sets)
-    assert found.some == toy.keyword(" OR ".join(map(quoted, words)), toy.size).rows.size
+    assert found.some == toy.keyword(written(" OR ".join(map(quoted, words))), toy.size).rows.size
     assert len({word.text.lower() for word in found.words}) == len(found.words)
     if found.drop:
         kept = tuple(word.text for word in found.words if word.text not in found.drop.words)
@@ -64,19 +66,19 @@ def test_up_to_six_words_every_set_is_counted_and_beyond_only_some(sample: Memor
     assert not ten.complete
     assert sorted({len(one.words) for one in ten.sets}) == [1, 9, 10]
     assert len(ten.sets) == 21
-    assert "Of the 1,023 word sets" in " ".join(sentences(ten))
+    assert "Of the 1,023 sets" in " ".join(sentences(ten))
 
 
 def test_what_to_drop_is_the_least_that_helps(sample: MemoryIndex) -> None:
     four = dissect(FOUR, sample)
     assert four.drop is not None
     assert four.drop.words == ("budget",)
-    assert "Without “budget”, 1 chunk matches." in sentences(four)
+    assert "Drop “budget” and 1 chunk matches." in sentences(four)
     ten = dissect(TEN, sample)
     assert ten.drop is not None
     assert all(word.without == 0 for word in ten.words)
     assert len(ten.drop.words) > 1
-    assert "Dropping one word is not enough" in " ".join(sentences(ten))
+    assert "To drop one is not enough" in " ".join(sentences(ten))
 
 
 def test_when_all_words_match_the_best_word_to_drop_still_brings_most(toy: MemoryIndex) -> None:
@@ -84,11 +86,11 @@ def test_when_all_words_match_the_best_word_to_drop_still_brings_most(toy: Memor
     assert found.every == 1
     assert found.drop is not None
     assert found.drop.rows == max(word.without or 0 for word in found.words)
-    assert "All 3 words are in 1 of 6 chunks." in sentences(found)
+    assert "All 3 words are together in 1 of 6 chunks." in sentences(found)
 
 
 def test_a_word_in_no_chunk_is_named(sample: MemoryIndex) -> None:
-    assert "In no chunk: “evaluate”." in sentences(dissect(TEN, sample))
+    assert "In no chunk at all: “evaluate”." in sentences(dissect(TEN, sample))
 
 
 def test_an_only_word_has_nothing_to_drop(toy: MemoryIndex) -> None:
@@ -100,7 +102,7 @@ def test_an_only_word_has_nothing_to_drop(toy: MemoryIndex) -> None:
 def test_the_idf_is_the_one_in_fts5_s_bm25(sample: MemoryIndex) -> None:
     """One row has each of two words once, so their bm25 differ by the IDF alone."""
     found = {word.text: word for word in dissect("actually honey Michael", sample).words}
-    rows = {text: sample.keyword(quoted(text), sample.size) for text in found}
+    rows = {text: sample.keyword(written(quoted(text)), sample.size) for text in found}
     texts = {int(row): sample.chunks(rows["honey"].rows)[i].text for i, row in enumerate(rows["honey"].rows)}
     raw = dict(zip(rows["Michael"].rows.tolist(), rows["Michael"].raw.tolist(), strict=True))
     compared = 0
@@ -125,7 +127,7 @@ def test_the_words_of_any_script_are_read_when_asked(toy: MemoryIndex) -> None:
     assert [word.text for word in dissect("naïve tea", toy, unicode_words).words] == ["naïve", "tea"]
     nothing = dissect("日本", toy)
     assert nothing.words == nothing.sets == ()
-    assert sentences(nothing) == ["The question contains no word, so FTS5 is not queried."]
+    assert sentences(nothing) == ["The question has no word that is read, so FTS5 is not asked."]
 
 
 @pytest.mark.parametrize("question", ["", "  ", "?!"])
@@ -161,7 +163,7 @@ def test_notes_are_counted_where_a_system_searches_notes(sample: MemoryIndex) ->
 def test_keywords_that_are_asked_one_by_one_are_separate_expressions(sample: MemoryIndex) -> None:
     _, fallback = asked(TEN, sample, [SYSTEMS["openclaw-2026.7.1"]])
     assert fallback.matches == ('"evaluate"', '"claim"', '"actually"', '"true"')
-    together = sample.keyword(" OR ".join(fallback.matches), sample.size)
+    together = sample.keyword(written(" OR ".join(fallback.matches)), sample.size)
     assert fallback.rows == together.rows.size
 
 

@@ -10,6 +10,7 @@ from workbench.lab.evaluation import evaluate
 from workbench.lab.questions import Question, QuestionSet
 from workbench.lab.survival import Survival, SurvivalStep, survival, survivals
 from workbench.memory.index import MemoryIndex
+from workbench.retrieval.fusion import OneLeg
 from workbench.retrieval.pipeline import Pipeline
 from workbench.systems.openclaw.pipelines import SHIPPED, WORKAROUND
 from workbench.systems.openclaw.releases import FEBRUARY_27
@@ -17,7 +18,11 @@ from workbench.systems.registry import SYSTEMS
 
 KEYWORDS_ONLY = Pipeline(
     "keywords-only",
-    tuple(stage for stage in SYSTEMS["engine-rrf-60"].stages if stage.slot != "vector_leg"),
+    tuple(
+        OneLeg("keyword") if stage.slot == "fusion" else stage
+        for stage in SYSTEMS["engine-rrf-60"].stages
+        if stage.slot not in ("vector_leg", "vector_score")
+    ),
     SHIPPED.source,
 )
 

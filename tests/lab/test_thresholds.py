@@ -7,11 +7,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from workbench.contracts import Index
 from workbench.lab.evaluation import evaluate
 from workbench.lab.questions import Control, Question, QuestionSet
 from workbench.lab.thresholds import FloorAndLimit, StagesAgain, scores
 from workbench.memory.index import MemoryIndex
-from workbench.retrieval.legs import Index
 from workbench.retrieval.pipeline import Pipeline
 from workbench.systems.openclaw.pipelines import SHIPPED, THREE_FIXES, WORKAROUND
 from workbench.systems.openclaw.releases import FEBRUARY_27, SEPTEMBER

@@ -20,6 +20,7 @@ import pytest
 from tests import processes, world
 from tests.home import Home
 from tests.processes import Notes
+from tests.world import written
 from workbench.memory.store.errors import DiskFullError, UnwritableError
 from workbench.memory.store.sqlite import database
 from workbench.memory.store.sqlite.store import Store
@@ -42,7 +43,7 @@ def contents(file: Path) -> dict[str, list[str]]:
         assert store.integrity() == []
         every = np.concatenate([store.rows_of(path) for path in store.stamps()])
         rows, _ = store.matrix()
-        assert sorted(every) == rows.tolist() == sorted(store.keyword("tea", store.size + 9).rows)
+        assert sorted(every) == rows.tolist() == sorted(store.keyword(written("tea"), store.size + 9).rows)
         assert store.size == every.size
         return {path: [one.text for one in store.chunks(store.rows_of(path))] for path in store.stamps()}
 

@@ -11,12 +11,12 @@ import pytest
 
 from tests import world
 from tests.home import Home, Watched
+from workbench.contracts import Context
 from workbench.errors import InputError
 from workbench.memory.store.sqlite.store import Store
 from workbench.memory.sync import open_index
 from workbench.records import Trace
 from workbench.retrieval.explain import Fate, explain
-from workbench.retrieval.legs import Context
 from workbench.retrieval.pipeline import search
 from workbench.systems.openclaw.pipelines import SHIPPED, WORKAROUND
 

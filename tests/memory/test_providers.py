@@ -14,6 +14,7 @@ import pytest
 from tests import world
 from tests.commands import runner
 from tests.fault_server import DIMENSIONS, KEY, Fault, Server, serving, vector
+from tests.world import written
 from workbench.errors import InputError, ProviderError
 from workbench.memory.chunking import LineChunker
 from workbench.memory.embedding.local import LocalEmbedder, Truncated, unit
@@ -456,7 +457,7 @@ def test_an_index_opens_without_a_key_for_what_needs_none(
     root = indexed(tmp_path, "openai")
     monkeypatch.delenv("OPENAI_API_KEY")
     with open_index(root, index_path=tmp_path / "index.sqlite") as index:
-        assert index.keyword('"rooibos"', 5).rows.size == 2
+        assert index.keyword(written('"rooibos"'), 5).rows.size == 2
         with pytest.raises(InputError, match="OPENAI_API_KEY"):
             index.embed("tea")
 

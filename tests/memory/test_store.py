@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from tests import world
+from tests.world import written
 from workbench.errors import InputError
 from workbench.memory.chunking import LineChunker
 from workbench.memory.embedding import local as embedding
@@ -62,7 +63,7 @@ TEXTS = st.lists(
 @given(TEXTS, st.lists(st.sampled_from(["tea", "hub", "oak"]), min_size=1, max_size=3, unique=True))
 def test_fts5s_bm25_is_ten_lines_of_python(texts: list[str], words: list[str]) -> None:
     with a_store(Path(":memory:"), texts) as store:
-        found = store.keyword(" OR ".join(f'"{word}"' for word in words), len(texts))
+        found = store.keyword(written(" OR ".join(f'"{word}"' for word in words)), len(texts))
         expected = {row: raw for row, raw in enumerate(bm25(words, texts), 1) if raw}
         assert dict(zip(found.rows.tolist(), found.raw, strict=True)) == pytest.approx(expected)
         assert found.raw.tolist() == sorted(found.raw.tolist())
@@ -71,7 +72,7 @@ def test_fts5s_bm25_is_ten_lines_of_python(texts: list[str], words: list[str]) -
 @pytest.mark.parametrize("limit", [1, 4, 11, 12, 30])
 def test_keyword_ties_at_the_limit_go_to_the_smaller_chunk_ids(tmp_path: Path, limit: int) -> None:
     with a_store(tmp_path / "i", [f"tea {'x' * n}" for n in range(1, 12)] + ["tea tea"]) as store:
-        found = store.keyword("tea", limit)
+        found = store.keyword(written("tea"), limit)
         ids = [chunk.id for chunk in store.chunks(found.rows)]
         others = sorted(set(store.keys()) - {ids[0]})
         assert store.chunks(found.rows)[0].text == "tea tea"

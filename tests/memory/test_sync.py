@@ -9,6 +9,7 @@ import pytest
 
 from tests import world
 from tests.home import Home, Watched
+from tests.world import written
 from workbench.errors import InputError
 from workbench.memory.chunking import LineChunker
 from workbench.memory.embedding import cache as cached_embedding
@@ -43,8 +44,8 @@ def test_a_changed_file_is_no_longer_found_by_its_old_words(home: Home) -> None:
     world.write(home.root, {"memory/server.md": "A cup."})
     home.sync()
     with Store.open(home.file) as store:
-        assert store.keyword("mirror", 9).rows.size == 0
-        assert store.keyword("cup", 9).rows.size == 2
+        assert store.keyword(written("mirror"), 9).rows.size == 0
+        assert store.keyword(written("cup"), 9).rows.size == 2
 
 
 def test_a_deleted_file_is_forgotten(home: Home) -> None:
@@ -52,7 +53,7 @@ def test_a_deleted_file_is_forgotten(home: Home) -> None:
     assert did(home.sync()) == ([], [], ["memory/server.md"], 5)
     with Store.open(home.file) as store:
         assert "memory/server.md" not in store.stamps()
-        assert store.keyword("mirror", 9).rows.size == 0
+        assert store.keyword(written("mirror"), 9).rows.size == 0
         assert store.matrix()[0].size == store.size == 5
 
 
@@ -161,7 +162,7 @@ def test_equal_passages_of_one_long_line_are_one_chunk(home: Home) -> None:
     home.sync(rebuild=True)
     assert len(home.contents()[1]["memory/long.md"]) == 1
     with Store.open(home.file) as store:
-        assert store.keyword("tea", 99).rows.size == 3
+        assert store.keyword(written("tea"), 99).rows.size == 3
 
 
 def test_equal_texts_in_two_files_are_two_chunks(home: Home) -> None:

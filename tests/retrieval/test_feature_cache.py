@@ -14,7 +14,7 @@ from workbench.memory.sync import index_folder
 from workbench.records import Chunk, Floats, Rows
 from workbench.retrieval import feature_cache as facts_module
 from workbench.retrieval.feature_cache import FeatureCache, feature_cache_of
-from workbench.retrieval.index_adapters import SeenThrough, kept
+from workbench.retrieval.index_adapters import IndexAdapter, kept
 
 CHUNKS = [Chunk(str(row), f"memory/{row}.md", "memory", 1, 1, "x" * row) for row in range(40)]
 ROWS = st.lists(st.integers(0, 39), unique=True, max_size=12)
@@ -70,7 +70,7 @@ def test_what_is_known_of_an_index_is_forgotten_when_the_index_changes(tmp_path:
     with world.build(tmp_path) as index:
         known = feature_cache_of(index)
         assert feature_cache_of(index) is known
-        assert feature_cache_of(SeenThrough(index)) is known
+        assert feature_cache_of(IndexAdapter(index)) is known
         world.write(tmp_path / "memory_of_wren", {"memory/new.md": "New.\n"})
         index_folder(tmp_path / "memory_of_wren", world.EMBEDDER, index_path=tmp_path / "index.sqlite")
         assert feature_cache_of(index) is not known

@@ -96,7 +96,7 @@ RANKS = st.lists(st.one_of(st.just(math.nan), st.integers(1, 200).map(float)), m
 @given(RANKS, st.floats(0.01, 10), st.floats(0.01, 10), st.floats(0, 200))
 def test_rrf_never_exceeds_1(ranks: list[float], vector: float, keyword: float, k: float) -> None:
     column = np.array(ranks)
-    scores = weighted_rrf(column, column[::-1], vector, keyword, k)
+    scores = weighted_rrf((column, column[::-1]), (vector, keyword), k)
     assert np.all((scores >= 0) & (scores <= 1 + 1e-12))
 
 
@@ -110,17 +110,17 @@ WEIGHTS = np.array([[0.0], [0.3], [0.7], [1.0], [2.5]])
 
 
 def test_a_column_of_weights_gives_the_sums_of_single_calls() -> None:
-    swept = weighted_sum(VECTOR_SCORES, KEYWORD_SCORES, WEIGHTS, 1 - WEIGHTS)
-    single = [weighted_sum(VECTOR_SCORES, KEYWORD_SCORES, w, 1 - w) for (w,) in WEIGHTS.tolist()]
+    swept = weighted_sum((VECTOR_SCORES, KEYWORD_SCORES), (WEIGHTS, 1 - WEIGHTS))
+    single = [weighted_sum((VECTOR_SCORES, KEYWORD_SCORES), (w, 1 - w)) for (w,) in WEIGHTS.tolist()]
     assert swept.shape == (5, 4)
     assert np.array_equal(swept, single)
 
 
 def test_a_column_of_weights_and_constants_gives_the_rrf_of_single_calls() -> None:
     constants = np.array([[1.0], [10.0], [60.0], [61.0], [1000.0]])
-    swept = weighted_rrf(VECTOR_RANKS, KEYWORD_RANKS, 0.1 + WEIGHTS, 0.5, constants)
+    swept = weighted_rrf((VECTOR_RANKS, KEYWORD_RANKS), (0.1 + WEIGHTS, 0.5), constants)
     rows = zip(WEIGHTS[:, 0], constants[:, 0], strict=True)
-    single = [weighted_rrf(VECTOR_RANKS, KEYWORD_RANKS, 0.1 + w, 0.5, k) for w, k in rows]
+    single = [weighted_rrf((VECTOR_RANKS, KEYWORD_RANKS), (0.1 + w, 0.5), k) for w, k in rows]
     assert swept.shape == (5, 4)
     assert np.array_equal(swept, single)
 
@@ -163,7 +163,7 @@ def in_ranx(rankings: Sequence[Sequence[int]], constant: int) -> dict[int, float
 def test_rrf_with_equal_weights_agrees_with_ranx(rankings: tuple[list[int], list[int]]) -> None:
     vector, keyword = rankings
     names = sorted({*vector, *keyword})
-    ours = weighted_rrf(ranks_of(names, vector), ranks_of(names, keyword), 1.0, 1.0, 60) * (2 / 61)
+    ours = weighted_rrf((ranks_of(names, vector), ranks_of(names, keyword)), (1.0, 1.0), 60) * (2 / 61)
     assert dict(zip(names, ours, strict=True)) == pytest.approx(in_ranx(rankings, 60))
 
 
@@ -186,7 +186,7 @@ def test_rrf_with_equal_weights_agrees_with_qdrant_whose_ranks_count_from_0(
 ) -> None:
     vector, keyword = rankings
     names = sorted({*vector, *keyword})
-    ours = weighted_rrf(ranks_of(names, vector), ranks_of(names, keyword), 1.0, 1.0, 60) * (2 / 61)
+    ours = weighted_rrf((ranks_of(names, vector), ranks_of(names, keyword)), (1.0, 1.0), 60) * (2 / 61)
     assert dict(zip(names, ours, strict=True)) == pytest.approx(in_qdrant(rankings, 61, None))
 
 

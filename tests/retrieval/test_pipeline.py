@@ -193,7 +193,7 @@ def test_the_name_of_a_pipeline_is_refused_with_the_way_to_it(toy: MemoryIndex) 
 def test_what_a_notebook_prints_of_a_search_is_a_line(toy: MemoryIndex) -> None:
     trace = search("rooibos tea", SYSTEMS["openclaw-2026.2.13-vector-only"], toy)
     returned = f"{len(trace.results)} of {len(trace.candidates)} candidates returned"
-    said = f"<Trace: 'rooibos tea' asked of openclaw-2026.2.13-vector-only, {returned}>"
+    said = f"<Trace: 'rooibos tea', openclaw-2026.2.13-vector-only, {returned}>"
     assert repr(trace) == said
     assert trace.chunks[0].text not in repr(trace.results)
     told = "<Explanation: memory/tea.md is returned for 'rooibos tea', openclaw-2026.2.13-vector-only>"
@@ -218,7 +218,7 @@ def test_a_floor_that_a_system_does_not_have_says_so() -> None:
 def test_another_view_is_a_difference() -> None:
     before, after = system("bm-cjk-regress"), system("bm-cjk-regress-one-match")
     (difference,) = before.diff(after)
-    assert (difference.slot, difference.before, difference.after) == ("view", before.view, after.view)
+    assert (difference.slot, difference.before, difference.after) == ("layout", before.layout, after.layout)
     assert SHIPPED.diff(before)[0].before is None
 
 

@@ -28,6 +28,7 @@ from workbench.retrieval.cutoff import Limit, MinScore, Order
 from workbench.retrieval.evidence import EvidenceFloor
 from workbench.retrieval.explain import Fate, explain, steps
 from workbench.retrieval.pipeline import Pipeline, search
+from workbench.systems.basic_memory.scores import MinSimilarity
 from workbench.systems.registry import SYSTEMS
 
 WORDS = ["tea", "rooibos", "cup", "bike", "hub", "brake", "server", "disk", "backup", "the", "none", "Wren"]
@@ -136,13 +137,25 @@ def check_same(one: Trace, other: Trace) -> None:
     assert np.array_equal(one.dropped, other.dropped)
 
 
-FATES = {type(None): Fate.RETURNED, Limit: Fate.BEYOND_LIMIT, MinScore: Fate.BELOW_FLOOR}
+def fate_by_numbers(candidate: Candidate) -> Fate:
+    """The fate of a candidate, from the stage that dropped it and from its numbers alone."""
+    match candidate.dropped_by:
+        case None:
+            return Fate.RETURNED
+        case Limit():
+            return Fate.BEYOND_LIMIT
+        case MinSimilarity(least=least):
+            assert not candidate.numbers["similarity"] >= least
+            return Fate.BELOW_LEG_FLOOR
+        case MinScore(floor=floor):
+            assert not candidate.score >= floor
+    return Fate.BELOW_FLOOR
 
 
 def check_explanation(trace: Trace, index: MemoryIndex, path: str) -> None:
     explanation = explain(trace, index, path)
     candidates = {one.chunk.id: one for one in trace.candidates}
-    laid = trace.view.of(index) if trace.view else index
+    laid = index.laid_out(trace.layout)
     file = {chunk.id for chunk in laid.chunks(laid.rows_of(path))}
     assert {verdict.chunk.id for verdict in explanation.verdicts} == file
     assert len(explanation.verdicts) == len(file)
@@ -152,9 +165,7 @@ def check_explanation(trace: Trace, index: MemoryIndex, path: str) -> None:
         assert identity(verdict.candidate) == identity(candidate)
         matched = any(standing.rank is not None for standing in verdict.standings)
         outside = Fate.BEYOND_POOL if matched else Fate.NO_MATCH
-        assert verdict.fate is (
-            FATES.get(type(candidate.dropped_by), Fate.BELOW_FLOOR) if candidate else outside
-        )
+        assert verdict.fate is (fate_by_numbers(candidate) if candidate else outside)
         for standing in verdict.standings:
             numbers = candidate.numbers if candidate else {}
             rank = numbers.get(f"{standing.leg}_rank", float("nan"))

@@ -7,8 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.hand import answering
+from tests.world import compiled
 from workbench.errors import InputError
 from workbench.memory.index import MemoryIndex
+from workbench.memory.store.sqlite.match import match_expression
+from workbench.records import Query
 from workbench.retrieval.pipeline import search
 from workbench.retrieval.query import BLANKS, JoinedWords, check_question
 from workbench.systems.openclaw.pipelines import (
@@ -62,34 +65,34 @@ LONG = [
 ALL, ANY = JoinedWords("AND"), JoinedWords("OR")
 
 
-def matched(index: MemoryIndex, match: str | None) -> set[int]:
-    """The rows that a MATCH expression finds in the real table."""
-    return set(index.keyword(match, index.size).rows.tolist()) if match else set()
+def matched(index: MemoryIndex, query: Query | None) -> set[int]:
+    """The rows that a query finds in the real table."""
+    return set(index.keyword(query, index.size).rows.tolist()) if query else set()
 
 
 @given(QUESTIONS)
 def test_fts5_accepts_the_match_of_any_question(toy: MemoryIndex, question: str) -> None:
     for build in (ALL, ANY):
-        assert len(matched(toy, build.match(question))) <= toy.size
+        assert len(matched(toy, build.query(question))) <= toy.size
 
 
 @pytest.mark.parametrize("question", LONG, ids=["different", "the same", "operators"])
 @pytest.mark.parametrize("build", [ALL, ANY], ids=["AND", "OR"])
 def test_fts5_accepts_a_question_of_2000_words(toy: MemoryIndex, build: JoinedWords, question: str) -> None:
-    match = build.match(question)
-    assert match is not None
-    assert match.count('"') == 4_000
-    assert len(matched(toy, match)) <= toy.size
+    query = build.query(question)
+    assert query is not None
+    assert match_expression(query).count('"') == 4_000
+    assert len(matched(toy, query)) <= toy.size
 
 
 @given(QUESTIONS)
 def test_or_finds_all_that_and_finds(toy: MemoryIndex, question: str) -> None:
-    assert matched(toy, ANY.match(question)) >= matched(toy, ALL.match(question))
+    assert matched(toy, ANY.query(question)) >= matched(toy, ALL.query(question))
 
 
 def test_or_finds_more_than_and(toy: MemoryIndex) -> None:
-    assert len(matched(toy, ALL.match("rooibos hub"))) == 0
-    assert len(matched(toy, ANY.match("rooibos hub"))) == 4
+    assert len(matched(toy, ALL.query("rooibos hub"))) == 0
+    assert len(matched(toy, ANY.query("rooibos hub"))) == 4
 
 
 @pytest.mark.parametrize(
@@ -104,7 +107,7 @@ def test_or_finds_more_than_and(toy: MemoryIndex) -> None:
     ],
 )
 def test_the_words_of_a_question_are_quoted_and_joined(question: str, match: str | None) -> None:
-    assert ALL.match(question) == match
+    assert compiled(ALL.query(question)) == match
 
 
 @pytest.mark.parametrize("join", ["and", "NOT", "", "; DROP TABLE chunks"])

@@ -26,7 +26,7 @@ from workbench.retrieval.explain import steps
 from workbench.retrieval.pipeline import Pipeline, search
 from workbench.retrieval.settings import with_settings
 from workbench.systems.automem.components import FinalScore, LinearRecency
-from workbench.systems.automem.memories import GraphOfMemories, Memories, graph_match, memories_of
+from workbench.systems.automem.memories import GraphOfMemories, Memories, graph_query, memories_of
 from workbench.systems.automem.pipelines import (
     BOUNDED,
     DEAD_KEYWORD,
@@ -133,17 +133,17 @@ def test_191_brings_the_graph_s_score_down_to_1(jack: MemoryIndex) -> None:
 
 def test_the_graph_s_hits_are_ordered_by_score_and_chunk_id(jack: MemoryIndex) -> None:
     index = GraphOfMemories().of(jack)
-    found = index.keyword(graph_match("autojack record"), 10)
+    found = index.keyword(graph_query("autojack record"), 10)
     ids = [chunk.id for chunk in index.chunks(found.rows)]
     assert sorted(zip(-found.raw, ids, strict=True)) == list(zip(-found.raw, ids, strict=True))
-    assert index.keyword(graph_match("autojack record"), 1).rows.tolist() == found.rows[:1].tolist()
+    assert index.keyword(graph_query("autojack record"), 1).rows.tolist() == found.rows[:1].tolist()
 
 
 def test_the_view_sees_a_change_of_the_index(tmp_path: Path) -> None:
     with grown(tmp_path, list(NOTES)[:3], NOTES, world.EMBEDDER) as index:
-        assert GraphOfMemories().of(index).keyword('"rooibos"', 9).rows.size == 0
+        assert GraphOfMemories().of(index).keyword(graph_query("rooibos"), 9).rows.size == 0
         grown(tmp_path, list(NOTES)[3:], NOTES, world.EMBEDDER).close()
-        assert GraphOfMemories().of(index).keyword('"rooibos"', 9).rows.size == 1
+        assert GraphOfMemories().of(index).keyword(graph_query("rooibos"), 9).rows.size == 1
 
 
 def test_overfetching_scores_what_is_not_returned(toy: MemoryIndex) -> None:
@@ -235,7 +235,7 @@ def test_a_question_with_nothing_to_look_for_gets_the_most_important(tmp_path: P
     with world.build(tmp_path, notes) as index:
         graph = GraphOfMemories().of(index)
         assert isinstance(graph, Memories)
-        found = graph.keyword(graph_match("C"), 2)
+        found = graph.keyword(graph_query("C"), 2)
         assert [chunk.path for chunk in graph.chunks(found.rows)] == ["memory/b.md", "memory/a.md"]
         trace = search("C", BOUNDED, index)
     assert numbers(trace, "memory/b.md")["score"] == pytest.approx(0.35 * 0.9 + 0.1 * 0.9)

@@ -14,6 +14,8 @@ import pytest
 from tests import world
 from tests.adapters import Case, adapter_for
 from tests.adapters.openclaw_february import FixedIndex
+from tests.world import written
+from workbench.errors import InputError
 from workbench.lab.lint import reach
 from workbench.memory.index import MemoryIndex
 from workbench.memory.sync import index_folder
@@ -22,7 +24,7 @@ from workbench.retrieval.explain import Fate, explain
 from workbench.retrieval.pipeline import Pipeline, search
 from workbench.systems.basic_memory import pipelines as bm
 from workbench.systems.basic_memory.note_table import EachColumn, Matching, Note, NoteStore, OneMatch
-from workbench.systems.basic_memory.notes import LONGEST_STEMS, NoteIndex, NotesView, note_of, variants
+from workbench.systems.basic_memory.notes import LONGEST_STEMS, NoteIndex, NotesLayout, note_of, variants
 from workbench.systems.basic_memory.scores import MinSimilarity, PageDepth, similarity_of_l2
 
 PROFILES = (bm.SCORED_RRF, bm.DEAD_FTS, bm.UNGATED, bm.GATED, bm.CJK_REGRESS, bm.HEAD)
@@ -52,7 +54,7 @@ def bm25(columns: Sequence[Sequence[str]], word: str) -> list[float]:
 @pytest.mark.parametrize("word", ["identity", "filler", "trip", "one"])
 @pytest.mark.parametrize("matching", [EachColumn(), OneMatch()], ids=["each column", "one match"])
 def test_bm25_of_a_word_is_that_of_ten_lines_of_python(word: str, matching: Matching) -> None:
-    found = TABLE.search(word, 10, matching)
+    found = TABLE.search(written(word), 10, matching)
     expected = bm25([TITLES, BODIES], word)
     assert found.rows.size == sum(number < 0 for number in expected)
     assert found.raw == pytest.approx([expected[row] for row in found.rows], rel=1e-9)
@@ -60,26 +62,26 @@ def test_bm25_of_a_word_is_that_of_ten_lines_of_python(word: str, matching: Matc
 
 def test_a_row_of_the_titles_scan_is_scored_on_its_title_alone() -> None:
     """The best note of the table comes last: s* is in its title, and that is all that counts."""
-    each, one = (TABLE.search("s* OR identity", 10, how) for how in (EachColumn(), OneMatch()))
+    each, one = (TABLE.search(written("s* OR identity"), 10, how) for how in (EachColumn(), OneMatch()))
     assert one.rows[0] == 0
     assert each.raw[each.rows == 0] > one.raw[one.rows == 0] / 2
-    (alone,) = TABLE.search("{title} : (s*)", 10, EachColumn()).raw[:1]
+    (alone,) = TABLE.search(written("{title} : (s*)"), 10, EachColumn()).raw[:1]
     assert alone < 0
 
 
 def test_a_slash_parts_two_words_although_the_tokenizer_is_told_otherwise() -> None:
     store = NoteStore([Note("Tea", "see docs/tea", "", "")])
-    assert store.search("docs", 10, EachColumn()).rows.size == 1
+    assert store.search(written("docs"), 10, EachColumn()).rows.size == 1
 
 
 @pytest.mark.parametrize("broken", ["tea AND", "*", "(tea", "nowhere : tea"])
 def test_an_expression_that_fts5_cannot_parse_finds_nothing(broken: str) -> None:
-    assert TABLE.search(broken, 10, EachColumn()).rows.size == 0
+    assert TABLE.search(written(broken), 10, EachColumn()).rows.size == 0
 
 
 def test_equal_numbers_are_in_the_order_of_the_notes() -> None:
     store = NoteStore([Note("Tea", "cup", "", "")] * 5)
-    assert store.search("cup", 3, EachColumn()).rows.tolist() == [0, 1, 2]
+    assert store.search(written("cup"), 3, EachColumn()).rows.tolist() == [0, 1, 2]
 
 
 # A memory as notes
@@ -115,9 +117,9 @@ def test_variants_repeat_nothing() -> None:
 
 
 def laid(index: MemoryIndex) -> NoteIndex:
-    view = NotesView().of(index)
-    assert isinstance(view, NoteIndex)
-    return view
+    notes = NotesLayout().of(index)
+    assert isinstance(notes, NoteIndex)
+    return notes
 
 
 def test_a_note_is_as_near_as_its_nearest_chunk(sample: MemoryIndex) -> None:
@@ -142,12 +144,12 @@ def test_a_changed_memory_is_laid_out_again(tmp_path: Path) -> None:
 
 
 def test_an_unchanged_memory_is_laid_out_once(toy: MemoryIndex) -> None:
-    assert laid(toy).layout is laid(toy).layout
+    assert laid(toy).notes is laid(toy).notes
 
 
 def test_a_layout_is_forgotten_with_its_index(tmp_path: Path) -> None:
     index = world.build(tmp_path)
-    layout = weakref.ref(laid(index).layout)
+    layout = weakref.ref(laid(index).notes)
     assert layout() is not None
     index.close()
     del index
@@ -155,15 +157,15 @@ def test_a_layout_is_forgotten_with_its_index(tmp_path: Path) -> None:
     assert layout() is None
 
 
-def test_an_index_without_documents_is_searched_as_it_is() -> None:
-    index = FixedIndex([], [])
-    assert NotesView().of(index) is index
+def test_an_index_without_documents_cannot_be_laid_out_as_notes() -> None:
+    with pytest.raises(InputError, match=r"The index FixedIndex keeps no whole documents.*whole notes"):
+        NotesLayout().of(FixedIndex([], []))
 
 
 def test_a_note_that_no_leg_brought_is_explained(toy: MemoryIndex) -> None:
     trace = search("rooibos", bm.HEAD, toy)
     assert explain(trace, toy, "memory/tea.md").fate is Fate.RETURNED
-    assert explain(trace, toy, "memory/server.md").fate is Fate.BELOW_FLOOR
+    assert explain(trace, toy, "memory/server.md").fate is Fate.BELOW_LEG_FLOOR
 
 
 # Scores
@@ -255,8 +257,8 @@ def test_without_a_keyword_leg_both_fusions_give_the_same_order(toy: MemoryIndex
         (bm.DEAD_FTS, bm.UNGATED, {"query", "relaxation"}),
         (bm.UNGATED, bm.GATED, {"relaxation"}),
         (bm.GATED, bm.CJK_REGRESS, {"relaxation"}),
-        (bm.CJK_REGRESS, bm.HEAD, {"view", "relaxation"}),
-        (bm.CJK_REGRESS, bm.ONE_MATCH, {"view"}),
+        (bm.CJK_REGRESS, bm.HEAD, {"layout", "relaxation"}),
+        (bm.CJK_REGRESS, bm.ONE_MATCH, {"layout"}),
         (bm.HEAD, bm.HEAD.but(bm.MIN_SIMILARITY_0), {"min_similarity"}),
     ],
     ids=lambda one: one.name if isinstance(one, Pipeline) else "",

@@ -6,11 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.world import compiled, written
 from workbench.memory.index import MemoryIndex
 from workbench.retrieval.pipeline import search
 from workbench.systems.basic_memory import pipelines as bm
 from workbench.systems.basic_memory.note_table import EachColumn, Note, NoteStore
-from workbench.systems.basic_memory.query import EDGES, strict_match, strict_tsquery
+from workbench.systems.basic_memory.query import EDGES, strict_query, strict_tsquery
 from workbench.systems.basic_memory.relaxation import (
     AnyPlainWord,
     AnyToken,
@@ -38,22 +39,23 @@ def test_before_994_a_question_mark_makes_a_phrase_that_no_note_has(toy: MemoryI
 @given(st.lists(st.from_regex(r"[a-z]{2,8}", fullmatch=True), min_size=2, max_size=8))
 def test_994_finds_the_note_that_has_all_the_words_of_a_question(words: list[str]) -> None:
     store = NoteStore([Note("Title", " ".join(words), "", "")])
-    match = strict_match(" ".join(words).capitalize() + "?", EDGES)
-    assert store.search(match, 10, EachColumn()).rows.tolist() == [0]
+    match = compiled(strict_query(" ".join(words).capitalize() + "?", EDGES))
+    assert store.search(written(match), 10, EachColumn()).rows.tolist() == [0]
 
 
 def test_an_apostrophe_still_makes_a_phrase_after_994() -> None:
-    assert strict_match("What's in Ada's cup?", EDGES) == "\"What's in Ada's cup\"*"
+    assert compiled(strict_query("What's in Ada's cup?", EDGES)) == "\"What's in Ada's cup\"*"
 
 
 def test_a_path_to_a_note_gets_no_star() -> None:
-    assert strict_match("docs/tea.md") == '"docs/tea.md"'
-    assert strict_match("docs/tea") == '"docs/tea"*'
+    assert compiled(strict_query("docs/tea.md")) == '"docs/tea.md"'
+    assert compiled(strict_query("docs/tea")) == '"docs/tea"*'
 
 
 def test_an_operand_of_two_words_demands_both() -> None:
     assert (
-        strict_match("(green tea OR rooibos) NOT cup-shaped") == '(green AND tea OR rooibos) NOT "cup-shaped"'
+        compiled(strict_query("(green tea OR rooibos) NOT cup-shaped"))
+        == '(green AND tea OR rooibos) NOT "cup-shaped"'
     )
 
 
@@ -64,8 +66,8 @@ def test_postgres_replaces_its_operators_by_blanks() -> None:
 @given(TEXTS)
 def test_any_text_has_a_strict_query_that_can_be_asked(text: str) -> None:
     store = NoteStore([Note("Title", "a cup of tea", "", "")])
-    if match := strict_match(text.strip(), EDGES):
-        assert store.search(match.replace("\ud800", ""), 10, EachColumn()).rows.size <= 1
+    if query := strict_query(text.strip(), EDGES):
+        assert store.search(query, 10, EachColumn()).rows.size <= 1
 
 
 # The relaxed query
@@ -79,9 +81,9 @@ def test_the_gate_refuses_more_and_changes_nothing_else(text: str) -> None:
 @given(st.lists(st.sampled_from(["tea", "Ada's", "naïve", "как", "रद्द", "o'clock"]), min_size=3))
 def test_since_1269_every_word_of_any_script_finds_its_note(words: list[str]) -> None:
     store = NoteStore([Note("Title", word, "", "") for word in words])
-    match = AnyUnicodeToken().match(" ".join(words))
-    assert match is not None
-    assert set(store.search(match, 100, EachColumn()).rows.tolist()) == set(range(len(words)))
+    query = AnyUnicodeToken().query(" ".join(words))
+    assert query is not None
+    assert set(store.search(query, 100, EachColumn()).rows.tolist()) == set(range(len(words)))
 
 
 @pytest.mark.parametrize("question", ["New Feature", "SPEC 16", "root note 1"])

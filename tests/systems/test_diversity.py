@@ -106,4 +106,8 @@ def test_the_words_beyond_700_units_do_not_count() -> None:
     filler = "x" * 700
     index = searched(0.1, 0.2, 0.3, a=filler + " tea", b=filler + " bike", c="bike")
     trace = search("X", FEBRUARY_15.but(DIVERSE), index)
-    assert {one.chunk.id: one.numbers["similarity"] for one in trace.candidates} == {"a": 0, "b": 1, "c": 0}
+    assert {one.chunk.id: one.numbers["mmr_similarity"] for one in trace.candidates} == {
+        "a": 0,
+        "b": 1,
+        "c": 0,
+    }

@@ -13,6 +13,7 @@ from tests.commands import Run, runner
 from tests.fault_server import DIMENSIONS, KEY, serving, vector
 from tests.home import Watched
 from tests.openclaw_store import OpenClaw
+from tests.world import written
 from workbench.errors import InputError
 from workbench.memory.embedding.local import Embedded, LocalEmbedder, Role, unit
 from workbench.memory.index import MemoryIndex
@@ -189,7 +190,7 @@ def test_a_chunk_with_two_rows_in_the_full_text_index_is_one_hit(openclaw: OpenC
     with openclaw.opened() as db:
         db.execute("INSERT INTO chunks_fts SELECT * FROM chunks_fts WHERE path = 'memory/tea.md'")
     with open_live_store(openclaw.file, world.EMBEDDER) as live:
-        hits = live.keyword('"rooibos"', 10)
+        hits = live.keyword(written('"rooibos"'), 10)
         assert sorted(chunk.path for chunk in live.chunks(hits.rows)) == ["MEMORY.md", "memory/tea.md"]
 
 

@@ -25,7 +25,7 @@ from workbench.retrieval.query import unicode_words
 from workbench.retrieval.scoring import relevance
 from workbench.systems.openclaw.chunking import EntryChunker, WeightedChunker, entries, weight
 from workbench.systems.openclaw.expansion import EVERY_LANGUAGE, keywords
-from workbench.systems.openclaw.layouts import PathsView
+from workbench.systems.openclaw.layouts import PathsLayout
 from workbench.systems.openclaw.pipelines import SHIPPED
 from workbench.systems.openclaw.ranking import ProjectAffinity, Recency, decay, decay_rate
 from workbench.systems.openclaw.releases import (
@@ -70,17 +70,19 @@ def found(pipeline: Pipeline, index: FixedIndex | MemoryIndex, question: str = "
 @pytest.mark.parametrize("place", range(1, len(HISTORY)), ids=[one.name for one in HISTORY[1:]])
 def test_a_release_differs_from_the_one_before_in_the_slots_of_its_changes_alone(place: int) -> None:
     before, after = HISTORY[place - 1 : place + 1]
-    view = {"view"} if before.view != after.view else set()
-    assert {one.slot for one in before.diff(after)} == {change.stage.slot for change in after.changes} | view
+    layout = {"layout"} if before.layout != after.layout else set()
+    assert {one.slot for one in before.diff(after)} == {
+        change.stage.slot for change in after.changes
+    } | layout
 
 
 def test_no_release_before_september_lays_the_memory_out_anew() -> None:
-    assert [one.view for one in HISTORY] == [None] * (len(HISTORY) - 1) + [PathsView()]
+    assert [one.layout for one in HISTORY] == [None] * (len(HISTORY) - 1) + [PathsLayout()]
 
 
 @pytest.mark.parametrize(("before", "trigram"), [(MARCH, TRIGRAM), (SEPTEMBER, SEPTEMBER_TRIGRAM)])
 def test_the_tokenizer_is_a_matter_of_the_layout_alone(before: Pipeline, trigram: Pipeline) -> None:
-    assert [one.slot for one in before.diff(trigram)] == ["view"]
+    assert [one.slot for one in before.diff(trigram)] == ["layout"]
 
 
 @pytest.mark.parametrize("pipeline", [*HISTORY, *PIPELINES], ids=lambda one: one.name)
@@ -133,7 +135,7 @@ def test_a_word_is_of_letters_numbers_and_underscores_of_any_script() -> None:
 
 def test_chinese_has_a_keyword_leg_since_2_15(tmp_path: Path) -> None:
     with world.build(tmp_path, {"MEMORY.md": "茶 在 柜子 里\n"}) as index:
-        assert SHIPPED["query"].match("茶") is None  # type: ignore[attr-defined]
+        assert SHIPPED["query"].query("茶") is None  # type: ignore[attr-defined]
         assert search("茶", FEBRUARY_15, index).legs["keyword"].hits.rows.size == 1
 
 

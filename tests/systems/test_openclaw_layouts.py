@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests import world
+from tests.world import written
 from workbench.lab.cached_index import CachedIndex
 from workbench.memory.index import MemoryIndex
 from workbench.memory.sync import index_folder
@@ -18,7 +19,7 @@ from workbench.retrieval.explain import Fate, explain
 from workbench.retrieval.pipeline import Pipeline, search
 from workbench.retrieval.scoring import relevance
 from workbench.systems.openclaw.fts_table import TextTable
-from workbench.systems.openclaw.layouts import PathsView, TrigramView, searches_paths
+from workbench.systems.openclaw.layouts import PathIndex, PathsLayout, TrigramLayout
 from workbench.systems.openclaw.releases import MARCH, SEPTEMBER, SEPTEMBER_TRIGRAM, TRIGRAM
 from workbench.systems.openclaw.words import path_plans
 
@@ -91,8 +92,8 @@ def test_a_chunk_that_trigrams_have_found_is_explained(notes: MemoryIndex) -> No
 
 
 def test_an_expression_that_is_no_and_of_words_is_put_to_fts5_as_it_is(notes: MemoryIndex) -> None:
-    trigrams = TrigramView().of(notes)
-    either = trigrams.keyword('"wheel" OR "rooibos"', 9)
+    trigrams = TrigramLayout().of(notes)
+    either = trigrams.keyword(written('"wheel" OR "rooibos"'), 9)
     assert sorted(one.path for one in notes.chunks(either.rows)) == [
         "memory/notes/bike-hub.md", "memory/notes/tea.md",
     ]  # fmt: skip
@@ -128,8 +129,8 @@ def test_before_september_the_path_says_nothing(notes: MemoryIndex) -> None:
 
 
 def test_all_words_of_a_query_must_be_in_the_path(notes: MemoryIndex) -> None:
-    index = searches_paths(PathsView().of(notes))
-    assert index is not None
+    index = PathsLayout().of(notes)
+    assert isinstance(index, PathIndex)
     assert index.path_hits("bike hub", 9).rows.size == 1
     assert index.path_hits("bike tea", 9).rows.size == 0
 
@@ -139,8 +140,8 @@ def test_all_words_of_a_query_must_be_in_the_path(notes: MemoryIndex) -> None:
 def test_a_path_is_found_in_either_composition_of_unicode(
     notes: MemoryIndex, question: str, tokenizer: str
 ) -> None:
-    index = searches_paths(PathsView(tokenizer).of(notes))  # type: ignore[arg-type]
-    assert index is not None
+    index = PathsLayout(tokenizer).of(notes)  # type: ignore[arg-type]
+    assert isinstance(index, PathIndex)
     assert [one.path for one in notes.chunks(index.path_hits(question, 9).rows)] == ["memory/café.md"]
 
 

@@ -15,13 +15,15 @@ from workbench.agent.arguments import Explain, checked
 from workbench.agent.contracts import SEPTEMBER, Answer, Citations, February, SearchOutcome
 from workbench.agent.pool import IndexPool, side_by_side
 from workbench.agent.reading import FileMissingError, MemoryFiles
+from workbench.contracts import Context
 from workbench.errors import InputError, WorkbenchError
 from workbench.memory.embedding.local import Embedder
 from workbench.memory.files import memory_root
 from workbench.memory.index import MemoryIndex, default_index_path
 from workbench.memory.sync import extra_paths_of, open_index, outdated
-from workbench.records import Trace
-from workbench.retrieval.cutoff import marked
+from workbench.records import DropKind, Threshold, Trace
+from workbench.retrieval.columns import PlainStage
+from workbench.retrieval.cutoff import dropped
 from workbench.retrieval.explain import explain
 from workbench.retrieval.pipeline import Pipeline, search
 from workbench.retrieval.query import check_question
@@ -34,7 +36,7 @@ NEAREST = 10
 
 
 @dataclass(frozen=True)
-class OfCorpora:
+class OfCorpora(PlainStage):
     """Drops what comes from other sources than these."""
 
     slot: ClassVar[str] = "corpus"
@@ -44,9 +46,10 @@ class OfCorpora:
     def says(self) -> str:
         return f"corpus: keep only {' and '.join(self.sources)}"
 
-    def run(self, trace: Trace, context: Any) -> Trace:
-        other = np.array([chunk.source not in self.sources for chunk in trace.chunks], bool)
-        return marked(trace, self, other)
+    def run(self, trace: Trace, context: Context) -> Trace:
+        sources = np.array([chunk.source for chunk in trace.chunks], np.str_)
+        threshold = Threshold("source", sources, ", ".join(self.sources))
+        return dropped(trace, self, ~np.isin(sources, self.sources), DropKind.FILTER, threshold)
 
 
 @dataclass(eq=False)

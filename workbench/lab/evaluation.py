@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from tqdm.auto import tqdm
 
+from workbench.contracts import Index
 from workbench.errors import InputError
 from workbench.lab.cached_index import CachedIndex
 from workbench.lab.questions import Control, Question, QuestionSet
 from workbench.records import Trace
-from workbench.retrieval.legs import Index
 from workbench.retrieval.pipeline import Pipeline, check_pipeline, search
 
 PASSING = 3
@@ -62,6 +62,7 @@ class Evaluation:
     pipeline: Pipeline
     asked: tuple[AskedQuestion, ...]
     controls: tuple[Trace, ...]
+    index: Index | None = field(default=None, compare=False)
 
     def __repr__(self) -> str:
         """One line; `workbench.show` prints several as a table."""
@@ -199,4 +200,5 @@ def _evaluate(questions: QuestionSet, pipeline: Pipeline, index: Index, bar: Any
         pipeline,
         tuple(AskedQuestion(question, trace) for question, trace in asked),
         tuple(traced(questions.controls)),
+        index,
     )

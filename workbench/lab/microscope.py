@@ -1,4 +1,4 @@
-"""How FTS5 reads a question: the MATCH expressions of each system, and the rows of each word and word set."""
+"""What FTS5 makes of a question: who asks what, the rows of each word, and the rows of words together."""
 
 from __future__ import annotations
 
@@ -9,35 +9,35 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
+from workbench.contracts import Index, Layout
 from workbench.lab.bm25 import fts5_idf
-from workbench.records import Stage, Trace
-from workbench.retrieval.legs import Index, View, laid_out
-from workbench.retrieval.pipeline import Pipeline
-from workbench.retrieval.query import ascii_words, check_question, quoted
-from workbench.systems.basic_memory.notes import NotesView
+from workbench.records import Clause, Query, Stage, Trace
+from workbench.retrieval.pipeline import Pipeline, Running
+from workbench.retrieval.query import ascii_words, check_question
+from workbench.systems.basic_memory.notes import NotesLayout
 from workbench.systems.basic_memory.relaxation import Relaxation
 from workbench.systems.openclaw.keyword import ManyQueries
 from workbench.systems.registry import SYSTEMS
 
 MOST_WORDS = 6
-"""Up to this many words, every word set is counted (63). Above it: single words, all but one, and all."""
+"""So many words are counted in every set, 63 of them. Beyond it: the single words, all but one, all."""
 
 Words = Callable[[str], list[str]]
-"""A function that splits a question into words, such as `ascii_words`."""
+"""How a question is cut into words, such as `ascii_words`."""
 
-Matches = tuple[str, ...]
-"""MATCH expressions that a leg runs one after another."""
+Queries = tuple[Query, ...]
+"""Queries that are asked one by one."""
 
 Builder = tuple[str, str]
-"""The description of a stage, and the name of its pipeline."""
+"""What a stage says of itself, and the name of its pipeline."""
 
 
 @dataclass(frozen=True)
 class Word:
-    """A distinct word: the rows that contain it, its IDF, and the rows that contain all other words.
+    """A distinct word: the rows that have it, its IDF, and the rows that have all of the other words.
 
-    `floored` is true for a word in half of the rows or more, for which FTS5 uses an IDF of 0.000001.
-    `without` is None if the question has no other word.
+    `floored` is whether the word is in so many rows, half or more, that FTS5 puts 0.000001 for its IDF.
+    `without` is None for an only word, without which nothing is asked.
     """
 
     text: str
@@ -49,15 +49,15 @@ class Word:
 
 @dataclass(frozen=True)
 class WordSet:
-    """Words joined with AND, and the number of rows that contain all of them."""
+    """Words joined with AND, and how many rows have them all."""
 
     words: tuple[str, ...]
     rows: int
 
 
 @dataclass(frozen=True)
-class Drop:
-    """Words to leave out of the AND, and the number of rows that match without them."""
+class WordDrop:
+    """Words to leave out of the AND, and how many rows match without them."""
 
     words: tuple[str, ...]
     rows: int
@@ -65,12 +65,12 @@ class Drop:
 
 @dataclass(frozen=True)
 class Dissection:
-    """The words of a question and the rows that match them, over `size` rows.
+    """A question under the microscope, over `size` rows.
 
-    `every` rows contain all words (the hits of AND), `some` rows contain at least one (the hits of OR).
-    `sets` go from all words down to single words; `complete` says whether every set is included. `drop` is
-    the smallest set of words to leave out so that a row matches; of several such sets, the one with the most
-    rows. If rows contain all words, it is the best single word to leave out. It is None if nothing helps.
+    `every` rows have all words, `some` rows at least one: what AND finds, and what OR finds. `sets` are
+    from all words down to single ones, and `complete` says whether every set is among them. `drop` is the
+    smallest number of words without which any row matches, and among those the one with most rows; when
+    rows have all words, the best single word to drop. None when nothing would help.
     """
 
     question: str
@@ -80,15 +80,14 @@ class Dissection:
     some: int
     sets: tuple[WordSet, ...]
     complete: bool
-    drop: Drop | None
+    drop: WordDrop | None
 
 
 def dissect(question: str, index: Index, words: Words = ascii_words) -> Dissection:
-    """Count the rows of `index` for each word of the question and for sets of words.
+    """The question's words over the rows of `index`; a word that comes twice, in any case, counts once.
 
-    Upper and lower case are the same, and a repeated word counts once. The index is queried once per word;
-    the rows of a set are the intersection, which equals FTS5's answer to AND. Raises InputError for a
-    question that no search can answer.
+    The rows of each word are asked for once, and those of sets are the rows in all of them, which is what
+    FTS5 answers for the AND. Raises InputError for a question that no search can answer.
     """
     cleaned = check_question(question)
     texts = tuple({word.lower(): word for word in reversed(words(cleaned))}.values())[::-1]
@@ -108,8 +107,8 @@ def dissect(question: str, index: Index, words: Words = ascii_words) -> Dissecti
 
 
 def _having(words: Sequence[str], index: Index) -> NDArray[np.bool_]:
-    """Which word is in which row, over the rows with at least one word: shape (words, rows)."""
-    found = [index.keyword(quoted(word), index.size).rows for word in words]
+    """Which of the rows that have any word has which, shape (words, rows)."""
+    found = [index.keyword(Query((Clause(word),)), index.size).rows for word in words]
     rows = np.unique(np.concatenate([np.empty(0, np.int64), *found]))
     return np.array([np.isin(rows, some) for some in found], bool).reshape(len(words), rows.size)
 
@@ -134,41 +133,41 @@ def _sets(words: Sequence[str], has: NDArray[np.bool_]) -> tuple[tuple[WordSet, 
 
 
 def _chosen(n: int, size: int) -> list[tuple[int, ...]]:
-    """The sets of that size; large sets are in the order of the words that they leave out."""
+    """The sets of that size; the larger ones in the order of what they leave out."""
     some = list(combinations(range(n), size))
     return some if 2 * size <= n else some[::-1]
 
 
-def _drop(words: Sequence[Word], has: NDArray[np.bool_]) -> Drop | None:
+def _drop(words: Sequence[Word], has: NDArray[np.bool_]) -> WordDrop | None:
     if len(words) < 2 or not has.shape[1]:
         return None
     lacking = (~has).sum(axis=0)
     if not lacking.min():
         best = max(words, key=lambda word: word.without or 0)
-        return Drop((best.text,), best.without or 0)
+        return WordDrop((best.text,), best.without or 0)
     patterns, rows = np.unique(has[:, lacking == lacking.min()], axis=1, return_counts=True)
     most = int(np.argmax(rows))
     left_out = zip(words, patterns[:, most], strict=True)
-    return Drop(tuple(word.text for word, kept in left_out if not kept), int(rows[most]))
+    return WordDrop(tuple(word.text for word, kept in left_out if not kept), int(rows[most]))
 
 
 def sentences(found: Dissection) -> list[str]:
-    """The dissection in sentences: hits of AND, words to drop, hits of OR, and words without weight."""
+    """The dissection in words: what AND finds, what to drop, what OR finds, and which words weigh nothing."""
     if not found.words:
-        return ["The question contains no word, so FTS5 is not queried."]
+        return ["The question has no word that is read, so FTS5 is not asked."]
     told = [_all_sentence(found), *_drop_sentences(found)]
     if len(found.words) > 1:
-        told.append(f"At least one word is in {_of(found.some, found.size)}: these are the hits of OR.")
+        told.append(f"Any one word is enough for {_of(found.some, found.size)}: that is what OR brings.")
     floored = [word.text for word in found.words if word.floored]
     if floored:
         told.append(
-            f"In half of the chunks or more: {_list(floored)}. FTS5 uses an IDF of 0.000001 for such words. "
-            "They have no effect on the order, but AND still requires them."
+            f"In half of the chunks or more: {_list(floored)}. FTS5 puts an IDF of 0.000001 there, so for "
+            "the order they count as nothing; AND demands them all the same."
         )
     if not found.complete:
         told.append(
-            f"Of the {2 ** len(found.words) - 1:,} word sets only single words, all but one, and all are "
-            f"counted; with {MOST_WORDS} words or fewer, every set is counted."
+            f"Of the {2 ** len(found.words) - 1:,} sets of words only the single ones, all but one, and all "
+            f"are counted; with {MOST_WORDS} words or fewer, every set is."
         )
     return told
 
@@ -178,7 +177,7 @@ def _all_sentence(found: Dissection) -> str:
     if n == 1:
         return f"{_list([found.words[0].text])} is in {_of(found.every, found.size)}."
     if found.every:
-        return f"All {n} words are in {_of(found.every, found.size)}."
+        return f"All {n} words are together in {_of(found.every, found.size)}."
     return f"No chunk has all {n} words."
 
 
@@ -186,18 +185,18 @@ def _drop_sentences(found: Dissection) -> Iterator[str]:
     drop = found.drop
     nowhere = [word.text for word in found.words if not word.rows]
     if nowhere and len(found.words) > 1:
-        yield f"In no chunk: {_list(nowhere)}."
+        yield f"In no chunk at all: {_list(nowhere)}."
     if drop is None:
         return
     if drop.rows == found.every:
-        yield f"Dropping any word does not raise the number of matches above {found.every}."
+        yield f"Whichever word is dropped, no more than {found.every} match."
     elif len(drop.words) == 1:
-        yield f"Without {_list(drop.words)}, {_chunks(drop.rows)} match{'es' * (drop.rows == 1)}."
+        yield f"WordDrop {_list(drop.words)} and {_chunks(drop.rows)} match{'es' * (drop.rows == 1)}."
     else:
         matches = "matches" if drop.rows == 1 else "match"
         yield (
-            f"Dropping one word is not enough. Without {_list(drop.words)}, {_chunks(drop.rows)} {matches}; "
-            f"dropping fewer than {len(drop.words)} words is never enough."
+            f"To drop one is not enough: without {_list(drop.words)}, {_chunks(drop.rows)} {matches}, and "
+            f"fewer than {len(drop.words)} words dropped is never enough."
         )
 
 
@@ -215,11 +214,11 @@ def _of(count: int, size: int) -> str:
 
 @dataclass(frozen=True)
 class MatchAttempt:
-    """One way to query a question: its MATCH expressions, the rows that they find together, and the systems.
+    """One way to ask a question: the MATCH expressions, the rows that they find together, and who asks so.
 
-    Several expressions run one after another; an empty tuple means that the builder reads no word. `of` is
-    the number of rows in the index, and `unit` is what a row is: a chunk or a note. `says` describes each
-    query builder that creates these expressions.
+    Several expressions are asked one by one; none means that the builder reads no word. `of` says how
+    many rows there are, and `unit` what a row is: a chunk, or a note. `says` describes each builder that
+    comes to these expressions.
     """
 
     matches: tuple[str, ...]
@@ -231,40 +230,42 @@ class MatchAttempt:
 
 
 def asked(question: str, index: Index, pipelines: Iterable[Pipeline] | None = None) -> list[MatchAttempt]:
-    """The ways in which the pipelines query this question, each once; by default those of all systems.
+    """How the pipelines (all systems, when none are given) ask this question, each way once.
 
-    They include the stage in the slot `query`, later queries of a keyword leg, and the query of a relaxation,
-    which runs only if the others find nothing. Raises InputError for a question that no search can answer.
+    Besides what stands in the slot `query`, that is what a keyword leg asks after it, and what a relaxation
+    would ask when all of that found nothing. Raises InputError for a question that no search can answer.
     """
     cleaned = check_question(question)
-    attempts: dict[tuple[View | None, Matches], list[Builder]] = {}
+    attempts: dict[tuple[Layout | None, Queries], list[Builder]] = {}
     for pipeline in SYSTEMS.values() if pipelines is None else pipelines:
-        for stage, matches in _attempts(pipeline, cleaned, laid_out(index, pipeline.view)):
-            attempts.setdefault((pipeline.view, matches), []).append((stage.says, pipeline.name))
-    ways: dict[tuple[Matches, int, int, str], list[Builder]] = {}
-    for (view, matches), builders in attempts.items():
-        searched, unit = laid_out(index, view), "notes" if isinstance(view, NotesView) else "chunks"
-        way = (matches, _rows(matches, searched), searched.size, unit)
+        for stage, queries in _attempts(pipeline, cleaned, index.laid_out(pipeline.layout)):
+            attempts.setdefault((pipeline.layout, queries), []).append((stage.says, pipeline.name))
+    ways: dict[tuple[tuple[str, ...], int, int, str], list[Builder]] = {}
+    for (layout, queries), builders in attempts.items():
+        searched, unit = index.laid_out(layout), "notes" if isinstance(layout, NotesLayout) else "chunks"
+        texts = tuple(searched.compiled(query) for query in queries)
+        way = (texts, _rows(queries, searched), searched.size, unit)
         ways.setdefault(way, []).extend(builders)
     return [MatchAttempt(*way, *map(_once, zip(*builders, strict=True))) for way, builders in ways.items()]
 
 
-def _attempts(pipeline: Pipeline, question: str, index: Index) -> Iterator[tuple[Stage, Matches]]:
+def _attempts(pipeline: Pipeline, question: str, index: Index) -> Iterator[tuple[Stage, Queries]]:
     trace = Trace(question, pipeline.name, pipeline.stages)
+    context = Running(index, question, pipeline.limit)
     for stage in pipeline.stages:
         if stage.slot == "query":
-            trace = stage.run(trace, None)
-            yield stage, (trace.match,) if trace.match else ()
+            trace = stage.run(trace, context)
+            yield stage, (trace.query,) if trace.query else ()
         elif isinstance(stage, ManyQueries):
-            every = [one.match for one in stage.asked(trace, index, stage.depth.of(pipeline.limit))]
-            if more := tuple(match for match in every if match and match != trace.match):
+            every = [one.query for one in stage.asked(trace, index, stage.depth.of(pipeline.limit))]
+            if more := tuple(query for query in every if query != trace.query):
                 yield stage, more
-        elif isinstance(stage, Relaxation) and (relaxed := stage.match(question)):
+        elif isinstance(stage, Relaxation) and (relaxed := stage.query(question)):
             yield stage, (relaxed,)
 
 
-def _rows(matches: Matches, index: Index) -> int:
-    return len({row for match in matches for row in index.keyword(match, index.size).rows.tolist()})
+def _rows(queries: Queries, index: Index) -> int:
+    return len({row for query in queries for row in index.keyword(query, index.size).rows.tolist()})
 
 
 def _once(texts: Iterable[str]) -> tuple[str, ...]:

@@ -8,12 +8,12 @@ from enum import IntEnum
 
 import numpy as np
 
+from workbench.contracts import Index
 from workbench.lab.cached_index import CachedIndex
 from workbench.lab.evaluation import AskedQuestion, Evaluation
 from workbench.lab.questions import Question
 from workbench.records import KEPT, Trace
 from workbench.retrieval.explain import Fate, explain
-from workbench.retrieval.legs import Index
 
 
 class SurvivalStep(IntEnum):
@@ -104,7 +104,7 @@ def _survivor(asked: AskedQuestion, floor: float, index: Index) -> Survivor:
         return Survivor(asked.question, OUTSIDE_POOL[fate], rescued=False)
     reached = max(_reached(trace, int(trace.dropped[row])) for row in mine)
     kept = [row for row in mine if trace.dropped[row] == KEPT]
-    below = bool(kept) and bool(np.all(trace.columns["score"][kept] < floor))
+    below = bool(kept) and bool(np.all(trace.scores[kept] < floor))
     return Survivor(asked.question, reached, rescued=below)
 
 

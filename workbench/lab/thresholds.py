@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from types import SimpleNamespace
 from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from workbench.contracts import Index
+from workbench.errors import InputError
 from workbench.lab.evaluation import Evaluation, Share
 from workbench.records import KEPT, Floats, Trace
 from workbench.retrieval.cutoff import Limit, MinScore
-from workbench.retrieval.pipeline import Pipeline
-
-NOWHERE = SimpleNamespace(index=None)
-"""Where stages run again: from the order on they read the trace alone, and the index would only remember."""
+from workbench.retrieval.pipeline import Pipeline, Running, before, run
 
 Marks = NDArray[np.bool_]
 Numbers = NDArray[np.int64]
@@ -120,25 +118,35 @@ class StagesAgain:
     pipeline: Pipeline
     traces: Sequence[Trace]
     mine: Sequence[Marks]
+    index: Index | None
 
     def at(self, floor: float) -> Counts:
         floored = self.pipeline.asking(min_score=floor)
-        stages, first = floored.stages, _place_of_floor(floored)
-        kept = [_run(replace(trace, stages=stages), first).dropped == KEPT for trace in self.traces]
+        first = _place_of_floor(floored)
+        kept = [self._again(trace, floored, first).dropped == KEPT for trace in self.traces]
         right = [np.count_nonzero(some & mine) for some, mine in zip(kept, self.mine, strict=True)]
         return Counts(np.array(right, np.int64), np.array([some.sum() for some in kept], np.int64))
+
+    def _again(self, trace: Trace, floored: Pipeline, first: int) -> Trace:
+        if self.index is None:
+            raise InputError(
+                f"The evaluation of {floored.name} does not know its index, so its stages cannot run again.",
+                "Evaluate with workbench.evaluate(), which keeps the index.",
+            )
+        context = Running(self.index.laid_out(floored.layout), trace.question, floored.limit)
+        return run(replace(trace, stages=floored.stages), context, first)
 
 
 def scores(evaluation: Evaluation) -> Scores:
     """The scores of an evaluation, sorted into whose they are, and what follows them."""
     mine = [_of_file(one.trace, one.question.target) for one in evaluation.asked]
-    fused = [one.trace.columns["score"] for one in evaluation.asked]
+    fused = [one.trace.scores for one in evaluation.asked]
     return Scores(
         evaluation.pipeline.name,
         evaluation.pipeline.floor,
         _flat([column[yes] for column, yes in zip(fused, mine, strict=True)]),
         _flat([column[~yes] for column, yes in zip(fused, mine, strict=True)]),
-        _flat([trace.columns["score"] for trace in evaluation.controls]),
+        _flat([trace.scores for trace in evaluation.controls]),
         len(evaluation.asked),
         _cut(evaluation, mine),
     )
@@ -158,14 +166,14 @@ def _cut(evaluation: Evaluation, mine: Sequence[Marks]) -> Cut:
     traces = [*(one.trace for one in evaluation.asked), *evaluation.controls]
     mine = [*mine, *(np.zeros(len(trace.chunks), bool) for trace in evaluation.controls)]
     if all(isinstance(stage, Limit) for stage in pipeline.stages[place + 1 :]):
-        scores = [np.where(_reaches(trace, place), trace.columns["score"], np.nan) for trace in traces]
+        scores = [np.where(_reaches(trace, place), trace.scores, np.nan) for trace in traces]
         orders = [trace.order for trace in traces]
         return FloorAndLimit(
             _rows([column[order] for column, order in zip(scores, orders, strict=True)]),
             _rows([marks[order].astype(float) for marks, order in zip(mine, orders, strict=True)]) == 1,
             int(pipeline.limit),
         )
-    return StagesAgain(pipeline, [_before(trace, place) for trace in traces], mine)
+    return StagesAgain(pipeline, [before(trace, place) for trace in traces], mine, evaluation.index)
 
 
 def _place_of_floor(pipeline: Pipeline) -> int:
@@ -176,19 +184,6 @@ def _reaches(trace: Trace, place: int) -> Marks:
     """Which candidates no stage before `place` has dropped."""
     reached: Marks = (trace.dropped == KEPT) | (trace.dropped >= place)
     return reached
-
-
-def _before(trace: Trace, place: int) -> Trace:
-    """The trace as it stood before the stage at `place`, in the order that it had there."""
-    first = next(i for i, stage in enumerate(trace.stages) if stage.slot == "order")
-    clean = replace(trace, dropped=np.where(_reaches(trace, place), KEPT, trace.dropped))
-    return _run(clean, first, place)
-
-
-def _run(trace: Trace, first: int, last: int | None = None) -> Trace:
-    for stage in trace.stages[first:last]:
-        trace = stage.run(trace, NOWHERE)
-    return trace
 
 
 def _rows(rows: Sequence[Floats]) -> Floats:

@@ -13,6 +13,7 @@ from weakref import WeakValueDictionary
 
 import numpy as np
 
+from workbench.contracts import Index
 from workbench.errors import InputError, WorkbenchError
 from workbench.memory.chunking import whole_characters
 from workbench.memory.embedding.cache import embed_through_cache
@@ -21,8 +22,9 @@ from workbench.memory.embedding.providers.catalogue import remembered
 from workbench.memory.files import content_hash
 from workbench.memory.store.scan import Scan
 from workbench.memory.store.sqlite.database import plain_errors
+from workbench.memory.store.sqlite.match import match_expression
 from workbench.memory.store.sqlite.store import Settings, Store
-from workbench.records import Chunk, Document, Hits, Rows, Vector
+from workbench.records import Chunk, Document, Hits, Query, Rows, Vector
 
 
 def default_index_path(root: Path) -> Path:
@@ -78,7 +80,7 @@ def check_same(store: Store, here: Settings) -> None:
         )
 
 
-class MemoryIndex:
+class MemoryIndex(Index):
     """What a search asks: keyword and vector candidates, chunks, and the vector of a question.
 
     It follows its file: what is asked after another process has stored something sees that, and after a
@@ -134,8 +136,15 @@ class MemoryIndex:
     def size(self) -> int:
         return self.store.size
 
-    def keyword(self, match: str, limit: int) -> Hits:
-        return self.store.keyword(match, limit)
+    @property
+    def name(self) -> str:
+        return str(self.store.path)
+
+    def compiled(self, query: Query) -> str:
+        return match_expression(query)
+
+    def keyword(self, query: Query, limit: int) -> Hits:
+        return self.store.keyword(query, limit)
 
     def vector(self, query: Vector, limit: int) -> Hits:
         self._refresh()

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
+from workbench.contracts import Context
+from workbench.errors import InputError
 from workbench.records import Floats, Trace
 from workbench.retrieval.formula import Term, term
 
@@ -16,6 +19,9 @@ class Numbers(Protocol):
     """Named numbers: whole columns, or one row of them as terms."""
 
     def __getitem__(self, name: str) -> Any: ...
+
+    def given(self, name: str) -> Any:
+        """A column that an earlier stage may have written; None when no stage has."""
 
     def constant(self, value: float) -> Any:
         """A parameter of the stage."""
@@ -39,14 +45,17 @@ class Columns:
     def __getitem__(self, name: str) -> Floats:
         return self.values[name]
 
+    def given(self, name: str) -> Floats | None:
+        return self.values.get(name)
+
     def constant(self, value: float) -> float:
         return value
 
     def least(self, name: str) -> float:
-        return _over_present(np.min, self.values[name])
+        return self.over(np.min, name)
 
     def greatest(self, name: str) -> float:
-        return _over_present(np.max, self.values[name])
+        return self.over(np.max, name)
 
     def over(self, statistic: Callable[[Floats], Any], name: str) -> float:
         return _over_present(statistic, self.values[name])
@@ -63,48 +72,143 @@ class Row:
     def __getitem__(self, name: str) -> Term:
         return self.constant(float(self.values[name][self.row]))
 
+    def given(self, name: str) -> Term | None:
+        return self[name] if name in self.values else None
+
     def constant(self, value: float) -> Term:
         return term(value, self.digits)
 
     def least(self, name: str) -> Term:
-        return self.constant(_over_present(np.min, self.values[name]))
+        return self.over(np.min, name)
 
     def greatest(self, name: str) -> Term:
-        return self.constant(_over_present(np.max, self.values[name]))
+        return self.over(np.max, name)
 
     def over(self, statistic: Callable[[Floats], Any], name: str) -> Term:
         return self.constant(_over_present(statistic, self.values[name]))
 
 
-def _over_present(reduce: Any, column: Floats) -> float:
+def _over_present(reduce: Callable[[Floats], Any], column: Floats) -> float:
     present = column[~np.isnan(column)]
     return float(reduce(present)) if present.size else float("nan")
 
 
 @dataclass(frozen=True)
-class ColumnStage:
-    """A stage that computes one column from others by a formula written once.
+class _Listener:
+    """Numbers that note which columns a formula asks for."""
 
-    `output` names the column. `present` names a rank column: where that is absent, so is the output.
+    needed: dict[str, None] = field(default_factory=dict)
+    optional: dict[str, None] = field(default_factory=dict)
+
+    def __getitem__(self, name: str) -> Term:
+        self.needed[name] = None
+        return term(1.0)
+
+    def given(self, name: str) -> Term:
+        self.optional[name] = None
+        return term(1.0)
+
+    def constant(self, value: float) -> Term:
+        return term(value)
+
+    def least(self, name: str) -> Term:
+        return self[name]
+
+    def greatest(self, name: str) -> Term:
+        return self[name]
+
+    def over(self, statistic: Callable[[Floats], Any], name: str) -> Term:
+        return self[name]
+
+
+class PlainStage:
+    """Base of a stage that reads and writes no columns, unless it says otherwise."""
+
+    def reads(self) -> tuple[str, ...]:
+        """The columns that must exist before this stage runs."""
+        return ()
+
+    def may_read(self) -> tuple[str, ...]:
+        """The columns that this stage uses if an earlier stage has written them."""
+        return ()
+
+    def writes(self) -> tuple[str, ...]:
+        """The columns that this stage adds."""
+        return ()
+
+
+@dataclass(frozen=True)
+class ColumnStage(PlainStage):
+    """A stage that computes one column from others with a formula that is written once.
+
+    `output` names the column, and `scale` what its numbers mean. `present` names a column: where that is
+    absent, so is the output. `observed` names the columns of what the stage reads from texts or front matter
+    before it computes, and `best` the most favourable numbers in them.
+
+    What the formula reads is found by running it, so that it cannot be declared wrongly.
     """
 
     slot: ClassVar[str]
     output: ClassVar[str]
+    scale: ClassVar[str] = ""
     present: ClassVar[str | None] = None
+    observed: ClassVar[tuple[str, ...]] = ()
+    best: ClassVar[Mapping[str, float]] = {}
 
     def formula(self, of: Numbers) -> Any:
-        """The output, as a column or as a term: whatever `of` gives."""
+        """The output, as a column or as a term, depending on what `of` gives."""
         raise NotImplementedError(f"{type(self).__name__} has no formula")
 
-    def run(self, trace: Trace, context: Any) -> Trace:
-        if not trace.chunks:
-            return with_column(trace, self.output, np.empty(0))
-        column = np.asarray(self.formula(Columns(trace.columns)), float)
-        if self.present:
-            column = np.where(np.isnan(trace.columns[self.present]), np.nan, column)
-        return with_column(trace, self.output, column)
+    def observe(self, trace: Trace, context: Context) -> Mapping[str, Floats]:
+        """What this stage reads of each candidate: one column for each name in `observed`."""
+        return {}
+
+    def reads(self) -> tuple[str, ...]:
+        return tuple(name for name in _heard(self)[0] if name not in self.observed)
+
+    def may_read(self) -> tuple[str, ...]:
+        return _heard(self)[1]
+
+    def writes(self) -> tuple[str, ...]:
+        return (*self.observed, self.output)
+
+    def run(self, trace: Trace, context: Context) -> Trace:
+        observed = context.observations(self, trace)
+        if set(observed) != set(self.observed):
+            raise InputError(
+                f"The stage {self.slot} observed {sorted(observed)}.",
+                f"Its `observed` names {sorted(self.observed)}: make the two equal.",
+            )
+        columns = {**trace.columns, **observed}
+        return with_column(replace(trace, columns=columns), self.output, self.computed(columns), self.scale)
+
+    def computed(self, columns: Mapping[str, Floats]) -> Floats:
+        """The output column, from the columns that the formula reads."""
+        shape = next(iter(columns.values())).shape if columns else (0,)
+        if 0 in shape:
+            return np.empty(shape)
+        column = np.broadcast_to(np.asarray(self.formula(Columns(columns)), float), shape)
+        if self.present is None:
+            return column
+        return np.where(np.isnan(columns[self.present]), np.nan, column)
+
+    def term(self, columns: Mapping[str, Floats], row: int, digits: int = 4) -> Term:
+        """How the output of one row was computed, from the columns as they were then."""
+        made = self.formula(Row(columns, row, digits))
+        return made if isinstance(made, Term) else term(float(made), digits)
 
 
-def with_column(trace: Trace, name: str, column: Floats) -> Trace:
-    """`trace` with one column set."""
-    return replace(trace, columns={**trace.columns, name: column})
+@lru_cache(maxsize=4096)
+def _heard(stage: ColumnStage) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The columns that the formula of a stage needs, and those that it uses where they exist."""
+    listener = _Listener()
+    stage.formula(listener)
+    if stage.present is not None:
+        listener.needed[stage.present] = None
+    return tuple(listener.needed), tuple(listener.optional)
+
+
+def with_column(trace: Trace, name: str, column: Floats, scale: str = "") -> Trace:
+    """`trace` with one more column, and what its numbers mean."""
+    scales = {**trace.scales, name: scale} if scale else trace.scales
+    return replace(trace, columns={**trace.columns, name: column}, scales=scales)

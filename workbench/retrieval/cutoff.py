@@ -9,46 +9,66 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.records import KEPT, Stage, Trace
-from workbench.retrieval.legs import Context
+from workbench.contracts import Context
+from workbench.records import KEPT, Cutoff, DropKind, Stage, Threshold, Trace
+from workbench.retrieval.columns import PlainStage
 
 
 @dataclass(frozen=True)
-class Order:
-    """Best score first; equal scores by the columns of `ties`, ascending, absent last; then by chunk id."""
+class Order(PlainStage):
+    """Best number in the column `by` first; ties by the columns of `ties`, ascending, then by chunk id.
+
+    A candidate that has no number in a column comes after those that have one. To rank by what a reranker
+    wrote, name its column in `by`.
+    """
 
     slot: ClassVar[str] = "order"
     ties: tuple[str, ...] = ()
+    by: str = "score"
 
     @property
     def says(self) -> str:
         then = "".join(f", then by {name.replace('_', ' ')}" for name in self.ties)
-        return f"order = by falling score{then}, then by chunk id"
+        return f"order = by falling {self.by.replace('_', ' ')}{then}, then by chunk id"
+
+    def reads(self) -> tuple[str, ...]:
+        return (self.by,)
+
+    def may_read(self) -> tuple[str, ...]:
+        return self.ties
 
     def run(self, trace: Trace, context: Context) -> Trace:
         ids = np.array([chunk.id for chunk in trace.chunks], dtype=np.str_)
         ties = [trace.columns[name] for name in reversed(self.ties) if name in trace.columns]
-        return replace(trace, order=np.lexsort((ids, *ties, -trace.columns["score"])))
+        order = np.lexsort((ids, *ties, -trace.columns[self.by]))
+        return replace(trace, order=order, ranked_by=self.by)
 
 
 @dataclass(frozen=True)
-class MinScore:
-    """Drops every candidate whose score is below `floor`, or is no number."""
+class MinScore(PlainStage):
+    """Drops every candidate whose number in the column `of` is below `floor`, or that has none."""
 
     slot: ClassVar[str] = "floor"
     floor: float = 0.35
+    of: str = "score"
 
     @property
     def says(self) -> str:
-        return f"floor: drop what scores below {self.floor:g}"
+        what = "scores" if self.of == "score" else f"has a {self.of.replace('_', ' ')}"
+        return f"floor: drop what {what} below {self.floor:g}"
+
+    def reads(self) -> tuple[str, ...]:
+        return (self.of,)
 
     def run(self, trace: Trace, context: Context) -> Trace:
-        return marked(trace, self, ~(trace.columns["score"] >= self.floor))
+        numbers = trace.columns[self.of]
+        threshold = Threshold(self.of, numbers, self.floor)
+        return dropped(trace, self, ~(numbers >= self.floor), DropKind.FLOOR, threshold)
 
 
 @dataclass(frozen=True)
 class AddedFloor(MinScore):
-    """The floor of a caller, for a system that has none: what its answer would be with one."""
+    """The floor of a caller, for a system that has none of its own."""
 
     slot: ClassVar[str] = "added_floor"
 
@@ -58,7 +78,7 @@ class AddedFloor(MinScore):
 
 
 @dataclass(frozen=True)
-class Limit:
+class Limit(PlainStage):
     """Keeps the first `count` candidates that are still in; a fraction is rounded down."""
 
     slot: ClassVar[str] = "limit"
@@ -71,13 +91,14 @@ class Limit:
 
     def run(self, trace: Trace, context: Context) -> Trace:
         still_in = trace.order[trace.dropped[trace.order] == KEPT]
-        beyond = np.zeros(trace.dropped.size, bool)
-        beyond[still_in[int(self.count) :]] = True
-        return marked(trace, self, beyond)
+        places = np.full(trace.dropped.size, np.nan)
+        places[still_in] = np.arange(1, still_in.size + 1)
+        threshold = Threshold("place among those left", places, int(self.count), at_most=True)
+        return dropped(trace, self, places > int(self.count), DropKind.LIMIT, threshold)
 
 
 @dataclass(frozen=True)
-class KeywordRescue:
+class KeywordRescue(PlainStage):
     """Brings keyword hits back when the floor has dropped every candidate, down to a lower floor of its own.
 
     Source: openclaw 2026.2.27, src/memory/manager.ts, with 0.3, the keyword weight; 0 by 2026.7.1.
@@ -90,6 +111,9 @@ class KeywordRescue:
     def says(self) -> str:
         return f"rescue: when nothing passes the floor, keep keyword hits that score at least {self.floor:g}"
 
+    def reads(self) -> tuple[str, ...]:
+        return "score", "keyword_rank"
+
     def run(self, trace: Trace, context: Context) -> Trace:
         if (trace.dropped == KEPT).any():
             return trace
@@ -99,11 +123,11 @@ class KeywordRescue:
 
 
 @dataclass(frozen=True)
-class SpareSlots:
+class SpareSlots(PlainStage):
     """Gives places that the floor has left empty to keyword hits, behind all that pass the floor.
 
     When nothing passes, every keyword hit with a score of at least 0 comes back. When something does, only
-    those that the vector leg did not bring, or that are at a right angle to the question.
+    those come back that the vector leg did not bring, or whose cosine with the question is 0.
     Source: openclaw 2026.9.6, extensions/memory-core/src/memory/hybrid.ts (openclaw#92524).
     """
 
@@ -112,6 +136,9 @@ class SpareSlots:
         "rescue: places left empty go to hits of the keyword leg alone; when nothing passes the floor, to "
         "all keyword hits that score at least 0"
     )
+
+    def reads(self) -> tuple[str, ...]:
+        return "score", "vector_score", "keyword_rank"
 
     def run(self, trace: Trace, context: Context) -> Trace:
         strict = trace.dropped == KEPT
@@ -136,7 +163,16 @@ def _brought_back(trace: Trace, rows: NDArray[np.bool_]) -> Trace:
     return replace(trace, dropped=np.where(rows, KEPT, trace.dropped))
 
 
-def marked(trace: Trace, stage: Stage, drop: NDArray[np.bool_]) -> Trace:
-    """`trace` with `stage` as the reason for the candidates in `drop` that nothing has dropped before."""
-    place = trace.stages.index(stage)
-    return replace(trace, dropped=np.where(drop & (trace.dropped == KEPT), place, trace.dropped))
+def dropped(
+    trace: Trace, stage: Stage, rows: NDArray[np.bool_], kind: DropKind, *thresholds: Threshold
+) -> Trace:
+    """`trace` with the candidates in `rows` dropped by `stage`, unless an earlier stage has dropped them.
+
+    The trace records the kind of cut and the thresholds, so that an explanation can state what was compared.
+    """
+    place, still_in = trace.place_of(stage), trace.dropped == KEPT
+    return replace(
+        trace,
+        dropped=np.where(rows & still_in, place, trace.dropped),
+        cutoffs={**trace.cutoffs, place: Cutoff(kind, thresholds, still_in)},
+    )

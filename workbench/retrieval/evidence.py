@@ -1,4 +1,4 @@
-"""A floor on what the legs found, instead of on what the fusion made of it."""
+"""A floor on what the legs found, instead of on the fused score."""
 
 from __future__ import annotations
 
@@ -6,19 +6,21 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from workbench.records import Trace
-from workbench.retrieval.cutoff import marked
-from workbench.retrieval.fusion import filled
-from workbench.retrieval.legs import Context
+import numpy as np
+
+from workbench.contracts import Context
+from workbench.records import DropKind, Threshold, Trace
+from workbench.retrieval.columns import PlainStage
+from workbench.retrieval.cutoff import dropped
 from workbench.retrieval.scoring import cosine_similarity, relevance
 
 
 @dataclass(frozen=True)
-class EvidenceFloor:
-    """Drops every candidate that no leg vouches for; the fused score orders, and decides nothing else.
+class EvidenceFloor(PlainStage):
+    """Drops every candidate that no leg vouches for. The fused score only orders the candidates.
 
     The vector leg vouches with a cosine of at least `cosine`, the keyword leg with at least `relevance`
-    on the scale r / (1 + r) of FTS5's bm25(). An absent leg does not vouch, and does not object.
+    on the scale r / (1 + r) of FTS5's bm25(). A leg that did not bring the candidate does not vouch for it.
     """
 
     slot: ClassVar[str] = "floor"
@@ -33,7 +35,15 @@ class EvidenceFloor:
             f"r / (1 + r) of {self.relevance:g}"
         )
 
+    def reads(self) -> tuple[str, ...]:
+        return "vector_raw", "keyword_raw"
+
     def run(self, trace: Trace, context: Context) -> Trace:
-        near = filled(cosine_similarity(trace.columns["vector_raw"]), -1.0) >= self.cosine
-        said = filled(relevance(trace.columns["keyword_raw"]), 0.0) >= self.relevance
-        return marked(trace, self, ~(near | said))
+        near, raw = cosine_similarity(trace.columns["vector_raw"]), trace.columns["keyword_raw"]
+        said = np.where(np.isnan(raw), np.nan, relevance(raw))
+        thresholds = (
+            Threshold("cosine", near, self.cosine),
+            Threshold("keyword relevance r / (1 + r)", said, self.relevance),
+        )
+        vouched = (near >= self.cosine) | (said >= self.relevance)
+        return dropped(trace, self, ~vouched, DropKind.FLOOR, *thresholds)

@@ -2,55 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
 from dataclasses import dataclass
 from enum import StrEnum
 
 import numpy as np
 
-from workbench.records import Candidate, Chunk, Hits, Rows, Trace, Vector
-from workbench.retrieval.columns import ColumnStage, Row
+from workbench.contracts import Context, Index
+from workbench.errors import InputError
+from workbench.records import KEPT, Candidate, Chunk, DropKind, Miss, Stage, Trace, Vector
+from workbench.retrieval.columns import ColumnStage
 from workbench.retrieval.cutoff import Limit, MinScore
 from workbench.retrieval.formula import Term
-from workbench.retrieval.legs import Index, ManyAsked, laid_out, snapshot
-from workbench.retrieval.query import JoinedWords, ascii_words, quoted
+from workbench.retrieval.legs import Standing, legs_of
+from workbench.retrieval.pipeline import Running
 
 
 class Fate(StrEnum):
-    """What became of a chunk, from best to worst."""
+    """What happened to a chunk, from best to worst."""
 
     RETURNED = "returned"
     BEYOND_LIMIT = "beyond the limit"
     BELOW_FLOOR = "below the floor"
+    BELOW_LEG_FLOOR = "below the floor of its leg"
+    FILTERED = "removed by a filter"
     BEYOND_POOL = "beyond the pool"
     NO_MATCH = "matched by no leg"
     NEVER_INDEXED = "never indexed"
 
 
-@dataclass(frozen=True)
-class Standing:
-    """Where a chunk stands in one leg: its rank among all chunks (None: not matched) and the leg's depth.
-
-    `number` says what `raw` is. `missing` are the words of the question that the chunk does not have; only
-    the keyword leg says them.
-    """
-
-    leg: str
-    rank: int | None
-    matched: int
-    depth: int
-    raw: float | None
-    number: str
-    missing: tuple[str, ...] = ()
-
-    @property
-    def brought(self) -> bool:
-        return self.rank is not None and self.rank <= self.depth
+FATES = {
+    DropKind.LIMIT: Fate.BEYOND_LIMIT,
+    DropKind.FLOOR: Fate.BELOW_FLOOR,
+    DropKind.LEG_FLOOR: Fate.BELOW_LEG_FLOOR,
+    DropKind.FILTER: Fate.FILTERED,
+}
+"""The fate of a candidate, by the kind of cut that dropped it."""
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """One chunk's fate, with its candidate when it was one, and its standing in each leg."""
+    """One chunk's fate, with its candidate if it was one, and its standing in each leg."""
 
     chunk: Chunk
     fate: Fate
@@ -60,7 +52,7 @@ class Verdict:
 
 @dataclass(frozen=True, repr=False)
 class Explanation:
-    """What became of a file in a search: the verdict on each of its chunks, best first."""
+    """What happened to a file in a search: the verdict on each of its chunks, best first."""
 
     trace: Trace
     target: str
@@ -75,27 +67,25 @@ class Explanation:
 def explain(trace: Trace, index: Index, target: str, vector: Vector | None = None) -> Explanation:
     """The fate of the file `target` in `trace`, and of each of its chunks; NEVER_INDEXED for an unknown file.
 
-    `index` must be the one that was searched, and as it was then: what was beyond the pool is looked up
-    there. Where it may change meanwhile, put both into one `snapshot(index)`. `vector` is the question's,
-    where `search` was given one.
+    `index` must be the one that was searched, in the same state: what was beyond the pool is looked up
+    there. If it may change meanwhile, put search and explain into one `index.snapshot()`. `vector` is the
+    question's vector, if `search` was given one.
     """
-    with snapshot(index):
-        return _explained(trace, laid_out(index, trace.view), target, vector)
+    with index.snapshot():
+        limit = next((stage.count for stage in trace.stages if isinstance(stage, Limit)), math.inf)
+        context = Running(index.laid_out(trace.layout), trace.question, limit, vector)
+        return _explained(trace, context, target)
 
 
-def _explained(trace: Trace, index: Index, target: str, vector: Vector | None) -> Explanation:
-    rows = index.rows_of(target)
+def _explained(trace: Trace, context: Context, target: str) -> Explanation:
+    rows = context.index.rows_of(target)
     if rows.size == 0:
         return Explanation(trace, target, Fate.NEVER_INDEXED, ())
-    standings = [
-        _keyword_standings(trace, index, rows)
-        if leg == "keyword"
-        else _vector_standings(trace, index, rows, vector)
-        for leg in trace.legs
-    ]
+    asked = [leg for leg in legs_of(trace.stages) if leg.name in trace.legs]
+    standings = [leg.standings(trace, context, rows) for leg in asked]
     verdicts = [
         _verdict(trace, int(row), chunk, tuple(per_leg[i] for per_leg in standings))
-        for i, (row, chunk) in enumerate(zip(rows, index.chunks(rows), strict=True))
+        for i, (row, chunk) in enumerate(zip(rows, context.index.chunks(rows), strict=True))
     ]
     verdicts.sort(key=_best_first)
     return Explanation(trace, target, verdicts[0].fate, tuple(verdicts))
@@ -111,81 +101,83 @@ def _verdict(trace: Trace, row: int, chunk: Chunk, standings: tuple[Standing, ..
 
 
 def fate_of(candidate: Candidate) -> Fate:
-    """What became of a candidate: returned, or dropped by the limit or by a floor."""
-    match candidate.dropped_by:
-        case None:
-            return Fate.RETURNED
-        case Limit():
-            return Fate.BEYOND_LIMIT
-        case _:
-            return Fate.BELOW_FLOOR
+    """What happened to a candidate: returned, or dropped by a cut of some kind."""
+    return Fate.RETURNED if candidate.drop is None else FATES[candidate.drop.kind]
 
 
 def _best_first(verdict: Verdict) -> tuple[int, float, int, str]:
-    position = verdict.candidate.position if verdict.candidate else float("inf")
+    position = verdict.candidate.position if verdict.candidate else math.inf
     nearest = min((s.rank for s in verdict.standings if s.rank is not None), default=1 << 31)
     return list(Fate).index(verdict.fate), position, nearest, verdict.chunk.id
 
 
-def _vector_standings(trace: Trace, index: Index, rows: Rows, vector: Vector | None) -> list[Standing]:
-    query = index.embed(trace.question) if vector is None else vector
-    every = index.vector(query, index.size) if trace.legs["vector"].asked else None
-    return [_standing(trace, "vector", every, int(row)) for row in rows]
-
-
-def _keyword_standings(trace: Trace, index: Index, rows: Rows) -> list[Standing]:
-    every = _every_match(trace, index)
-    words = list(dict.fromkeys(_words(trace)))
-    having = {word: set(index.keyword(quoted(word), index.size).rows.tolist()) for word in words}
-    return [
-        _standing(trace, "keyword", every, int(row), tuple(w for w in words if int(row) not in having[w]))
-        for row in rows
-    ]
-
-
-def _every_match(trace: Trace, index: Index) -> Hits | None:
-    """All that the keyword leg would bring if it were deep enough; None when it was not asked."""
-    for stage in trace.stages:
-        if isinstance(stage, ManyAsked):
-            return stage.every(trace, index)
-    return index.keyword(trace.match, index.size) if trace.match else None
-
-
-def _words(trace: Trace) -> list[str]:
-    readers = [stage.words for stage in trace.stages if isinstance(stage, JoinedWords)]
-    return (readers[0] if readers else ascii_words)(trace.question)
-
-
-def _standing(trace: Trace, leg: str, every: Hits | None, row: int, missing: Sequence[str] = ()) -> Standing:
-    depth, number = trace.legs[leg].depth, trace.legs[leg].number
-    if every is None:
-        return Standing(leg, None, 0, depth, None, number, tuple(missing))
-    place = np.flatnonzero(every.rows == row)
-    rank = int(place[0]) + 1 if place.size else None
-    raw = float(every.raw[place[0]]) if place.size else None
-    return Standing(leg, rank, every.rows.size, depth, raw, number, tuple(missing))
-
-
 @dataclass(frozen=True)
 class Step:
-    """One computed number of a candidate: the column, and the formula that made it, digits and all."""
+    """One computed number of a candidate: its column, and the formula that computed it."""
 
     column: str
     formula: Term
 
 
 def steps(trace: Trace, row: int, digits: int = 4) -> list[Step]:
-    """How each computed number of the candidate in `row` came about, in the order of the stages.
+    """How each computed number of the candidate in `row` was computed, in the order of the stages.
 
-    The formulas are made by the same functions that made the columns, from the same numbers.
+    Each formula uses the columns as they were when its stage ran. Raises InputError if a formula does not
+    give the number that its stage computed, rather than print a false explanation.
     """
     made = []
-    for stage in trace.stages:
-        if isinstance(stage, ColumnStage) and not np.isnan(trace.columns[stage.output][row]):
-            made.append(Step(stage.output, stage.formula(Row(trace.columns, row, digits))))
+    for stage, moment in zip(trace.stages, trace.moments, strict=False):
+        if isinstance(stage, ColumnStage) and not np.isnan(moment.columns[stage.output][row]):
+            formula = stage.term(moment.columns, row, digits)
+            _check_value(stage, formula.value, float(moment.columns[stage.output][row]))
+            made.append(Step(stage.output, formula))
     return made
 
 
+def _check_value(stage: ColumnStage, value: float, computed: float) -> None:
+    if not (value == computed or math.isclose(value, computed, rel_tol=1e-9, abs_tol=1e-9)):
+        raise InputError(
+            f"The formula of the stage {stage.slot!r} gives {value:g} for a row that holds {computed:g}.",
+            "Write the formula with NumPy functions alone, so that rows and columns take the same way.",
+        )
+
+
+class StageOutcome(StrEnum):
+    """What a cut-off stage did with a candidate."""
+
+    PASSED = "passed"
+    DROPPED = "dropped"
+    BROUGHT_BACK = "brought back"
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What one stage did with a candidate, and the thresholds that it compared at that moment."""
+
+    stage: Stage
+    outcome: StageOutcome
+    compared: tuple[Miss, ...] = ()
+
+
+def decisions(trace: Trace, row: int) -> list[Decision]:
+    """What each stage that drops or brings back candidates did with the candidate in `row`, in order."""
+    found, was = [], KEPT
+    for place, (stage, moment) in enumerate(zip(trace.stages, trace.moments, strict=False)):
+        if not moment.dropped.size:
+            continue
+        now, cutoff = int(moment.dropped[row]), trace.cutoffs.get(place)
+        if was != KEPT and now == KEPT:
+            found.append(Decision(stage, StageOutcome.BROUGHT_BACK))
+        elif cutoff is not None and cutoff.applied[row]:
+            compared = tuple(
+                Miss(one.measure, one.values[row].item(), one.limit, one.at_most) for one in cutoff.thresholds
+            )
+            outcome = StageOutcome.PASSED if now == KEPT else StageOutcome.DROPPED
+            found.append(Decision(stage, outcome, compared))
+        was = now
+    return found
+
+
 def floor_of(trace: Trace) -> float | None:
-    """The least score that this search keeps, where it has a floor."""
+    """The lowest score that this search keeps, if it has a floor."""
     return next((stage.floor for stage in trace.stages if isinstance(stage, MinScore)), None)

@@ -1,4 +1,4 @@
-"""What is known of chunks, in columns: worked out once for each chunk, however many questions it meets."""
+"""Computes per-chunk features once and caches them, for all questions."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import TypeVar
 
 import numpy as np
 
+from workbench.contracts import Index
 from workbench.records import Chunk, Floats, Rows, Trace
-from workbench.retrieval.index_adapters import kept, library
-from workbench.retrieval.legs import Index
+from workbench.retrieval.index_adapters import kept
 
 MOST_CHUNKS = 512
 MOST_COLUMNS = 2_048
-"""Of so many chunks, so many numbers are remembered; beyond that all is forgotten and begun again."""
+"""The cache holds this many chunks, and this many numbers of each. Beyond that it is emptied."""
 UNKNOWN = np.inf
 
 Name = TypeVar("Name", bound=Hashable)
@@ -27,7 +27,7 @@ def square(table: Floats, places: Rows) -> Floats:
 
 
 class FeatureCache:
-    """Numbers of chunks by name, and numbers of pairs of chunks; a number may be NaN, but not infinite."""
+    """Numbers of chunks by name, and numbers of pairs of chunks. A number may be NaN, but not infinite."""
 
     def __init__(self) -> None:
         self._lock = RLock()
@@ -97,14 +97,13 @@ class FeatureCache:
 
 
 def feature_cache_of(index: Index) -> FeatureCache:
-    """What is known of the chunks of an index, for as long as it does not change."""
-    whole = library(index)
-    return FeatureCache() if whole is None else kept(whole, "feature cache", FeatureCache)
+    """The feature cache of an index, for as long as the index does not change."""
+    return kept(index, "features", FeatureCache)
 
 
 def of_candidates(trace: Trace, index: Index, name: Hashable, work_out: Callable[[Chunk], float]) -> Floats:
-    """A number for each candidate, worked out once for each chunk and name."""
-    cache = feature_cache_of(index)
-    (column,) = cache.columns([name], trace.rows, trace.chunks, lambda _, chunk: work_out(chunk))
+    """A number for each candidate, computed once for each chunk and name."""
+    features = feature_cache_of(index)
+    (column,) = features.columns([name], trace.rows, trace.chunks, lambda _, chunk: work_out(chunk))
     numbers: Floats = column
     return numbers

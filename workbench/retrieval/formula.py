@@ -1,7 +1,7 @@
-"""Numbers that remember how they were made, so that a printed formula is the arithmetic itself.
+"""Numbers that remember how they were computed, so that a printed formula is the arithmetic itself.
 
-The functions of `scoring` and `fusion` are written once, for NumPy columns. Called with terms instead of
-columns they compute the same number and write the formula down on the way:
+The functions of `scoring` and `fusion` are written once, for NumPy columns. With terms instead of columns
+they compute the same number and write the formula at the same time:
 
 >>> round((term(0.7) * term(0.438)).value, 4)
 0.3066
@@ -20,7 +20,20 @@ from typing import Any
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
+from workbench.errors import InputError
+
 SUM, PRODUCT, POWER, ATOM = 1, 2, 3, 4
+
+
+class FormulaError(InputError):
+    """A formula uses a NumPy function that cannot be written down."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(
+            f"A formula uses {name}, which has no written form.",
+            f"Use one of {', '.join(sorted(one.__name__ for one in (*WRITERS, *PREDICATES)))}, np.where; "
+            "or add a writer to workbench.retrieval.formula.WRITERS.",
+        )
 
 
 def number(value: float, digits: int) -> str:
@@ -50,21 +63,23 @@ class Term(NDArrayOperatorsMixin):
         return other if isinstance(other, Term) else term(float(other), self.digits)
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **_: Any) -> Any:
-        if method != "__call__":
-            return NotImplemented
+        if method != "__call__" or not (ufunc in WRITERS or ufunc in PREDICATES):
+            raise FormulaError(f"np.{ufunc.__name__}" + ("" if method == "__call__" else f".{method}"))
         terms = [self._lift(x) for x in inputs]
-        values = [t.value for t in terms]
         with np.errstate(all="ignore"):
-            result = ufunc(*(np.float64(v) for v in values))
+            result = ufunc(*(np.float64(t.value) for t in terms))
         if ufunc in PREDICATES:
-            return bool(result)
+            # A NumPy bool, because `~` of a Python bool is an integer that is always true.
+            return np.bool_(result)
         text, binds = WRITERS[ufunc](*terms)
         return Term(float(result), text, binds, self.digits)
 
-    def __array_function__(self, function: Any, _: Any, args: Any, __: Any) -> Any:
-        if function is not np.where:
-            return NotImplemented
+    def __array_function__(self, function: Any, _: Any, args: Any, keywords: Any) -> Any:
+        if function is not np.where or len(args) != 3 or keywords:
+            raise FormulaError(f"np.{function.__name__}")
         condition, yes, no = args
+        if isinstance(condition, Term):
+            raise FormulaError("np.where with a number for its condition")
         return self._lift(yes if condition else no)
 
 
@@ -79,6 +94,10 @@ def _infix(symbol: str, level: int) -> Callable[[Term, Term], tuple[str, int]]:
     return lambda a, b: (f"{a._within(level)} {symbol} {b._within(tighter)}", level)
 
 
+def _power(base: Term, exponent: Term) -> tuple[str, int]:
+    return f"{base._within(ATOM)} ^ {exponent._within(ATOM)}", POWER
+
+
 def _call(name: str) -> Callable[..., tuple[str, int]]:
     return lambda *terms: (f"{name}({', '.join(t.text for t in terms)})", ATOM)
 
@@ -88,12 +107,34 @@ WRITERS: dict[np.ufunc, Callable[..., tuple[str, int]]] = {
     np.subtract: _infix("-", SUM),
     np.multiply: _infix("×", PRODUCT),
     np.divide: _infix("/", PRODUCT),
+    np.power: _power,
     np.negative: lambda a: (f"-{a._within(POWER)}", SUM),
+    np.positive: lambda a: (a.text, a.binds),
     np.maximum: _call("max"),
     np.minimum: _call("min"),
     np.absolute: _call("abs"),
+    np.sqrt: _call("sqrt"),
+    np.square: lambda a: (f"{a._within(ATOM)} ^ 2", POWER),
     np.exp: _call("exp"),
+    np.expm1: _call("expm1"),
     np.log: _call("log"),
+    np.log1p: _call("log1p"),
+    np.log2: _call("log2"),
+    np.log10: _call("log10"),
+    np.tanh: _call("tanh"),
+    np.floor: _call("floor"),
+    np.ceil: _call("ceil"),
+    np.sign: _call("sign"),
 }
 
-PREDICATES = (np.isnan, np.isfinite, np.less, np.less_equal, np.greater, np.greater_equal, np.equal)
+PREDICATES = (
+    np.isnan,
+    np.isfinite,
+    np.isinf,
+    np.less,
+    np.less_equal,
+    np.greater,
+    np.greater_equal,
+    np.equal,
+    np.not_equal,
+)

@@ -1,12 +1,14 @@
-"""The scores or ranks of two legs become one score.
+"""The scores or ranks of the legs become one score.
 
 Each function works on columns, on single numbers and on terms (see `formula`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+import operator
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import reduce
 from typing import Any, ClassVar
 
 import numpy as np
@@ -19,12 +21,12 @@ def filled(score: Any, absent: float) -> Any:
     return np.where(np.isnan(score), absent, score)
 
 
-def weighted_sum(vector: Any, keyword: Any, vector_weight: Any, keyword_weight: Any) -> Any:
-    """vector_weight × vector + keyword_weight × keyword: the convex combination when the weights sum to 1.
+def weighted_sum(scores: Sequence[Any], weights: Sequence[Any]) -> Any:
+    """Σ weight × score: the convex combination when the weights sum to 1.
 
     Source: openclaw 2026.2.13, src/memory/hybrid.ts, mergeHybridResults.
     """
-    return vector_weight * vector + keyword_weight * keyword
+    return _sum(weight * score for score, weight in zip(scores, weights, strict=True))
 
 
 def reciprocal_rank(rank: Any, weight: Any, k: Any) -> Any:
@@ -35,62 +37,71 @@ def reciprocal_rank(rank: Any, weight: Any, k: Any) -> Any:
     return np.where(np.isnan(rank), 0.0, weight / (k + rank))
 
 
-def weighted_rrf(vector_rank: Any, keyword_rank: Any, vector_weight: Any, keyword_weight: Any, k: Any) -> Any:
-    """Weighted reciprocal rank fusion over its own maximum, so that first in both lists is 1.0.
+def weighted_rrf(ranks: Sequence[Any], weights: Sequence[Any], k: Any) -> Any:
+    """Weighted reciprocal rank fusion over its own maximum: a candidate that is first in every list scores 1.
 
     Source: fix 2 of openclaw#16021, normalised as the report suggests, by (Σ weights) / (k + 1);
     never shipped.
     """
-    both = reciprocal_rank(vector_rank, vector_weight, k) + reciprocal_rank(keyword_rank, keyword_weight, k)
-    return both / first_in_both(vector_weight, keyword_weight, k)
+    parts = [reciprocal_rank(rank, weight, k) for rank, weight in zip(ranks, weights, strict=True)]
+    return _sum(parts) / first_in_all(weights, k)
 
 
-def first_in_both(vector_weight: Any, keyword_weight: Any, k: Any) -> Any:
-    """The largest sum of reciprocal rank fusion: that of a candidate ranked first in both lists."""
-    return (vector_weight + keyword_weight) / (k + 1)
+def first_in_all(weights: Sequence[Any], k: Any) -> Any:
+    """The largest sum of reciprocal rank fusion: that of a candidate ranked first in every list."""
+    return _sum(weights) / (k + 1)
 
 
-def larger(vector: Any, keyword: Any) -> Any:
-    """The larger of two scores, and the only one where the other is absent: CombMAX.
+def _sum(parts: Iterable[Any]) -> Any:
+    """The sum from left to right, without a 0 in front that a printed formula would show."""
+    return reduce(operator.add, parts)
+
+
+def larger(*scores: Any) -> Any:
+    """The largest of the scores that are present; absent if none is: CombMAX.
 
     Source: Fox and Shaw, TREC-2, 1994.
     """
-    both = np.maximum(filled(vector, -np.inf), filled(keyword, -np.inf))
-    return np.where(np.isnan(keyword), vector, np.where(np.isnan(vector), keyword, both))
+    return reduce(_larger_of_two, scores)
 
 
-def max_plus_min(vector: Any, keyword: Any, share: Any) -> Any:
-    """max(vector, keyword) + share × min(vector, keyword): 0 to 1 + share.
+def _larger_of_two(one: Any, other: Any) -> Any:
+    both = np.maximum(filled(one, -np.inf), filled(other, -np.inf))
+    return np.where(np.isnan(other), one, np.where(np.isnan(one), other, both))
+
+
+def max_plus_min(one: Any, other: Any, share: Any) -> Any:
+    """max(one, other) + share × min(one, other): 0 to 1 + share.
 
     Source: basicmachines-co/basic-memory, f5a0e942, #577, with a share of 0.3.
     """
-    return np.maximum(vector, keyword) + share * np.minimum(vector, keyword)
+    return np.maximum(one, other) + share * np.minimum(one, other)
 
 
-def legs_present(vector: Any, keyword: Any) -> Any:
-    """How many of the two legs brought the candidate."""
-    return np.where(np.isnan(vector), 0.0, 1.0) + np.where(np.isnan(keyword), 0.0, 1.0)
+def legs_present(*scores: Any) -> Any:
+    """How many of the legs brought the candidate."""
+    return _sum(np.where(np.isnan(score), 0.0, 1.0) for score in scores)
 
 
-def geometric_mean(vector: Any, keyword: Any, vector_weight: Any, keyword_weight: Any) -> Any:
-    """exp(Σ w ln s / Σ w) over the scores above 0; what is absent, or not above 0, is in neither sum.
+def geometric_mean(scores: Sequence[Any], weights: Sequence[Any]) -> Any:
+    """exp(Σ w ln s / Σ w) over the scores above 0; a score that is absent or not above 0 is in neither sum.
 
     Source: OpenSearch neural-search, GeometricMeanScoreCombinationTechnique.
     """
-    weights = _counted(vector, vector_weight), _counted(keyword, keyword_weight)
-    total = weights[0] + weights[1]
-    logs = weighted_sum(np.log(_above_zero(vector)), np.log(_above_zero(keyword)), *weights)
+    counted = [_counted(score, weight) for score, weight in zip(scores, weights, strict=True)]
+    total = _sum(counted)
+    logs = weighted_sum([np.log(_above_zero(score)) for score in scores], counted)
     return np.where(total == 0, 0.0, np.exp(logs / np.where(total == 0, 1.0, total)))
 
 
-def harmonic_mean(vector: Any, keyword: Any, vector_weight: Any, keyword_weight: Any) -> Any:
-    """Σ w / Σ (w / s) over the scores above 0; what is absent, or not above 0, is in neither sum.
+def harmonic_mean(scores: Sequence[Any], weights: Sequence[Any]) -> Any:
+    """Σ w / Σ (w / s) over the scores above 0; a score that is absent or not above 0 is in neither sum.
 
     Source: OpenSearch neural-search, HarmonicMeanScoreCombinationTechnique.
     """
-    weights = _counted(vector, vector_weight), _counted(keyword, keyword_weight)
-    total = weights[0] + weights[1]
-    inverse = weights[0] / _above_zero(vector) + weights[1] / _above_zero(keyword)
+    counted = [_counted(score, weight) for score, weight in zip(scores, weights, strict=True)]
+    total = _sum(counted)
+    inverse = _sum(weight / _above_zero(score) for score, weight in zip(scores, counted, strict=True))
     return np.where(total == 0, 0.0, total / np.where(total == 0, 1.0, inverse))
 
 
@@ -102,6 +113,10 @@ def _above_zero(score: Any) -> Any:
     return np.where(score > 0, score, 1.0)
 
 
+MoreLegs = tuple[tuple[str, float], ...]
+"""The weights of legs beside the vector and the keyword leg, by the name of the leg."""
+
+
 @dataclass(frozen=True)
 class Fusion(ColumnStage):
     """Base of a fusion that computes each leg's part of the score, and then the score from the parts.
@@ -111,26 +126,29 @@ class Fusion(ColumnStage):
 
     slot: ClassVar[str] = "fusion"
     output: ClassVar[str] = "score"
+    scale: ClassVar[str] = "fused"
 
     @property
     def says(self) -> str:
         """The formula in a line."""
         raise NotImplementedError(f"{type(self).__name__} says nothing")
 
+    @property
+    def legs(self) -> tuple[str, ...]:
+        """The names of the legs that are fused."""
+        return "vector", "keyword"
+
     def part(self, of: Numbers, leg: str) -> Any:
         """The leg's part of the score, for a candidate that the leg brought."""
         raise NotImplementedError(f"{type(self).__name__} has no part")
 
-    def contributions(self, of: Numbers) -> tuple[Any, Any]:
-        """The parts of the vector leg and the keyword leg: NaN where the leg did not bring the candidate."""
-        vector, keyword = (
-            np.where(np.isnan(of[f"{leg}_rank"]), np.nan, self.part(of, leg)) for leg in ("vector", "keyword")
-        )
-        return vector, keyword
+    def contributions(self, of: Numbers) -> tuple[Any, ...]:
+        """The part of each of `legs`: NaN where the leg did not bring the candidate."""
+        return tuple(np.where(np.isnan(of[f"{leg}_rank"]), np.nan, self.part(of, leg)) for leg in self.legs)
 
-    def together(self, vector: Any, keyword: Any) -> Any:
-        """The score, from the two parts: their sum, with 0 for an absent one."""
-        return filled(vector, 0.0) + filled(keyword, 0.0)
+    def together(self, *parts: Any) -> Any:
+        """The score, from the parts: their sum, with 0 for an absent one."""
+        return _sum(filled(part, 0.0) for part in parts)
 
     def formula(self, of: Numbers) -> Any:
         return self.together(*self.contributions(of))
@@ -138,62 +156,68 @@ class Fusion(ColumnStage):
 
 @dataclass(frozen=True)
 class Weighted(Fusion):
-    """Base of a fusion with one weight a leg."""
+    """Base of a fusion with a weight for each leg: `vector`, `keyword`, and `more` by name."""
 
     ranges: ClassVar[Mapping[str, tuple[float, float]]] = {"vector": (0, 100), "keyword": (0, 100)}
     vector: float = 1.0
     keyword: float = 1.0
+    more: MoreLegs = field(default=(), kw_only=True)
+
+    @property
+    def weights(self) -> dict[str, float]:
+        """The weight of each leg by its name."""
+        return {"vector": self.vector, "keyword": self.keyword, **dict(self.more)}
+
+    @property
+    def legs(self) -> tuple[str, ...]:
+        return tuple(self.weights)
 
     def weight(self, of: Numbers, leg: str) -> Any:
         """The weight of a leg."""
-        return of.constant(self.vector if leg == "vector" else self.keyword)
+        return of.constant(self.weights[leg])
 
     @property
-    def weights(self) -> str:
-        """Both weights in words."""
-        return f"{self.vector:g} and {self.keyword:g}"
+    def weights_in_words(self) -> str:
+        """The weights, in the order of the legs."""
+        return " and ".join(f"{weight:g}" for weight in self.weights.values())
 
 
 @dataclass(frozen=True)
-class WeightedSum(ColumnStage):
-    """`weighted_sum` of the two scores, where an absent score counts as `absent`.
+class WeightedSum(Weighted):
+    """`weighted_sum` of the legs' scores, where an absent score counts as `absent`.
 
     With 0 for absent, a candidate of the vector leg alone keeps 70 % of its similarity: bug 2 of
     openclaw#16021.
     """
 
-    slot: ClassVar[str] = "fusion"
-    output: ClassVar[str] = "score"
     ranges: ClassVar[Mapping[str, tuple[float, float]]] = {
         "vector": (0, 1),
         "keyword": (0, 1),
         "absent": (-1, 1),
     }
+    scale: ClassVar[str] = "weighted sum"
     vector: float = 0.7
     keyword: float = 0.3
     absent: float = 0.0
 
     @property
     def says(self) -> str:
-        return (
-            f"score = {self.vector:g} × vector score + {self.keyword:g} × keyword score, "
-            f"where absent counts as {self.absent:g}"
-        )
+        parts = " + ".join(f"{weight:g} × {leg} score" for leg, weight in self.weights.items())
+        return f"score = {parts}, where absent counts as {self.absent:g}"
+
+    def part(self, of: Numbers, leg: str) -> Any:
+        return self.weight(of, leg) * of[f"{leg}_score"]
 
     def formula(self, of: Numbers) -> Any:
-        return weighted_sum(
-            filled(of["vector_score"], self.absent),
-            filled(of["keyword_score"], self.absent),
-            of.constant(self.vector),
-            of.constant(self.keyword),
-        )
+        scores = [filled(of[f"{leg}_score"], self.absent) for leg in self.legs]
+        return weighted_sum(scores, [self.weight(of, leg) for leg in self.legs])
 
 
 @dataclass(frozen=True)
 class AnsweredSum(WeightedSum):
     """`weighted_sum` over the weights of the legs that brought anything at all.
 
-    A leg that is empty gives its weight away; one that answered, but not with this candidate, does not.
+    The weight of an empty leg is not counted. The weight of a leg that brought other candidates is.
     """
 
     @property
@@ -201,53 +225,53 @@ class AnsweredSum(WeightedSum):
         return f"{super().says}; an empty leg's weight is not counted"
 
     def formula(self, of: Numbers) -> Any:
-        vector = np.where(np.isnan(of.least("vector_score")), 0.0, of.constant(self.vector))
-        keyword = np.where(np.isnan(of.least("keyword_score")), 0.0, of.constant(self.keyword))
-        scores = filled(of["vector_score"], self.absent), filled(of["keyword_score"], self.absent)
-        return weighted_sum(*scores, vector, keyword) / (vector + keyword)
+        answered = [
+            np.where(np.isnan(of.least(f"{leg}_score")), 0.0, of.constant(weight))
+            for leg, weight in self.weights.items()
+        ]
+        scores = [filled(of[f"{leg}_score"], self.absent) for leg in self.weights]
+        return weighted_sum(scores, answered) / _sum(answered)
 
 
 @dataclass(frozen=True)
 class WeightedRRF(Weighted):
-    """`weighted_rrf` of the two ranks: an absent rank adds nothing, and takes nothing away."""
+    """`weighted_rrf` of the legs' ranks: an absent rank adds nothing and costs nothing."""
 
     ranges: ClassVar[Mapping[str, tuple[float, float]]] = {
         "vector": (0, 1),
         "keyword": (0, 1),
         "k": (0, 10_000),
     }
+    scale: ClassVar[str] = "RRF / maximum"
     vector: float = 0.7
     keyword: float = 0.3
     k: float = 60
 
     @property
     def says(self) -> str:
-        return (
-            f"score = ({self.vector:g} / ({self.k:g} + vector rank) + {self.keyword:g} / "
-            f"({self.k:g} + keyword rank)) / maximum, where absent adds nothing"
-        )
+        parts = " + ".join(f"{weight:g} / ({self.k:g} + {leg} rank)" for leg, weight in self.weights.items())
+        return f"score = ({parts}) / maximum, where absent adds nothing"
 
     def part(self, of: Numbers, leg: str) -> Any:
-        most = first_in_both(self.weight(of, "vector"), self.weight(of, "keyword"), of.constant(self.k))
+        most = first_in_all([self.weight(of, one) for one in self.legs], of.constant(self.k))
         return reciprocal_rank(of[f"{leg}_rank"], self.weight(of, leg), of.constant(self.k)) / most
 
     def formula(self, of: Numbers) -> Any:
-        return weighted_rrf(
-            of["vector_rank"],
-            of["keyword_rank"],
-            of.constant(self.vector),
-            of.constant(self.keyword),
-            of.constant(self.k),
-        )
+        weights = [self.weight(of, leg) for leg in self.legs]
+        return weighted_rrf([of[f"{leg}_rank"] for leg in self.legs], weights, of.constant(self.k))
 
 
 @dataclass(frozen=True)
-class VectorAlone(ColumnStage):
-    """The vector score alone, 0 where the vector leg dropped the candidate."""
+class OneLeg(ColumnStage):
+    """The score of one leg alone, 0 where a stage has made that score absent."""
 
     slot: ClassVar[str] = "fusion"
     output: ClassVar[str] = "score"
-    says: ClassVar[str] = "score = vector score"
+    leg: str = "vector"
+
+    @property
+    def says(self) -> str:
+        return f"score = {self.leg} score"
 
     def formula(self, of: Numbers) -> Any:
-        return filled(of["vector_score"], 0.0)
+        return filled(of[f"{self.leg}_score"], 0.0)

@@ -1,94 +1,17 @@
-"""The two legs of a hybrid search: what they ask the index for, and the union of what they bring."""
+"""The legs of a search: what each asks of the index, and the union of what they bring."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
-from typing import ClassVar, Protocol, runtime_checkable
+from typing import ClassVar
 
 import numpy as np
 
-from workbench.records import KEPT, Chunk, Floats, Hits, Leg, Rows, Trace, Vector
-
-
-class Index(Protocol):
-    """What a search needs of an index. Every answer is ordered by (number, chunk id), best first."""
-
-    @property
-    def size(self) -> int:
-        """How many chunks there are."""
-
-    def keyword(self, match: str, limit: int) -> Hits:
-        """The chunks that match, with FTS5's bm25() as it comes: negative, smaller is better."""
-
-    def vector(self, query: Vector, limit: int) -> Hits:
-        """The nearest chunks, with their cosine distance: 0 to 2, smaller is better."""
-
-    def embed(self, question: str) -> Vector:
-        """The unit vector of a question."""
-
-    def chunks(self, rows: Rows) -> Sequence[Chunk]:
-        """The chunks of these rows, in their order."""
-
-    def rows_of(self, path: str) -> Rows:
-        """The rows of a file's chunks, in the file's order; none when the file is not indexed."""
-
-
-class View(Protocol):
-    """Another way to lay a memory out: whole notes instead of chunks, or other text in the full-text index.
-
-    A frozen value; what it builds it keeps for as long as the index and its generation are the same.
-    """
-
-    @property
-    def says(self) -> str: ...
-
-    def of(self, index: Index) -> Index:
-        """The index as this view lays it out."""
-
-
-@runtime_checkable
-class KeepsViews(Protocol):
-    """An index that keeps what views have made of it, and their answers."""
-
-    def laid_out(self, view: View) -> Index:
-        """The index as this view lays it out, from memory where that has been asked before."""
-
-
-def laid_out(index: Index, view: View | None) -> Index:
-    """The index as `view` lays it out; as it is when there is none."""
-    if view is None:
-        return index
-    return index.laid_out(view) if isinstance(index, KeepsViews) else view.of(index)
-
-
-@runtime_checkable
-class Changing(Protocol):
-    """An index that others may change while it is searched."""
-
-    def snapshot(self) -> AbstractContextManager[object]:
-        """One state of the index for all that is asked within."""
-
-
-def snapshot(index: Index) -> AbstractContextManager[object]:
-    """One state of `index` for all that is asked within; nothing to do for an index that does not change."""
-    return index.snapshot() if isinstance(index, Changing) else nullcontext()
-
-
-class Context(Protocol):
-    """What a stage may ask for while it runs."""
-
-    @property
-    def index(self) -> Index: ...
-
-    @property
-    def limit(self) -> float:
-        """How many results the pipeline will return at most."""
-
-    def vector(self) -> Vector:
-        """The question's vector, embedded when first asked for."""
+from workbench.contracts import Context, Index
+from workbench.records import KEPT, Floats, Hits, Leg, Query, Rows, Trace
+from workbench.retrieval.columns import PlainStage
 
 
 @dataclass(frozen=True)
@@ -105,6 +28,7 @@ class Depth:
     cap: int = 200
 
     def of(self, limit: float) -> int:
+        """The number of candidates for a limit on the results."""
         return min(self.cap, max(1, math.floor(limit * self.multiplier)))
 
     def __str__(self) -> str:
@@ -112,43 +36,136 @@ class Depth:
 
 
 @dataclass(frozen=True)
-class KeywordLeg:
-    """The chunks that the MATCH expression finds, best BM25 first; none without an expression."""
+class Standing:
+    """Where a chunk stands in one leg: its rank among all matches (None: no match) and the leg's depth.
+
+    `number` names `raw`. `missing` are the clauses of the query that the chunk does not match; only a keyword
+    leg knows them.
+    """
+
+    leg: str
+    rank: int | None
+    matched: int
+    depth: int
+    raw: float | None
+    number: str
+    missing: tuple[str, ...] = ()
+
+    @property
+    def brought(self) -> bool:
+        """Whether the leg brought the chunk."""
+        return self.rank is not None and self.rank <= self.depth
+
+
+@dataclass(frozen=True)
+class LegStage(PlainStage):
+    """Base of a leg: it brings candidates, and it can say where any chunk of the index stands in it.
+
+    `name` is the leg's name, `number` what its raw numbers are. `best_raw` holds the raw numbers that a
+    perfect hit may have (which one is best depends on the conversion), `worst_raw` that of the worst hit.
+    """
+
+    slot: ClassVar[str]
+    name: ClassVar[str]
+    number: ClassVar[str]
+    best_raw: ClassVar[tuple[float, ...]] = ()
+    worst_raw: ClassVar[float] = math.nan
+
+    def writes(self) -> tuple[str, ...]:
+        return f"{self.name}_raw", f"{self.name}_rank", f"{self.name}_relevance"
+
+    def deepest(self, limit: float) -> int:
+        """How many candidates the leg may bring for a limit on the results."""
+        raise NotImplementedError(f"{type(self).__name__} does not say how deep it is")
+
+    def run(self, trace: Trace, context: Context) -> Trace:
+        """The trace with what this leg brought."""
+        raise NotImplementedError(f"{type(self).__name__} brings nothing")
+
+    def every(self, trace: Trace, context: Context) -> Hits | None:
+        """All matches, ignoring the depth, the hits that the leg brought first; None if it was not asked."""
+        raise NotImplementedError(f"{type(self).__name__} does not list all of its matches")
+
+    def missing(self, trace: Trace, index: Index, rows: Rows) -> list[tuple[str, ...]]:
+        """For each of these rows, the clauses of the query that it does not match."""
+        return [()] * rows.size
+
+    def standings(self, trace: Trace, context: Context, rows: Rows) -> list[Standing]:
+        """Where each of these rows stands in the leg, in the search that `trace` records."""
+        every = self.every(trace, context)
+        missing = self.missing(trace, context.index, rows)
+        leg = trace.legs[self.name]
+        return [_standing(leg, every, row, lacks) for row, lacks in zip(rows.tolist(), missing, strict=True)]
+
+
+def _standing(leg: Leg, every: Hits | None, row: int, missing: tuple[str, ...]) -> Standing:
+    if every is None:
+        return Standing(leg.name, None, 0, leg.depth, None, leg.number, missing)
+    place = np.flatnonzero(every.rows == row)
+    rank = int(place[0]) + 1 if place.size else None
+    raw = float(every.raw[place[0]]) if place.size else None
+    return Standing(leg.name, rank, every.rows.size, leg.depth, raw, leg.number, missing)
+
+
+@dataclass(frozen=True)
+class QueryLeg(LegStage):
+    """Base of a leg that asks the trace's query; which clauses a chunk lacks, it asks one by one."""
 
     slot: ClassVar[str] = "keyword_leg"
     name: ClassVar[str] = "keyword"
+    number: ClassVar[str] = "bm25"
+    # Some conversions of bm25() reward large numbers, one rewards numbers near 0.
+    best_raw: ClassVar[tuple[float, ...]] = (-1e12, -1e-12)
+    worst_raw: ClassVar[float] = -1e-12
+
+    def every(self, trace: Trace, context: Context) -> Hits | None:
+        return context.index.keyword(trace.query, context.index.size) if trace.query else None
+
+    def missing(self, trace: Trace, index: Index, rows: Rows) -> list[tuple[str, ...]]:
+        clauses = list(dict.fromkeys(trace.query.clauses)) if trace.query else []
+        having = [set(index.keyword(Query((one,)), index.size).rows.tolist()) for one in clauses]
+        return [
+            tuple(one.text for one, rows_with in zip(clauses, having, strict=True) if row not in rows_with)
+            for row in rows.tolist()
+        ]
+
+
+@dataclass(frozen=True)
+class KeywordLeg(QueryLeg):
+    """The chunks that match the query, best BM25 first; none without a query."""
+
     depth: Depth = Depth()
 
     @property
     def says(self) -> str:
         return f"keyword leg: FTS5, ordered by bm25(), {self.depth}"
 
+    def deepest(self, limit: float) -> int:
+        return self.depth.of(limit)
+
     def run(self, trace: Trace, context: Context) -> Trace:
         depth = self.depth.of(context.limit)
-        found = context.index.keyword(trace.match, depth) if trace.match else no_hits()
+        found = context.index.keyword(trace.query, depth) if trace.query else no_hits()
         return with_leg(trace, Leg(self.name, trace.match, depth, found))
 
 
-@runtime_checkable
-class ManyAsked(Protocol):
-    """A keyword leg that asks more than the trace's one MATCH expression."""
-
-    def every(self, trace: Trace, index: Index) -> Hits | None:
-        """All that it would bring if it were deep enough, what it did bring first; None when not asked."""
-
-
 @dataclass(frozen=True)
-class VectorLeg:
+class VectorLeg(LegStage):
     """The chunks nearest to the question, by exact cosine; none for a vector of zeros."""
 
     slot: ClassVar[str] = "vector_leg"
     name: ClassVar[str] = "vector"
     number: ClassVar[str] = "cosine distance"
+    best_raw: ClassVar[tuple[float, ...]] = (0.0,)
+    worst_raw: ClassVar[float] = 2.0
     depth: Depth = Depth()
 
     @property
     def says(self) -> str:
         return f"vector leg: exact cosine over all chunks, {self.depth}"
+
+    def deepest(self, limit: float) -> int:
+        return self.depth.of(limit)
 
     def run(self, trace: Trace, context: Context) -> Trace:
         depth = self.depth.of(context.limit)
@@ -160,28 +177,43 @@ class VectorLeg:
         asked, hits = f"{query.size} dimensions", context.index.vector(query, depth)
         return with_leg(trace, Leg(self.name, asked, depth, hits, number=self.number))
 
+    def every(self, trace: Trace, context: Context) -> Hits | None:
+        if not trace.legs[self.name].asked:
+            return None
+        return context.index.vector(context.vector(), context.index.size)
+
 
 @dataclass(frozen=True)
-class Union:
-    """The candidates: every chunk that a leg brought, once, vector leg first; ranks from 1."""
+class Union(PlainStage):
+    """The candidates: every chunk that a leg brought, once, with its numbers in each leg.
+
+    The vector leg's come first, then those of the other legs in the order in which they ran. Ranks count
+    from 1.
+    """
 
     slot: ClassVar[str] = "candidates"
     says: ClassVar[str] = "candidates = the union of the legs by chunk; absent is absent"
 
     def run(self, trace: Trace, context: Context) -> Trace:
-        legs = [trace.legs[name] for name in ("vector", "keyword") if name in trace.legs]
+        legs = sorted(trace.legs.values(), key=lambda leg: leg.name != VectorLeg.name)
         every = np.concatenate([leg.hits.rows for leg in legs])
         _, first = np.unique(every, return_index=True)
         rows = every[np.sort(first)]
         columns: dict[str, Floats] = {}
         for leg in legs:
             raw, rank = aligned(leg.hits, rows)
-            columns |= {f"{leg.name}_raw": raw, f"{leg.name}_rank": rank}
+            relevance = raw if leg.hits.larger_is_better else -raw
+            columns |= {
+                f"{leg.name}_raw": raw,
+                f"{leg.name}_rank": rank,
+                f"{leg.name}_relevance": relevance,
+            }
         return replace(
             trace,
             rows=rows,
             chunks=tuple(context.index.chunks(rows)),
             columns=columns,
+            scales={f"{leg.name}_raw": leg.number for leg in legs},
             dropped=np.full(rows.size, KEPT),
             order=np.arange(rows.size),
         )
@@ -204,3 +236,8 @@ def no_hits() -> Hits:
 def with_leg(trace: Trace, leg: Leg) -> Trace:
     """`trace` with what one leg brought."""
     return replace(trace, legs={**trace.legs, leg.name: leg})
+
+
+def legs_of(stages: Sequence[object]) -> list[LegStage]:
+    """The legs among these stages, in their order."""
+    return [stage for stage in stages if isinstance(stage, LegStage)]

@@ -1,17 +1,20 @@
-"""A pipeline is a tuple of stages, and a search runs them in their order: `search` is the whole story."""
+"""A pipeline is a tuple of stages. `run` executes stages, and `search` runs a pipeline for a question."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from numbers import Real
 
+from workbench.contracts import Context, Index, Layout, Observer
 from workbench.errors import InputError
-from workbench.records import Stage, Trace, Vector
+from workbench.records import Floats, Moment, Stage, Trace, Vector
 from workbench.retrieval.cutoff import AddedFloor, Limit, MinScore
-from workbench.retrieval.legs import Index, VectorLeg, View, laid_out, snapshot
+from workbench.retrieval.legs import VectorLeg
 from workbench.retrieval.query import BLANKS
+from workbench.retrieval.wiring import check_wiring
 
 
 @dataclass(frozen=True)
@@ -45,33 +48,29 @@ class Change:
 
 @dataclass(frozen=True)
 class Difference:
-    """A slot in which two pipelines differ, or `view`; None where a pipeline has no such stage."""
+    """A slot in which two pipelines differ, or `layout`; None where a pipeline has no such stage."""
 
     slot: str
-    before: Stage | View | None
-    after: Stage | View | None
+    before: Stage | Layout | None
+    after: Stage | Layout | None
 
 
 @dataclass(frozen=True)
 class Pipeline:
     """Named stages in the order in which they run, one per slot, and the source that they follow.
 
-    Raises InputError when two stages claim one slot.
+    Raises InputError when two stages claim one slot or write one column, when a stage reads a column that no
+    earlier stage writes, and when nothing that ranks or drops candidates depends on what a leg brings.
     """
 
     name: str
     stages: tuple[Stage, ...]
     source: Source
     changes: tuple[Change, ...] = field(default=())
-    view: View | None = None
+    layout: Layout | None = None
 
     def __post_init__(self) -> None:
-        slots = [stage.slot for stage in self.stages]
-        twice = sorted({slot for slot in slots if slots.count(slot) > 1})
-        if twice:
-            raise InputError(
-                f"Pipeline {self.name!r} has two stages for {', '.join(twice)}.", "Give each slot one stage."
-            )
+        check_wiring(self.name, self.stages)
 
     def __getitem__(self, slot: str) -> Stage:
         """The stage in a slot. Raises InputError for a slot that this pipeline does not have."""
@@ -129,7 +128,7 @@ class Pipeline:
         return asked.with_new_stage(AddedFloor(min_score), before=Limit.slot)
 
     def diff(self, other: Pipeline) -> list[Difference]:
-        """What differs in `other`: the view, which comes first, and the slots in running order."""
+        """What differs in `other`: the layout first, then the slots in running order."""
         mine, theirs = self._parts, other._parts
         slots = dict.fromkeys([*mine, *theirs])
         return [
@@ -139,8 +138,8 @@ class Pipeline:
         ]
 
     @property
-    def _parts(self) -> dict[str, Stage | View | None]:
-        return {"view": self.view, **{stage.slot: stage for stage in self.stages}}
+    def _parts(self) -> dict[str, Stage | Layout | None]:
+        return {"layout": self.layout, **{stage.slot: stage for stage in self.stages}}
 
     @property
     def limit(self) -> float:
@@ -149,19 +148,19 @@ class Pipeline:
 
     @property
     def floor(self) -> float:
-        """The least score that is kept; minus infinity where there is no floor."""
+        """The lowest score that is kept; minus infinity where there is no floor."""
         return next((stage.floor for stage in self.stages if isinstance(stage, MinScore)), -math.inf)
 
     def __str__(self) -> str:
-        view = [f"  view: {self.view.says}"] if self.view else []
+        layout = [f"  layout: {self.layout.says}"] if self.layout else []
         steps = [f"  {place}. {stage.says}" for place, stage in enumerate(self.stages, 1)]
         changes = [f"  +{change.name}: {change.why}" for change in self.changes]
-        return "\n".join([self.name, *view, *steps, *changes, f"  source: {self.source}"])
+        return "\n".join([self.name, *layout, *steps, *changes, f"  source: {self.source}"])
 
 
 @dataclass(frozen=True)
 class Running:
-    """One search under way: what its stages may ask for."""
+    """One search that is running: what its stages may ask for."""
 
     index: Index
     question: str
@@ -170,6 +169,9 @@ class Running:
 
     def vector(self) -> Vector:
         return self._embedded
+
+    def observations(self, stage: Observer, trace: Trace) -> Mapping[str, Floats]:
+        return stage.observe(trace, self)
 
     @cached_property
     def _embedded(self) -> Vector:
@@ -188,21 +190,46 @@ def check_pipeline(given: object) -> None:
         )
 
 
+def run(trace: Trace, context: Context, first: int = 0, last: int | None = None) -> Trace:
+    """The trace after the stages from `first` up to, but not including, `last` have run in their order.
+
+    `trace` must be as it was before the stage `first`. This is the only place where stages are executed.
+    """
+    moments = list(trace.moments[:first])
+    for stage in trace.stages[first:last]:
+        trace = stage.run(trace, context)
+        moments.append(Moment(trace.columns, trace.dropped, trace.order))
+    return replace(trace, moments=tuple(moments))
+
+
+def before(trace: Trace, place: int) -> Trace:
+    """The trace as it was before the stage at `place` ran; at least one stage must have run before it."""
+    moment = trace.moments[place - 1]
+    cutoffs = {index: cutoff for index, cutoff in trace.cutoffs.items() if index < place}
+    return replace(
+        trace,
+        columns=moment.columns,
+        dropped=moment.dropped,
+        order=moment.order,
+        cutoffs=cutoffs,
+        moments=trace.moments[:place],
+    )
+
+
 def search(question: str, pipeline: Pipeline, index: Index, vector: Vector | None = None) -> Trace:
     """The trace of running `pipeline` for `question` on `index`; a blank question asks nothing.
 
-    `vector` is the question's unit vector where it is already known. Raises InputError for what is not a
-    pipeline.
+    `vector` is the question's unit vector if it is already known. Raises InputError for a value that is not a
+    pipeline, and for an index that cannot be laid out as the pipeline needs it.
     """
     check_pipeline(pipeline)
     cleaned = question.strip(BLANKS)
-    trace = Trace(cleaned, pipeline.name, pipeline.stages, view=pipeline.view)
+    trace = Trace(cleaned, pipeline.name, pipeline.stages, layout=pipeline.layout)
     if not cleaned:
         return trace
-    with snapshot(index):
+    with index.snapshot():
         if vector is None and any(isinstance(stage, VectorLeg) for stage in pipeline.stages):
-            vector = index.embed(cleaned)  # before anything is read: who reads may keep a writer waiting
-        running = Running(laid_out(index, pipeline.view), cleaned, pipeline.limit, vector)
-        for stage in pipeline.stages:
-            trace = stage.run(trace, running)
-    return trace
+            vector = index.embed(
+                cleaned
+            )  # Embed before anything is read: a reader may keep a writer waiting.
+        return run(trace, Running(index.laid_out(pipeline.layout), cleaned, pipeline.limit, vector))

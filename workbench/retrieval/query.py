@@ -1,13 +1,16 @@
-"""A question becomes tokens, and tokens become an FTS5 MATCH expression."""
+"""A question becomes words, and words become a query."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import ClassVar, Literal
 
+from workbench.contracts import Context
 from workbench.errors import InputError
-from workbench.records import Trace
+from workbench.records import Clause, Query, Trace
+from workbench.retrieval.columns import PlainStage
 
 ASCII_WORDS = re.compile(r"[A-Za-z0-9_]+")
 UNICODE_WORDS = re.compile(r"\w+")
@@ -18,7 +21,7 @@ BLANKS = (
     "\t\n\v\f\r \u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
     "\u2028\u2029\u202f\u205f\u3000\ufeff"
 )
-"""What JavaScript's trim() takes off; Python's strip() takes off other ones."""
+"""The characters that JavaScript's trim() removes. Python's strip() removes a different set."""
 
 
 def ascii_words(text: str) -> list[str]:
@@ -44,48 +47,52 @@ def unicode_words(text: str) -> list[str]:
     return UNICODE_WORDS.findall(text)
 
 
-def quoted(token: str) -> str:
-    """A token as an FTS5 string, in which no character is an operator.
+def words_query(words: Sequence[str], operator: Literal["AND", "OR"] = "AND") -> Query | None:
+    """The query for these words, joined with AND or OR; None without a word."""
+    return Query(tuple(map(Clause, words)), operator) if words else None
 
-    >>> print(quoted('OR'), quoted('5" pipe'))
-    "OR" "5"" pipe"
-    """
-    return '"' + token.replace('"', '""') + '"'
+
+def with_query(trace: Trace, context: Context, query: Query | None) -> Trace:
+    """`trace` with its query, and the text into which the index compiles it."""
+    match = None if query is None else context.index.compiled(query)
+    return replace(trace, query=query, match=match)
 
 
 @dataclass(frozen=True)
-class JoinedWords:
-    """The MATCH expression: every ASCII word quoted, joined with `join` (AND or OR); None without a word.
+class JoinedWords(PlainStage):
+    """The query: every ASCII word, joined with `join` (AND or OR); none without a word.
 
     With AND one missing word empties the keyword leg (openclaw#15226, and bug 1 of #16021).
-    The report's own OR builder leaves words unquoted, so that a question with the word OR in capitals
-    is a syntax error; quoting every word has no such case and matches the same rows otherwise.
+    The report's own OR builder leaves words unquoted, so a question with the word OR in capitals is a syntax
+    error. Quoting every word avoids that error and otherwise matches the same rows.
     """
 
     slot: ClassVar[str] = "query"
-    join: str
+    join: Literal["AND", "OR"]
 
     def __post_init__(self) -> None:
         if self.join not in ("AND", "OR"):
-            raise InputError(f"join {self.join!r} is not an FTS5 operator", "Use AND or OR.")
+            raise InputError(f"join {self.join!r} is not an FTS5 operator.", "Use AND or OR.")
 
     @property
     def says(self) -> str:
         return f"MATCH = every ASCII word of the question, quoted, joined with {self.join}"
 
     def words(self, question: str) -> list[str]:
+        """The words that the question is read as."""
         return ascii_words(question)
 
-    def match(self, question: str) -> str | None:
-        return f" {self.join} ".join(quoted(word) for word in self.words(question)) or None
+    def query(self, question: str) -> Query | None:
+        """The query for a question; None when it has no word."""
+        return words_query(self.words(question), self.join)
 
-    def run(self, trace: Trace, context: Any) -> Trace:
-        return replace(trace, match=self.match(trace.question))
+    def run(self, trace: Trace, context: Context) -> Trace:
+        return with_query(trace, context, self.query(trace.question))
 
 
 @dataclass(frozen=True)
 class UnicodeWords(JoinedWords):
-    """The MATCH expression of `JoinedWords`, from words of any script: `unicode_words`."""
+    """The query of `JoinedWords`, from words of any script: `unicode_words`."""
 
     @property
     def says(self) -> str:

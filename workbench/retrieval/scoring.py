@@ -1,7 +1,7 @@
 """An engine's raw numbers become scores: BM25 conversions and similarities.
 
-Each function works on columns, on single numbers and on terms (see `formula`). They see only what the
-engine brought: a stage's `present` column keeps an absent candidate's score absent.
+Each function works on columns, on single numbers and on terms (see `formula`). A stage applies them only
+where its `present` column has a number, so the score of an absent candidate stays absent.
 """
 
 from __future__ import annotations
@@ -99,6 +99,7 @@ class _KeywordScore(ColumnStage):
 class ClampedRank(_KeywordScore):
     """BM25 as OpenClaw 2026.2.13 converts it: `clamped_rank`."""
 
+    scale: ClassVar[str] = "1 / (1 + max(0, bm25))"
     says: ClassVar[str] = "keyword score = 1 / (1 + max(0, bm25)), which is 1 for every match"
 
     def formula(self, of: Numbers) -> Any:
@@ -109,6 +110,7 @@ class ClampedRank(_KeywordScore):
 class Relevance(_KeywordScore):
     """BM25 as OpenClaw has converted it since 2026.3.7: `relevance`."""
 
+    scale: ClassVar[str] = "|bm25| / (1 + |bm25|)"
     says: ClassVar[str] = "keyword score = |bm25| / (1 + |bm25|), which grows with the match"
 
     def formula(self, of: Numbers) -> Any:
@@ -119,6 +121,7 @@ class Relevance(_KeywordScore):
 class AbsoluteRank(_KeywordScore):
     """BM25 under the report's minimal fix: `absolute_rank`."""
 
+    scale: ClassVar[str] = "1 / (1 + |bm25|)"
     says: ClassVar[str] = "keyword score = 1 / (1 + |bm25|), which falls as the match gets better"
 
     def formula(self, of: Numbers) -> Any:
@@ -127,23 +130,25 @@ class AbsoluteRank(_KeywordScore):
 
 @dataclass(frozen=True)
 class MinMaxRank(_KeywordScore):
-    """BM25 stretched over the leg's own hits, best 1 and worst 0: `min_max`."""
+    """The relevance stretched over the leg's own hits, best 1 and worst 0: `min_max`."""
 
-    says: ClassVar[str] = "keyword score = (worst - bm25) / (worst - best) over the leg's hits"
+    scale: ClassVar[str] = "min-max"
+    says: ClassVar[str] = "keyword score = (relevance - worst) / (best - worst) over the leg's hits"
 
     def formula(self, of: Numbers) -> Any:
-        raw = of["keyword_raw"]
-        return min_max(raw, best=of.least("keyword_raw"), worst=of.greatest("keyword_raw"))
+        name = "keyword_relevance"
+        return min_max(of[name], best=of.greatest(name), worst=of.least(name))
 
 
 @dataclass(frozen=True)
 class PositiveRank(_KeywordScore):
     """BM25 with the sign that other engines give it: larger is better."""
 
+    scale: ClassVar[str] = "-bm25"
     says: ClassVar[str] = "keyword score = -bm25"
 
     def formula(self, of: Numbers) -> Any:
-        return -of["keyword_raw"]
+        return of["keyword_relevance"]
 
 
 @dataclass(frozen=True)
@@ -152,6 +157,7 @@ class Cosine(ColumnStage):
 
     slot: ClassVar[str] = "vector_score"
     output: ClassVar[str] = "vector_score"
+    scale: ClassVar[str] = "cosine"
     present: ClassVar[str | None] = "vector_rank"
     says: ClassVar[str] = "vector score = 1 - cosine distance"
 

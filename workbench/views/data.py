@@ -6,8 +6,9 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from workbench.records import Candidate, Trace
-from workbench.retrieval.explain import Explanation, Standing, Verdict, steps
+from workbench.records import Candidate, Drop, Trace, Value
+from workbench.retrieval.explain import Explanation, Verdict, steps
+from workbench.retrieval.legs import Standing
 from workbench.systems.openclaw.pipelines import snippet
 
 
@@ -38,8 +39,23 @@ def candidate_data(candidate: Candidate) -> dict[str, Any]:
         "position": candidate.position,
         **_present(candidate.numbers),
         "dropped_by": candidate.dropped_by.says if candidate.dropped_by else None,
+        "dropped": _drop_data(candidate.drop) if candidate.drop else None,
         "snippet": snippet(chunk),
     }
+
+
+def _drop_data(drop: Drop) -> dict[str, Any]:
+    """Why a candidate was dropped; `value` and `limit` are those of the first threshold that it missed."""
+    misses = [
+        {"measure": one.measure, "value": _finite(one.value), "limit": _finite(one.limit)}
+        for one in drop.misses
+    ]
+    first = {"value": misses[0]["value"], "limit": misses[0]["limit"]}
+    return {"stage": drop.stage.slot, "kind": drop.kind.value, **first, "missed": misses}
+
+
+def _finite(value: Value) -> Value | None:
+    return value if isinstance(value, str) or math.isfinite(value) else None
 
 
 def _present(numbers: Mapping[str, float]) -> dict[str, float | None]:
@@ -67,6 +83,9 @@ def _verdict_data(trace: Trace, verdict: Verdict) -> dict[str, Any]:
         "start_line": verdict.chunk.start_line,
         "end_line": verdict.chunk.end_line,
         "fate": verdict.fate.value,
+        "dropped": _drop_data(verdict.candidate.drop)
+        if verdict.candidate and verdict.candidate.drop
+        else None,
         "candidate": candidate_data(verdict.candidate) if verdict.candidate else None,
         "formulas": formulas,
         "legs": [_standing_data(standing) for standing in verdict.standings],

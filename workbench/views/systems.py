@@ -33,7 +33,7 @@ def system_data(pipeline: Pipeline) -> dict[str, Any]:
     """A system: its stages by slot, its changes, and its source."""
     return {
         "name": pipeline.name,
-        "view": pipeline.view.says if pipeline.view else None,
+        "layout": pipeline.layout.says if pipeline.layout else None,
         "stages": [{"slot": stage.slot, "says": stage.says} for stage in pipeline.stages],
         "changes": [{"name": one.name, "slot": one.stage.slot, "why": one.why} for one in pipeline.changes],
         "source": asdict(pipeline.source),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections import Counter
 from collections.abc import Sequence
@@ -15,8 +16,17 @@ from rich.padding import Padding
 from rich.text import Text
 
 from workbench.lab.evaluation import PASSING, Evaluation, Share
-from workbench.records import KEPT, Candidate, Trace
-from workbench.retrieval.explain import Explanation, Fate, Standing, Verdict, floor_of, steps
+from workbench.records import KEPT, Candidate, Miss, Stage, Trace
+from workbench.retrieval.explain import (
+    Decision,
+    Explanation,
+    Fate,
+    StageOutcome,
+    Verdict,
+    decisions,
+    steps,
+)
+from workbench.retrieval.legs import Standing
 from workbench.retrieval.pipeline import Difference
 from workbench.safe_text import one_line
 from workbench.views.console import PlainConsole, PlainTable, plain
@@ -69,7 +79,7 @@ def rendered_trace(trace: Trace, width: int = 24) -> RenderableType:
     """A search as a table of its results, with what it asked and what it dropped in words around it."""
     parts: list[RenderableType] = [plain(line, "dim") for line in asked_lines(trace)]
     if trace.results:
-        parts.append(candidates_table(trace.results, width))
+        parts.append(candidates_table(trace.results, trace, width))
     parts += map(plain, outcome_lines(trace))
     return Group(*parts)
 
@@ -83,28 +93,39 @@ def asked_lines(trace: Trace) -> list[str]:
     return [*lines, *trace.notes]
 
 
-def candidates_table(candidates: Sequence[Candidate], width: int = 24) -> PlainTable:
-    """One line a candidate: its score, both legs' ranks and scores, its place, and how it begins."""
+def candidates_table(candidates: Sequence[Candidate], trace: Trace, width: int = 24) -> PlainTable:
+    """One line a candidate: what it is ranked by, each leg's score and rank, its place, and how it begins."""
     table = PlainTable()
-    for name in ("#", "score", "cosine", "rank", "keyword", "rank"):
-        table.add_column(name, justify="right", no_wrap=True)
+    columns = _number_columns(trace)
+    for head in ("#", *(_head(trace, name) for name in columns)):
+        table.add_column(head, justify="right", no_wrap=True)
     table.add_column("chunk", no_wrap=True)
     table.add_column("begins", style="dim")  # the only column that gives way where the page is narrow
     for found in candidates:
-        numbers = {name: float("nan") for name in COLUMNS} | dict(found.numbers)
         table.add_row(
             str(found.position),
-            *(_number(numbers[name], pattern) for name, pattern in COLUMNS.items()),
+            *(_number(found.numbers[name], pattern) for name, pattern in columns.items()),
             found.chunk.place,
             plain(shorten(found.chunk.text, width, placeholder="…"), no_wrap=True, overflow="ellipsis"),
         )
     return table
 
 
-COLUMNS = {
-    "score": ".3f", "vector_score": ".3f", "vector_rank": ".0f", "keyword_score": ".3f",
-    "keyword_rank": ".0f",
-}  # fmt: skip
+def _number_columns(trace: Trace) -> dict[str, str]:
+    """The columns that a table of candidates shows, with the pattern of each."""
+    shown = {trace.ranked_by: ".3f", "score": ".3f"}
+    for leg in sorted(trace.legs, key=lambda name: name != "vector"):
+        shown |= {f"{leg}_score": ".3f", f"{leg}_rank": ".0f"}
+    return {name: pattern for name, pattern in shown.items() if name in trace.columns}
+
+
+def _head(trace: Trace, column: str) -> str:
+    """The head of a column: its name, and under it the scale that the stage which computed it names."""
+    name = column.replace("_", " ")
+    leg, _, what = name.rpartition(" ")
+    if what == "rank":
+        return f"{leg}\nrank"
+    return f"{name}\n{trace.scales[column]}" if column in trace.scales else name
 
 
 def outcome_lines(trace: Trace) -> list[str]:
@@ -116,12 +137,37 @@ def outcome_lines(trace: Trace) -> list[str]:
         return ["Nothing found: no leg brought a candidate."]
     if trace.results:
         return lines
-    best, floor = candidates[0], floor_of(trace)
-    lines.insert(0, "Nothing returned.")
-    if floor is not None:
-        short, limit = apart(best.score, floor)
-        lines.append(f"The nearest was {best.chunk.place}: {short}, below the floor of {limit}.")
-    return lines
+    best = candidates[0]
+    return ["Nothing returned.", *lines, f"The first in order was {best.chunk.place}: {_drop_reason(best)}."]
+
+
+def _drop_reason(candidate: Candidate) -> str:
+    """Why a candidate was dropped, in words: the thresholds that it missed, and the stage."""
+    drop = candidate.drop
+    if drop is None:
+        return "returned"
+    return f"{' and '.join(map(_missed, drop.misses))}, so the {_name(drop.stage)} drops it"
+
+
+def _name(stage: Stage) -> str:
+    return stage.slot.replace("_", " ")
+
+
+def _missed(miss: Miss) -> str:
+    return f"{miss.measure} {_compared(miss)}"
+
+
+def _compared(miss: Miss) -> str:
+    """A value beside its limit: `0.349 < 0.350`, with as many decimals as it takes to tell them apart."""
+    if isinstance(miss.value, str) or isinstance(miss.limit, str):
+        among = str(miss.value) in str(miss.limit).split(", ")
+        return f"{miss.value} is {'one' if among else 'none'} of {miss.limit}"
+    if math.isnan(miss.value):
+        return f"absent, {'>' if miss.at_most else '<'} {miss.limit:g}"
+    if miss.at_most:
+        return f"{miss.value:g} {'≤' if miss.value <= miss.limit else '>'} {miss.limit:g}"
+    value, limit = apart(miss.value, miss.limit)
+    return f"{value} {'≥' if miss.value >= miss.limit else '<'} {limit}"
 
 
 @rendered.register
@@ -166,7 +212,7 @@ def _verdict_lines(trace: Trace, verdict: Verdict) -> list[str]:
     lines += [f"  {_standing_line(standing)}" for standing in verdict.standings]
     if verdict.candidate is not None:
         lines += [f"  {line}" for line in formula_lines(trace, verdict.candidate)]
-        lines.append(f"  {_ending(trace, verdict.candidate)}")
+        lines += [f"  {line}" for line in decision_lines(trace, verdict.candidate)]
     if verdict.chunk.read_share < 1:
         lines.append(f"  the model has read {verdict.chunk.read_share:.0%} of this chunk")
     return lines
@@ -199,18 +245,32 @@ def formula_lines(trace: Trace, candidate: Candidate) -> list[str]:
     return lines
 
 
-def _ending(trace: Trace, candidate: Candidate) -> str:
-    floor = floor_of(trace)
-    place = f"position {candidate.position} of {len(trace.chunks)}"
-    kept = "" if candidate.dropped_by is None else f", but {candidate.dropped_by.says}"
-    if floor is None:
-        return f"{place}{kept}"
-    score, limit = apart(candidate.score, floor)
-    if candidate.score >= floor:
-        return f"{score} ≥ {limit}, so it passes the floor; {place}{kept}"
-    if candidate.dropped_by is None:
-        return f"{score} < {limit}, but it was kept all the same; {place}"
-    return f"{score} < {limit}, so the floor drops it, by {floor - candidate.score:.3g}; {place}"
+def decision_lines(trace: Trace, candidate: Candidate) -> list[str]:
+    """What each stage that drops or brings back candidates did with this one, and its position in the end."""
+    row = trace.chunks.index(candidate.chunk)
+    lines = [_decision_line(one) for one in decisions(trace, row)]
+    ending = "returned" if candidate.drop is None else "not returned"
+    return [*lines, f"{ending}; position {candidate.position} of {len(trace.chunks)}"]
+
+
+def _decision_line(decision: Decision) -> str:
+    name = _name(decision.stage)
+    if decision.outcome is StageOutcome.BROUGHT_BACK:
+        return f"brought back by the {name}: {decision.stage.says.partition(': ')[2]}"
+    compared = " and ".join(map(_missed, decision.compared))
+    if decision.outcome is StageOutcome.PASSED:
+        return f"{compared}: passes the {name}"
+    return f"{compared}: the {name} drops it{_by(decision.compared)}"
+
+
+def _by(compared: Sequence[Miss]) -> str:
+    """How far a number is from a threshold, if there is one threshold on a number."""
+    if len(compared) != 1 or compared[0].at_most:
+        return ""
+    value, limit = compared[0].value, compared[0].limit
+    if isinstance(value, str) or isinstance(limit, str) or math.isnan(value):
+        return ""
+    return f", by {limit - value:.3g}"
 
 
 @rendered.register(list)

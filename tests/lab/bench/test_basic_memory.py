@@ -115,7 +115,7 @@ def test_vectors_are_kept_between_runs(tmp_path: Path) -> None:
 
 def test_a_pipeline_that_searches_chunks_cannot_be_benchmarked(small: MemoryIndex) -> None:
     with pytest.raises(InputError, match="does not search notes"):
-        bench(SESSIONS, replace(bm.HEAD, view=None), 0.5, small)
+        bench(SESSIONS, replace(bm.HEAD, layout=None), 0.5, small)
 
 
 def test_data_that_cannot_be_read_exit_with_2(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

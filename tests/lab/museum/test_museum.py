@@ -8,6 +8,7 @@ from dataclasses import fields, is_dataclass, replace
 import pytest
 from rich.console import Console
 
+from tests.world import written
 from workbench.errors import InputError
 from workbench.lab.museum.automem import FIVE_MEMORIES
 from workbench.lab.museum.catalogue import SPECIMENS, specimen
@@ -142,8 +143,8 @@ def test_more_points_pass_the_more_shards_there_are() -> None:
 def test_the_swallowed_error_is_a_real_one_of_fts5() -> None:
     with small_memory({"a.md": "nasa"}, {"x": ("x",)}) as index:
         with pytest.raises(Exception, match=r'syntax error near "@"'):
-            index.keyword("@nasa", 5)
-        assert index.keyword('"@nasa"', 5).rows.size == 1
+            index.keyword(written("@nasa"), 5)
+        assert index.keyword(written('"@nasa"'), 5).rows.size == 1
 
 
 # In words

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +17,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from workbench.contracts import Index, Observer
 from workbench.errors import InputError, WorkbenchError
 from workbench.lab.bench.figures import Figures, figures
 from workbench.lab.bench.locomo import Locomo, LocomoQuestion, Turn, load
@@ -26,10 +27,10 @@ from workbench.memory.embedding.local import Embedded, Embedder, LocalEmbedder, 
 from workbench.memory.files import content_hash
 from workbench.memory.index import default_index_path
 from workbench.memory.store.sqlite.store import Settings, Store
-from workbench.records import Floats
-from workbench.retrieval.columns import Columns, ColumnStage
+from workbench.records import Floats, Trace, Vector
+from workbench.retrieval.columns import ColumnStage
 from workbench.retrieval.legs import VectorLeg
-from workbench.retrieval.pipeline import Pipeline
+from workbench.retrieval.pipeline import Pipeline, run
 from workbench.systems.automem import pipelines as automem
 from workbench.systems.automem.components import ContentKeyword
 from workbench.systems.automem.memories import Memory
@@ -149,13 +150,35 @@ def _stage(pipeline: Pipeline, slot: str, kind: type[Kind]) -> Kind:
 
 def _scores(room: Room, near: NDArray[np.int64], pipeline: Pipeline) -> Floats:
     """The score of each question's nearest turns: the pipeline's formulas over what a turn has to give."""
-    columns = _observed(room, near, pipeline)
-    for stage in pipeline.stages:
-        if isinstance(stage, ColumnStage):
-            nowhere = stage.present is not None and bool(np.isnan(columns[stage.present]).all())
-            made = np.nan if nowhere else np.asarray(stage.formula(Columns(columns)), float)
-            columns[stage.output] = np.broadcast_to(made, near.shape)
-    return columns["score"]
+    columns = {
+        "vector_raw": 1 - np.take_along_axis(room.similarity, near, 1),
+        "vector_rank": np.broadcast_to(np.arange(1.0, near.shape[1] + 1), near.shape),
+        **dict.fromkeys(("keyword_raw", "keyword_rank"), np.full(near.shape, np.nan)),
+    }
+    slots = [stage.slot for stage in pipeline.stages]
+    trace = Trace("", pipeline.name, pipeline.stages, rows=near, columns=columns)
+    context = TurnsSearch(_observed(room, near, pipeline))
+    first, last = slots.index("candidates") + 1, slots.index("fusion") + 1
+    return run(trace, context, first, last).columns["score"]
+
+
+@dataclass(frozen=True)
+class TurnsSearch:
+    """Many searches at once: what the stages would read of each turn, in columns (questions, turns)."""
+
+    known: Mapping[str, Floats]
+    limit: float = 0
+
+    @property
+    def index(self) -> Index:
+        raise InputError("A benchmark of turns has no index.", "Use a pipeline of AutoMem.")
+
+    def vector(self) -> Vector:
+        raise InputError("A benchmark of turns embeds its questions before.", "Use a pipeline of AutoMem.")
+
+    def observations(self, stage: Observer, trace: Trace) -> Mapping[str, Floats]:
+        observed = stage.observed if isinstance(stage, ColumnStage) else ()
+        return {name: self.known[name] for name in observed}
 
 
 def _observed(room: Room, near: NDArray[np.int64], pipeline: Pipeline) -> dict[str, Floats]:
@@ -163,12 +186,11 @@ def _observed(room: Room, near: NDArray[np.int64], pipeline: Pipeline) -> dict[s
     tokens = [query_tokens(question.text) for question in room.questions]
     hits = _token_hits(tokens, room.turns, pipeline)
     absent, none = np.full(near.shape, np.nan), np.zeros(near.shape)
+    counts = np.broadcast_to(np.array([[float(len(some))] for some in tokens]), near.shape)
     return {
-        "vector_raw": 1 - np.take_along_axis(room.similarity, near, 1),
-        "vector_rank": np.broadcast_to(np.arange(1.0, near.shape[1] + 1), near.shape),
         "token_hits": np.take_along_axis(hits, near, 1),
-        "tokens": np.broadcast_to(np.array([[float(len(some))] for some in tokens]), near.shape),
-        **dict.fromkeys(("keyword_raw", "keyword_rank", "importance", "confidence", "age_days"), absent),
+        **dict.fromkeys(("tokens", "keyword_tokens"), counts),
+        **dict.fromkeys(("keyword_best", "importance", "confidence", "age_days"), absent),
         **dict.fromkeys(("tag_hits", "exact"), none),
     }
 
@@ -178,7 +200,7 @@ def _token_hits(tokens: Sequence[Sequence[str]], turns: Sequence[Turn], pipeline
     stage = pipeline["keyword_component"]
     if not isinstance(stage, ContentKeyword):
         return np.zeros((len(tokens), len(turns)))
-    read = [stage.reads(Memory(f"{turn.speaker}: {turn.text}")) for turn in turns]
+    read = [stage.searched(Memory(f"{turn.speaker}: {turn.text}")) for turn in turns]
     every = {token for some in tokens for token in some}
     has = {token: np.array([token in one for one in read], float) for token in every}
     return np.array([sum((has[token] for token in some), np.zeros(len(turns))) for some in tokens])

@@ -29,7 +29,7 @@ class TokensOfTheContent(ContentKeyword):
 
     says: ClassVar[str] = "keyword component = share of the tokens that are tokens of the text"
 
-    def reads(self, memory: Memory) -> Container[str]:
+    def searched(self, memory: Memory) -> Container[str]:
         return query_tokens(memory.content)
 
 

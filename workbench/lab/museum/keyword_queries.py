@@ -6,7 +6,8 @@ from collections.abc import Callable
 
 from workbench.lab.museum.sides import SERVER_AND_GARDEN, computed, searched, small_memory
 from workbench.lab.museum.specimen import Answer, Sides, Specimen, by_score
-from workbench.retrieval.query import quoted
+from workbench.memory.store.sqlite.match import quoted
+from workbench.records import Query
 from workbench.systems.openclaw.pipelines import OR_JOIN, SHIPPED
 
 NO_FLOOR = SHIPPED.asking(min_score=0.0)
@@ -24,7 +25,7 @@ def _found(quote: Callable[[str], str], question: str) -> Answer:
     match = " ".join(quote(token) for token in question.split())
     with small_memory(MAILS, SERVER_AND_GARDEN) as index:
         try:
-            hits = index.keyword(match, 5)
+            hits = index.keyword(Query(expression=match), 5)
         except Exception:  # mulder swallows every error of FTS5, and this reproduces it
             return {}
         paths = [chunk.path for chunk in index.chunks(hits.rows)]

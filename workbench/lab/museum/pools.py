@@ -9,11 +9,13 @@ from typing import ClassVar
 
 import numpy as np
 
+from workbench.contracts import Context
 from workbench.lab.museum.floors import RRF, Scores, at_least
 from workbench.lab.museum.sides import computed, searched
 from workbench.lab.museum.specimen import Answer, Sides, Specimen, by_score
-from workbench.records import Hits, Trace
-from workbench.retrieval.legs import Context, Depth, KeywordLeg, Union, VectorLeg
+from workbench.records import Trace
+from workbench.retrieval.columns import PlainStage
+from workbench.retrieval.legs import Depth, KeywordLeg, Union, VectorLeg
 from workbench.retrieval.pipeline import Pipeline
 from workbench.systems.engines.presets import ENGINES, fuse
 
@@ -24,7 +26,7 @@ def top(scores: Scores, count: int) -> dict[str, float]:
 
 
 @dataclass(frozen=True)
-class VectorPool:
+class VectorPool(PlainStage):
     """The candidates: the vector leg's chunks alone; the keyword leg only adds to their scores."""
 
     slot: ClassVar[str] = "candidates"
@@ -33,7 +35,8 @@ class VectorPool:
     def run(self, trace: Trace, context: Context) -> Trace:
         vector, keyword = trace.legs["vector"].hits, trace.legs["keyword"]
         inside = np.isin(keyword.hits.rows, vector.rows)
-        seen = replace(keyword, hits=Hits(keyword.hits.rows[inside], keyword.hits.raw[inside]))
+        hits = replace(keyword.hits, rows=keyword.hits.rows[inside], raw=keyword.hits.raw[inside])
+        seen = replace(keyword, hits=hits)
         pooled = Union().run(replace(trace, legs={**trace.legs, "keyword": seen}), context)
         return replace(pooled, legs=trace.legs)
 

@@ -1,8 +1,4 @@
-"""The components of AutoMem's score as stages, each with a column and a formula of its own.
-
-A stage that reads texts or front matter first writes what it has read into columns that its formula then
-uses; `best` holds the most favourable of these numbers.
-"""
+"""The components of AutoMem's score as stages, each with a column and a formula of its own."""
 
 from __future__ import annotations
 
@@ -14,12 +10,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from workbench.contracts import Context
 from workbench.errors import InputError
 from workbench.memory.frontmatter import age_in_days
 from workbench.records import Floats, Trace
 from workbench.retrieval.columns import ColumnStage, Numbers
 from workbench.retrieval.fusion import filled
-from workbench.retrieval.legs import Context
 from workbench.systems.automem.memories import Memory, memories_of, newest_date
 from workbench.systems.automem.scoring import (
     SHIPPED_WEIGHTS,
@@ -34,29 +30,15 @@ from workbench.systems.automem.scoring import (
 from workbench.systems.automem.text import hits_in, is_exact, most_raw, query_tokens
 
 
-@dataclass(frozen=True)
-class _Observing(ColumnStage):
-    """A column stage that reads texts or front matter first, into columns that its formula then uses."""
-
-    best: ClassVar[Mapping[str, float]] = {}
-
-    def observe(self, trace: Trace, context: Context) -> Mapping[str, Floats]:
-        """What is read of the candidates, by the name of its column."""
-        raise NotImplementedError(f"{type(self).__name__} observes nothing")
-
-    def run(self, trace: Trace, context: Any) -> Trace:
-        observed = self.observe(trace, context)
-        return super().run(replace(trace, columns={**trace.columns, **observed}), context)
-
-
 def _each(trace: Trace, value: float) -> Floats:
     return np.full(len(trace.chunks), float(value))
 
 
 @dataclass(frozen=True)
-class _GraphScore(_Observing):
+class _GraphScore(ColumnStage):
     slot: ClassVar[str] = "keyword_score"
     output: ClassVar[str] = "keyword_score"
+    scale: ClassVar[str] = "graph score"
     present: ClassVar[str | None] = "keyword_rank"
 
 
@@ -66,9 +48,6 @@ class RawGraphScore(_GraphScore):
 
     says: ClassVar[str] = "keyword score = the graph's raw score, without an upper end"
     best: ClassVar[Mapping[str, float]] = {"keyword_raw": math.inf}
-
-    def observe(self, trace: Trace, context: Context) -> Mapping[str, Floats]:
-        return {}
 
     def formula(self, of: Numbers) -> Any:
         return of["keyword_raw"]
@@ -82,6 +61,7 @@ class NormalisedGraphScore(_GraphScore):
     """
 
     says: ClassVar[str] = "keyword score = raw score / (3 × keywords + 3)"
+    observed: ClassVar[tuple[str, ...]] = ("keyword_best",)
     best: ClassVar[Mapping[str, float]] = {"keyword_raw": 6.0, "keyword_best": 6.0}
 
     def observe(self, trace: Trace, context: Context) -> Mapping[str, Floats]:
@@ -106,24 +86,25 @@ class DeadKeyword(ColumnStage):
 
 
 @dataclass(frozen=True)
-class ContentKeyword(_Observing):
+class ContentKeyword(ColumnStage):
     """For rows of the vector leg, the share of the question's tokens that the memory's text holds."""
 
     slot: ClassVar[str] = "keyword_component"
     output: ClassVar[str] = "keyword_component"
-    best: ClassVar[Mapping[str, float]] = {"token_hits": 1.0, "tokens": 1.0}
+    observed: ClassVar[tuple[str, ...]] = ("token_hits", "keyword_tokens")
+    best: ClassVar[Mapping[str, float]] = {"token_hits": 1.0, "keyword_tokens": 1.0}
 
-    def reads(self, memory: Memory) -> Container[str]:
+    def searched(self, memory: Memory) -> Container[str]:
         """What of a memory a token is looked for in."""
         raise NotImplementedError(f"{type(self).__name__} reads nothing")
 
     def observe(self, trace: Trace, context: Context) -> Mapping[str, Floats]:
         tokens = query_tokens(trace.question)
-        hits = [hits_in(tokens, self.reads(one)) for one in memories_of(context.index, trace)]
-        return {"token_hits": np.array(hits, float), "tokens": _each(trace, len(tokens))}
+        hits = [hits_in(tokens, self.searched(one)) for one in memories_of(context.index, trace)]
+        return {"token_hits": np.array(hits, float), "keyword_tokens": _each(trace, len(tokens))}
 
     def formula(self, of: Numbers) -> Any:
-        share = token_share(of["token_hits"], of["tokens"])
+        share = token_share(of["token_hits"], of["keyword_tokens"])
         return np.where(np.isnan(of["vector_rank"]), filled(of["keyword_score"], 0.0), share)
 
 
@@ -133,7 +114,7 @@ class SubstringKeyword(ContentKeyword):
 
     says: ClassVar[str] = "keyword component = share of the tokens that the text contains, as substrings"
 
-    def reads(self, memory: Memory) -> Container[str]:
+    def searched(self, memory: Memory) -> Container[str]:
         return memory.lower
 
 
@@ -143,7 +124,7 @@ class WholeWordKeyword(ContentKeyword):
 
     says: ClassVar[str] = "keyword component = share of the tokens that are words of the text"
 
-    def reads(self, memory: Memory) -> Container[str]:
+    def searched(self, memory: Memory) -> Container[str]:
         return memory.words
 
 
@@ -154,17 +135,18 @@ class ClampedKeyword(WholeWordKeyword):
     says: ClassVar[str] = WholeWordKeyword.says + "; for rows of the graph at most 1"
 
     def formula(self, of: Numbers) -> Any:
-        share = token_share(of["token_hits"], of["tokens"])
+        share = token_share(of["token_hits"], of["keyword_tokens"])
         graph = np.minimum(1.0, filled(of["keyword_score"], 0.0))
         return np.where(np.isnan(of["vector_rank"]), graph, share)
 
 
 @dataclass(frozen=True)
-class TagScore(_Observing):
+class TagScore(ColumnStage):
     """The share of the tokens that are a tag or a metadata term, word for word: `tag_share`."""
 
     slot: ClassVar[str] = "tag_component"
     output: ClassVar[str] = "tag_component"
+    observed: ClassVar[tuple[str, ...]] = ("tag_hits", "tokens")
     best: ClassVar[Mapping[str, float]] = {"tag_hits": 1.0, "tokens": 1.0}
     ranges: ClassVar[Mapping[str, tuple[float, float]]] = {"cap": (0, 1_000)}
     cap: int = 0
@@ -184,11 +166,12 @@ class TagScore(_Observing):
 
 
 @dataclass(frozen=True)
-class ExactScore(_Observing):
+class ExactScore(ColumnStage):
     """1 where the whole question is a metadata term, 0 elsewhere."""
 
     slot: ClassVar[str] = "exact_component"
     output: ClassVar[str] = "exact_component"
+    observed: ClassVar[tuple[str, ...]] = ("exact",)
     best: ClassVar[Mapping[str, float]] = {"exact": 1.0}
     says: ClassVar[str] = "exact component = 1 where the question is a metadata term, else 0"
 
@@ -201,11 +184,12 @@ class ExactScore(_Observing):
 
 
 @dataclass(frozen=True)
-class ImportanceScore(_Observing):
+class ImportanceScore(ColumnStage):
     """The importance that a memory gives itself, and 0 for one that gives none."""
 
     slot: ClassVar[str] = "importance_component"
     output: ClassVar[str] = "importance_component"
+    observed: ClassVar[tuple[str, ...]] = ("importance",)
     best: ClassVar[Mapping[str, float]] = {"importance": 1.0}
     says: ClassVar[str] = "importance component = the memory's importance, absent is 0"
 
@@ -218,11 +202,12 @@ class ImportanceScore(_Observing):
 
 
 @dataclass(frozen=True)
-class ConfidenceScore(_Observing):
+class ConfidenceScore(ColumnStage):
     """The confidence that a memory gives itself, and 0 for one that gives none."""
 
     slot: ClassVar[str] = "confidence_component"
     output: ClassVar[str] = "confidence_component"
+    observed: ClassVar[tuple[str, ...]] = ("confidence",)
     best: ClassVar[Mapping[str, float]] = {"confidence": 1.0}
     says: ClassVar[str] = "confidence component = the memory's confidence, absent is 0"
 
@@ -235,7 +220,7 @@ class ConfidenceScore(_Observing):
 
 
 @dataclass(frozen=True)
-class LinearRecency(_Observing):
+class LinearRecency(ColumnStage):
     """From 1 at the moment `now` down to 0 at `horizon` days before it.
 
     `now` is written like a date in front matter. Left empty it is the newest date of the memory's notes, so
@@ -244,6 +229,7 @@ class LinearRecency(_Observing):
 
     slot: ClassVar[str] = "recency_component"
     output: ClassVar[str] = "recency_component"
+    observed: ClassVar[tuple[str, ...]] = ("age_days",)
     best: ClassVar[Mapping[str, float]] = {"age_days": 0.0}
     ranges: ClassVar[Mapping[str, tuple[float, float]]] = {"horizon": (1, 100_000)}
     horizon: float = 180
@@ -304,6 +290,7 @@ class FinalScore(ColumnStage):
 
     slot: ClassVar[str] = "fusion"
     output: ClassVar[str] = "score"
+    scale: ClassVar[str] = "weighted sum"
     ranges: ClassVar[Mapping[str, tuple[float, float]]] = {"gate": (0, 1)} | {
         f"weights.{one.name}": (0, 10) for one in fields(Weights)
     }
@@ -328,7 +315,7 @@ class FinalScore(ColumnStage):
             components, {name: of.constant(getattr(self.weights, name)) for name in self.names}
         )
 
-    def run(self, trace: Trace, context: Any) -> Trace:
+    def run(self, trace: Trace, context: Context) -> Trace:
         scored = super().run(trace, context)
         if math.isclose(self.weights.total, 1):
             return scored

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -11,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
+from workbench.contracts import Index
 from workbench.memory.frontmatter import BLOCK, NOTHING, FrontMatter, front_matter
-from workbench.records import Chunk, Floats, Hits, Rows, Trace
-from workbench.retrieval.index_adapters import Library, SeenThrough, kept, library
-from workbench.retrieval.legs import Index
-from workbench.retrieval.query import quoted
+from workbench.memory.store.sqlite.match import quoted
+from workbench.records import Chunk, Clause, Document, Floats, Hits, Query, Rows, Trace
+from workbench.retrieval.index_adapters import IndexAdapter, adapted, kept, whole_documents
 from workbench.systems.automem.text import (
     content_words,
     graph_raw,
@@ -26,30 +25,20 @@ from workbench.systems.automem.text import (
 )
 
 TRENDING = "*"
-ASKED = re.compile(r'(PHRASE )?"((?:[^"]|"")*)"')
+"""How a trace shows a query without clauses, which the graph answers with its most important memories."""
 
 
-def graph_match(question: str) -> str:
-    """What the graph is asked: the tokens, and the whole question as a phrase; `*` when there is neither.
+def graph_query(question: str) -> Query:
+    """What the graph is asked: the tokens, and the whole question as a phrase; neither means trending.
 
-    >>> print(graph_match("Which hub did AutoJack fix?"))
-    "which" OR "hub" OR "did" OR "autojack" OR "fix" OR PHRASE "which hub did autojack fix?"
-    >>> print(graph_match("C"))
-    *
+    >>> [clause.text for clause in graph_query("Which hub did AutoJack fix?").clauses]
+    ['which', 'hub', 'did', 'autojack', 'fix', 'which hub did autojack fix?']
+    >>> graph_query("C").clauses
+    ()
     """
     phrase = phrase_of(question)
-    sought = [quoted(token) for token in query_tokens(question)]
-    return " OR ".join([*sought, f"PHRASE {quoted(phrase)}"] if phrase else sought) or TRENDING
-
-
-def asked_of(match: str) -> tuple[list[str], str]:
-    """The keywords and the phrase of a `graph_match`.
-
-    >>> asked_of('"hub" OR PHRASE "the hub"')
-    (['hub'], 'the hub')
-    """
-    parts = [(bool(mark), text.replace('""', '"').lower()) for mark, text in ASKED.findall(match)]
-    return [text for mark, text in parts if not mark], "".join(text for mark, text in parts if mark)
+    tokens = [Clause(token) for token in query_tokens(question)]
+    return Query((*tokens, Clause(phrase, phrase=True)) if phrase else tuple(tokens), "OR")
 
 
 @dataclass(frozen=True)
@@ -94,22 +83,30 @@ class Laid:
         return np.array(list(self.memories), np.int64)
 
 
-@dataclass(frozen=True)
-class Memories(SeenThrough):
+class Memories(IndexAdapter):
     """An index with AutoMem's keyword search in place of the full-text one. Raw scores: larger is better."""
 
-    laid: Laid
+    def __init__(self, inner: Index, laid: Laid) -> None:
+        super().__init__(inner)
+        self.laid = laid
 
-    def keyword(self, match: str, limit: int) -> Hits:
-        """The chunks that hold a keyword or the phrase, by (falling raw score, chunk id).
+    def compiled(self, query: Query) -> str:
+        """The query as a line: AutoMem's graph is not asked in text."""
+        parts = [f"PHRASE {quoted(one.text)}" if one.phrase else quoted(one.text) for one in query.clauses]
+        return " OR ".join(parts) or TRENDING
 
-        For `*` the raw score is the importance: AutoMem's trending rows. Source: automem,
-        automem/api/recall.py; that trending is for questions with nothing to look for is inferred.
+    def keyword(self, query: Query, limit: int) -> Hits:
+        """The chunks that contain a keyword or the phrase, by (falling raw score, chunk id).
+
+        For a query without clauses the raw score is the importance: AutoMem's trending rows. Source: automem,
+        automem/api/recall.py. That trending is for questions with nothing to look for is inferred.
         """
-        raw = self._importance() if match == TRENDING else self._raw(*asked_of(match))
-        found = np.flatnonzero(raw >= 0 if match == TRENDING else raw > 0)
+        words = [one.text.lower() for one in query.clauses if not one.phrase]
+        phrase = "".join(one.text.lower() for one in query.clauses if one.phrase)
+        raw = self._raw(words, phrase) if query.clauses else self._importance()
+        found = np.flatnonzero(raw > 0 if query.clauses else raw >= 0)
         best = found[np.lexsort((self.laid.ids[found], -raw[found]))][:limit]
-        return Hits(self.laid.rows[best], raw[best])
+        return Hits(self.laid.rows[best], raw[best], larger_is_better=True)
 
     def _raw(self, keywords: Sequence[str], phrase: str) -> Floats:
         every = self.laid.memories.values()
@@ -121,20 +118,17 @@ class Memories(SeenThrough):
 
 @dataclass(frozen=True)
 class GraphOfMemories:
-    """Each chunk is a memory; its note's front matter gives tags, importance, confidence, date, metadata.
-
-    An index that does not give whole documents is searched as it is, without any of these.
-    """
+    """Each chunk is a memory; its note's front matter gives tags, importance, confidence, date, metadata."""
 
     says = "a chunk is a memory; the keyword search looks for substrings in texts and tags"
 
     def of(self, index: Index) -> Index:
-        whole = library(index)
-        return index if whole is None else Memories(whole, kept(whole, self, lambda: _laid(whole)))
+        """The index as memories. Raises InputError for an index that keeps no whole documents."""
+        return Memories(index, kept(index, self, lambda: _laid(index, whole_documents(index, self))))
 
 
-def _laid(index: Library) -> Laid:
-    notes = {one.path: front_matter(one.path, one.text) for one in index.documents()}
+def _laid(index: Index, documents: Sequence[Document]) -> Laid:
+    notes = {one.path: front_matter(one.path, one.text) for one in documents}
     found = [(row, chunk) for path in notes for row, chunk in _chunks_of(index, path)]
     dates = [note.date for note in notes.values() if note.date]
     return Laid(
@@ -144,7 +138,7 @@ def _laid(index: Library) -> Laid:
     )
 
 
-def _chunks_of(index: Library, path: str) -> Iterator[tuple[int, Chunk]]:
+def _chunks_of(index: Index, path: str) -> Iterator[tuple[int, Chunk]]:
     rows = index.rows_of(path)
     return zip(rows.tolist(), index.chunks(rows), strict=True)
 
@@ -156,14 +150,14 @@ def _memory(chunk: Chunk, note: FrontMatter) -> Memory:
 
 
 def memories_of(index: Index, trace: Trace) -> list[Memory]:
-    """The memory of each candidate; of an index that has none, its text and nothing about itself."""
-    laid = getattr(index, "laid", None)
-    if laid is None:
+    """The memory of each candidate; in an index without memories, its text and nothing about itself."""
+    memories = adapted(index, Memories)
+    if memories is None:
         return [Memory(chunk.text) for chunk in trace.chunks]
-    return [laid.memories[row] for row in trace.rows.tolist()]
+    return [memories.laid.memories[row] for row in trace.rows.tolist()]
 
 
 def newest_date(index: Index) -> datetime | None:
-    """The newest date that a note gives itself; None where none does."""
-    laid = getattr(index, "laid", None)
-    return None if laid is None else laid.newest
+    """The newest date that a note gives itself; None if none does."""
+    memories = adapted(index, Memories)
+    return None if memories is None else memories.laid.newest

@@ -9,10 +9,13 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.records import KEPT, Floats, Leg, Trace
-from workbench.retrieval.cutoff import Order, marked
-from workbench.retrieval.legs import Context, Depth, no_hits, with_leg
-from workbench.systems.automem.memories import graph_match, memories_of
+from workbench.contracts import Context
+from workbench.records import KEPT, DropKind, Floats, Leg, Threshold, Trace
+from workbench.retrieval.columns import PlainStage
+from workbench.retrieval.cutoff import Order, dropped
+from workbench.retrieval.legs import Depth, QueryLeg, no_hits, with_leg
+from workbench.retrieval.query import with_query
+from workbench.systems.automem.memories import graph_query, memories_of
 
 MOST_RESULTS = 100
 """RECALL_MAX_LIMIT, which a search with tags fetches whatever its limit is."""
@@ -52,43 +55,50 @@ class Fetch(Depth):
 
 
 @dataclass(frozen=True)
-class GraphQuery:
-    """What the graph is asked for: `graph_match`."""
+class GraphQuery(PlainStage):
+    """What the graph is asked for: `graph_query`."""
 
     slot: ClassVar[str] = "query"
     says: ClassVar[str] = "MATCH = the question's tokens (3 letters, 25 stop words), and the question itself"
 
-    def run(self, trace: Trace, context: Any) -> Trace:
-        return replace(trace, match=graph_match(trace.question))
+    def run(self, trace: Trace, context: Context) -> Trace:
+        return with_query(trace, context, graph_query(trace.question))
 
 
 @dataclass(frozen=True)
-class GraphLeg:
+class GraphLeg(QueryLeg):
     """The graph's keyword search, only for the places that the vector leg has left: mostly none."""
 
-    slot: ClassVar[str] = "keyword_leg"
-    name: ClassVar[str] = "keyword"
     number: ClassVar[str] = "raw score"
+    worst_raw: ClassVar[float] = 0.0
     says: ClassVar[str] = (
         "keyword leg: substrings in texts and tags, only for the places that the vector leg leaves"
     )
 
+    def deepest(self, limit: float) -> int:
+        return max(1, int(limit))
+
     def run(self, trace: Trace, context: Context) -> Trace:
-        slots = keyword_leg_slots(max(1, int(context.limit)), trace.legs["vector"].hits.rows.size)
-        asked = slots > 0 and trace.match is not None
-        hits = context.index.keyword(trace.match or "", slots) if asked else no_hits()
-        if not asked:
+        slots = keyword_leg_slots(self.deepest(context.limit), trace.legs["vector"].hits.rows.size)
+        hits = context.index.keyword(trace.query, slots) if slots and trace.query else no_hits()
+        if not slots:
             note = "The vector leg left no place, so the graph was not asked for keywords."
             trace = replace(trace, notes=(*trace.notes, note))
         return with_leg(trace, Leg(self.name, trace.match, slots, hits, number=self.number))
 
 
 @dataclass(frozen=True)
-class SortKeys:
+class SortKeys(PlainStage):
     """What breaks ties: the vector leg first, then the better match, the more important, the newer."""
 
     slot: ClassVar[str] = "ties"
     says: ClassVar[str] = "ties: vector leg first, then the better match, the more important, the newer"
+
+    def reads(self) -> tuple[str, ...]:
+        return "vector_rank", "vector_score", "keyword_score"
+
+    def writes(self) -> tuple[str, ...]:
+        return "graph_alone", "match_below_0", "importance_below_0"
 
     def run(self, trace: Trace, context: Context) -> Trace:
         alone = np.isnan(trace.columns["vector_rank"])
@@ -140,7 +150,7 @@ def adaptive_floor(scores: Any, share: float, least_kept: int = 0) -> NDArray[np
 
 
 @dataclass(frozen=True)
-class AdaptiveFloor:
+class AdaptiveFloor(PlainStage):
     """`adaptive_floor` over the results: drops all but one of what stands below the gap, however much."""
 
     slot: ClassVar[str] = "adaptive_floor"
@@ -167,14 +177,17 @@ class AdaptiveFloor:
         """The floor of each list of scores along the last axis, NaN for none."""
         return adaptive_floor(scores, self.share, self.least_kept(np.shape(scores)[-1]))
 
-    def run(self, trace: Trace, context: Any) -> Trace:
+    def reads(self) -> tuple[str, ...]:
+        return ("score",)
+
+    def run(self, trace: Trace, context: Context) -> Trace:
         in_ = trace.dropped == KEPT
         scores = trace.columns["score"]
         floor = float(self.floors(scores[in_]))
         if np.isnan(floor):
             return trace
         noted = replace(trace, notes=(*trace.notes, self._note(scores[in_], floor)))
-        return marked(noted, self, scores < floor)
+        return dropped(noted, self, scores < floor, DropKind.FLOOR, Threshold("score", scores, floor))
 
     def _note(self, scores: Floats, floor: float) -> str:
         gap = float(np.min(scores[scores > floor])) - floor

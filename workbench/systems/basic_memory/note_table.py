@@ -13,7 +13,9 @@ from typing import NamedTuple, Protocol
 import apsw
 import numpy as np
 
-from workbench.records import Hits
+from workbench.memory.chunking import whole_characters
+from workbench.memory.store.sqlite.match import match_expression
+from workbench.records import Hits, Query
 
 CREATE_SQL = """
     CREATE VIRTUAL TABLE notes USING fts5 (
@@ -106,12 +108,12 @@ class NoteStore:
         with self._db:
             self._db.executemany(INSERT_SQL, [(row, *note) for row, note in enumerate(notes)])
 
-    def search(self, match: str, limit: int, matching: Matching) -> Hits:
+    def search(self, query: Query, limit: int, matching: Matching) -> Hits:
         """The notes that match, by (bm25, row), with FTS5's negative bm25.
 
         An expression that FTS5 cannot parse finds nothing: a question may end in a bare operator.
         """
-        sql = SEARCH_SQL.format(where=matching.where)
+        sql, match = SEARCH_SQL.format(where=matching.where), whole_characters(match_expression(query))
         try:
             found = self._db.execute(sql, (matching.bound(match), limit)).fetchall()
         except apsw.SQLError:

@@ -12,11 +12,10 @@ from pathlib import PurePosixPath
 
 import numpy as np
 
-from workbench.memory.chunking import whole_characters
+from workbench.contracts import Index
 from workbench.memory.frontmatter import BLOCK, NOTHING, FrontMatter, front_matter
-from workbench.records import Chunk, Document, Hits, Rows, Vector
-from workbench.retrieval.index_adapters import Library, SeenThrough, kept, library
-from workbench.retrieval.legs import Index
+from workbench.records import Chunk, Document, Hits, Query, Rows, Vector
+from workbench.retrieval.index_adapters import IndexAdapter, kept, whole_documents
 from workbench.systems.basic_memory.note_table import EachColumn, Matching, Note, NoteStore
 
 LONGEST_STEMS = 6_000
@@ -89,9 +88,8 @@ class NoteLayout:
         return found
 
 
-def lay_out(index: Library, project: str, snippet: int) -> NoteLayout:
+def lay_out(index: Index, documents: Sequence[Document], project: str, snippet: int) -> NoteLayout:
     """The notes of an index. A note's id is its path, so that ties are in the order of the documents."""
-    documents = index.documents()
     rows = [index.rows_of(document.path) for document in documents]
     every = np.concatenate([*rows, np.empty(0, np.int64)])
     owners = np.repeat(np.arange(len(documents)), [some.size for some in rows])
@@ -111,46 +109,45 @@ def _whole(document: Document, chunks: Sequence[Chunk]) -> Chunk:
     return Chunk(document.path, document.path, document.source, 1, lines, document.text, read)
 
 
-@dataclass(frozen=True)
-class NoteIndex(SeenThrough):
-    """An index laid out as notes: what a search asks, answered with whole notes."""
+class NoteIndex(IndexAdapter):
+    """An index laid out as notes: it answers a search with whole notes."""
 
-    layout: NoteLayout
-    matching: Matching
+    def __init__(self, inner: Index, notes: NoteLayout, matching: Matching) -> None:
+        super().__init__(inner)
+        self.notes, self.matching = notes, matching
 
     @property
     def size(self) -> int:
         """How many notes there are."""
-        return len(self.layout.notes)
+        return len(self.notes.notes)
 
-    def keyword(self, match: str, limit: int) -> Hits:
+    def keyword(self, query: Query, limit: int) -> Hits:
         """The notes that match, in the order of SQLite's own answer."""
-        return self.layout.store.search(whole_characters(match), limit, self.matching)
+        return self.notes.store.search(query, limit, self.matching)
 
     def vector(self, query: Vector, limit: int) -> Hits:
         """The notes of the nearest chunks, each with its nearest chunk's distance."""
         pool = max(VECTOR_POOL, limit * CHUNKS_PER_NOTE)
         near = self.inner.vector(query, pool)
-        owners, first = np.unique(self.layout.owners_of(near.rows), return_index=True)
+        owners, first = np.unique(self.notes.owners_of(near.rows), return_index=True)
         best = np.lexsort((owners, near.raw[first]))[:limit]
         return Hits(owners[best], near.raw[first][best])
 
     def chunks(self, rows: Rows) -> Sequence[Chunk]:
-        return [self.layout.notes[row] for row in rows]
+        return [self.notes.notes[row] for row in rows]
 
     def rows_of(self, path: str) -> Rows:
         """The one row of a file; none when it is not indexed."""
-        found = [row for row, note in enumerate(self.layout.notes) if note.path == path]
+        found = [row for row, note in enumerate(self.notes.notes) if note.path == path]
         return np.array(found, np.int64)
 
 
 @dataclass(frozen=True)
-class NotesView:
+class NotesLayout:
     """Whole notes instead of chunks, in the full-text columns of Basic Memory.
 
     `matching` is the WHERE clause of the keyword leg, `project` the first part of every permalink, and
     `snippet` the number of characters in content_snippet, which counts in bm25() even where no MATCH looks.
-    An index that does not give whole documents is searched as it is.
     """
 
     matching: Matching = field(default_factory=EachColumn)
@@ -166,10 +163,13 @@ class NotesView:
         )
 
     def of(self, index: Index) -> Index:
-        """The index as notes, laid out once for each generation."""
-        whole = library(index)
-        if whole is None:
-            return index
-        key = NotesView, self.project, self.snippet
-        layout = kept(whole, key, lambda: lay_out(whole, self.project, self.snippet))
-        return NoteIndex(whole, layout, self.matching)
+        """The index as notes, arranged once for each generation.
+
+        Raises InputError for an index that keeps no whole documents.
+        """
+        key = NotesLayout, self.project, self.snippet
+
+        def arranged() -> NoteLayout:
+            return lay_out(index, whole_documents(index, self), self.project, self.snippet)
+
+        return NoteIndex(index, kept(index, key, arranged), self.matching)

@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from dataclasses import dataclass
+from typing import ClassVar
 
-from workbench.records import Trace
-from workbench.retrieval.query import quoted
+from workbench.contracts import Context
+from workbench.memory.store.sqlite.match import match_expression
+from workbench.records import Clause, Query, Trace
+from workbench.retrieval.columns import PlainStage
+from workbench.retrieval.query import with_query
 
 OPERATOR = re.compile(r"\b(AND|OR|NOT)\b")
 EDGES = "?!.,;:"
@@ -43,48 +46,46 @@ def stripped_words(text: str, edges: str) -> list[str]:
     return [bare for word in text.split() if (bare := word.strip(edges))]
 
 
-def strict_match(query: str, edges: str = "", prefix: bool = True) -> str:
-    """The MATCH expression that demands every word; "" when nothing is left to ask.
+def strict_query(query: str, edges: str = "", prefix: bool = True) -> Query | None:
+    """The query that demands every word; None when nothing is left to ask.
 
     `edges` are taken off the ends of words where there are several; before #994 none were, so that one
     final question mark made a phrase of the whole question. Without `prefix` no star is added.
 
-    >>> print(strict_match("Who painted it?"), "|", strict_match("Who painted it?", EDGES))
-    "Who painted it?"* | Who* AND painted* AND it*
+    >>> for edges in ("", EDGES):
+    ...     print(match_expression(strict_query("Who painted it?", edges)))
+    "Who painted it?"*
+    Who* AND painted* AND it*
     """
     if is_boolean(query):
-        return _boolean_match(query, edges)
-    return _term(query, edges, prefix)
+        return Query(expression=_boolean_match(query, edges))
+    return _prepared(query, edges, prefix)
 
 
-def _term(text: str, edges: str, prefix: bool) -> str:
+def _prepared(text: str, edges: str, prefix: bool) -> Query | None:
     if not text.strip() or _is_wildcard(text):
-        return text
+        return Query(expression=text) if text else None
     if edges and " " in text:
         text = " ".join(stripped_words(text, edges))
     if not text:
-        return ""
+        return None
     if " " in text and not PROBLEMATIC & set(text):
         return _several_words(text, prefix)
     if (PROBLEMATIC | SPECIAL) & set(text):
         is_path = "/" in text and text.endswith(".md")
-        return quoted(text) + _star(prefix and not is_path)
-    return text + _star(prefix)
+        return Query((Clause(text, phrase=True, prefix=prefix and not is_path),))
+    return Query((Clause(text, prefix=prefix, bare=True),))
 
 
 def _is_wildcard(text: str) -> bool:
     return "*" in text and all(character.isalnum() or character in "*_-" for character in text)
 
 
-def _several_words(text: str, prefix: bool) -> str:
+def _several_words(text: str, prefix: bool) -> Query:
     words = text.split()
     if any(SPECIAL & set(word) for word in words):
-        return quoted(text) + _star(prefix)
-    return " AND ".join(word + _star(prefix) for word in words)
-
-
-def _star(wanted: bool) -> str:
-    return "*" if wanted else ""
+        return Query((Clause(text, phrase=True, prefix=prefix),))
+    return Query(tuple(Clause(word, prefix=prefix, bare=True) for word in words))
 
 
 def _boolean_match(query: str, edges: str) -> str:
@@ -95,7 +96,12 @@ def _boolean_match(query: str, edges: str) -> str:
 def _operand(text: str, edges: str) -> str:
     """An operand keeps its parentheses; what is in them is prepared like any term, without a star."""
     pieces = (piece.strip() for piece in re.split(r"([()])", text))
-    return "".join(piece if piece in "()" else _term(piece, edges, prefix=False) for piece in pieces)
+    return "".join(piece if piece in "()" else _plain_term(piece, edges) for piece in pieces)
+
+
+def _plain_term(text: str, edges: str) -> str:
+    query = _prepared(text, edges, prefix=False)
+    return match_expression(query) if query else ""
 
 
 def strict_tsquery(query: str, edges: str = "", nothing: str = NO_LEXEME, prefix: bool = True) -> str:
@@ -116,8 +122,8 @@ def strict_tsquery(query: str, edges: str = "", nothing: str = NO_LEXEME, prefix
 
 
 @dataclass(frozen=True)
-class PunctuationMakesAPhrase:
-    """The strict MATCH expression before #994: a word with punctuation makes the question one phrase."""
+class PunctuationMakesAPhrase(PlainStage):
+    """The strict query before #994: a word with punctuation makes the question one phrase."""
 
     slot: ClassVar[str] = "query"
     edges: ClassVar[str] = ""
@@ -126,13 +132,13 @@ class PunctuationMakesAPhrase:
     def says(self) -> str:
         return "MATCH = every word as a prefix, joined with AND; with any punctuation: one phrase"
 
-    def run(self, trace: Trace, context: Any) -> Trace:
-        return replace(trace, match=strict_match(trace.question, self.edges) or None)
+    def run(self, trace: Trace, context: Context) -> Trace:
+        return with_query(trace, context, strict_query(trace.question, self.edges))
 
 
 @dataclass(frozen=True)
 class PunctuationStripped(PunctuationMakesAPhrase):
-    """The strict MATCH expression of #994: what ends a sentence is taken off the words' ends first.
+    """The strict query of #994: what ends a sentence is taken off the words' ends first.
 
     An apostrophe, and a hyphen within a word, still make a phrase.
     """

@@ -12,9 +12,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from workbench.records import Trace
-from workbench.retrieval.legs import Context, with_leg
-from workbench.retrieval.query import quoted
+from workbench.contracts import Context
+from workbench.records import Clause, Query, Trace
+from workbench.retrieval.columns import PlainStage
+from workbench.retrieval.legs import with_leg
+from workbench.retrieval.query import with_query
 from workbench.systems.basic_memory.query import EDGES, is_boolean, stripped_words, unique
 
 
@@ -91,7 +93,7 @@ def is_refused(query: str) -> bool:
 
 
 @dataclass(frozen=True)
-class Relaxation:
+class Relaxation(PlainStage):
     """A second try for a keyword leg that found nothing; each kind says which words it asks for."""
 
     slot: ClassVar[str] = "relaxation"
@@ -101,8 +103,8 @@ class Relaxation:
         """The words of the second try; None where the question is not relaxed."""
         raise NotImplementedError(f"{type(self).__name__} has no words")
 
-    def match(self, query: str | None) -> str | None:
-        """The MATCH expression of the second try; None where there is none."""
+    def query(self, query: str | None) -> Query | None:
+        """The query of the second try; None where there is none."""
         return any_prefix(words) if (words := self.words(query)) else None
 
     def tsquery(self, query: str | None) -> str | None:
@@ -115,12 +117,13 @@ class Relaxation:
         if strict.hits.rows.size:
             return trace
         tried = f"strict MATCH {strict.asked} found nothing" if strict.asked else "strict MATCH: no word"
-        relaxed = self.match(trace.question)
+        relaxed = self.query(trace.question)
         if relaxed is None:
             return _noted(trace, f"{tried}; this question is not relaxed")
         hits = context.index.keyword(relaxed, strict.depth)
-        again = with_leg(replace(trace, match=relaxed), replace(strict, asked=relaxed, hits=hits))
-        return _noted(again, f"{tried}; relaxed MATCH {relaxed} found {hits.rows.size}")
+        asked = with_query(trace, context, relaxed)
+        again = with_leg(asked, replace(strict, asked=asked.match, hits=hits))
+        return _noted(again, f"{tried}; relaxed MATCH {asked.match} found {hits.rows.size}")
 
 
 def _noted(trace: Trace, note: str) -> Trace:
@@ -230,13 +233,14 @@ def _pruned(words: Sequence[str]) -> list[str]:
     return [word for word in words if word not in STOPWORDS]
 
 
-def any_prefix(words: Sequence[str]) -> str:
-    """The MATCH expression for any of these words as a prefix; one with an apostrophe is quoted.
+def any_prefix(words: Sequence[str]) -> Query:
+    """The query for any of these words as a prefix; a word with an apostrophe is quoted.
 
-    >>> print(any_prefix(["don't", "touch"]))
-    "don't"* OR touch*
+    >>> [(clause.text, clause.bare) for clause in any_prefix(["don't", "touch"]).clauses]
+    [("don't", False), ('touch', True)]
     """
-    return " OR ".join(f"{quoted(word) if _has_apostrophe(word) else word}*" for word in words)
+    clauses = (Clause(word, prefix=True, bare=not _has_apostrophe(word)) for word in words)
+    return Query(tuple(clauses), "OR")
 
 
 def any_lexeme(words: Sequence[str]) -> str:

@@ -13,11 +13,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from workbench.contracts import Context
 from workbench.memory.store.sqlite.store import LARGEST_KNN
-from workbench.records import Trace
+from workbench.records import DropKind, Threshold, Trace
 from workbench.retrieval.columns import ColumnStage, Numbers
-from workbench.retrieval.cutoff import marked
-from workbench.retrieval.legs import Context, Depth, VectorLeg, with_leg
+from workbench.retrieval.cutoff import dropped
+from workbench.retrieval.legs import Depth, VectorLeg, with_leg
 from workbench.retrieval.scoring import over_largest
 
 Ranges = Mapping[str, tuple[float, float]]
@@ -128,6 +129,7 @@ class KeywordOverLargest(ColumnStage):
 
     slot: ClassVar[str] = "keyword_score"
     output: ClassVar[str] = "keyword_score"
+    scale: ClassVar[str] = "|bm25| / largest"
     present: ClassVar[str | None] = "keyword_rank"
     says: ClassVar[str] = "keyword score = |bm25| / the leg's largest |bm25|, so the best is always 1"
 
@@ -142,6 +144,7 @@ class Similarity(ColumnStage):
 
     slot: ClassVar[str] = "similarity"
     output: ClassVar[str] = "similarity"
+    scale: ClassVar[str] = "max(0, cosine)"
     present: ClassVar[str | None] = "vector_rank"
     says: ClassVar[str] = "similarity = max(0, 1 - cosine distance)"
 
@@ -160,6 +163,7 @@ class MinSimilarity(ColumnStage):
 
     slot: ClassVar[str] = "min_similarity"
     output: ClassVar[str] = "vector_score"
+    scale: ClassVar[str] = "max(0, cosine)"
     present: ClassVar[str | None] = "vector_rank"
     ranges: ClassVar[Ranges] = {"least": (0, 1)}
     least: float = 0.55
@@ -171,12 +175,16 @@ class MinSimilarity(ColumnStage):
     def formula(self, of: Numbers) -> Any:
         return at_least(of["similarity"], of.constant(self.least))
 
-    def run(self, trace: Trace, context: Any) -> Trace:
+    def may_read(self) -> tuple[str, ...]:
+        return (*super().may_read(), "keyword_rank")
+
+    def run(self, trace: Trace, context: Context) -> Trace:
         scored = super().run(trace, context)
         found_by_none = np.isnan(scored.columns["vector_score"])
         if "keyword_rank" in scored.columns:
             found_by_none &= np.isnan(scored.columns["keyword_rank"])
-        return marked(scored, self, found_by_none)
+        threshold = Threshold("similarity", scored.columns["similarity"], self.least)
+        return dropped(scored, self, found_by_none, DropKind.LEG_FLOOR, threshold)
 
 
 @dataclass(frozen=True)

@@ -1,13 +1,14 @@
-"""The fusion formulas of search engines, one class per formula.
+"""How engines fuse legs: fusion stages that say what each leg gives, one a family of formulas.
 
-Scores are larger-is-better, ranks start at 1, and absent is NaN. `presets` holds the engines and their
-parameters.
+Columns are as everywhere: scores larger is better, ranks from 1, absent is NaN. `engines` names the engines
+and their parameters.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import reduce
 from typing import Any, ClassVar
 
 import numpy as np
@@ -29,7 +30,7 @@ from workbench.systems.engines.scales import AS_GIVEN, MIN_MAX_OR_ZERO, Normalis
 
 @dataclass(frozen=True)
 class RankSum(Weighted):
-    """Reciprocal rank fusion: Σ weight / (k + rank); ranks start at `first`, which is 1 or 0."""
+    """Reciprocal rank fusion: Σ weight / (k + rank), with ranks that begin at `first`, 1 or 0."""
 
     ranges: ClassVar[Mapping[str, tuple[float, float]]] = {
         **Weighted.ranges,
@@ -43,7 +44,7 @@ class RankSum(Weighted):
     def says(self) -> str:
         return (
             f"score = Σ weight / ({self.k:g} + rank), ranks from {self.first}, "
-            f"weights {self.weights}, where absent adds nothing"
+            f"weights {self.weights_in_words}, where absent adds nothing"
         )
 
     def part(self, of: Numbers, leg: str) -> Any:
@@ -53,7 +54,7 @@ class RankSum(Weighted):
 
 @dataclass(frozen=True)
 class QdrantRankSum(Weighted):
-    """Σ 1 / (rank / weight + k - 1): the weight divides the rank, and a weight of 0 switches the leg off."""
+    """Σ 1 / (rank / weight + k - 1): the weight divides the rank, and a weight of 0 silences the leg."""
 
     ranges: ClassVar[Mapping[str, tuple[float, float]]] = {**Weighted.ranges, "k": (1, 10_000)}
     k: float = 2
@@ -61,7 +62,7 @@ class QdrantRankSum(Weighted):
     @property
     def says(self) -> str:
         return (
-            f"score = Σ 1 / ({self.k:g} + rank / weight - 1), weights {self.weights}, "
+            f"score = Σ 1 / ({self.k:g} + rank / weight - 1), weights {self.weights_in_words}, "
             "where absent adds nothing"
         )
 
@@ -77,12 +78,12 @@ class WeightedScores(Weighted):
 
     of_vector: Normalisation = AS_GIVEN
     of_keyword: Normalisation = AS_GIVEN
+    of_more: Normalisation = field(default=AS_GIVEN, kw_only=True)
 
     @property
     def says(self) -> str:
-        return (
-            f"score = {self.vector:g} × {_scales(self, f' + {self.keyword:g} × ')}, where absent adds nothing"
-        )
+        parts = (f"{weight:g} × {_scale(self, leg)}" for leg, weight in self.weights.items())
+        return f"score = {' + '.join(parts)}, where absent adds nothing"
 
     def part(self, of: Numbers, leg: str) -> Any:
         return self.weight(of, leg) * _normalised(self, of, leg)
@@ -90,7 +91,7 @@ class WeightedScores(Weighted):
 
 @dataclass(frozen=True)
 class SharedWeightedScores(WeightedScores):
-    """The convex combination divided by the number of queries; all queries but one find nothing here."""
+    """The convex combination divided by a number of queries, of which all but one brought nothing here."""
 
     ranges: ClassVar[Mapping[str, tuple[float, float]]] = {**Weighted.ranges, "queries": (1, 100)}
     queries: float = 1
@@ -105,10 +106,16 @@ class SharedWeightedScores(WeightedScores):
 
 @dataclass(frozen=True)
 class ScoreSum(Fusion):
-    """CombSUM: the sum of the normalised scores, without weights."""
+    """The sum of the normalised scores, without weights: CombSUM."""
 
     of_vector: Normalisation = MIN_MAX_OR_ZERO
     of_keyword: Normalisation = MIN_MAX_OR_ZERO
+    of_more: Normalisation = field(default=MIN_MAX_OR_ZERO, kw_only=True)
+    more: tuple[str, ...] = field(default=(), kw_only=True)
+
+    @property
+    def legs(self) -> tuple[str, ...]:
+        return "vector", "keyword", *self.more
 
     @property
     def says(self) -> str:
@@ -120,26 +127,26 @@ class ScoreSum(Fusion):
 
 @dataclass(frozen=True)
 class ScoreSumTimesLegs(ScoreSum):
-    """CombMNZ: the sum of the normalised scores times the number of legs that found the candidate."""
+    """The sum of the normalised scores, times the number of legs that brought the candidate: CombMNZ."""
 
     @property
     def says(self) -> str:
         return f"score = legs × ({_scales(self, ' + ')}), where absent adds nothing"
 
-    def together(self, vector: Any, keyword: Any) -> Any:
-        return legs_present(vector, keyword) * super().together(vector, keyword)
+    def together(self, *parts: Any) -> Any:
+        return legs_present(*parts) * super().together(*parts)
 
 
 @dataclass(frozen=True)
 class LargerScore(ScoreSum):
-    """CombMAX: the larger of the normalised scores."""
+    """The larger of the normalised scores, so that the second leg adds nothing: CombMAX."""
 
     @property
     def says(self) -> str:
         return f"score = the larger of {_scales(self, ' and ')}"
 
-    def together(self, vector: Any, keyword: Any) -> Any:
-        return larger(vector, keyword)
+    def together(self, *parts: Any) -> Any:
+        return larger(*parts)
 
 
 @dataclass(frozen=True)
@@ -153,44 +160,58 @@ class LargerPlusShare(ScoreSum):
     def says(self) -> str:
         return f"score = the larger of {_scales(self, ' and ')}, plus {self.share:g} × the smaller"
 
-    def together(self, vector: Any, keyword: Any) -> Any:
-        return max_plus_min(filled(vector, 0.0), filled(keyword, 0.0), self.share)
+    def together(self, *parts: Any) -> Any:
+        scores = [filled(part, 0.0) for part in parts]
+        return reduce(lambda one, other: max_plus_min(one, other, self.share), scores)
 
 
 @dataclass(frozen=True)
 class GeometricMean(ScoreSum):
-    """The weighted geometric mean of the normalised scores; absent scores are left out."""
+    """The weighted geometric mean of the normalised scores that there are."""
 
     ranges: ClassVar[Mapping[str, tuple[float, float]]] = Weighted.ranges
     kind: ClassVar[str] = "geometric mean"
     vector: float = 0.5
     keyword: float = 0.5
+    weight_of_more: float = field(default=0.5, kw_only=True)
+
+    @property
+    def weights(self) -> list[float]:
+        """The weight of each of `legs`."""
+        return [self.vector, self.keyword, *[self.weight_of_more] * len(self.more)]
 
     @property
     def says(self) -> str:
         return (
             f"score = the {self.kind} of {_scales(self, ' and ')}, "
-            f"weights {self.vector:g} and {self.keyword:g}, where absent is left out"
+            f"weights {' and '.join(f'{one:g}' for one in self.weights)}, where absent is left out"
         )
 
-    def together(self, vector: Any, keyword: Any) -> Any:
-        return geometric_mean(vector, keyword, self.vector, self.keyword)
+    def together(self, *parts: Any) -> Any:
+        return geometric_mean(parts, self.weights)
 
 
 @dataclass(frozen=True)
 class HarmonicMean(GeometricMean):
-    """The weighted harmonic mean of the normalised scores; absent scores are left out."""
+    """The weighted harmonic mean of the normalised scores that there are."""
 
     kind: ClassVar[str] = "harmonic mean"
 
-    def together(self, vector: Any, keyword: Any) -> Any:
-        return harmonic_mean(vector, keyword, self.vector, self.keyword)
+    def together(self, *parts: Any) -> Any:
+        return harmonic_mean(parts, self.weights)
+
+
+def _normalisation(stage: WeightedScores | ScoreSum, leg: str) -> Normalisation:
+    return {"vector": stage.of_vector, "keyword": stage.of_keyword}.get(leg, stage.of_more)
 
 
 def _normalised(stage: WeightedScores | ScoreSum, of: Numbers, leg: str) -> Any:
-    normalisation = stage.of_vector if leg == "vector" else stage.of_keyword
-    return normalisation.of(of, f"{leg}_score")
+    return _normalisation(stage, leg).of(of, f"{leg}_score")
+
+
+def _scale(stage: WeightedScores | ScoreSum, leg: str) -> str:
+    return f"{leg} ({_normalisation(stage, leg).says})"
 
 
 def _scales(stage: WeightedScores | ScoreSum, between: str) -> str:
-    return f"vector ({stage.of_vector.says}){between}keyword ({stage.of_keyword.says})"
+    return between.join(_scale(stage, leg) for leg in stage.legs)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain, pairwise
@@ -16,6 +16,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from workbench.contracts import Context
 from workbench.records import Floats, Rows, Trace
 from workbench.retrieval.columns import ColumnStage, Numbers
 from workbench.retrieval.feature_cache import feature_cache_of, square
@@ -106,13 +107,16 @@ def beginning(text: str, units: int) -> str:
 
 @dataclass(frozen=True)
 class MMR(ColumnStage):
-    """Orders all candidates anew by `pick`; scores stay as they are, and so does what a floor makes of them.
+    """Reorders all candidates by `pick`. Scores do not change, so a floor decides as before.
 
-    Similar are two candidates whose first 700 UTF-16 units share their words. Source: openclaw 2026.2.17.
+    Two candidates are similar when the first 700 UTF-16 units of their texts share words.
+    Source: openclaw 2026.2.17.
     """
 
     slot: ClassVar[str] = "diversity"
     output: ClassVar[str] = "mmr_score"
+    scale: ClassVar[str] = "MMR"
+    observed: ClassVar[tuple[str, ...]] = ("mmr_relevance", "mmr_similarity", "mmr_position")
     relevance_weight: float = 0.7
     units: int = 700
 
@@ -139,21 +143,27 @@ class MMR(ColumnStage):
 
     def formula(self, of: Numbers) -> Any:
         weight = of.constant(min(1.0, max(0.0, self.relevance_weight)))
-        return mmr_score(of["relevance"], of["similarity"], weight)
+        return mmr_score(of["mmr_relevance"], of["mmr_similarity"], weight)
 
-    def run(self, trace: Trace, context: Any) -> Trace:
-        relevance, similarity = np.full(len(trace.chunks), np.nan), np.full(len(trace.chunks), np.nan)
-        cache, scores, order = feature_cache_of(context.index), self.scores(trace), []
+    def reads(self) -> tuple[str, ...]:
+        return (*super().reads(), "score")
+
+    def observe(self, trace: Trace, context: Context) -> Mapping[str, Floats]:
+        relevance, similarity, position = np.full((3, len(trace.chunks)), np.nan)
+        cache, scores, placed = feature_cache_of(context.index), self.scores(trace), 0
         for group in self.groups(trace):
             group = group[np.argsort(-scores[group], kind="stable")]
             work_out = partial(self._similarities, trace, group)
             alike = cache.pairs((type(self).__name__, self.units), trace.rows[group], work_out)
             picked = pick(scores[group], alike, self.relevance_weight)
             relevance[group], similarity[group] = picked.relevance, picked.similarity
-            order.append(group[picked.order])
-        columns = {**trace.columns, "relevance": relevance, "similarity": similarity}
-        trace = super().run(replace(trace, columns=columns), context)
-        return replace(trace, order=np.concatenate(order) if order else trace.order)
+            position[group[picked.order]] = np.arange(placed + 1, placed + group.size + 1)
+            placed += group.size
+        return {"mmr_relevance": relevance, "mmr_similarity": similarity, "mmr_position": position}
+
+    def run(self, trace: Trace, context: Context) -> Trace:
+        trace = super().run(trace, context)
+        return replace(trace, order=np.argsort(trace.columns["mmr_position"]))
 
     def _similarities(self, trace: Trace, group: Rows, some: Rows) -> Floats:
         return self.similarities([beginning(trace.chunks[row].text, self.units) for row in group], some)

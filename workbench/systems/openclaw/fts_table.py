@@ -11,7 +11,8 @@ from typing import Literal
 import apsw
 import numpy as np
 
-from workbench.records import Hits
+from workbench.memory.store.sqlite.match import match_expression
+from workbench.records import Hits, Query
 
 TOKENIZERS = {"unicode61": "unicode61", "trigram": "trigram case_sensitive 0"}
 Tokenizer = Literal["unicode61", "trigram"]
@@ -59,17 +60,18 @@ class TextTable:
         with self._db:
             self._db.executemany("INSERT INTO texts (rowid, text) VALUES (?, ?)", list(enumerate(texts)))
 
-    def search(self, match: str | None, substrings: Sequence[str], limit: int) -> Hits:
+    def search(self, query: Query | None, substrings: Sequence[str], limit: int) -> Hits:
         """The rows that match and have all substrings, by (bm25, row); none when nothing is asked.
 
         FTS5's bm25 is negative; a row that only substrings have found has 0.
         """
-        if not match and not substrings:
+        if query is None and not substrings:
             return Hits(np.empty(0, np.int64), np.empty(0))
+        match = match_expression(query) if query else None
         sql = SEARCH_SQL.format(
             rank="bm25(texts)" if match else "0.0",
             match="texts MATCH ?1" if match else "?1 IS NULL",
             substring=self._substring,
         )
-        found = self._db.execute(sql, (match or None, json.dumps(list(substrings)), limit)).fetchall()
+        found = self._db.execute(sql, (match, json.dumps(list(substrings)), limit)).fetchall()
         return Hits(np.array([row for row, _ in found], np.int64), np.array([raw for _, raw in found], float))

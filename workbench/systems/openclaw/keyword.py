@@ -8,17 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.records import Chunk, Floats, Hits, Leg, Rows, Trace
+from workbench.contracts import Context, Index
+from workbench.records import Chunk, Floats, Hits, Leg, Query, Rows, Trace
 from workbench.retrieval.feature_cache import feature_cache_of
-from workbench.retrieval.legs import Context, Depth, Index, no_hits, with_leg
+from workbench.retrieval.index_adapters import adapted
+from workbench.retrieval.legs import Depth, QueryLeg, no_hits, with_leg
 from workbench.retrieval.query import unicode_words
 from workbench.retrieval.scoring import relevance
-from workbench.systems.openclaw.layouts import exact_path_tiers, searches_paths
+from workbench.systems.openclaw.layouts import PathIndex, exact_path_tiers
 from workbench.systems.openclaw.words import (
     FEATURES,
     MOST_TERMS,
@@ -49,11 +51,11 @@ class Pool(Depth):
 # Legs that ask more than once
 
 
-class Asked(NamedTuple):
-    """One query: what it is made from, and its MATCH expression."""
+class TextQuery(NamedTuple):
+    """One query, and the text that it was built from."""
 
     text: str
-    match: str
+    query: Query
 
 
 def _nothing() -> Floats:
@@ -64,34 +66,35 @@ def _nothing() -> Floats:
 class LegOfMany(Leg):
     """A keyword leg with all that was asked for it, and the `features` of its hits."""
 
-    queries: tuple[Asked, ...] = ()
+    queries: tuple[TextQuery, ...] = ()
     features: Floats = field(default_factory=_nothing)
 
 
 @dataclass(frozen=True)
-class ManyQueries:
+class ManyQueries(QueryLeg):
     """Base of a keyword leg that asks the whole question first, and perhaps its keywords one by one."""
 
-    slot: ClassVar[str] = "keyword_leg"
-    name: ClassVar[str] = "keyword"
     depth: Depth
 
-    def asked(self, trace: Trace, index: Index, depth: int) -> list[Asked]:
+    def deepest(self, limit: float) -> int:
+        return self.depth.of(limit)
+
+    def asked(self, trace: Trace, index: Index, depth: int) -> list[TextQuery]:
         """All that this question is asked as, the whole question first."""
         raise NotImplementedError(f"{type(self).__name__} does not say what it asks")
 
-    def leg(self, trace: Trace, index: Index, queries: Sequence[Asked], depth: int) -> LegOfMany:
+    def leg(self, trace: Trace, index: Index, queries: Sequence[TextQuery], depth: int) -> LegOfMany:
         """What these queries bring, each of them at most `depth` hits."""
         raise NotImplementedError(f"{type(self).__name__} does not say what it brings")
 
     def run(self, trace: Trace, context: Context) -> Trace:
-        depth = self.depth.of(context.limit)
+        depth = self.deepest(context.limit)
         queries = self.asked(trace, context.index, depth)
         return with_leg(trace, self.leg(trace, context.index, queries, depth))
 
-    def every(self, trace: Trace, index: Index) -> Hits | None:
+    def every(self, trace: Trace, context: Context) -> Hits | None:
         """All chunks that any of the queries finds: first those that the leg brought, then the rest."""
-        leg = trace.legs[self.name]
+        leg, index = trace.legs[self.name], context.index
         if not (isinstance(leg, LegOfMany) and leg.queries):
             return None
         found = self.leg(trace, index, leg.queries, index.size).hits
@@ -99,16 +102,16 @@ class ManyQueries:
         return _together([leg.hits, Hits(found.rows[rest], found.raw[rest])])
 
 
-def _said(queries: Sequence[Asked]) -> str | None:
-    return "; ".join(dict.fromkeys(one.match for one in queries)) or None
+def _compiled(queries: Sequence[TextQuery], index: Index) -> str | None:
+    return "; ".join(dict.fromkeys(index.compiled(one.query) for one in queries)) or None
 
 
-def _whole(trace: Trace) -> list[Asked]:
-    return [Asked(trace.question, trace.match)] if trace.match else []
+def _whole(trace: Trace) -> list[TextQuery]:
+    return [TextQuery(trace.question, trace.query)] if trace.query else []
 
 
-def _single(terms: Sequence[str]) -> list[Asked]:
-    return [Asked(term, match) for term in terms if (match := STRICT.match(term))]
+def _single(terms: Sequence[str]) -> list[TextQuery]:
+    return [TextQuery(term, query) for term in terms if (query := STRICT.query(term))]
 
 
 def _together(hits: Sequence[Hits]) -> Hits:
@@ -144,17 +147,17 @@ class FallbackWhenEmpty(ManyQueries):
             f"one; {self.depth}"
         )
 
-    def asked(self, trace: Trace, index: Index, depth: int) -> list[Asked]:
+    def asked(self, trace: Trace, index: Index, depth: int) -> list[TextQuery]:
         whole = _whole(trace)
-        if trace.match and index.keyword(trace.match, 1).rows.size:
+        if trace.query and index.keyword(trace.query, 1).rows.size:
             return whole
         return _single(fallback_terms(trace.question)) or whole
 
-    def leg(self, trace: Trace, index: Index, queries: Sequence[Asked], depth: int) -> LegOfMany:
+    def leg(self, trace: Trace, index: Index, queries: Sequence[TextQuery], depth: int) -> LegOfMany:
         best: dict[int, Best] = {}
         cache = feature_cache_of(index)
         for one in queries:
-            hits = index.keyword(one.match, depth)
+            hits = index.keyword(one.query, depth)
             seen = features(ranking_words(one.text), hits.rows, index.chunks(hits.rows), cache)
             scores = np.asarray(boosted(relevance(hits.raw), *seen), float)
             for place, row in enumerate(hits.rows.tolist()):
@@ -166,7 +169,7 @@ class FallbackWhenEmpty(ManyQueries):
         first = [best[row] for row in rows[:depth]]
         return LegOfMany(
             self.name,
-            _said(queries),
+            _compiled(queries, index),
             depth,
             Hits(np.array(rows[:depth], np.int64), np.array([-one.relevance for one in first])),
             queries=tuple(queries),
@@ -221,8 +224,8 @@ class SupplementWhenThin(ManyQueries):
             f"its keywords too, one by one; {self.depth}, and exact paths"
         )
 
-    def asked(self, trace: Trace, index: Index, depth: int) -> list[Asked]:
-        whole, paths = _whole(trace), searches_paths(index)
+    def asked(self, trace: Trace, index: Index, depth: int) -> list[TextQuery]:
+        whole, paths = _whole(trace), adapted(index, PathIndex)
         hits = _hits(trace.question, index, whole, depth)
         terms = fallback_terms(trace.question, paths.tokenizer if paths else "unicode61")
         plain = [word.lower() for word in unicode_words(trace.question)] == unicode_words(" ".join(terms))
@@ -231,7 +234,7 @@ class SupplementWhenThin(ManyQueries):
         )
         return whole if full or (plain and hits.size) else whole + _single(terms)
 
-    def leg(self, trace: Trace, index: Index, queries: Sequence[Asked], depth: int) -> LegWithPaths:
+    def leg(self, trace: Trace, index: Index, queries: Sequence[TextQuery], depth: int) -> LegWithPaths:
         found = _found(trace.question, index, _hits(trace.question, index, queries, depth))
         seen = features(ranking_words(trace.question), found.rows, found.chunks, feature_cache_of(index))
         order, in_text = _in_order(found, seen), ~np.isnan(found.text_raw)
@@ -239,7 +242,7 @@ class SupplementWhenThin(ManyQueries):
         first = np.concatenate([order[exact], order[~exact][:depth]])
         return LegWithPaths(
             self.name,
-            _said(queries),
+            _compiled(queries, index),
             depth + int(exact.sum()),
             Hits(found.rows[first], np.where(in_text, found.text_raw, 0.0)[first]),
             queries=tuple(queries),
@@ -262,9 +265,9 @@ class AllHits(NamedTuple):
         return self.texts.rows.size + self.paths.rows.size + self.exact.size
 
 
-def _hits(question: str, index: Index, queries: Sequence[Asked], depth: int) -> AllHits:
-    texts = _together([index.keyword(one.match, depth) for one in queries])
-    by_path = searches_paths(index)
+def _hits(question: str, index: Index, queries: Sequence[TextQuery], depth: int) -> AllHits:
+    texts = _together([index.keyword(one.query, depth) for one in queries])
+    by_path = adapted(index, PathIndex)
     if by_path is None:
         return AllHits(texts, no_hits(), no_hits().rows)
     paths = _together([by_path.path_hits(one.text, depth) for one in queries])

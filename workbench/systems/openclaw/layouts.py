@@ -5,22 +5,22 @@ Source: openclaw, packages/memory-host-sdk/src/host/memory-schema.ts; `store.fts
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import ClassVar, NamedTuple, Protocol, cast
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from workbench.records import Chunk, Floats, Hits, Rows
-from workbench.retrieval.index_adapters import Library, SeenThrough, kept, library
-from workbench.retrieval.legs import Index
+from workbench.contracts import Index, Layout
+from workbench.records import Chunk, Floats, Hits, Query, Rows
+from workbench.retrieval.index_adapters import IndexAdapter, adapted, kept, whole_documents
 from workbench.retrieval.scoring import relevance
 from workbench.systems.openclaw.fts_table import Substring, TextTable, Tokenizer
 from workbench.systems.openclaw.words import (
     KNOWN,
     Apart,
+    KeywordPlan,
     exact_path_tier,
     path_key,
     path_plans,
@@ -29,7 +29,6 @@ from workbench.systems.openclaw.words import (
     too_short_and_unspaced,
 )
 
-QUOTED = re.compile(r'"((?:[^"]|"")*)"')
 MOST_PATHS = 200
 """How many exact paths OpenClaw looks at."""
 
@@ -44,36 +43,35 @@ class TextsLaidOut(NamedTuple):
     rows: Rows
 
 
-def _texts(index: Library, substring: Substring) -> TextsLaidOut:
-    rows = np.concatenate([np.empty(0, np.int64), *(index.rows_of(one.path) for one in index.documents())])
+def _texts(index: Index, paths: Sequence[str], substring: Substring) -> TextsLaidOut:
+    rows = np.concatenate([np.empty(0, np.int64), *(index.rows_of(path) for path in paths)])
     by_id = sorted(zip(index.chunks(rows), rows.tolist(), strict=True), key=lambda pair: pair[0].id)
     table = TextTable([chunk.text for chunk, _ in by_id], "trigram", substring)
     return TextsLaidOut(table, np.array([row for _, row in by_id], np.int64))
 
 
-@dataclass(frozen=True)
-class TrigramIndex(SeenThrough):
+class TrigramIndex(IndexAdapter):
     """An index whose keyword search is by trigrams, and by substrings for the words that `apart` names."""
 
-    texts: TextsLaidOut
-    apart: Apart
+    def __init__(self, inner: Index, texts: TextsLaidOut, apart: Apart) -> None:
+        super().__init__(inner)
+        self.texts, self.apart = texts, apart
 
-    def keyword(self, match: str, limit: int) -> Hits:
-        """The chunks that match; an expression that is no AND of words is put to FTS5 as it is."""
-        words = [word.replace('""', '"') for word in QUOTED.findall(match)]
-        plan = planned(words, self.apart)
-        if QUOTED.sub("", match).replace(" AND ", ""):
-            plan = plan._replace(match=match, substrings=())
-        hits = self.texts.table.search(plan.match, plan.substrings, limit)
+    def keyword(self, query: Query, limit: int) -> Hits:
+        """The chunks that match; only an AND of words is split into words and substrings."""
+        plan = KeywordPlan(query)
+        if query.operator == "AND" and query.expression is None:
+            plan = planned([clause.text for clause in query.clauses], self.apart)
+        hits = self.texts.table.search(plan.query, plan.substrings, limit)
         return Hits(self.texts.rows[hits.rows], hits.raw)
 
 
 @dataclass(frozen=True)
-class TrigramView:
+class TrigramLayout:
     """Chunks in a full-text index of trigrams, as 2026.3.31 has it: any three characters can be found.
 
     Short words of Chinese, Japanese and Korean are looked for with LIKE. What LIKE alone has found has a
-    bm25 of 0, which is the best there is. An index without whole documents is searched as it is.
+    bm25 of 0, which is the best there is.
     """
 
     substring: ClassVar[Substring] = "like"
@@ -87,18 +85,24 @@ class TrigramView:
         return too_short_and_unspaced(word)
 
     def of(self, index: Index) -> Index:
-        """The index with its chunks in trigrams, laid out once for each generation."""
-        whole = library(index)
-        return index if whole is None else self.trigrams(whole)
+        """The index with its chunks in trigrams, arranged once for each generation.
 
-    def trigrams(self, index: Library) -> TrigramIndex:
-        """The same, for an index that has whole documents."""
-        return TrigramIndex(index, kept(index, self, lambda: _texts(index, self.substring)), self.apart)
+        Raises InputError for an index that keeps no whole documents.
+        """
+
+        def arranged() -> TextsLaidOut:
+            return _texts(index, _paths_of(index, self), self.substring)
+
+        return TrigramIndex(index, kept(index, self, arranged), self.apart)
+
+
+def _paths_of(index: Index, layout: Layout) -> list[str]:
+    return [one.path for one in whole_documents(index, layout)]
 
 
 @dataclass(frozen=True)
-class ShortWordsView(TrigramView):
-    """`TrigramView` as 2026.9.6 has it: short words of any script are substrings, in either composition."""
+class ShortWordsLayout(TrigramLayout):
+    """`TrigramLayout` as 2026.9.6 has it: short words of any script are substrings, in either composition."""
 
     substring: ClassVar[Substring] = "composed"
     says: ClassVar[str] = (
@@ -112,21 +116,8 @@ class ShortWordsView(TrigramView):
 # Paths
 
 
-class SearchesPaths(Protocol):
-    """An index that searches the paths of files too, and says which of FTS5's tokenizers it is under."""
-
-    @property
-    def tokenizer(self) -> Tokenizer: ...
-
-    def path_hits(self, question: str, limit: int) -> Hits:
-        """The files whose path has all words of the question, each as its first chunk, best first."""
-
-    def exact_paths(self, question: str) -> Rows:
-        """The first chunks of the files whose path, name or stem is the question."""
-
-
-def _paths(index: Library, tokenizer: Tokenizer) -> Paths:
-    first = {one.path: row for one in index.documents() if (row := _first_chunk(index, one.path)) is not None}
+def _path_table(index: Index, files: Sequence[str], tokenizer: Tokenizer) -> Paths:
+    first = {path: row for path in files if (row := _first_chunk(index, path)) is not None}
     paths = sorted(first)
     return Paths(paths, np.array([first[path] for path in paths], np.int64), tokenizer)
 
@@ -142,14 +133,9 @@ def _place(pair: tuple[Chunk, int]) -> tuple[int, int, str]:
     return chunk.start_line, chunk.end_line, chunk.id
 
 
-def searches_paths(index: Index) -> SearchesPaths | None:
-    """The index, where it searches paths; else None."""
-    return cast(SearchesPaths, index) if hasattr(index, "path_hits") else None
-
-
 def exact_path_tiers(question: str, index: Index, chunks: Sequence[Chunk]) -> Floats:
-    """`exact_path_tier` of each chunk's path; an index that searches paths knows when there is none."""
-    paths = searches_paths(index)
+    """`exact_path_tier` of each chunk's path."""
+    paths = adapted(index, PathIndex)
     if paths and not paths.exact_paths(question).size:
         return np.zeros(len(chunks))
     return np.array([exact_path_tier(question, chunk.path) for chunk in chunks], float)
@@ -170,7 +156,7 @@ class Paths:
     def _matching(self, question: str) -> Hits:
         best: dict[int, tuple[float, float]] = {}
         for plan in path_plans(question, self._tokenizer):
-            hits = self._table.search(plan.match, plan.substrings, len(self._paths))
+            hits = self._table.search(plan.query, plan.substrings, len(self._paths))
             scores = relevance(hits.raw).tolist()
             for place, score, raw in zip(hits.rows.tolist(), scores, hits.raw.tolist(), strict=True):
                 best[place] = max(best.get(place, (0.0, 0.0)), (score, raw))
@@ -183,12 +169,12 @@ class Paths:
         return self._first[[place for _, place in exact]]
 
 
-@dataclass(frozen=True)
-class PathIndex(SeenThrough):
-    """An index that searches the paths of files too."""
+class PathIndex(IndexAdapter):
+    """An index that searches the paths of files too, and knows which tokenizer it has."""
 
-    paths: Paths
-    tokenizer: Tokenizer
+    def __init__(self, inner: Index, paths: Paths, tokenizer: Tokenizer) -> None:
+        super().__init__(inner)
+        self.paths, self.tokenizer = paths, tokenizer
 
     def path_hits(self, question: str, limit: int) -> Hits:
         """The files whose path has all words of the question, each as its first chunk, best first.
@@ -204,24 +190,24 @@ class PathIndex(SeenThrough):
 
 
 @dataclass(frozen=True)
-class PathsView:
+class PathsLayout:
     """The paths of files in a full-text index beside that of the chunks, as 2026.9.6 has it.
 
-    Under the tokenizer trigram both are of trigrams. An index without whole documents is searched as it is.
+    With the tokenizer trigram, both tables hold trigrams.
     """
 
     tokenizer: Tokenizer = "unicode61"
 
     @property
     def says(self) -> str:
-        chunks = ShortWordsView.says if self.tokenizer == "trigram" else "the full-text index of the chunks"
+        chunks = ShortWordsLayout.says if self.tokenizer == "trigram" else "the full-text index of the chunks"
         return f"{chunks}; beside it one of the files' paths"
 
     def of(self, index: Index) -> Index:
-        """The index with its paths beside it, laid out once for each generation."""
-        whole = library(index)
-        if whole is None:
-            return index
-        paths = kept(whole, self, lambda: _paths(whole, self.tokenizer))
-        chunks = ShortWordsView().trigrams(whole) if self.tokenizer == "trigram" else whole
+        """The index with its paths beside it, arranged once for each generation.
+
+        Raises InputError for an index that keeps no whole documents.
+        """
+        paths = kept(index, self, lambda: _path_table(index, _paths_of(index, self), self.tokenizer))
+        chunks = ShortWordsLayout().of(index) if self.tokenizer == "trigram" else index
         return PathIndex(chunks, paths, self.tokenizer)

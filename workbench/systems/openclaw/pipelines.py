@@ -8,19 +8,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import product
-from typing import Any
 
 import numpy as np
 
+from workbench.contracts import Context
 from workbench.records import Chunk, Trace
-from workbench.retrieval.columns import Numbers
 from workbench.retrieval.cutoff import Limit, MinScore, Order
-from workbench.retrieval.fusion import AnsweredSum, VectorAlone, WeightedRRF, WeightedSum
+from workbench.retrieval.fusion import AnsweredSum, OneLeg, WeightedRRF, WeightedSum
 from workbench.retrieval.legs import Depth, KeywordLeg, Union, VectorLeg
 from workbench.retrieval.pipeline import Change, Pipeline, Source
 from workbench.retrieval.query import JoinedWords
 from workbench.retrieval.scoring import AbsoluteRank, ClampedRank, Cosine, MinMaxRank
 from workbench.systems.openclaw.diversity import beginning
+
+DEFAULT_WEIGHTS = {"vector": 0.7, "keyword": 0.3}
 
 
 @dataclass(frozen=True)
@@ -31,25 +32,18 @@ class ConfiguredSum(WeightedSum):
     """
 
     @property
-    def weights(self) -> tuple[float, float]:
-        """The weights that are used, of the vector and of the keyword score."""
-        total = self.vector + self.keyword
-        return (self.vector / total, self.keyword / total) if total else (0.7, 0.3)
+    def weights(self) -> dict[str, float]:
+        """The weights that OpenClaw uses, by leg."""
+        given = super().weights
+        total = sum(given.values())
+        return {leg: weight / total for leg, weight in given.items()} if total else given | DEFAULT_WEIGHTS
 
-    @property
-    def says(self) -> str:
-        vector, keyword = self.weights
-        return WeightedSum(vector, keyword, self.absent).says
-
-    def formula(self, of: Numbers) -> Any:
-        vector, keyword = self.weights
-        return WeightedSum(vector, keyword, self.absent).formula(of)
-
-    def run(self, trace: Trace, context: Any) -> Trace:
-        if self.weights != (self.vector, self.keyword):
+    def run(self, trace: Trace, context: Context) -> Trace:
+        given, used = super().weights, self.weights
+        if used != given:
             note = (
-                f"The weights {self.vector:g} and {self.keyword:g} do not sum to 1; "
-                "OpenClaw uses {:.4g} and {:.4g}.".format(*self.weights)
+                f"The weights {' and '.join(f'{one:g}' for one in given.values())} do not sum to 1; "
+                f"OpenClaw uses {' and '.join(f'{one:.4g}' for one in used.values())}."
             )
             trace = replace(trace, notes=(*trace.notes, note))
         return super().run(trace, context)
@@ -95,7 +89,7 @@ WORKAROUND = Pipeline(
         VectorLeg(DEPTH),
         Union(),
         Cosine(),
-        VectorAlone(),
+        OneLeg(),
         INSERTION,
         MinScore(0.25),
         Limit(10),

@@ -17,14 +17,14 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from workbench.contracts import Context, Index
 from workbench.errors import InputError
 from workbench.records import Chunk, Floats, Trace
-from workbench.retrieval.columns import Columns, ColumnStage, Numbers, with_column
+from workbench.retrieval.columns import Columns, ColumnStage, Numbers, PlainStage, with_column
 from workbench.retrieval.cutoff import Order
 from workbench.retrieval.feature_cache import of_candidates
 from workbench.retrieval.fusion import filled, weighted_sum
-from workbench.retrieval.index_adapters import kept, library
-from workbench.retrieval.legs import Context, Index
+from workbench.retrieval.index_adapters import kept
 from workbench.systems.openclaw.diversity import UnspacedMMR
 from workbench.systems.openclaw.words import ordered, path_key
 
@@ -99,6 +99,9 @@ class Recency(ColumnStage):
 
     slot: ClassVar[str] = "recency"
     output: ClassVar[str] = "recency"
+    scale: ClassVar[str] = "factor"
+    observed: ClassVar[tuple[str, ...]] = ("age_days",)
+    best: ClassVar[Mapping[str, float]] = {"age_days": 0.0}
     names: DatedNames = SEPTEMBER_NAMES
     half_life_days: float = 30
     today: str = ""
@@ -115,21 +118,21 @@ class Recency(ColumnStage):
     def formula(self, of: Numbers) -> Any:
         return decay(of["age_days"], of.constant(decay_rate(self.half_life_days)))
 
-    def run(self, trace: Trace, context: Context) -> Trace:
+    def observe(self, trace: Trace, context: Context) -> Mapping[str, Floats]:
         today = _parsed(self.today) if self.today else self._newest(trace, context.index)
         days = of_candidates(trace, context.index, self.names, self._day)
-        return super().run(with_column(trace, "age_days", _number(today) - days), context)
+        return {"age_days": _number(today) - days}
 
     def _day(self, chunk: Chunk) -> float:
         return _number(self.names.of(chunk.path).day)
 
     def _newest(self, trace: Trace, index: Index) -> date | None:
-        whole = library(index)
-        if whole is None:
-            return self._newest_of(chunk.path for chunk in trace.chunks)
-        return kept(
-            whole, (Recency, self.names), lambda: self._newest_of(one.path for one in whole.documents())
+        return kept(index, (Recency, self.names), lambda: self._newest_document(index)) or self._newest_of(
+            chunk.path for chunk in trace.chunks
         )
+
+    def _newest_document(self, index: Index) -> date | None:
+        return self._newest_of(one.path for one in index.documents() or ())
 
     def _newest_of(self, paths: Iterable[str]) -> date | None:
         return max((day for path in paths if (day := self.names.of(path).day)), default=None)
@@ -192,14 +195,16 @@ class Importance(ColumnStage):
 
     slot: ClassVar[str] = "importance"
     output: ClassVar[str] = "importance"
+    scale: ClassVar[str] = "factor"
+    observed: ClassVar[tuple[str, ...]] = ("importance_level",)
+    best: ClassVar[Mapping[str, float]] = {"importance_level": 10.0}
     says: ClassVar[str] = "importance = 0.75 + 0.05 × the number in a comment of the chunk, 1 without one"
 
     def formula(self, of: Numbers) -> Any:
         return importance_factor(of["importance_level"])
 
-    def run(self, trace: Trace, context: Context) -> Trace:
-        levels = of_candidates(trace, context.index, type(self).__name__, _level)
-        return super().run(with_column(trace, "importance_level", levels), context)
+    def observe(self, trace: Trace, context: Context) -> Mapping[str, Floats]:
+        return {"importance_level": of_candidates(trace, context.index, type(self).__name__, _level)}
 
 
 def _level(chunk: Chunk) -> float:
@@ -208,7 +213,7 @@ def _level(chunk: Chunk) -> float:
 
 
 @dataclass(frozen=True)
-class ProjectAffinity:
+class ProjectAffinity(PlainStage):
     """`project_affinity` of a chunk's comment `<!-- project: … -->` to the projects at hand."""
 
     slot: ClassVar[str] = "affinity"
@@ -218,6 +223,9 @@ class ProjectAffinity:
     def says(self) -> str:
         active = ", ".join(self.active) or "none"
         return f"affinity = 1.15 for a chunk of the active projects ({active}), 0.9 of others, 1 of none"
+
+    def writes(self) -> tuple[str, ...]:
+        return ("affinity",)
 
     def run(self, trace: Trace, context: Context) -> Trace:
         return with_column(trace, "affinity", of_candidates(trace, context.index, self, self._factor))
@@ -249,6 +257,7 @@ class WeighedSum(ColumnStage):
 
     slot: ClassVar[str] = "fusion"
     output: ClassVar[str] = "score"
+    scale: ClassVar[str] = "weighted sum × factors"
     ranges: ClassVar[Mapping[str, tuple[float, float]]] = {"vector": (0, 1), "keyword": (0, 1)}
     vector: float = 0.7
     keyword: float = 0.3
@@ -264,18 +273,18 @@ class WeighedSum(ColumnStage):
     def content(self, of: Numbers) -> Any:
         """The sum before any factor. A hit by its path alone counts with that path's score, where given."""
         said = filled(of["keyword_score"], 0.0)
-        by_path = _given(of, "path_score")
+        by_path = of.given("path_score")
         if by_path is not None:
-            exact = _given(of, "path_tier")
+            exact = of.given("path_tier")
             only = (
                 np.where(exact > 0, 0.0, filled(by_path, 0.0)) if exact is not None else filled(by_path, 0.0)
             )
             said = np.where(said > 0, said, only)
         vector = filled(of["vector_score"], 0.0)
-        return weighted_sum(vector, said, of.constant(self.vector), of.constant(self.keyword))
+        return weighted_sum((vector, said), (of.constant(self.vector), of.constant(self.keyword)))
 
     def formula(self, of: Numbers) -> Any:
-        content, tier, affinity = self.content(of), _given(of, "path_tier"), _given(of, "affinity")
+        content, tier, affinity = self.content(of), of.given("path_tier"), of.given("affinity")
         score = _weighed(of, content)
         if tier is None:
             return score
@@ -287,28 +296,26 @@ class WeighedSum(ColumnStage):
 
         Where nothing is known of the content but that it has the words, it is `lexical_rank`.
         """
-        content, tier, lexical = self.content(of), _given(of, "path_tier"), _given(of, "lexical_rank")
+        content, tier, lexical = self.content(of), of.given("path_tier"), of.given("lexical_rank")
         rank = content if lexical is None else np.where(content == 0, lexical, content)
         return _weighed(of, rank if tier is None else np.where(tier > 0, exact_path_tie(content), rank))
 
-    def run(self, trace: Trace, context: Any) -> Trace:
+    def may_read(self) -> tuple[str, ...]:
+        return (*super().may_read(), "lexical_rank")
+
+    def writes(self) -> tuple[str, ...]:
+        return (*super().writes(), "rank_score")
+
+    def run(self, trace: Trace, context: Context) -> Trace:
         rank = np.asarray(self.rank_score(Columns(trace.columns)), float)
         return super().run(with_column(trace, "rank_score", rank), context)
 
 
 def _weighed(of: Numbers, score: Any) -> Any:
     for name in FACTORS:
-        factor = _given(of, name)
+        factor = of.given(name)
         score = score if factor is None else score * factor
     return score
-
-
-def _given(of: Numbers, name: str) -> Any:
-    """A column, None where no stage has made it: a factor that a pipeline does not have is left out."""
-    try:
-        return of[name]
-    except KeyError:
-        return None
 
 
 # The order
@@ -324,6 +331,9 @@ class ByTier(Order):
     @property
     def says(self) -> str:
         return "order = exact paths first, then by falling score, then by path, lines and chunk id"
+
+    def may_read(self) -> tuple[str, ...]:
+        return "path_tier", "rank_score", "lexical_rank"
 
     def run(self, trace: Trace, context: Context) -> Trace:
         return replace(trace, order=ordered(self._numbers(trace), partial(_place, trace.chunks)))
@@ -347,7 +357,10 @@ def tiers_of(trace: Trace) -> Floats:
 
 @dataclass(frozen=True)
 class TieredMMR(UnspacedMMR):
-    """MMR within each tier of exact paths, and among all that is no exact path."""
+    """MMR within each tier of exact paths, and among all candidates that are no exact path."""
+
+    def may_read(self) -> tuple[str, ...]:
+        return "path_tier", "rank_score"
 
     def groups(self, trace: Trace) -> list[NDArray[np.int64]]:
         tiers = tiers_of(trace)[trace.order]

@@ -9,15 +9,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from workbench.contracts import Layout
 from workbench.records import Stage
 from workbench.retrieval.cutoff import KeywordRescue, SpareSlots
-from workbench.retrieval.legs import VectorLeg, View
+from workbench.retrieval.legs import VectorLeg
 from workbench.retrieval.pipeline import Change, Pipeline, Source
 from workbench.retrieval.query import UnicodeWords
 from workbench.retrieval.scoring import Relevance
 from workbench.systems.openclaw.diversity import MMR
 from workbench.systems.openclaw.keyword import FallbackWhenEmpty, Pool, SupplementWhenThin
-from workbench.systems.openclaw.layouts import PathsView, TrigramView
+from workbench.systems.openclaw.layouts import PathsLayout, TrigramLayout
 from workbench.systems.openclaw.pipelines import DEPTH, SHIPPED, SIMPLIFIED
 from workbench.systems.openclaw.ranking import (
     FEBRUARY_NAMES,
@@ -53,11 +54,11 @@ def released(
     return replace(changed, name=f"openclaw-{release}", source=source)
 
 
-def with_trigrams(before: Pipeline, release: str, view: View, note: str) -> Pipeline:
+def with_trigrams(before: Pipeline, release: str, layout: Layout, note: str) -> Pipeline:
     """A release with `store.fts.tokenizer` set to trigram: the stages of `before` over another layout."""
     place = "configuration store.fts.tokenizer=trigram"
     source = Source("openclaw/openclaw", release, place, "#56707, #20730", note)
-    return replace(before, name=f"openclaw-{release}-trigram", source=source, view=view, changes=())
+    return replace(before, name=f"openclaw-{release}-trigram", source=source, layout=layout, changes=())
 
 
 # 2026.2.15
@@ -147,7 +148,7 @@ MARCH = released(
 TRIGRAM = with_trigrams(
     MARCH,
     "2026.3.31",
-    TrigramView(),
+    TrigramLayout(),
     "An option, off by default; the stages are those of 2026.3.7. What LIKE alone has found scores 1, so "
     f"that two characters of Chinese are a perfect match (#115001). {SIMPLIFIED}",
 )
@@ -269,9 +270,9 @@ SEPTEMBER = replace(
         "A file's path is searched as well as its text.",
         _SEPTEMBER,
     ),
-    view=PathsView(),
+    layout=PathsLayout(),
 )
-SEPTEMBER_TRIGRAM = with_trigrams(SEPTEMBER, "2026.9.6", PathsView("trigram"), _SEPTEMBER)
+SEPTEMBER_TRIGRAM = with_trigrams(SEPTEMBER, "2026.9.6", PathsLayout("trigram"), _SEPTEMBER)
 
 HISTORY = (SHIPPED, FEBRUARY_15, FEBRUARY_27, MARCH, JULY, SEPTEMBER)
 """The releases in order, each made from the one before it."""

@@ -5,16 +5,17 @@ Read from the published builds of 2026.7.1 and 2026.9.6: extensions/memory-core/
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
+from workbench.contracts import Context
 from workbench.records import Floats, Trace
-from workbench.retrieval.columns import ColumnStage, Numbers, with_column
+from workbench.retrieval.columns import ColumnStage, Numbers, PlainStage, with_column
 from workbench.retrieval.feature_cache import feature_cache_of
 from workbench.retrieval.fusion import filled
-from workbench.retrieval.legs import Context
 from workbench.retrieval.scoring import relevance
 from workbench.systems.openclaw.keyword import LegOfMany, LegWithPaths
 from workbench.systems.openclaw.layouts import exact_path_tiers
@@ -30,7 +31,9 @@ class BoostedRelevance(ColumnStage):
 
     slot: ClassVar[str] = "keyword_score"
     output: ClassVar[str] = "keyword_score"
+    scale: ClassVar[str] = "boosted BM25"
     present: ClassVar[str | None] = "keyword_rank"
+    observed: ClassVar[tuple[str, ...]] = FEATURES
 
     @property
     def says(self) -> str:
@@ -42,15 +45,14 @@ class BoostedRelevance(ColumnStage):
     def formula(self, of: Numbers) -> Any:
         return boosted(relevance(of["keyword_raw"]), *(of[name] for name in FEATURES))
 
-    def run(self, trace: Trace, context: Context) -> Trace:
+    def observe(self, trace: Trace, context: Context) -> Mapping[str, Floats]:
         leg = trace.legs["keyword"]
         if isinstance(leg, LegOfMany):
             seen = leg.features
         else:
             rows, index = leg.hits.rows, context.index
             seen = features(ranking_words(trace.question), rows, index.chunks(rows), feature_cache_of(index))
-        columns = dict(zip(FEATURES, spread(seen, trace), strict=True))
-        return super().run(replace(trace, columns={**trace.columns, **columns}), context)
+        return dict(zip(FEATURES, spread(seen, trace), strict=True))
 
 
 def spread(values: Floats, trace: Trace) -> Floats:
@@ -70,6 +72,8 @@ class MatchedRelevance(BoostedRelevance):
     Source: openclaw 2026.9.6, searchKeyword and mergeHybridResults (openclaw#115001, #120603).
     """
 
+    observed: ClassVar[tuple[str, ...]] = (*FEATURES, "lexical_rank")
+
     @property
     def says(self) -> str:
         return f"{super().says}; 0 without a MATCH in the text"
@@ -77,14 +81,12 @@ class MatchedRelevance(BoostedRelevance):
     def formula(self, of: Numbers) -> Any:
         return np.where(of["keyword_raw"] < 0, super().formula(of), 0.0)
 
-    def run(self, trace: Trace, context: Context) -> Trace:
-        trace = super().run(trace, context)
-        leg = trace.legs["keyword"]
-        rank = np.zeros(len(trace.chunks))
+    def observe(self, trace: Trace, context: Context) -> Mapping[str, Floats]:
+        leg, rank = trace.legs["keyword"], np.zeros(len(trace.chunks))
         if isinstance(leg, LegWithPaths):
             by_substring = leg.in_text & (leg.hits.raw == 0)
             rank = filled(spread(np.where(by_substring, boosted(0.0, *leg.features), 0.0), trace), 0.0)
-        return with_column(trace, "lexical_rank", rank)
+        return {**super().observe(trace, context), "lexical_rank": rank}
 
 
 @dataclass(frozen=True)
@@ -96,25 +98,30 @@ class PathScore(ColumnStage):
 
     slot: ClassVar[str] = "path_score"
     output: ClassVar[str] = "path_score"
+    scale: ClassVar[str] = "|bm25| / (1 + |bm25|) of the path"
     present: ClassVar[str | None] = "path_raw"
+    observed: ClassVar[tuple[str, ...]] = ("path_raw",)
     says: ClassVar[str] = "path score = |bm25| / (1 + |bm25|) over the files' paths, for a file's first chunk"
 
     def formula(self, of: Numbers) -> Any:
         return relevance(of["path_raw"])
 
-    def run(self, trace: Trace, context: Context) -> Trace:
+    def observe(self, trace: Trace, context: Context) -> Mapping[str, Floats]:
         leg, raw = trace.legs["keyword"], np.full(len(trace.chunks), np.nan)
         if isinstance(leg, LegWithPaths):
             raw = spread(leg.path_raw, trace)
-        return super().run(with_column(trace, "path_raw", raw), context)
+        return {"path_raw": raw}
 
 
 @dataclass(frozen=True)
-class PathTier:
+class PathTier(PlainStage):
     """Marks the candidates whose path, file name or stem is the question: `exact_path_tier`, 0 to 3."""
 
     slot: ClassVar[str] = "path_tier"
     says: ClassVar[str] = "path tier = 3 when the question is a path, 2 a file's name, 1 without .md, else 0"
+
+    def writes(self) -> tuple[str, ...]:
+        return ("path_tier",)
 
     def run(self, trace: Trace, context: Context) -> Trace:
         return with_column(trace, "path_tier", exact_path_tiers(trace.question, context.index, trace.chunks))

@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.memory.chunking import utf16_length
-from workbench.records import Chunk, Floats, Rows
+from workbench.records import Chunk, Floats, Query, Rows
 from workbench.retrieval.feature_cache import FeatureCache
-from workbench.retrieval.query import BLANKS, UnicodeWords, quoted, unicode_words
+from workbench.retrieval.query import BLANKS, UnicodeWords, unicode_words, words_query
 from workbench.systems.openclaw.expansion import Cut, for_trigrams, for_words, keywords
 from workbench.systems.openclaw.fts_table import Tokenizer
 
@@ -32,9 +32,9 @@ KNOWN = 8_192
 
 
 class KeywordPlan(NamedTuple):
-    """What is put to FTS5, and what must be looked for as a substring."""
+    """What is asked of FTS5, and what must be found as a substring."""
 
-    match: str | None
+    query: Query | None
     substrings: tuple[str, ...] = ()
 
 
@@ -43,9 +43,9 @@ Apart = Callable[[str], bool]
 
 
 def planned(words: Sequence[str], apart: Apart) -> KeywordPlan:
-    """The AND of all words, but for those that are looked for as substrings."""
+    """The AND of all words, except those that are found as substrings."""
     whole = [word for word in words if not apart(word)]
-    return KeywordPlan(" AND ".join(map(quoted, whole)) or None, tuple(filter(apart, words)))
+    return KeywordPlan(words_query(whole), tuple(filter(apart, words)))
 
 
 def too_short(word: str) -> bool:
@@ -70,19 +70,20 @@ def too_short_and_unspaced(word: str) -> bool:
 def keyword_plan(question: str, tokenizer: Tokenizer) -> KeywordPlan:
     """What 2026.9.6 asks the chunks.
 
-    >>> keyword_plan("AI plan", "trigram")
-    KeywordPlan(match='"plan"', substrings=('AI',))
+    >>> plan = keyword_plan("AI plan", "trigram")
+    >>> [clause.text for clause in plan.query.clauses], plan.substrings
+    (['plan'], ('AI',))
     """
     if tokenizer == "unicode61":
-        return KeywordPlan(STRICT.match(question))
+        return KeywordPlan(STRICT.query(question))
     return planned(unicode_words(question), too_short)
 
 
 def path_plans(question: str, tokenizer: Tokenizer) -> list[KeywordPlan]:
     """What 2026.9.6 asks the paths: the same, and the words beyond ASCII in either composition of Unicode.
 
-    >>> path_plans("café notes", "unicode61")[1]
-    KeywordPlan(match='"notes"', substrings=('café',))
+    >>> path_plans("café notes", "unicode61")[1].substrings
+    ('café',)
     """
     words = [marked_words(unicodedata.normalize(form, question)) for form in ("NFC", "NFD")]
     if tokenizer == "trigram":

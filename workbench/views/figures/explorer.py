@@ -21,6 +21,8 @@ LOOKS: dict[Fate, dict[str, Any]] = {
     Fate.RETURNED: {"color": GREEN, "symbol": "circle"},
     Fate.BEYOND_LIMIT: {"color": ORANGE, "symbol": "triangle-down"},
     Fate.BELOW_FLOOR: {"color": VERMILION, "symbol": "x"},
+    Fate.BELOW_LEG_FLOOR: {"color": VERMILION, "symbol": "x-open"},
+    Fate.FILTERED: {"color": GREY, "symbol": "square-open"},
 }
 """How a candidate is drawn, by what became of it."""
 

@@ -8,7 +8,7 @@ from html import escape
 
 import ipywidgets as w
 
-from workbench.memory.index import MemoryIndex
+from workbench.contracts import Index
 from workbench.records import Candidate, Trace
 from workbench.retrieval.explain import Explanation, Fate, explain, fate_of
 from workbench.retrieval.pipeline import Pipeline, search
@@ -43,7 +43,7 @@ class QuestionExplorer(Asking):
 
     def __init__(
         self,
-        index: MemoryIndex,
+        index: Index,
         question: str,
         target: str = "",
         systems: Sequence[str] = SHIPPED_AND_FIXED,
@@ -57,7 +57,7 @@ class QuestionExplorer(Asking):
             for side in ("left", "right")
         )
         self.target = w.Combobox(
-            value=target, options=[one.path for one in index.documents()], description="why not?",
+            value=target, options=[one.path for one in index.documents() or ()], description="why not?",
             placeholder="a file of the memory", continuous_update=False, layout=dict(BOX),
         )  # fmt: skip
         self.controls = {

@@ -9,12 +9,12 @@ from typing import Any
 
 import ipywidgets as w
 
+from workbench.contracts import Index
 from workbench.errors import InputError
 from workbench.lab.cached_index import CachedIndex
 from workbench.lab.whose_fusion import EXAMPLE, LegPart, Lists, Placed, legs_of, placed
 from workbench.records import Trace
 from workbench.retrieval.fusion import Fusion
-from workbench.retrieval.legs import Index
 from workbench.retrieval.pipeline import Pipeline, search
 from workbench.retrieval.settings import parameters
 from workbench.systems.engines.presets import ENGINES, PIPELINES

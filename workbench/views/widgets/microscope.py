@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 import ipywidgets as w
 
+from workbench.contracts import Index
 from workbench.lab.microscope import Dissection, MatchAttempt, Words, WordSet, asked, dissect, sentences
-from workbench.retrieval.legs import Index
 from workbench.retrieval.query import ascii_words, unicode_words
 from workbench.views.figures.microscope import (
     axis_updates,

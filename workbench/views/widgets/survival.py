@@ -7,11 +7,11 @@ from typing import Any
 
 import ipywidgets as w
 
+from workbench.contracts import Index
 from workbench.errors import InputError
 from workbench.lab.evaluation import Evaluation
 from workbench.lab.survival import Survival, SurvivalStep, survivals
 from workbench.records import Trace
-from workbench.retrieval.legs import Index
 from workbench.views.figures.style import live, restyle
 from workbench.views.figures.survival import axis_updates, survival_figure, survival_updates
 from workbench.views.widgets.panel import Panel, Table, pipeline_code

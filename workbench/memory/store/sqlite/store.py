@@ -29,7 +29,8 @@ from workbench.memory.store.sqlite.database import (
     identity,
     plain_errors,
 )
-from workbench.records import Chunk, Document, Hits, Passage, Rows, Vector
+from workbench.memory.store.sqlite.match import match_expression
+from workbench.records import Chunk, Document, Hits, Passage, Query, Rows, Vector
 
 LARGEST_KNN = 4096
 """vec0 answers no more neighbours than this."""
@@ -321,8 +322,9 @@ class Store(Database):
         """The mean share of a chunk that the model has read, 0 to 1; 1 for an index without chunks."""
         return float(self.db.execute("SELECT ifnull(avg(read_share), 1) FROM chunks").get)
 
-    def keyword(self, match: str, limit: int) -> Hits:
-        """The chunks that a MATCH expression finds, by (bm25, chunk id), with FTS5's negative bm25."""
+    def keyword(self, query: Query, limit: int) -> Hits:
+        """The chunks that match a query, by (bm25, chunk id), with FTS5's negative bm25."""
+        match = match_expression(query)
         found = self.db.execute(KEYWORD_SQL, (match, limit + 1)).fetchall()
         if len(found) > limit and found[limit][1] == found[limit - 1][1]:
             found = self.db.execute(KEYWORD_TIES_SQL, (match, found[limit][1], limit)).fetchall()

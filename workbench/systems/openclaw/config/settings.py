@@ -167,7 +167,7 @@ class Hybrid(Part):
         return self.model_copy(update={"vector_weight": vector, "text_weight": text})
 
 
-class Query(Part):
+class QuerySettings(Part):
     """What a search asks."""
 
     max_results: Positive = 6
@@ -215,7 +215,7 @@ class MemorySearch(Part):
     store: StoreSettings = StoreSettings()
     chunking: Chunking = Chunking()
     sync: Sync = Sync()
-    query: Query = Query()
+    query: QuerySettings = QuerySettings()
     cache: CacheSettings = CacheSettings()
 
     @model_validator(mode="after")

@@ -15,13 +15,15 @@ from typing import Any, Self
 
 import numpy as np
 
+from workbench.contracts import Index
 from workbench.errors import InputError, WorkbenchError
 from workbench.memory.chunking import whole_characters
 from workbench.memory.embedding.local import PACKAGED_MODEL, Embedder, LocalEmbedder
 from workbench.memory.embedding.providers.catalogue import PROVIDERS, remote_embedder
 from workbench.memory.index import default_index_path
 from workbench.memory.store.scan import Scan
-from workbench.records import Chunk, Document, Hits, Rows, Vector
+from workbench.memory.store.sqlite.match import match_expression
+from workbench.records import Chunk, Document, Hits, Query, Rows, Vector
 from workbench.systems.openclaw.live.store import LiveStore, MadeWith
 from workbench.systems.openclaw.live.vectors import OwnVectors, StoredVectors, Vectors
 
@@ -29,7 +31,7 @@ ATTEMPTS = 20
 """How often a state of a store is begun, before the store counts as changing too fast."""
 
 
-class LiveIndex:
+class LiveIndex(Index):
     """An OpenClaw memory that can be searched while OpenClaw runs; one index is for one thread at a time.
 
     Within a `snapshot` everything is of one state, the latest when something is first read: a question that
@@ -155,9 +157,16 @@ class LiveIndex:
         with self._reading() as store:
             return store.size
 
-    def keyword(self, match: str, limit: int) -> Hits:
+    @property
+    def name(self) -> str:
+        return str(self.store.path)
+
+    def compiled(self, query: Query) -> str:
+        return match_expression(query)
+
+    def keyword(self, query: Query, limit: int) -> Hits:
         with self._reading() as store:
-            return store.keyword(match, limit)
+            return store.keyword(query, limit)
 
     def vector(self, query: Vector, limit: int) -> Hits:
         with self._reading() as store:

@@ -23,8 +23,9 @@ import numpy as np
 from workbench.errors import InputError, StorageError, WorkbenchError
 from workbench.memory.store.errors import DamagedError, LockedError
 from workbench.memory.store.sqlite.database import BUSY_SECONDS, Identity, identity
+from workbench.memory.store.sqlite.match import match_expression
 from workbench.memory.store.sqlite.store import Stamp
-from workbench.records import Chunk, Document, Hits, Rows
+from workbench.records import Chunk, Document, Hits, Query, Rows
 
 META = "memory_index_meta_v1"
 KEYWORDS_ALONE = "fts-only"
@@ -311,9 +312,13 @@ class LiveStore:
         """How many chunks are of other models, and searched by nobody."""
         return int(self._from("SELECT count(*) FROM {chunks} WHERE model <> ?", self.made_with.model)[0][0])
 
-    def keyword(self, match: str, limit: int) -> Hits:
-        """The chunks that a MATCH expression finds, by (bm25, chunk id); none without a full-text index."""
-        found = self._from(KEYWORD_SQL, match, self.made_with.model, limit) if self.full_text else []
+    def keyword(self, query: Query, limit: int) -> Hits:
+        """The chunks that match a query, by (bm25, chunk id); none without a full-text index."""
+        found = (
+            self._from(KEYWORD_SQL, match_expression(query), self.made_with.model, limit)
+            if self.full_text
+            else []
+        )
         return Hits(np.array([row for row, _ in found], np.int64), np.array([raw for _, raw in found], float))
 
     def embeddings(self) -> list[tuple[int, str, Any]]:

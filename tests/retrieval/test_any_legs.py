@@ -1,0 +1,201 @@
+"""Pipelines with one, two, three and five legs, and one with a reranker, over three kinds of index."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests import extensions, world
+from tests.extensions.memory_index import InMemoryIndex
+from tests.extensions.phrase_leg import PhraseLeg, PhraseScore
+from tests.extensions.reranker import ByLength
+from tests.retrieval.test_properties import (
+    WORDS,
+    check_every_formula,
+    check_explanation,
+    check_no_candidate_vanishes,
+    check_same,
+)
+from workbench.contracts import Index
+from workbench.lab.evaluation import evaluate
+from workbench.lab.lint import reaches
+from workbench.lab.questions import Control, Question, QuestionSet
+from workbench.lab.survival import survival
+from workbench.lab.thresholds import scores
+from workbench.memory.index import MemoryIndex
+from workbench.retrieval.cutoff import KeywordRescue, Limit, MinScore, Order
+from workbench.retrieval.explain import explain
+from workbench.retrieval.fusion import OneLeg, WeightedRRF, WeightedSum
+from workbench.retrieval.legs import KeywordLeg, Union, VectorLeg, legs_of
+from workbench.retrieval.pipeline import Pipeline, Source, search
+from workbench.retrieval.query import JoinedWords
+from workbench.retrieval.scoring import Cosine, MinMaxRank
+from workbench.systems.engines.fusion import (
+    GeometricMean,
+    LargerPlusShare,
+    LargerScore,
+    RankSum,
+    ScoreSum,
+    ScoreSumTimesLegs,
+    WeightedScores,
+)
+from workbench.views.figures.explorer import explorer_figure
+from workbench.views.text import explanation_text
+from workbench.views.widgets import QuestionExplorer
+
+SOURCE = Source("tests", "now", "tests/retrieval/test_any_legs.py")
+ASKED = (JoinedWords("OR"), KeywordLeg(), VectorLeg())
+SCORED = (Union(), MinMaxRank(), Cosine())
+CUT = (Order(), MinScore(0.2), Limit(3))
+MORE = (("first", 0.2), ("second", 0.2), ("third", 0.1))
+LEGS = tuple(PhraseLeg(name=name, slot=f"{name}_leg", first=place) for place, (name, _) in enumerate(MORE))
+
+
+def pipeline(name: str, *stages: object) -> Pipeline:
+    return Pipeline(name, stages, SOURCE)  # type: ignore[arg-type]
+
+
+ONE = pipeline("one", VectorLeg(), Union(), Cosine(), OneLeg(), *CUT)
+TWO = pipeline("two", *ASKED, *SCORED, WeightedSum(), *CUT)
+THREE = pipeline(
+    "three", *ASKED, PhraseLeg(), *SCORED, PhraseScore(), WeightedSum(0.5, 0.3, more=(("phrase", 0.2),)), *CUT
+)
+FIVE = pipeline("five", *ASKED, *LEGS, Union(), WeightedRRF(0.7, 0.3, more=MORE), *CUT)
+ENGINES_OF_THREE = [
+    pipeline(type(fusion).__name__, *ASKED, PhraseLeg(), *SCORED, PhraseScore(), fusion, *CUT)
+    for fusion in (
+        RankSum(more=(("phrase", 0.2),)),
+        WeightedScores(0.5, 0.3, more=(("phrase", 0.2),)),
+        ScoreSum(more=("phrase",)),
+        ScoreSumTimesLegs(more=("phrase",)),
+        LargerScore(more=("phrase",)),
+        LargerPlusShare(more=("phrase",)),
+        GeometricMean(more=("phrase",)),
+    )
+]
+RERANKED = pipeline(
+    "reranked",
+    *ASKED,
+    *SCORED,
+    WeightedSum(),
+    ByLength(),
+    Order(by="rerank_score"),
+    MinScore(0.2, of="rerank_score"),
+    Limit(3),
+)
+PIPELINES = (ONE, TWO, THREE, FIVE, *ENGINES_OF_THREE, RERANKED)
+every_pipeline = pytest.mark.parametrize("pipeline", PIPELINES, ids=lambda one: one.name)
+
+QUESTIONS = QuestionSet(
+    questions=(
+        Question(question="rooibos tea", target="memory/tea.md", kind="direct"),
+        Question(question="the rear hub", target="memory/bike.md", kind="direct"),
+    ),
+    controls=(Control(question="a quarterly tax return"),),
+)
+
+
+@pytest.fixture(scope="module")
+def in_memory() -> InMemoryIndex:
+    return InMemoryIndex(world.NOTES, world.AXES)
+
+
+@pytest.mark.parametrize("file", ["memory_index.py", "phrase_leg.py", "reranker.py"])
+def test_an_extension_is_one_file_of_at_most_40_lines(file: str) -> None:
+    text = (Path(extensions.__file__).parent / file).read_text(encoding="utf-8")
+    assert len(text.splitlines()) <= 40
+
+
+@given(
+    st.sampled_from(PIPELINES),
+    st.lists(st.sampled_from(WORDS), min_size=1, max_size=6).map(" ".join),
+    st.sampled_from(sorted(world.NOTES)),
+)
+@settings(max_examples=60, deadline=None)
+def test_any_question_of_any_number_of_legs_is_traced_and_explained(
+    toy: MemoryIndex, in_memory: InMemoryIndex, pipeline: Pipeline, question: str, path: str
+) -> None:
+    for index in (toy, in_memory):
+        trace = search(question, pipeline, index)
+        check_no_candidate_vanishes(trace)
+        check_every_formula(trace)
+        check_same(trace, search(question, pipeline, index))
+        check_explanation(trace, index, path)
+
+
+@every_pipeline
+def test_every_leg_counts(pipeline: Pipeline, toy: MemoryIndex) -> None:
+    trace = search("rooibos tea bike hub", pipeline, toy)
+    assert set(trace.legs) == {leg.name for leg in legs_of(pipeline.stages)}
+    brought = {int(row) for leg in trace.legs.values() for row in leg.hits.rows}
+    assert brought == set(trace.rows.tolist())
+    standings = explain(trace, toy, "memory/tea.md").verdicts[0].standings
+    assert [one.leg for one in standings] == [leg.name for leg in legs_of(pipeline.stages)]
+
+
+def test_a_third_leg_changes_the_score_of_what_it_brings(toy: MemoryIndex) -> None:
+    weight = search("rooibos tea", THREE, toy).columns
+    found = ~np.isnan(weight["phrase_rank"])
+    assert found.any()
+    without = 0.5 * weight["vector_score"] + 0.3 * np.nan_to_num(weight["keyword_score"])
+    assert weight["score"][found] == pytest.approx((without + 0.2 / weight["phrase_rank"])[found])
+    assert "phrase leg: rank 1 of 1" in explanation_text(
+        explain(search("rooibos tea", THREE, toy), toy, "memory/tea.md")
+    )
+
+
+def test_a_reranker_decides_order_and_floor_and_the_formulas_stay_true(toy: MemoryIndex) -> None:
+    trace = search("rooibos tea", RERANKED, toy)
+    ranked = trace.columns["rerank_score"][trace.order]
+    assert (np.diff(ranked) <= 0).all()
+    assert trace.ranked_by == "rerank_score"
+    dropped = next(one for one in trace.candidates if one.drop)
+    (miss,) = dropped.drop.misses  # type: ignore[union-attr]
+    assert (miss.measure, miss.value, miss.limit) == ("rerank_score", dropped.score, 0.2)
+    told = explanation_text(explain(trace, toy, dropped.chunk.path))
+    assert "score = 0.7 ×" in told
+    assert "rerank score = 10 / " in told
+    assert f"rerank_score {miss.value:.3f} < 0.200: the floor drops it" in told
+
+
+@pytest.mark.parametrize("kind", ["stored", "in memory"])
+@every_pipeline
+def test_the_labs_answer_for_any_number_of_legs(
+    kind: str, pipeline: Pipeline, toy: MemoryIndex, in_memory: InMemoryIndex
+) -> None:
+    index: Index = toy if kind == "stored" else in_memory
+    (evaluation,) = evaluate(QUESTIONS, [pipeline], index)
+    floors = scores(evaluation)
+    for floor in (0.0, 0.2, 0.5, 2.0):
+        (again,) = evaluate(QUESTIONS, [pipeline.asking(min_score=floor)], index)
+        assert floors.at(floor).hits.hits == again.overall.hits
+        assert floors.at(floor).silent.hits == again.silent.hits
+    assert len(survival(evaluation, index).survivors) == 2
+    reach = reaches(pipeline)
+    assert set(reach) == {leg.name for leg in legs_of(pipeline.stages)}
+    assert all(one is not None and one.score > 0 for one in reach.values())
+
+
+def test_a_rescue_behind_the_floor_runs_again_in_the_thresholds(toy: MemoryIndex) -> None:
+    rescued = THREE.with_new_stage(KeywordRescue(0.0), before="limit")
+    (evaluation,) = evaluate(QUESTIONS, [rescued], toy)
+    (again,) = evaluate(QUESTIONS, [rescued.asking(min_score=5.0)], toy)
+    assert scores(evaluation).at(5.0).hits.hits == again.overall.hits == 2
+
+
+@every_pipeline
+def test_the_explorer_draws_any_number_of_legs(pipeline: Pipeline, in_memory: InMemoryIndex) -> None:
+    systems = {"two": TWO, pipeline.name: pipeline}
+    explorer = QuestionExplorer(
+        in_memory, "rooibos tea", "memory/tea.md", ("two", pipeline.name), pipelines=systems
+    )
+    left, right = explorer.traces
+    assert (left.system, right.system) == ("two", pipeline.name)
+    drawn = explorer_figure(left, right, "memory/tea.md")
+    assert sum(len(trace.x or ()) for trace in drawn.data) > 0
+    assert explorer.explanations is not None
+    assert explorer.explanations[1].fate is explain(right, in_memory, "memory/tea.md").fate

@@ -1,0 +1,108 @@
+"""What the rooms ask of each other: an index that can be searched, a layout of it, and a running search."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from typing import Protocol
+
+from workbench.records import Chunk, Document, Floats, Hits, Query, Rows, Trace, Vector
+
+
+class Layout(Protocol):
+    """Another way to arrange an index: whole notes instead of chunks, or another full-text table.
+
+    A layout is a frozen value. It keeps what it builds for as long as the index has the same generation.
+    """
+
+    @property
+    def says(self) -> str: ...
+
+    def of(self, index: Index) -> Index:
+        """The index in this layout. Raises InputError for an index that cannot be arranged so."""
+
+
+class Index(ABC):
+    """What a search needs of an index. Subclass it; six members are required.
+
+    Every answer is ordered best first. Ties are ordered by chunk id.
+    """
+
+    @property
+    @abstractmethod
+    def size(self) -> int:
+        """The number of chunks."""
+
+    @abstractmethod
+    def keyword(self, query: Query, limit: int) -> Hits:
+        """The best `limit` chunks that match the query, with the engine's own score of each."""
+
+    @abstractmethod
+    def vector(self, query: Vector, limit: int) -> Hits:
+        """The nearest `limit` chunks, with their cosine distance: 0 to 2, smaller is better."""
+
+    @abstractmethod
+    def embed(self, question: str) -> Vector:
+        """The unit vector of a question."""
+
+    @abstractmethod
+    def chunks(self, rows: Rows) -> Sequence[Chunk]:
+        """The chunks of these rows, in their order."""
+
+    @abstractmethod
+    def rows_of(self, path: str) -> Rows:
+        """The rows of a file's chunks, in the file's order; none for a file that is not indexed."""
+
+    # What an index may add
+
+    @property
+    def name(self) -> str:
+        """The name of this index in messages."""
+        return type(self).__name__
+
+    @property
+    def generation(self) -> int:
+        """A number that changes whenever the index changes."""
+        return 0
+
+    def compiled(self, query: Query) -> str:
+        """The query in the language of this index, as a trace shows it."""
+        texts = (f"{clause.text}*" if clause.prefix else clause.text for clause in query.clauses)
+        return query.expression or f" {query.operator} ".join(texts)
+
+    def documents(self) -> Sequence[Document] | None:
+        """All documents with their whole text, by path; None for an index that keeps chunks only."""
+        return None
+
+    def snapshot(self) -> AbstractContextManager[object]:
+        """One state of the index for everything that is asked within it."""
+        return nullcontext()
+
+    def laid_out(self, layout: Layout | None) -> Index:
+        """This index in a layout; the index itself for None."""
+        return self if layout is None else layout.of(self)
+
+
+class Observer(Protocol):
+    """A stage that reads texts, paths or front matter before it computes."""
+
+    def observe(self, trace: Trace, context: Context) -> Mapping[str, Floats]:
+        """What the stage reads of each candidate, by the name of its column."""
+
+
+class Context(Protocol):
+    """What a stage may ask for while it runs."""
+
+    @property
+    def index(self) -> Index: ...
+
+    @property
+    def limit(self) -> float:
+        """How many results the pipeline returns at most."""
+
+    def vector(self) -> Vector:
+        """The question's vector, embedded when it is first asked for."""
+
+    def observations(self, stage: Observer, trace: Trace) -> Mapping[str, Floats]:
+        """What a stage reads of the candidates: from the index, or assumed where there is none."""
