@@ -37,6 +37,8 @@ class Fault:
     message: str = "the server says no"
     seconds: float = 0.0
     drop: bool = False
+    drip: float = 0.0
+    """Seconds before each byte of the answer."""
     vectors: Callable[[Vectors], Vectors] = list
     numbers: Callable[[int], Sequence[int]] = range
     text: Callable[[str], str] = str
@@ -143,7 +145,9 @@ class Handler(BaseHTTPRequestHandler):
                 self.send_header(name, value)
             self.send_header("Content-Length", str(len(data)))
             self.end_headers()
-            self.wfile.write(data)
+            for start in range(0, len(data), 1 if fault.drip else len(data)):
+                time.sleep(fault.drip)
+                self.wfile.write(data[start : start + (1 if fault.drip else len(data))])
         except ConnectionError:
             self.close_connection = True  # the client has not waited
 

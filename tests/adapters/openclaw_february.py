@@ -17,7 +17,8 @@ from tests.world import compiled, written
 from workbench.contracts import Index, Layout
 from workbench.memory.chunking import LineChunker, chunk_id, remap_lines, utf16_length
 from workbench.memory.files import content_hash
-from workbench.memory.store.sqlite.store import KEYWORD_SQL, Cached, Settings, Store
+from workbench.memory.store.sqlite.store import KEYWORD_SQL, Store
+from workbench.memory.store.values import Cached, Settings
 from workbench.records import Chunk, Document, Hits, Passage, Query, Rows, Trace, Vector
 from workbench.retrieval.columns import ColumnStage, Numbers
 from workbench.retrieval.fusion import WeightedSum

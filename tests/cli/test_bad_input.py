@@ -17,7 +17,8 @@ from tests.cli.test_cli import Place
 from tests.commands import Outcome, Run, python, runner
 from workbench.memory.chunking import LineChunker
 from workbench.memory.embedding.local import PACKAGED_IN, PACKAGED_MODEL, PACKAGED_SHA256
-from workbench.memory.store.sqlite.store import Settings, Store
+from workbench.memory.store.sqlite.store import Store
+from workbench.memory.store.values import Settings
 from workbench.memory.sync import index_folder
 
 NOBODY = 65534

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
@@ -17,7 +18,7 @@ from tests.fault_server import DIMENSIONS, KEY, Fault, Server, serving, vector
 from tests.world import written
 from workbench.errors import InputError, ProviderError
 from workbench.memory.chunking import LineChunker
-from workbench.memory.embedding.local import LocalEmbedder, Truncated, unit
+from workbench.memory.embedding.local import LocalEmbedder, PartlyEmbeddedError, Truncated, unit
 from workbench.memory.embedding.providers.catalogue import PROVIDERS, embedder_named, remembered
 from workbench.memory.embedding.providers.clients import Access, Client, retryable, wanted_wait
 from workbench.memory.embedding.providers.embedder import RemoteEmbedder, ollama_host, wait
@@ -312,6 +313,35 @@ def test_a_bad_answer_is_an_error_that_says_what_is_wrong(name: str, kind: str, 
     assert raised.value.problem.startswith(ready(name).name)
     assert server.url in raised.value.remedy
     assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_an_answer_that_drips_in_is_given_up_at_its_deadline(name: str, server: Server) -> None:
+    server.always = Fault(drip=0.05)
+    embedder = ready(name)
+    embedder.query_seconds = 0.5
+    started = time.monotonic()
+    with pytest.raises(ProviderError, match=r"no answer within 0\.5 s"):
+        embedder.embed(["tea"], "query")
+    assert time.monotonic() - started < 5
+
+
+def test_texts_that_were_embedded_before_a_failure_are_kept(server: Server, tmp_path: Path) -> None:
+    root, file = indexed(tmp_path, "openai"), tmp_path / "index.sqlite"
+    world.write(root, {f"memory/n{n}.md": f"note {n} " + "tea " * 1_900 for n in range(6)})
+    server.requests.clear()
+    server.faults.extend([Fault(), Fault(), Fault(), Fault(status=400)])
+    embedder = ready("openai")
+    embedder.concurrency = 1
+    with pytest.raises(ProviderError, match="status 400") as raised:
+        index_folder(root, embedder, index_path=file)
+    assert isinstance(raised.value, PartlyEmbeddedError)
+    before = {text for request in server.requests[:3] for text in request.texts}
+    server.requests.clear()
+    index_folder(root, ready("openai"), index_path=file)
+    after = {text for request in server.requests for text in request.texts}
+    assert before - {"dimensions"}
+    assert not before & after - {"dimensions"}
 
 
 @pytest.mark.parametrize("name", ["openai", "voyage", "ollama"])

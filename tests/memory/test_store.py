@@ -20,7 +20,8 @@ from workbench.memory.chunking import LineChunker
 from workbench.memory.embedding import local as embedding
 from workbench.memory.files import content_hash
 from workbench.memory.index import MemoryIndex
-from workbench.memory.store.sqlite.store import Cached, Settings, Store
+from workbench.memory.store.sqlite.store import Store
+from workbench.memory.store.values import Cached, Settings
 from workbench.records import Document, Passage
 from workbench.retrieval.pipeline import search
 from workbench.systems.openclaw.pipelines import SHIPPED, THREE_FIXES, WORKAROUND

@@ -261,3 +261,26 @@ def test_extra_paths_are_forgotten_when_none_are_given(home: Home) -> None:
     home.sync(extra=[str(beside)])
     assert home.sync(extra=[]).deleted == ["../team/plan.md"]
     assert did(home.sync()) == ([], [], [], 6)
+
+
+def cached_texts(home: Home) -> int:
+    """How many vectors of passages the index has in its cache."""
+    with Store.open(home.file) as store:
+        return int(store.db.execute("SELECT count(*) FROM embedding_cache WHERE role = 'passage'").get)
+
+
+@pytest.mark.parametrize("rebuild", [False, True])
+def test_the_vectors_of_texts_that_are_gone_leave_the_cache(home: Home, rebuild: bool) -> None:
+    assert cached_texts(home) == 6
+    (home.root / "memory" / "server.md").unlink()
+    world.write(home.root, {"memory/tea.md": "A new tea.", "memory/copy.md": world.NOTES["memory/both.md"]})
+    home.sync(rebuild=rebuild)
+    assert cached_texts(home) == 5
+
+
+def test_the_vectors_of_another_chunker_stay_while_the_documents_do(home: Home) -> None:
+    home.chunker = LineChunker(tokens=8, overlap=0)
+    home.sync(rebuild=True)
+    home.chunker = LineChunker()
+    assert home.sync(embedder := Watched(), rebuild=True).embedded == 0
+    assert embedder.asked == []

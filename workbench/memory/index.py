@@ -23,7 +23,8 @@ from workbench.memory.files import content_hash
 from workbench.memory.store.scan import Scan
 from workbench.memory.store.sqlite.database import plain_errors
 from workbench.memory.store.sqlite.match import match_expression
-from workbench.memory.store.sqlite.store import Settings, Store
+from workbench.memory.store.sqlite.store import Store
+from workbench.memory.store.values import Settings
 from workbench.records import Chunk, Document, Hits, Query, Rows, Vector
 
 

@@ -29,7 +29,8 @@ from workbench.memory.store.errors import DamagedError, UnwritableError, unwrita
 from workbench.memory.store.sqlite import builds
 from workbench.memory.store.sqlite.database import plain_errors
 from workbench.memory.store.sqlite.lock import WAIT_SECONDS, alone
-from workbench.memory.store.sqlite.store import Cached, Settings, Stamp, Store
+from workbench.memory.store.sqlite.store import Store
+from workbench.memory.store.values import Cached, Settings, Stamp
 from workbench.records import Document, Passage
 
 
@@ -214,6 +215,8 @@ def _rebuild(path: Path, work: Work) -> None:
                     _take_cache(store, one)
                 _clear_up(left, store)
                 _carry_out(plan, work, store)
+                for one in old:
+                    _forget(store, one)
                 store.settle()
             builds.publish(build, path)
         except UnwritableError:
@@ -248,6 +251,11 @@ def _clear_up(left: Sequence[Path], store: Store) -> None:
 def _take_cache(store: Store, file: Path) -> None:
     with suppress(DamagedError):  # a rebuild is the remedy for a damaged index
         store.take_cache(file)
+
+
+def _forget(store: Store, file: Path) -> None:
+    with suppress(DamagedError):
+        store.forget_texts_of(file)
 
 
 def _there(sources: Iterable[DocumentSource]) -> dict[str, Listed]:
@@ -298,6 +306,7 @@ def _carry_out(plan: Plan, work: Work, store: Store) -> None:
     for path in plan.deleted:
         store.delete(path)
         summary.deleted.append(path)
+    store.forget_removed_texts()
     summary.chunks = store.size
     summary.from_cache = stored - summary.embedded
 

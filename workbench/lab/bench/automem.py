@@ -26,7 +26,8 @@ from workbench.memory.embedding.cache import embed_through_cache
 from workbench.memory.embedding.local import Embedded, Embedder, LocalEmbedder, Role, Truncated
 from workbench.memory.files import content_hash
 from workbench.memory.index import default_index_path
-from workbench.memory.store.sqlite.store import Settings, Store
+from workbench.memory.store.sqlite.store import Store
+from workbench.memory.store.values import Settings
 from workbench.records import Floats, Trace, Vector
 from workbench.retrieval.columns import ColumnStage
 from workbench.retrieval.legs import VectorLeg

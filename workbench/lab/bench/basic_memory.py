@@ -28,7 +28,8 @@ from workbench.memory.embedding.cache import embed_through_cache
 from workbench.memory.embedding.local import Embedder, LocalEmbedder, Role, Truncated
 from workbench.memory.files import content_hash
 from workbench.memory.index import MemoryIndex, default_index_path
-from workbench.memory.store.sqlite.store import Cached, Settings, Store
+from workbench.memory.store.sqlite.store import Store
+from workbench.memory.store.values import Cached, Settings
 from workbench.records import Document, Trace
 from workbench.retrieval.pipeline import Pipeline, search
 from workbench.systems.basic_memory import pipelines as basic_memory

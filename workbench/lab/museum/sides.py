@@ -14,7 +14,8 @@ from workbench.memory.chunking import LineChunker
 from workbench.memory.embedding.local import ToyEmbedder
 from workbench.memory.files import content_hash
 from workbench.memory.index import MemoryIndex
-from workbench.memory.store.sqlite.store import Cached, Settings, Store
+from workbench.memory.store.sqlite.store import Store
+from workbench.memory.store.values import Cached, Settings
 from workbench.records import Document
 from workbench.retrieval.columns import ColumnStage
 from workbench.retrieval.pipeline import Pipeline, search

@@ -1,19 +1,19 @@
-"""Texts are embedded once: what the cache knows is taken from it, what it does not know goes into it."""
+"""Embeds each text once: known vectors come from the cache, new ones are added to it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Protocol
 
-from workbench.memory.embedding.local import Embedder, Role
-from workbench.memory.store.sqlite.store import Cached, Settings
+from workbench.memory.embedding.local import Embedded, Embedder, PartlyEmbeddedError, Role
+from workbench.memory.store.values import Cached, Settings
 
 TEXTS_IN_FLIGHT = 256
-"""How many texts at most are given to an embedder at once; then their vectors are kept."""
+"""The most texts that an embedder gets at once. Their vectors are kept before the next texts are embedded."""
 
 
 class Cache(Protocol):
-    """Vectors by model, revision, role, and the hash of their exact text: what a `Store` keeps."""
+    """Vectors by model, revision, role and the hash of their exact text. A `Store` is one."""
 
     def cached(self, settings: Settings, role: str, hashes: Iterable[str]) -> dict[str, Cached]: ...
 
@@ -28,22 +28,30 @@ def embed_through_cache(
     texts: Mapping[str, str],
     embedded: Callable[[int], object] = lambda _: None,
 ) -> dict[str, Cached]:
-    """The vectors of these texts, by the texts' hashes, which are the keys of `texts`.
+    """The vectors of `texts`, a mapping from hash to text, by hash.
 
-    The model is asked for what the cache lacks, TEXTS_IN_FLIGHT texts at a time, and each answer is kept
-    before the next is asked for: what has been computed outlives a failure. `embedded` is told how many
-    texts each answer was for.
+    Texts that are not in the cache are embedded, at most TEXTS_IN_FLIGHT at a time. Their vectors are kept
+    at once, so a later failure does not lose them; nor does a failure that comes after a part of them
+    (PartlyEmbeddedError). `embedded` is called with the number of texts after each step.
     """
-    known = cache.cached(settings, role, texts)
-    missing = [hash_ for hash_ in texts if hash_ not in known]
-    for start in range(0, len(missing), TEXTS_IN_FLIGHT):
-        hashes = missing[start : start + TEXTS_IN_FLIGHT]
-        answer = embedder.embed([texts[hash_] for hash_ in hashes], role)
+
+    def keep(hashes: Sequence[str], answer: Embedded) -> None:
         fresh = {
             hash_: Cached(vector, float(share))
             for hash_, vector, share in zip(hashes, answer.vectors, answer.read_share, strict=True)
         }
         cache.remember(settings, role, fresh)
-        known |= fresh
+        known.update(fresh)
         embedded(len(fresh))
+
+    known = cache.cached(settings, role, texts)
+    missing = [hash_ for hash_ in texts if hash_ not in known]
+    for start in range(0, len(missing), TEXTS_IN_FLIGHT):
+        hashes = missing[start : start + TEXTS_IN_FLIGHT]
+        try:
+            answer = embedder.embed([texts[hash_] for hash_ in hashes], role)
+        except PartlyEmbeddedError as error:
+            keep([hashes[place] for place in error.places], error.embedded)
+            raise
+        keep(hashes, answer)
     return known

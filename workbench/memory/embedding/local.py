@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.errors import InputError
+from workbench.errors import InputError, ProviderError
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
@@ -41,6 +41,15 @@ class Embedded:
 
     vectors: NDArray[np.float32]
     read_share: NDArray[np.float64]
+
+
+class PartlyEmbeddedError(ProviderError):
+    """An embedder failed after it had embedded some of the texts: those at `places` of the given sequence."""
+
+    def __init__(self, error: ProviderError, places: Sequence[int], embedded: Embedded) -> None:
+        super().__init__(error.problem, error.remedy)
+        self.places = places
+        self.embedded = embedded
 
 
 class Embedder(Protocol):

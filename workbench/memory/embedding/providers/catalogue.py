@@ -1,7 +1,7 @@
-"""Embedding models behind an API: OpenAI and what speaks like it, Gemini, Voyage, and Ollama.
+"""Embedding models behind an API: OpenAI and compatible servers, Gemini, Voyage and Ollama.
 
-An index remembers its model and where that was asked; no other one takes its place unasked. Keys come from
-the environment, and are neither printed nor stored. Source: openclaw 2026.2.13, src/memory/embeddings.ts.
+An index stores its model and the model's address, and never switches to another one silently. Keys come from
+the environment; they are not printed and not stored. Source: openclaw 2026.2.13, src/memory/embeddings.ts.
 """
 
 from __future__ import annotations

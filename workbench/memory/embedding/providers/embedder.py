@@ -1,4 +1,4 @@
-"""The embedder of a provider's model: requests side by side, tried again by OpenClaw's rule, and checked.
+"""The embedder of a provider's model: parallel requests, retried by OpenClaw's rule, with checked answers.
 
 Source: openclaw 2026.2.13, src/memory/manager.ts.
 """
@@ -10,7 +10,8 @@ import random
 import re
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import FIRST_EXCEPTION, CancelledError, ThreadPoolExecutor
+from concurrent.futures import wait as wait_for
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
@@ -20,7 +21,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.errors import InputError, ProviderError
-from workbench.memory.embedding.local import Embedded, Role, mean_vectors, unit
+from workbench.memory.embedding.local import (
+    Embedded,
+    PartlyEmbeddedError,
+    Role,
+    mean_vectors,
+    unit,
+)
 from workbench.memory.embedding.providers.clients import (
     Access,
     BadAnswerError,
@@ -28,6 +35,7 @@ from workbench.memory.embedding.providers.clients import (
     RequestError,
     installed,
 )
+from workbench.memory.embedding.providers.deadline import within
 from workbench.memory.embedding.providers.limits import batches, longest, parts
 
 if TYPE_CHECKING:
@@ -40,7 +48,7 @@ FIRST_WAIT, LONGEST_BACKOFF, JITTER = 0.5, 8.0, 0.2
 
 @dataclass(frozen=True)
 class Provider:
-    """Who serves models: how it is asked, where, with whose key, and how many texts a request may hold."""
+    """A service that hosts models: its API client, address, key and the most texts in one request."""
 
     name: str
     model: str
@@ -59,9 +67,9 @@ class Provider:
 
     @property
     def url(self) -> str:
-        """Where it is asked: the variable's address, completed, when that is set, or else its own.
+        """The address: the environment variable's, completed, or else the default one.
 
-        Raises InputError for one that is no plain http address; a password or key in it would be stored.
+        Raises InputError for anything but a plain http address; a password or key in it would be stored.
         """
         given = self.completed(os.environ.get(self.url_variable, "").strip() or self.base_url).rstrip("/")
         try:
@@ -71,14 +79,14 @@ class Provider:
             plain = False
         if not plain or address.username or address.password or address.query or address.fragment:
             raise InputError(
-                f"{self.url_variable} holds no address that can be used.",
+                f"{self.url_variable} does not hold an address that can be used.",
                 "Give http:// or https://, a host and a path, without a password or key.",
             )
         return given
 
 
 def ollama_host(host: str) -> str:
-    """The address that Ollama's own variable means: scheme and port may lack, and 0.0.0.0 is this machine.
+    """The address that Ollama's variable means: scheme and port are optional, and 0.0.0.0 is this machine.
 
     >>> ollama_host("0.0.0.0"), ollama_host("http://gpu:80")
     ('http://127.0.0.1:11434', 'http://gpu:80')
@@ -90,11 +98,12 @@ def ollama_host(host: str) -> str:
 
 @dataclass
 class RemoteEmbedder:
-    """A model behind an API. Every text is read whole: a long one in parts, whose vectors are averaged.
+    """A model behind an API. It reads every text whole: a long one in parts, whose vectors are averaged.
 
     Texts go in requests of at most 8,000 bytes, `concurrency` at a time. A request for passages is tried
-    up to four times, after a rate limit or the provider's failure; a request for a question once.
-    Every vector is checked. Raises a ProviderError that names provider, model, status and remedy.
+    up to four times after a rate limit or the provider's failure, a request for a question once. Each try
+    ends after `passage_seconds` or `query_seconds`. Every vector is checked. Raises a ProviderError that
+    names provider, model, status and remedy: a PartlyEmbeddedError if some of the texts were embedded.
     """
 
     provider: Provider
@@ -116,12 +125,12 @@ class RemoteEmbedder:
 
     @property
     def revision(self) -> str:
-        """Where the model is asked, and in what parts it reads a long text."""
+        """The address of the model, and the size of the parts in which it reads a long text."""
         return f"{self.access.base_url} parts of {self.longest} bytes"
 
     @cached_property
     def dimensions(self) -> int:
-        """How many numbers a vector has: as asked for, or else as the model's first answer has."""
+        """The length of a vector: as requested, or else as in the model's first answer."""
         return self.access.output or self._asked(["dimensions"], "passage").shape[1]
 
     @cached_property
@@ -139,20 +148,40 @@ class RemoteEmbedder:
             return Embedded(np.empty((0, self.dimensions), np.float32), np.empty(0))
         pieces = [parts(text, self.longest) for text in texts]
         flat = [piece for several in pieces for piece in several]
-        vectors = mean_vectors(self._vectors(flat, role), pieces)
-        return Embedded(vectors, np.ones(len(texts)))
+        vectors, error = self._vectors(flat, role)
+        if error is None:
+            return Embedded(mean_vectors(vectors, pieces), np.ones(len(texts)))
+        rows = np.split(vectors, np.cumsum([len(several) for several in pieces])[:-1])
+        whole = [place for place, of_text in enumerate(rows) if not np.isnan(of_text).any()]
+        if not whole:
+            raise error
+        found = mean_vectors(np.vstack([rows[place] for place in whole]), [pieces[place] for place in whole])
+        raise PartlyEmbeddedError(error, whole, Embedded(found, np.ones(len(whole)))) from None
 
-    def _vectors(self, texts: Sequence[str], role: Role) -> NDArray[np.float32]:
+    def _vectors(self, texts: Sequence[str], role: Role) -> tuple[NDArray[np.float32], ProviderError | None]:
+        """The texts' vectors, NaN where a request failed or was not sent any more, and the first failure."""
         requests = batches([len(text.encode()) for text in texts], texts=self.provider.texts)
         ask = partial(self._asked, role=role, dimensions=self.dimensions)
         with ThreadPoolExecutor(self.concurrency) as pool:
-            answers = pool.map(ask, ([texts[place] for place in request] for request in requests))
-            return np.vstack(list(answers))
+            answers = [pool.submit(ask, [texts[place] for place in request]) for request in requests]
+            wait_for(answers, return_when=FIRST_EXCEPTION)
+            for answer in answers:
+                answer.cancel()
+        vectors = np.full((len(texts), self.dimensions), np.nan, np.float32)
+        error: ProviderError | None = None
+        for request, answer in zip(requests, answers, strict=True):
+            try:
+                vectors[request.start : request.stop] = answer.result()
+            except CancelledError:
+                continue
+            except ProviderError as failed:
+                error = error or failed
+        return vectors, error
 
     def _asked(self, texts: Sequence[str], role: Role, dimensions: int | None = None) -> NDArray[np.float32]:
-        """What one request brings: unit vectors, of as many `dimensions` as asked for."""
+        """The unit vectors that one request brings, checked to have `dimensions`."""
         seconds = self.query_seconds if role == "query" else self.passage_seconds
-        request = partial(self._client.vectors, texts, role, seconds)
+        request = partial(within, seconds, partial(self._client.vectors, texts, role, seconds))
         try:
             answer = request() if role == "query" else self._patiently(request)
             return unit_vectors(answer, len(texts), dimensions)
@@ -180,7 +209,7 @@ class RemoteEmbedder:
         return ProviderError(f"{self.name} failed{status}: {said}.", self._remedy(error))
 
     def _remedy(self, error: RequestError) -> str:
-        """What to do about it. What was embedded before is in the index or its cache already."""
+        """What the user can do. Vectors that came before are in the index or its cache."""
         where = f"{self.provider.url_variable} (now {self.access.base_url})"
         if isinstance(error, BadAnswerError):
             return f"Check that the server serves an embedding model: {where}."
@@ -201,7 +230,7 @@ class RemoteEmbedder:
             case status if status >= 500:
                 return "The provider has a problem; run it again later."
             case _:
-                return "Check the model's name, and whether it takes what was asked of it."
+                return "Check the model's name, and whether it accepts such a request."
 
 
 def _wait(state: RetryCallState) -> float:
@@ -209,7 +238,7 @@ def _wait(state: RetryCallState) -> float:
 
 
 def wait(attempt: int, error: BaseException | None) -> float:
-    """How many seconds to wait after that failed attempt, counted from 1: 0.5, 1, 2, and up to a fifth more.
+    """The seconds to wait after a failed attempt, counted from 1: 0.5, 1, 2, and up to a fifth more.
 
     At least as long as the provider asks for.
     """
@@ -218,10 +247,10 @@ def wait(attempt: int, error: BaseException | None) -> float:
 
 
 def unit_vectors(answer: Sequence[Any], count: int, dimensions: int | None) -> NDArray[np.float32]:
-    """An API's answer as unit vectors, float32, one row a text.
+    """An API's answer as unit vectors: float32, one row per text.
 
-    Raises BadAnswerError unless it holds `count` vectors, all of `dimensions` finite numbers (of any one
-    count when that is None), none of them zero throughout.
+    Raises BadAnswerError unless it has `count` vectors of `dimensions` finite numbers each (of any one length
+    when that is None), none of them a zero vector.
     """
     if len(answer) != count:
         raise BadAnswerError(f"{len(answer)} vectors came for {count} texts")

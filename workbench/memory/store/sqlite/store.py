@@ -1,18 +1,17 @@
-"""Everything that is kept in SQLite, and all the SQL that is said to it.
+"""The SQLite store of an index, with all SQL that is run against it.
 
-One file: documents, chunks, FTS5 (external content), sqlite-vec, the embedding cache, and meta.
+One file holds documents, chunks, FTS5 (external content), sqlite-vec, the embedding cache and meta.
 """
 
 from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from operator import attrgetter
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import apsw
 import numpy as np
@@ -20,20 +19,20 @@ from numpy.typing import NDArray
 
 from workbench.errors import InputError, WorkbenchError
 from workbench.memory.chunking import chunk_id
-from workbench.memory.store.errors import UnwritableError
 from workbench.memory.store.sqlite import schema
 from workbench.memory.store.sqlite.database import (
-    Database,
-    Identity,
     connect_new,
     identity,
-    plain_errors,
 )
+from workbench.memory.store.sqlite.embedding_cache import EmbeddingCache
 from workbench.memory.store.sqlite.match import match_expression
+from workbench.memory.store.values import Cached, Settings, Stamp
 from workbench.records import Chunk, Document, Hits, Passage, Query, Rows, Vector
 
+LARGEST_DIMENSIONS = 8192
+"""The longest vector that vec0 stores."""
 LARGEST_KNN = 4096
-"""vec0 answers no more neighbours than this."""
+"""The most neighbours that vec0 returns."""
 
 KEYWORD_SQL = """
     SELECT rowid, bm25(chunks_fts) AS raw FROM chunks_fts
@@ -57,51 +56,30 @@ CHUNKS_SQL = """
 """
 
 
-@dataclass(frozen=True)
-class Settings:
-    """What an index was made with; when one of these differs, its vectors or chunks are other ones."""
-
-    model: str
-    revision: str
-    dimensions: int
-    chunker: str
-
-
-class Stamp(NamedTuple):
-    """How a file looked when it was last indexed, and where it came from."""
-
-    hash: str
-    size: int
-    mtime_ns: int
-    source: str = "memory"
-
-    @property
-    def look(self) -> tuple[int, int]:
-        """What can be seen without reading the file: its size and time."""
-        return self.size, self.mtime_ns
-
-
-class Cached(NamedTuple):
-    """A vector from the embedding cache, and the share of its text that the model has read."""
-
-    vector: Vector
-    read_share: float
-
-
 STORED = attrgetter("path", "source", "hash", "size", "mtime_ns", "text")
-"""What is kept of a document, column by column."""
+"""The stored fields of a document, in the order of their columns."""
 
 
-class Store(Database):
+def check_dimensions(settings: Settings) -> None:
+    """Raises InputError for vectors of a length that sqlite-vec cannot store."""
+    if not 1 <= settings.dimensions <= LARGEST_DIMENSIONS:
+        raise InputError(
+            f"The model {settings.model} has vectors of {settings.dimensions:,} dimensions; an index stores "
+            f"1 to {LARGEST_DIMENSIONS:,}.",
+            "Use another model, or ask a provider's model for fewer: PROVIDER/MODEL@1024",
+        )
+
+
+class Store(EmbeddingCache):
     """An open index file, for one thread at a time. Close it, or use it in a `with` statement."""
-
-    def __init__(self, path: Path, db: apsw.Connection, seen: Identity | None = None) -> None:
-        super().__init__(path, db, seen)
-        self._put_off: dict[tuple[Settings, str], dict[str, Cached]] | None = None
 
     @classmethod
     def create(cls, path: Path, settings: Settings) -> Store:
-        """A new, empty index at `path`. Raises InputError when the place cannot be written."""
+        """A new, empty index at `path`.
+
+        Raises InputError for vectors that are too long, and StorageError when the place cannot be written.
+        """
+        check_dimensions(settings)
         store = cls(path, connect_new(path), identity(path))
         try:
             with store.writing():
@@ -143,7 +121,7 @@ class Store(Database):
 
     @property
     def settings(self) -> Settings:
-        """What this index was made with."""
+        """What the index was made with."""
         return Settings(**json.loads(self._meta("settings")))
 
     @property
@@ -153,7 +131,7 @@ class Store(Database):
 
     @property
     def extra_paths(self) -> tuple[str, ...]:
-        """The files and folders beside the memory that are indexed with it, as they were given."""
+        """The files and folders beside the memory that are indexed with it, as the user gave them."""
         return tuple(json.loads(self._meta("extra_paths", "[]")))
 
     @extra_paths.setter
@@ -172,10 +150,10 @@ class Store(Database):
     # writing
 
     def reset(self, settings: Settings) -> None:
-        """Forgets everything but the embedding cache, and starts again with these settings.
+        """Empties the index except for the embedding cache, and starts again with these settings.
 
-        A file of another schema version forgets its cache too. Within `writing`, readers see the old
-        index until the end.
+        A file of another schema version loses its cache too. Inside `writing`, readers see the old index
+        until the end.
         """
         keep = ("embedding_cache",) if self.of_this_version else ()
         schema.drop_all(self.db, keep)
@@ -190,9 +168,9 @@ class Store(Database):
         return {path: Stamp(*stamp) for path, *stamp in rows}
 
     def replace(self, document: Document, passages: Sequence[Passage], cached: Sequence[Cached]) -> None:
-        """The document stored with exactly these passages and vectors, in one transaction.
+        """Stores the document with exactly these passages and vectors, in one transaction.
 
-        Two passages with the same lines and text, as a very long repetitive line gives, are one chunk.
+        Two passages with the same lines and text are one chunk; a very long repetitive line has such.
         """
         with self.writing():
             self._delete(document.path)
@@ -222,18 +200,22 @@ class Store(Database):
             self.db.execute("INSERT INTO chunks_vec VALUES (?, ?)", (row, vector.tobytes()))
 
     def delete(self, path: str) -> None:
-        """Forgets a file, in one transaction."""
+        """Removes a file from the index, in one transaction."""
         with self.writing():
             self._delete(path)
             self._advance()
 
     def _delete(self, path: str) -> None:
         rows = self.db.execute(
-            "SELECT id, text FROM chunks WHERE document_id = (SELECT id FROM documents WHERE path = ?)",
+            "SELECT id, text, hash FROM chunks WHERE document_id = (SELECT id FROM documents WHERE path = ?)",
             (path,),
         ).fetchall()
-        self.db.executemany("INSERT INTO chunks_fts (chunks_fts, rowid, text) VALUES ('delete', ?, ?)", rows)
-        ids = [(row,) for row, _ in rows]
+        self._removed.update(str(hash_) for _, _, hash_ in rows)
+        self.db.executemany(
+            "INSERT INTO chunks_fts (chunks_fts, rowid, text) VALUES ('delete', ?, ?)",
+            [(row, text) for row, text, _ in rows],
+        )
+        ids = [(row,) for row, _, _ in rows]
         self.db.executemany("DELETE FROM chunks_vec WHERE chunk_id = ?", ids)
         self.db.executemany("DELETE FROM chunks WHERE id = ?", ids)
         self.db.execute("DELETE FROM documents WHERE path = ?", (path,))
@@ -242,79 +224,16 @@ class Store(Database):
         self._set_meta("generation", str(self.generation + 1))
 
     def restamp(self, looks: Mapping[str, tuple[int, int]]) -> None:
-        """Notes that these files, their content unchanged, have another size or time on disk."""
+        """Records a new size or time on disk for files whose content is unchanged."""
         rows = [(size, mtime_ns, path) for path, (size, mtime_ns) in looks.items()]
         with self.writing():
             self.db.executemany("UPDATE documents SET size = ?, mtime_ns = ? WHERE path = ?", rows)
-
-    # the embedding cache
-
-    @contextmanager
-    def reading(self) -> Iterator[None]:
-        """One state of the index for all that is asked within, whatever others write meanwhile.
-
-        What is to be remembered within is written at the end, where that can be done: a question that has
-        been answered does not fail for want of room in the cache.
-        """
-        if self.db.in_transaction:
-            yield
-            return
-        self._put_off = {}
-        try:
-            with super().reading():
-                yield
-            found = self._put_off
-        finally:
-            self._put_off = None
-        if self.writable:
-            with suppress(UnwritableError):
-                for (settings, role), vectors in found.items():
-                    self.remember(settings, role, vectors)
-
-    def cached(self, settings: Settings, role: str, hashes: Iterable[str]) -> dict[str, Cached]:
-        """The vectors that are known for these text hashes, under the model and revision of `settings`."""
-        wanted = list(hashes)
-        rows = self.db.execute(
-            "SELECT hash, vector, read_share FROM embedding_cache WHERE model = ? AND revision = ? "
-            "AND role = ? AND hash IN (SELECT value FROM json_each(?))",
-            (settings.model, settings.revision, role, json.dumps(wanted)),
-        )
-        put_off = (self._put_off or {}).get((settings, role), {})
-        found = {hash_: Cached(np.frombuffer(blob, np.float32), share) for hash_, blob, share in rows}
-        return found | {hash_: put_off[hash_] for hash_ in wanted if hash_ in put_off}
-
-    def remember(self, settings: Settings, role: str, found: Mapping[str, Cached]) -> None:
-        """Keeps vectors by model, revision, role, and the hash of their exact text."""
-        if self._put_off is not None:
-            self._put_off.setdefault((settings, role), {}).update(found)
-            return
-        with self.writing():
-            self.db.executemany(
-                "INSERT OR REPLACE INTO embedding_cache VALUES (?, ?, ?, ?, ?, ?)",
-                [
-                    (settings.model, settings.revision, role, hash_, one.vector.tobytes(), one.read_share)
-                    for hash_, one in found.items()
-                ],
-            )
-
-    def take_cache(self, file: Path) -> None:
-        """Everything that another index file has in its embedding cache, unless it has another schema."""
-        with plain_errors(file):
-            self.db.execute("ATTACH ? AS other", (str(file),))
-            try:
-                if self.db.execute("PRAGMA other.user_version").get == self.version:
-                    with self.writing():
-                        self.db.execute(
-                            "INSERT OR IGNORE INTO embedding_cache SELECT * FROM other.embedding_cache"
-                        )
-            finally:
-                self.db.execute("DETACH other")
 
     # reading
 
     @property
     def size(self) -> int:
-        """How many chunks there are."""
+        """The number of chunks."""
         return int(self.db.execute("SELECT count(*) FROM chunks").get)
 
     @property
@@ -333,7 +252,7 @@ class Store(Database):
         return self.by_id(rows, raw)
 
     def by_id(self, rows: Rows, raw: NDArray[np.float64]) -> Hits:
-        """These hits with equal numbers ordered by chunk id."""
+        """The hits by (number, chunk id)."""
         if np.unique(raw).size < raw.size:
             keys = np.array([chunk.id for chunk in self.chunks(rows)], np.str_)
             order = np.lexsort((keys, raw))
@@ -386,7 +305,7 @@ class Store(Database):
         return np.array([row for (row,) in found], np.int64)
 
     def integrity(self) -> list[str]:
-        """What SQLite's and FTS5's integrity checks complain of: nothing, in a sound index."""
+        """The problems that SQLite's and FTS5's integrity checks find; none in a sound index."""
         problems = [row for (row,) in self.db.execute("PRAGMA integrity_check") if row != "ok"]
         if not self.writable:
             return problems  # FTS5's own check is an INSERT

@@ -24,7 +24,7 @@ from workbench.errors import InputError, StorageError, WorkbenchError
 from workbench.memory.store.errors import DamagedError, LockedError
 from workbench.memory.store.sqlite.database import BUSY_SECONDS, Identity, identity
 from workbench.memory.store.sqlite.match import match_expression
-from workbench.memory.store.sqlite.store import Stamp
+from workbench.memory.store.values import Stamp
 from workbench.records import Chunk, Document, Hits, Query, Rows
 
 META = "memory_index_meta_v1"

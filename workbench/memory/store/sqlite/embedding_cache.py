@@ -1,0 +1,118 @@
+"""The embedding cache of an index file: vectors by model, revision, role and the hash of their text."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import apsw
+import numpy as np
+
+from workbench.memory.store.errors import UnwritableError
+from workbench.memory.store.sqlite.database import Database, Identity, plain_errors
+from workbench.memory.store.values import Cached, Settings
+
+FORGET = """
+    DELETE FROM embedding_cache WHERE role = 'passage'
+    AND hash IN ({texts}) AND hash NOT IN (SELECT hash FROM main.chunks)
+"""
+GONE_SINCE = """
+    SELECT chunks.hash FROM other.chunks AS chunks
+    JOIN other.documents AS documents ON documents.id = chunks.document_id
+    WHERE documents.hash NOT IN (SELECT hash FROM main.documents)
+"""
+
+
+class EmbeddingCache(Database):
+    """A database with an embedding cache."""
+
+    def __init__(self, path: Path, db: apsw.Connection, seen: Identity | None = None) -> None:
+        super().__init__(path, db, seen)
+        self._put_off: dict[tuple[Settings, str], dict[str, Cached]] | None = None
+        self._removed: set[str] = set()
+
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """One state of the index for all reads inside the block, whatever other processes write meanwhile.
+
+        Vectors that are remembered inside are written at its end, if the file can be written: a question that
+        has been answered does not fail because the cache has no room.
+        """
+        if self.db.in_transaction:
+            yield
+            return
+        self._put_off = {}
+        try:
+            with super().reading():
+                yield
+            found = self._put_off
+        finally:
+            self._put_off = None
+        if self.writable:
+            with suppress(UnwritableError):
+                for (settings, role), vectors in found.items():
+                    self.remember(settings, role, vectors)
+
+    def cached(self, settings: Settings, role: str, hashes: Iterable[str]) -> dict[str, Cached]:
+        """The known vectors of these text hashes, for the model and revision of `settings`."""
+        wanted = list(hashes)
+        rows = self.db.execute(
+            "SELECT hash, vector, read_share FROM embedding_cache WHERE model = ? AND revision = ? "
+            "AND role = ? AND hash IN (SELECT value FROM json_each(?))",
+            (settings.model, settings.revision, role, json.dumps(wanted)),
+        )
+        put_off = (self._put_off or {}).get((settings, role), {})
+        found = {hash_: Cached(np.frombuffer(blob, np.float32), share) for hash_, blob, share in rows}
+        return found | {hash_: put_off[hash_] for hash_ in wanted if hash_ in put_off}
+
+    def remember(self, settings: Settings, role: str, found: Mapping[str, Cached]) -> None:
+        """Keeps vectors by model, revision, role, and the hash of their exact text."""
+        if self._put_off is not None:
+            self._put_off.setdefault((settings, role), {}).update(found)
+            return
+        with self.writing():
+            self.db.executemany(
+                "INSERT OR REPLACE INTO embedding_cache VALUES (?, ?, ?, ?, ?, ?)",
+                [
+                    (settings.model, settings.revision, role, hash_, one.vector.tobytes(), one.read_share)
+                    for hash_, one in found.items()
+                ],
+            )
+
+    def take_cache(self, file: Path) -> None:
+        """Adds the vectors in another index file's cache, unless the file has another schema."""
+        with self._attached(file) as same_schema:
+            if same_schema:
+                with self.writing():
+                    self.db.execute(
+                        "INSERT OR IGNORE INTO embedding_cache SELECT * FROM other.embedding_cache"
+                    )
+
+    def forget_removed_texts(self) -> None:
+        """Removes the vectors of passages that were removed through this object and occur nowhere else."""
+        if self._removed:
+            with self.writing():
+                self.db.execute(FORGET.format(texts="SELECT value FROM json_each(?)"), (self._hashes(),))
+            self._removed.clear()
+
+    def _hashes(self) -> str:
+        return json.dumps(sorted(self._removed))
+
+    def forget_texts_of(self, file: Path) -> None:
+        """Removes the vectors of passages that only deleted or changed documents of another file have."""
+        with self._attached(file) as same_schema:
+            if same_schema:
+                with self.writing():
+                    self.db.execute(FORGET.format(texts=GONE_SINCE))
+
+    @contextmanager
+    def _attached(self, file: Path) -> Iterator[bool]:
+        """Another index file as `other`, and whether it has the same schema."""
+        with plain_errors(file):
+            self.db.execute("ATTACH ? AS other", (str(file),))
+            try:
+                yield self.db.execute("PRAGMA other.user_version").get == self.version
+            finally:
+                self.db.execute("DETACH other")
