@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import difflib
+from collections.abc import Collection
 from typing import ClassVar
 
 from workbench.safe_text import masked, visible
@@ -36,3 +38,13 @@ class ProviderError(WorkbenchError):
     """An embedding provider or another remote service fails."""
 
     exit_code: ClassVar[int] = 4
+
+
+def unknown_name(kind: str, name: str, known: Collection[str], remedy: str) -> InputError:
+    """The error for a name that is not in `known`; its message lists the nearest names.
+
+    >>> unknown_name("leg", "vectro", ["vector", "keyword"], "Choose one of them.").problem
+    "There is no leg 'vectro'; the nearest are vector."
+    """
+    near = difflib.get_close_matches(name, known, n=3, cutoff=0.3) or list(known)[:3]
+    return InputError(f"There is no {kind} {name!r}; the nearest are {', '.join(near)}.", remedy)

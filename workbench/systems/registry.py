@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from workbench.errors import InputError
+from workbench.errors import unknown_name
 from workbench.retrieval.pipeline import Pipeline
 from workbench.systems import recommended, tutorial
 from workbench.systems.automem import pipelines as automem
@@ -51,9 +50,5 @@ def system(name: str) -> Pipeline:
             return read(file, SYSTEMS[base]).pipeline
         return read(file, release=base).pipeline if _RELEASE.fullmatch(base) else read(name).pipeline
     if name not in SYSTEMS:
-        near = difflib.get_close_matches(name, SYSTEMS, n=3, cutoff=0.3) or list(SYSTEMS)[:3]
-        raise InputError(
-            f"There is no system {name!r}; the nearest are {', '.join(near)}.",
-            "Choose one of them, or see all: workbench systems",
-        )
+        raise unknown_name("system", name, SYSTEMS, "Choose one of them, or see all: workbench systems")
     return SYSTEMS[name]

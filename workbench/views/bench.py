@@ -12,7 +12,7 @@ from workbench.views.console import PlainTable, plain
 
 
 def rendered_results(results: Sequence[Result]) -> RenderableType:
-    """One line a system, and under it recall@5 by LoCoMo's category number."""
+    """One line per system, and below recall@5 by LoCoMo's category number."""
     heading = plain("recall@5 (and questions) by category number")
     return Group(_overall(results), plain(""), heading, _by_category(results))
 

@@ -1,4 +1,4 @@
-"""The same two lists under every engine's fusion, in tables and words. No arithmetic happens here."""
+"""How each engine fuses the same two lists, as tables and text. This module computes no scores."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from workbench.views.console import PlainTable, plain
 from workbench.views.text import rendered
 
 MORE = 2
-"""How many flips of one engine are told; the others are counted."""
+"""The number of flips that are listed for an engine; the others are only counted."""
 
 FIRST = 6
-"""How many candidates of a long order are told; the others are counted."""
+"""The number of candidates that are listed of an order; the others are only counted."""
 
 
 @rendered.register
 def rendered_comparison(comparison: Comparison) -> RenderableType:
-    """The two lists, a line an engine, and under it why its order differs from the first engine's."""
+    """The two lists, one line per engine, and the reasons why an order differs from the first engine's."""
     lists = [
         f"{leg} leg: {_list_text(scores)}"
         for leg, scores in (("vector", comparison.vector), ("keyword", comparison.keyword))
@@ -39,7 +39,7 @@ def _list_text(scores: Mapping[str, float]) -> str:
 
 
 def comparison_table(comparison: Comparison) -> PlainTable:
-    """One line an engine: its order with ties in brackets, and the target's place, score and fate."""
+    """One line per engine: its order with ties in brackets, and the place, score and fate of the target."""
     table = PlainTable()
     table.add_column("engine", no_wrap=True)
     table.add_column("order")
@@ -55,9 +55,9 @@ def comparison_table(comparison: Comparison) -> PlainTable:
 
 
 def order_text(order: EngineOrder) -> str:
-    """The order in a line: `both (kwonly = v1) v3`, with ties in brackets, and a long one's end counted.
+    """The order in a line, such as `both (kwonly = v1) v3`: ties are in brackets, a long order is cut.
 
-    What stands in folders goes by its name alone where no other has that name.
+    A path is shortened to its file name if no other candidate has the same file name.
     """
     named = Counter(_last_part(hit.id) for hit in order.hits)
     told: list[str] = []
@@ -82,7 +82,10 @@ def _watched_cells(order: EngineOrder, name: str) -> list[str]:
 
 
 def flip_lines(comparison: Comparison) -> list[str]:
-    """What each engine orders the other way round than the first, and why: the target's flips first."""
+    """The pairs that each engine orders in the opposite way to the first one, with the reason.
+
+    The target's pairs come first.
+    """
     lines = []
     for order in comparison.orders:
         watched = [flip for flip in order.flips if comparison.target in (flip.above, flip.below)]
@@ -97,9 +100,9 @@ def flip_lines(comparison: Comparison) -> list[str]:
 
 
 def degenerate_table(rows: Sequence[Degenerate]) -> PlainTable:
-    """What each engine makes of one hit, of two equal ones, and of an empty leg."""
+    """How each engine scales a single hit, two equal hits, and an empty leg."""
     table = PlainTable()
-    for name in ("engine", "scale", "one hit, score 3", "two, score 3", "no hit"):
+    for name in ("engine", "scale", "one hit, score 3", "two hits, score 3", "no hit"):
         table.add_column(name)
     for row in rows:
         table.add_row(row.engine, row.scale, *(_numbers(some) for some in (row.one, row.equal, row.empty)))

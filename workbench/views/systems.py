@@ -1,4 +1,4 @@
-"""Systems as tables and as data, and their answers to one question side by side."""
+"""Systems as tables and as data, and the answers of several systems to one question."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from workbench.views.console import PlainTable, plain
 from workbench.views.text import ABSENT
 
 SHOWN = 10
-"""How many places of each answer a comparison shows."""
+"""The number of results that a comparison shows of each answer."""
 
 
 def systems_table(pipelines: Sequence[Pipeline]) -> PlainTable:
-    """One line a system: its name, where it comes from, and what was changed."""
+    """One line per system: its name, its source, and its changes."""
     table = PlainTable()
     for name in ("system", "source", "changes"):
         table.add_column(name, no_wrap=name == "system")
@@ -41,7 +41,7 @@ def system_data(pipeline: Pipeline) -> dict[str, Any]:
 
 
 def diff_data(differences: Sequence[Difference]) -> list[dict[str, Any]]:
-    """What differs, slot by slot; null where a system has no such stage."""
+    """The differences by slot; null if a system has no such stage."""
     return [
         {
             "slot": one.slot,
@@ -53,7 +53,7 @@ def diff_data(differences: Sequence[Difference]) -> list[dict[str, Any]]:
 
 
 def comparison_table(traces: Sequence[Trace]) -> RenderableType:
-    """The same question's answers, one column a system."""
+    """The answers to the same question, with one column per system."""
     table = PlainTable(padding=(0, 2, 0, 0))
     table.add_column("#", justify="right")
     for trace in traces:

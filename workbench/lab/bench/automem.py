@@ -1,7 +1,7 @@
-"""AutoMem's profiles on LoCoMo: `python -m workbench.lab.bench.automem locomo.json corrections.json`.
+"""AutoMem's pipelines on LoCoMo: `python -m workbench.lab.bench.automem locomo.json corrections.json`.
 
-A memory is one turn, searched among the turns of its conversation. The numbers are the pipeline's own: the
-same formulas that score one search are run here on a whole conversation's questions at once.
+A memory is one turn, and a search covers the turns of one conversation. The pipeline's own formulas compute
+the scores, here for all questions of a conversation at once.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class TurnFigures(Figures):
 
 
 class StoredEmbedder:
-    """An embedder that embeds each text once, and finds its vector in the store's cache ever after."""
+    """An embedder that embeds each text once and then reads its vector from the store's cache."""
 
     def __init__(self, embedder: Embedder, store: Store) -> None:
         self._embedder = embedder
@@ -70,13 +70,13 @@ class StoredEmbedder:
 
 
 def settings_of(embedder: Embedder) -> Settings:
-    """What a store of turns is made with."""
+    """The settings of a store of turns."""
     return Settings(embedder.name, embedder.revision, embedder.dimensions, "turns")
 
 
 @contextmanager
 def stored(embedder: Embedder, data: Path) -> Iterator[Embedder]:
-    """`embedder` with a cache of its vectors in the user's cache folder, one file for each data file."""
+    """`embedder` with a vector cache in the user's cache folder, one file for each data file."""
     cache = default_index_path(data)
     cache.parent.mkdir(parents=True, exist_ok=True)
     opened = Store.open(cache) if cache.is_file() else Store.create(cache, settings_of(embedder))
@@ -86,7 +86,7 @@ def stored(embedder: Embedder, data: Path) -> Iterator[Embedder]:
 
 @dataclass(frozen=True)
 class TurnAnswer:
-    """One question's answer: the ids of the turns that were kept, best first, and whether the floor cut."""
+    """The answer to one question: the ids of the kept turns, best first, and whether the floor cut."""
 
     question: LocomoQuestion
     turns: tuple[str, ...]
@@ -105,14 +105,14 @@ def bench(data: Locomo, pipeline: Pipeline, embedder: Embedder, limit: int = LIM
 
 
 def answers(data: Locomo, pipeline: Pipeline, embedder: Embedder, limit: int = LIMIT) -> Iterator[TurnAnswer]:
-    """What the pipeline answers to each question, conversation by conversation."""
+    """The pipeline's answer to each question, conversation by conversation."""
     turns = embedder.embed([turn.bullet for turn in data.turns], "passage").vectors.astype(float)
     questions = embedder.embed([one.text for one in data.questions], "query").vectors.astype(float)
     of_turn = np.array([turn.conversation for turn in data.turns], int)
     of_question = np.array([question.conversation for question in data.questions], int)
     for conversation in np.unique(of_question).tolist():
         pool, asked = np.flatnonzero(of_turn == conversation), np.flatnonzero(of_question == conversation)
-        # Not a matrix product: that rounds a row by where it stands, and parts what is equal.
+        # A matrix product rounds equal rows differently, depending on their position; einsum does not.
         similarity = np.einsum("qd,td->qt", questions[asked], turns[pool])
         room = Room([data.questions[i] for i in asked], [data.turns[i] for i in pool], similarity)
         yield from _answered(room, pipeline, limit)
@@ -120,7 +120,7 @@ def answers(data: Locomo, pipeline: Pipeline, embedder: Embedder, limit: int = L
 
 @dataclass(frozen=True)
 class Room:
-    """One conversation: its questions, its turns, and the cosine of each with each, (questions, turns)."""
+    """One conversation: its questions, its turns, and their cosine similarities, shape (questions, turns)."""
 
     questions: Sequence[LocomoQuestion]
     turns: Sequence[Turn]
@@ -150,7 +150,7 @@ def _stage(pipeline: Pipeline, slot: str, kind: type[Kind]) -> Kind:
 
 
 def _scores(room: Room, near: NDArray[np.int64], pipeline: Pipeline) -> Floats:
-    """The score of each question's nearest turns: the pipeline's formulas over what a turn has to give."""
+    """The scores of each question's nearest turns, by the pipeline's formulas: (questions, turns)."""
     columns = {
         "vector_raw": 1 - np.take_along_axis(room.similarity, near, 1),
         "vector_rank": np.broadcast_to(np.arange(1.0, near.shape[1] + 1), near.shape),
@@ -165,7 +165,7 @@ def _scores(room: Room, near: NDArray[np.int64], pipeline: Pipeline) -> Floats:
 
 @dataclass(frozen=True)
 class TurnsSearch:
-    """Many searches at once: what the stages would read of each turn, in columns (questions, turns)."""
+    """The context of many searches at once: the columns that the stages read, shape (questions, turns)."""
 
     known: Mapping[str, Floats]
     limit: float = 0
@@ -175,7 +175,7 @@ class TurnsSearch:
         raise InputError("A benchmark of turns has no index.", "Use a pipeline of AutoMem.")
 
     def vector(self) -> Vector:
-        raise InputError("A benchmark of turns embeds its questions before.", "Use a pipeline of AutoMem.")
+        raise InputError("A benchmark of turns has no question to embed.", "Use a pipeline of AutoMem.")
 
     def observations(self, stage: Observer, trace: Trace) -> Mapping[str, Floats]:
         observed = stage.observed if isinstance(stage, ColumnStage) else ()
@@ -183,7 +183,7 @@ class TurnsSearch:
 
 
 def _observed(room: Room, near: NDArray[np.int64], pipeline: Pipeline) -> dict[str, Floats]:
-    """What the pipeline's stages would read: a turn has a text and a vector, and no front matter."""
+    """The columns that the pipeline's stages read; a turn has a text and a vector, but no front matter."""
     tokens = [query_tokens(question.text) for question in room.questions]
     hits = _token_hits(tokens, room.turns, pipeline)
     absent, none = np.full(near.shape, np.nan), np.zeros(near.shape)
@@ -197,7 +197,7 @@ def _observed(room: Room, near: NDArray[np.int64], pipeline: Pipeline) -> dict[s
 
 
 def _token_hits(tokens: Sequence[Sequence[str]], turns: Sequence[Turn], pipeline: Pipeline) -> Floats:
-    """How many of its tokens each question finds in each turn, as the pipeline looks: (questions, turns)."""
+    """How many tokens of each question are in each turn, by the pipeline's rule: (questions, turns)."""
     stage = pipeline["keyword_component"]
     if not isinstance(stage, ContentKeyword):
         return np.zeros((len(tokens), len(turns)))
@@ -216,11 +216,11 @@ ROWS = (
     ("#150 + over-fetch 4x (#205)", automem.LIVE_KEYWORD.but(automem.OVERFETCH)),
     ("over-fetch 4x + floor 15 %", automem.LIVE_KEYWORD.but(automem.OVERFETCH, automem.OLD_FLOOR)),
 )
-"""The profiles that the lesson compares: what each change does alone, and with the others."""
+"""The pipelines that the lesson compares: each change alone, and together with others."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Prints one line for each of ROWS: 0, or 2 when the data cannot be used."""
+    """Print one line for each of ROWS. Returns 0, or the exit code of an error."""
     parser = argparse.ArgumentParser(prog="python -m workbench.lab.bench.automem", description=__doc__)
     parser.add_argument("data", type=Path, help="a file of the form of LoCoMo's locomo10.json")
     parser.add_argument("corrections", type=Path, nargs="?", help="the audit's corrections, in one list")

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping
 
-from workbench.errors import InputError
+from workbench.errors import unknown_name
 from workbench.lab.museum import (
     automem,
     basic_memory,
@@ -27,9 +26,5 @@ SPECIMENS: Mapping[str, Specimen] = {one.name: one for topic in TOPICS for one i
 def specimen(name: str) -> Specimen:
     """The specimen of that name. Raises InputError for an unknown name, and suggests the nearest ones."""
     if name not in SPECIMENS:
-        near = difflib.get_close_matches(name, SPECIMENS, n=3, cutoff=0.3) or list(SPECIMENS)[:3]
-        raise InputError(
-            f"There is no specimen {name!r}; the nearest are {', '.join(near)}.",
-            "List them: workbench museum",
-        )
+        raise unknown_name("specimen", name, SPECIMENS, "List them: workbench museum")
     return SPECIMENS[name]
