@@ -485,3 +485,30 @@ def test_a_target_that_is_not_indexed_is_refused_and_the_nearest_named(
     outcome = run("evaluate", "-q", tmp_path / "q.yaml", *place.options)
     assert refuses(outcome, "memory/teas.md", "not in the index")
     assert "The nearest is memory/tea.md." in outcome.err
+
+
+# parameters
+
+
+@pytest.mark.parametrize(
+    "setting",
+    [
+        "limit.count=nan", "limit.count=inf", "limit.count=-1", "limit.count=six", "floor.floor=nan",
+        "floor.floor=inf", "fusion.vector=nan", "fusion.vector=-3", "keyword_leg.depth.multiplier=nan",
+        "vector_leg.depth.cap=2.5", "keyword_leg.depth.multiplier=-1", "keyword_leg.depth.cap=0",
+        "vector_leg.depth.cap=-inf", "floor", "=", "query.maxResults=nan", "query.hybrid.vectorWeight=inf",
+        "query.maxResults=2.5", "query.minScore=",
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("command", [["search", "tea"], ["evaluate", "-s", "openclaw-2026.2.13"]], ids=len)
+def test_a_parameter_that_cannot_be_used_is_refused(
+    run: Run, place: Place, setting: str, command: list[str]
+) -> None:
+    refused = run(*command, *place.options, "--set", setting)
+    assert refuses(refused, setting.partition("=")[0])
+
+
+@pytest.mark.parametrize("model", ["", " "])
+def test_an_empty_model_is_refused(run: Run, place: Place, tmp_path: Path, model: str) -> None:
+    refused = run("index", place.folder, "--index", tmp_path / "i.sqlite", "--model", model)
+    assert refuses(refused, "--model is empty")

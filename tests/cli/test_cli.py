@@ -338,3 +338,8 @@ def test_a_search_says_when_the_memory_is_newer_than_its_index(run: Run, tmp_pat
     warned = run("search", QUESTION, *options).err
     assert "2 files changed (first: memory/bike.md)" in warned
     assert f"workbench index {root}" in warned
+
+
+def test_a_file_that_is_never_indexed_is_explained(run: Run, place: Place) -> None:
+    told = " ".join(run("explain", QUESTION, "--target", "memory/report.pdf", *place.options).out.split())
+    assert "reads Markdown (.md) and chat transcripts (.jsonl), not .pdf files" in told

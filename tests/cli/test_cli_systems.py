@@ -9,6 +9,7 @@ import pytest
 
 from tests import world
 from tests.commands import Run, runner
+from workbench import __version__
 from workbench.memory.sync import index_folder
 from workbench.systems.registry import SYSTEMS
 
@@ -96,3 +97,20 @@ def test_the_benchmark_names_a_missing_file(run: Run, tmp_path: Path) -> None:
     refused = run("bench", "locomo", tmp_path / "none.json")
     assert refused.code == 2
     assert "none.json" in refused.err
+
+
+def test_a_file_is_watched_by_its_name(run: Run, tmp_path: Path) -> None:
+    lists = tmp_path / "lists.json"
+    vector = {"memory/complaints.md:1-4": 0.9, "memory/tea.md:1-3": 0.5, "memory/tea.md:4-9": 0.4}
+    lists.write_text(json.dumps({"vector": vector, "keyword": {}}))
+    for name in ("complaints.md", "memory/complaints.md", "memory/complaints.md:1-4"):
+        assert "watched: memory/complaints.md:1-4" in run("fusion", "--lists", lists, "--watch", name).out
+    several = run("fusion", "--lists", lists, "--watch", "tea.md")
+    assert (several.code, "memory/tea.md:1-3, memory/tea.md:4-9" in several.err) == (2, True)
+    unknown = run("fusion", "--lists", lists, "--watch", "plaints.md")
+    assert (unknown.code, "The nearest are memory/complaints.md:1-4" in unknown.err) == (2, True)
+
+
+def test_the_version_is_printed(run: Run) -> None:
+    shown = run("--version")
+    assert (shown.code, shown.out) == (0, f"workbench {__version__}\n")

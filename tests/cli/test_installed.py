@@ -94,6 +94,13 @@ def test_two_folders_of_notebooks_are_one_too_many(run: Run, tmp_path: Path) -> 
     assert not (tmp_path / "lab").exists()
 
 
+def test_a_memory_that_is_not_there_is_told_before_anything_is_copied(run: Run, tmp_path: Path) -> None:
+    refused = run("lab", "--to", tmp_path / "mine", "-m", tmp_path / "nofolder")
+    assert refused.code == 2
+    assert "nofolder does not exist" in refused.err
+    assert not (tmp_path / "mine").exists()
+
+
 def test_a_folder_without_notebooks_is_told_before_anything_is_indexed(run: Run, tmp_path: Path) -> None:
     outcome = run("lab", "--memory", tmp_path / "nowhere", "--notebooks", tmp_path)
     assert (outcome.code, outcome.out) == (2, "")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from workbench import __version__
 from workbench.cli.app import CONFIG_FILE, AsJson, app, count
 from workbench.cli.output import put, tell
 from workbench.errors import InputError
@@ -32,6 +33,9 @@ def options(
     release: Annotated[
         str, typer.Option("--release", help="With --config: the release of OpenClaw that reads the file.")
     ] = "",
+    version: Annotated[
+        bool, typer.Option("--version", is_eager=True, help="Print the version, and end.")
+    ] = False,
     base_url: Annotated[
         str | None,
         typer.Option(
@@ -41,6 +45,9 @@ def options(
 ) -> None:
     """Teach, explore and reproduce how hybrid search fails."""
     CONFIG_FILE.set(None)
+    if version:
+        put(f"workbench {__version__}")
+        raise typer.Exit
     if config is None:
         if base_url is not None or release:
             raise InputError("--base-url and --release belong to a --config file.", "Add --config FILE.")
@@ -78,6 +85,8 @@ def configured_embedder(context: typer.Context, model: str, reading: str) -> Emb
     from workbench.memory.embedding.providers.catalogue import embedder_named
     from workbench.memory.embedding.providers.embedder import RemoteEmbedder
 
+    if not model.strip():
+        raise InputError("--model is empty.", "Name a model: --model all-MiniLM-L6-v2, or leave it out.")
     embedder, made = embedder_named(model, reading_named(reading)), asked_of(context)
     if made is not None and isinstance(embedder, RemoteEmbedder):
         address = made.unnamed_addresses().get(embedder.provider.url_variable)

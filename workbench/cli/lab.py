@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from workbench.cli.app import SAMPLE, AsJson, IndexFile, Memory, SettingsOfMany, app, pipelines_of
-from workbench.cli.output import put
+from workbench.cli.output import put, tell
 from workbench.errors import InputError
 
 bench = typer.Typer(help="Benchmarks on data that you have.", no_args_is_help=True, rich_markup_mode=None)
@@ -78,9 +78,12 @@ def lab(
     """Index the memory, and open JupyterLab on the first notebook."""
     from workbench.cli.bundled import MEMORY, NOTEBOOKS, copy_to
     from workbench.cli.jupyter import check, check_notebook, launch
+    from workbench.memory.files import memory_root
     from workbench.memory.sync import index_folder
 
     check()
+    if memory is not None:
+        memory_root(memory)  # before anything is copied
     if to is not None and notebooks is not None:
         raise InputError("--to and --notebooks name two folders of notebooks.", "Give one of them.")
     if to is None and notebooks is None and not Path(NOTEBOOKS).is_dir():
@@ -90,5 +93,7 @@ def lab(
     here = to or Path()
     folder = notebooks or here / NOTEBOOKS
     check_notebook(folder, FIRST)  # before a minute goes into an index
+    tell(f"Indexing {memory or here / MEMORY}; the first time takes a minute or two.")
     put(str(index_folder(memory or here / MEMORY)))
+    tell("Starting JupyterLab.")
     raise typer.Exit(launch(folder, FIRST, port, browser))

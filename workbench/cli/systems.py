@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import difflib
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated
 
@@ -21,6 +23,7 @@ from workbench.cli.app import (
     pipeline_of,
 )
 from workbench.cli.output import put
+from workbench.errors import InputError
 
 
 @app.command()
@@ -92,7 +95,9 @@ def fusion(
     question: Annotated[str | None, typer.Option("--question", "-q", help="Take its two legs.")] = None,
     memory: Memory = SAMPLE,
     floor: Annotated[float, typer.Option(help="The least score that counts as passing.")] = 0.35,
-    watch: Annotated[str | None, typer.Option(help="An id to watch.")] = None,
+    watch: Annotated[
+        str | None, typer.Option(help="An id to watch, or a file with one chunk in the lists.")
+    ] = None,
     index_file: IndexFile = None,
     re_embed: ReEmbed = False,
 ) -> None:
@@ -108,4 +113,17 @@ def fusion(
             vector, keyword = legs_of(check_question(question), opened)
     else:
         vector, keyword = EXAMPLE
-    put(rendered_comparison(whose_fusion(vector, keyword, floor, watch)))
+    watched = None if watch is None else _in_lists(watch, [*vector, *keyword])
+    put(rendered_comparison(whose_fusion(vector, keyword, floor, watched)))
+
+
+def _in_lists(name: str, ids: Iterable[str]) -> str:
+    """The id `name`, or the one chunk of the file that it names. Raises InputError for none or several."""
+    known = sorted(set(ids))
+    found = [name] if name in known else [one for one in known if f"/{name}:" in f"/{one}"]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise InputError(f"{name} has several chunks in the lists.", f"Watch one: {', '.join(found)}.")
+    near = difflib.get_close_matches(name, known, n=3, cutoff=0.3) or known[:3]
+    raise InputError(f"{name} is in neither list.", f"The nearest are {', '.join(near) or 'none'}.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
 from typing import Any
@@ -10,6 +11,12 @@ from typing import Any
 from workbench.errors import InputError
 from workbench.records import Stage
 from workbench.retrieval.pipeline import Pipeline
+
+NESTED_RANGES: Mapping[str, tuple[float, float]] = {
+    "depth.multiplier": (0, 10_000),
+    "depth.cap": (1, 1_000_000),
+}
+"""The ranges of parameters that are not a stage's own: a leg brings at least one candidate."""
 
 
 def with_settings(pipeline: Pipeline, settings: Sequence[str]) -> Pipeline:
@@ -87,9 +94,11 @@ def _changed(stage: Stage, slot: str, parameter: str, text: str) -> Stage:
             f"The stage {slot!r} has no parameter {parameter!r}{_nearest(parameter, known)}",
             f"It has {', '.join(known)}." if known else "It has none.",
         )
-    value = _typed(f"{slot}.{parameter}", text, known[parameter])
-    _check_range(f"{slot}.{parameter}", value, getattr(stage, "ranges", {}).get(parameter))
     outer, _, inner = parameter.partition(".")
+    name = f"{slot}.{parameter}"
+    value = _typed(name, text, known[parameter])
+    _check_whole(name, value, getattr(stage, outer) if inner else stage, inner or outer)
+    _check_range(name, value, {**NESTED_RANGES, **getattr(stage, "ranges", {})}.get(parameter))
     if inner:
         value = replace(getattr(stage, outer), **{inner: value})
     changed: Stage = replace(stage, **{outer: value})  # type: ignore[type-var]
@@ -107,7 +116,15 @@ def _typed(name: str, text: str, now: Any) -> Any:
         number = float(text)
     except ValueError:
         raise InputError(f"{name} takes a number, not {text!r}.", f"It is {now:g} now.") from None
+    if not math.isfinite(number):
+        raise InputError(f"{name} takes a finite number, not {text!r}.", f"It is {now:g} now.")
     return int(number) if isinstance(now, int) and number.is_integer() else number
+
+
+def _check_whole(name: str, value: Any, owner: Any, parameter: str) -> None:
+    kinds = {field.name: field.type for field in fields(owner)}
+    if kinds[parameter] in (int, "int") and isinstance(value, float):
+        raise InputError(f"{name} takes a whole number, not {value:g}.", "Leave out the fraction.")
 
 
 def _check_range(name: str, value: Any, span: tuple[float, float] | None) -> None:
