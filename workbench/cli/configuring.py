@@ -23,6 +23,12 @@ def asked_of(context: typer.Context) -> Configuration | None:
     return found
 
 
+def _print_version(asked: bool) -> None:
+    if asked:
+        put(f"workbench {__version__}")
+        raise typer.Exit
+
+
 @app.callback()
 def options(
     context: typer.Context,
@@ -33,8 +39,9 @@ def options(
     release: Annotated[
         str, typer.Option("--release", help="With --config: the release of OpenClaw that reads the file.")
     ] = "",
-    version: Annotated[
-        bool, typer.Option("--version", is_eager=True, help="Print the version, and end.")
+    _: Annotated[
+        bool,
+        typer.Option("--version", is_eager=True, callback=_print_version, help="Print the version and exit."),
     ] = False,
     base_url: Annotated[
         str | None,
@@ -45,9 +52,6 @@ def options(
 ) -> None:
     """Teach, explore and reproduce how hybrid search fails."""
     CONFIG_FILE.set(None)
-    if version:
-        put(f"workbench {__version__}")
-        raise typer.Exit
     if config is None:
         if base_url is not None or release:
             raise InputError("--base-url and --release belong to a --config file.", "Add --config FILE.")
