@@ -19,6 +19,7 @@ from tests import world
 from tests.agent.test_agent import QUESTION, add, over
 from tests.conftest import PROJECT
 from workbench.agent.contracts import FEBRUARY, SEPTEMBER, WORKBENCH, February, quoted_lines
+from workbench.agent.pool import IndexPool
 from workbench.agent.reading import Read
 from workbench.agent.server import memory_server
 from workbench.agent.tools import AgentTools
@@ -188,3 +189,28 @@ def test_a_line_that_is_no_message_gets_a_parse_error_and_the_server_goes_on(
     errors = [one["error"]["code"] for one in answers if "error" in one]
     assert errors == [-32700] * len(BAD_LINES)
     assert {one["id"] for one in answers if "result" in one} == {1, 8}
+
+
+# searches that would not end
+
+
+def test_a_search_that_takes_too_long_is_stopped_and_the_next_one_works(folder: Path) -> None:
+    note = "tea " * 2_000
+    world.write(folder / "memory_of_wren", {f"memory/long{number}.md": note for number in range(100)})
+    add(folder, "memory/long.md", note)
+    with over(folder) as tools:
+        tools._pool = IndexPool(tools._open, most=1, seconds=0.1)
+        answer = tools.memory_search("tea " * 1_000)
+        assert "stopped after 0.1 s" in answer["error"]
+        assert "fewer words" in answer["action"]
+        tools._pool = IndexPool(tools._open, most=1)
+        assert tools.memory_search("tea")["results"]
+
+
+def test_a_time_limit_that_is_over_interrupts_nothing(folder: Path) -> None:
+    with over(folder)._open() as index:
+        with index.time_limit(0.01):
+            pass
+        with index.time_limit(60), index.snapshot():
+            for _ in range(100):
+                assert index.keyword('"tea"', 5).rows.size

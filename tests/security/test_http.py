@@ -37,7 +37,7 @@ LOG_BYTES = 100_000
 DEADLINE = 120
 """Seconds after which a test fails; each waits for a state."""
 
-HALF_HEAD = b"POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Le"
+HALF_HEAD = b"POST /mcp HTTP/1.1\r\nHost: 127.0.0.1:1\r\nContent-Le"
 HALF_BODY = HALF_HEAD + b'ngth: 1000\r\nContent-Type: application/json\r\n\r\n{"jsonrpc":'
 HEADERS = {"Accept": "application/json, text/event-stream"}
 

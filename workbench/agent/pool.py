@@ -11,6 +11,7 @@ from workbench.memory.embedding.local import Embedder
 from workbench.memory.index import MemoryIndex
 
 MOST_SEARCHES = 8
+SEARCH_SECONDS = 20.0
 
 
 def side_by_side() -> int:
@@ -25,8 +26,9 @@ class IndexPool:
     loaded once, and share the vectors of one state of the store.
     """
 
-    def __init__(self, opened: Callable[[], MemoryIndex], most: int) -> None:
+    def __init__(self, opened: Callable[[], MemoryIndex], most: int, seconds: float = SEARCH_SECONDS) -> None:
         self._opened = opened
+        self._seconds = seconds
         self._room = threading.BoundedSemaphore(most)
         self._lock = threading.Lock()
         self._idle: list[MemoryIndex] = []
@@ -35,7 +37,10 @@ class IndexPool:
 
     @contextmanager
     def lend(self) -> Iterator[MemoryIndex]:
-        """An index in one state, for the calling thread alone. Raises what opening it raises."""
+        """An index in one state, for the calling thread alone.
+
+        Raises what opening it raises, and InputError when the search takes more than `seconds`.
+        """
         with self._room:
             with self._lock:
                 index, closings = self._idle.pop() if self._idle else None, self._closings
@@ -43,7 +48,8 @@ class IndexPool:
             try:
                 with index.snapshot():
                     self._share_embedder(index)
-                    yield index
+                    with index.time_limit(self._seconds):
+                        yield index
             finally:
                 self._take_back(index, closings)
 

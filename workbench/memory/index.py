@@ -6,7 +6,7 @@ import hashlib
 import os
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from types import TracebackType
 from weakref import WeakValueDictionary
@@ -124,6 +124,10 @@ class MemoryIndex(Index):
             self.store = fresh
         with self.store.reading():
             yield
+
+    def time_limit(self, seconds: float) -> AbstractContextManager[None]:
+        """Stops a search in the store that takes more seconds. Raises InputError then."""
+        return self.store.time_limit(seconds)
 
     def __enter__(self) -> MemoryIndex:
         return self
