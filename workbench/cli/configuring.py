@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
+from importlib.metadata import version
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from workbench import __version__
 from workbench.cli.app import CONFIG_FILE, AsJson, app, count
 from workbench.cli.output import put, tell
 from workbench.errors import InputError
@@ -25,7 +25,7 @@ def asked_of(context: typer.Context) -> Configuration | None:
 
 def _print_version(asked: bool) -> None:
     if asked:
-        put(f"workbench {__version__}")
+        put(f"workbench {version('hybrid-search-workbench')}")
         raise typer.Exit
 
 

@@ -10,7 +10,8 @@ from pathlib import Path
 
 from workbench.errors import InputError, WorkbenchError
 from workbench.memory.embedding.local import packaged_model
-from workbench.memory.index import default_index_path
+from workbench.memory.index import default_index_path, index_home
+from workbench.memory.inventory import known_indexes, total_size
 from workbench.memory.store.sqlite.database import libraries
 from workbench.memory.store.sqlite.store import Store
 from workbench.systems.openclaw.live.index import open_live_store
@@ -35,6 +36,7 @@ def examine(memory: Path, index_path: Path | None = None) -> list[Check]:
         "torch": lambda: _installed("torch"),
         "sentence-transformers": lambda: _installed("sentence-transformers"),
         "JupyterLab": lambda: _installed("jupyterlab"),
+        "indexes": _indexes,
         "index": lambda: _live(memory) if memory.is_file() else _index(memory, index_path),
     }
     return [_look(what, look) for what, look in looks.items()]
@@ -67,6 +69,18 @@ def _index(memory: Path, index_path: Path | None) -> str:
             f"{path}: {len(store.stamps())} files, {store.size} chunks, "
             f"{made_with.model} ({made_with.revision}), {store.read_share:.0%} of the average chunk read"
         )
+
+
+def _indexes() -> str:
+    known = known_indexes()
+    gone = [one for one in known if one.gone]
+    says = f"{len(known)} in {index_home()}, {total_size(known) / 1e6:.0f} MB"
+    if not gone:
+        return says
+    return (
+        f"{says}; {len(gone)} of memories that are gone ({total_size(gone) / 1e6:.0f} MB): "
+        "workbench indexes --remove-gone"
+    )
 
 
 def _live(file: Path) -> str:

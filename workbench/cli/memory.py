@@ -62,6 +62,27 @@ def index(
     put(asdict(summary) if as_json else str(summary), as_json)
 
 
+@app.command()
+def indexes(
+    remove: Annotated[
+        list[str] | None, typer.Option("--remove", help="Remove the index of this name; may be given often.")
+    ] = None,
+    remove_gone: Annotated[
+        bool, typer.Option("--remove-gone", help="Remove the indexes whose memory's folder is gone.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """List the indexes in the cache folder with size, age and memory. Memories are never touched."""
+    from workbench.memory.inventory import known_indexes, remove_index
+    from workbench.views.indexes import index_data, indexes_table
+
+    gone = [one.name for one in known_indexes() if one.gone] if remove_gone else []
+    for name in dict.fromkeys([*(remove or []), *gone]):
+        tell(f"removed {name}: {remove_index(name) / 1e6:.1f} MB")
+    left = known_indexes()
+    put([index_data(one) for one in left] if as_json else indexes_table(left), as_json)
+
+
 def say_left_out(summary: Summary, sources: Iterable[Sessions]) -> None:
     """Names on stderr what a sync has left out: files, and lines of the transcripts that it has read."""
     for problem in summary.skipped:

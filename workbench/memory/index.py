@@ -33,13 +33,18 @@ def default_index_path(root: Path) -> Path:
 
     WORKBENCH_HOME, when set, takes the place of the cache folder.
     """
+    digest = hashlib.sha256(str(root.resolve()).encode()).hexdigest()[:12]
+    return index_home() / f"{root.resolve().name}-{digest}.sqlite"
+
+
+def index_home() -> Path:
+    """The folder of all indexes: WORKBENCH_HOME, or the user's cache folder."""
     home = os.environ.get("WORKBENCH_HOME")
     if home is None:
         from platformdirs import user_cache_dir
 
         home = user_cache_dir("workbench")
-    digest = hashlib.sha256(str(root.resolve()).encode()).hexdigest()[:12]
-    return Path(home) / f"{root.resolve().name}-{digest}.sqlite"
+    return Path(home)
 
 
 def embedder_of(store: Store, embedder: Embedder | None = None) -> Embedder:

@@ -90,7 +90,8 @@ def index_folder(
     make_folder(path.parent)
     with alone(path, wait):
         beside = extra_paths_of(path) if extra is None else tuple(extra)
-        work = Work(settings, embedder, chunker, beside, (MemoryFolder(root, beside), *sources), skip)
+        every = (MemoryFolder(root, beside), *sources)
+        work = Work(settings, embedder, chunker, beside, every, skip, str(root))
         if rebuild or not path.exists():
             _rebuild(path, work)
         else:
@@ -157,6 +158,7 @@ class Work:
     extra: Sequence[str]
     sources: Sequence[DocumentSource]
     skip: bool
+    folder: str
     summary: Summary = field(default_factory=Summary)
     gone: list[str] = field(default_factory=list)
 
@@ -197,6 +199,8 @@ def make_folder(folder: Path) -> None:
 def _update(path: Path, work: Work) -> None:
     with Store.open(path) as store, plain_errors(path), staging(path) as staged:
         check_same(store, work.settings)
+        if not store.folder:
+            store.folder = work.folder
         plan = _planned(work, store.stamps(), staged)
         _clear_up(builds.leftovers(path), store)
         _carry_out(plan, work, store)
@@ -211,6 +215,7 @@ def _rebuild(path: Path, work: Work) -> None:
         left, build = builds.leftovers(path), builds.new_build(path)
         try:
             with Store.create(build, work.settings) as store:
+                store.folder = work.folder
                 for one in old:
                     _take_cache(store, one)
                 _clear_up(left, store)

@@ -140,6 +140,16 @@ class Store(EmbeddingCache):
             with self.writing():
                 self._set_meta("extra_paths", json.dumps(list(paths)))
 
+    @property
+    def folder(self) -> str:
+        """The memory's folder, empty in an index that does not say."""
+        return self._meta("folder")
+
+    @folder.setter
+    def folder(self, folder: str) -> None:
+        with self.writing():
+            self._set_meta("folder", folder)
+
     def _meta(self, key: str, absent: str = "") -> str:
         found = self.db.execute("SELECT value FROM meta WHERE key = ?", (key,)).get
         return absent if found is None else str(found)
