@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from workbench.records import Trace
     from workbench.retrieval.explain import explain
     from workbench.retrieval.pipeline import Pipeline, search
+    from workbench.systems.indexing import indexing
     from workbench.systems.registry import SYSTEMS, system
     from workbench.views.text import show
 
@@ -34,6 +35,7 @@ _HOMES = {
     "Pipeline": "workbench.retrieval.pipeline",
     "search": "workbench.retrieval.pipeline",
     "explain": "workbench.retrieval.explain",
+    "indexing": "workbench.systems.indexing",
     "SYSTEMS": "workbench.systems.registry",
     "system": "workbench.systems.registry",
     "load_questions": "workbench.lab.questions",
@@ -52,6 +54,7 @@ __all__ = [
     "evaluate",
     "explain",
     "index_folder",
+    "indexing",
     "load_questions",
     "open_index",
     "scores",

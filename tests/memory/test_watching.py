@@ -404,7 +404,7 @@ def test_the_command_names_a_bad_file_once_and_syncs_the_others(
     assert "7 new" in first
     assert "1 deleted" in second
     assert ended.err.count("left out: memory/odd.md is not UTF-8") == 1
-    assert ended.err.count("left out: sessions/a.jsonl:1 is no JSON.") == 1
+    assert ended.err.count("left out: sessions/a.jsonl:1 is not JSON.") == 1
     assert ended.code == 0
 
 

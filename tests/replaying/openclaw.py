@@ -18,6 +18,7 @@ from workbench.records import Candidate
 from workbench.retrieval.pipeline import Pipeline, search
 from workbench.retrieval.query import BLANKS
 from workbench.retrieval.settings import with_settings
+from workbench.systems.indexing import indexing
 from workbench.systems.openclaw.pipelines import snippet
 from workbench.systems.registry import system as named
 
@@ -46,10 +47,11 @@ class OpenClawForm:
     def opened(
         self, record: Mapping[str, Any], system: str, folder: Path, scratch: Path, today: str
     ) -> Iterator[Answer]:
-        pipeline = _on(named(system), today or _clock(record))
+        like = indexing(system)
+        pipeline = _on(named(like.name), today or _clock(record))
         embedder = LocalEmbedder(reading=Truncated(), batch_size=1)  # the recording embedded text by text
         file = scratch / "index.sqlite"
-        index_folder(folder, embedder, index_path=file)
+        index_folder(folder, embedder, index_path=file, like=like, rebuild=file.exists())
         with open_index(folder, embedder, index_path=file) as index:
 
             def answer(asked: Asked) -> Rows:

@@ -183,7 +183,7 @@ def test_other_settings_become_ours() -> None:
 
 def test_september_cuts_as_it_does_whatever_the_file_says() -> None:
     made = september({"chunking": {"tokens": 5}, "query": {"hybrid": {"textWeight": 1}}})
-    assert made.chunker.name.startswith("openclaw-2026.9.6 tokens=400 overlap=80")
+    assert made.chunker.name.startswith("openclaw-2026.9.6-by-file tokens=400 overlap=80")
     assert {one.says for one in made.unused} == {
         "2026.9.6 has a fixed chunking, and no longer reads it",
         "2026.9.6 has a fixed query.hybrid, and no longer reads it",

@@ -27,7 +27,7 @@ from workbench.systems.openclaw.chunking import EntryChunker, WeightedChunker, e
 from workbench.systems.openclaw.expansion import EVERY_LANGUAGE, keywords
 from workbench.systems.openclaw.layouts import PathsLayout
 from workbench.systems.openclaw.pipelines import SHIPPED
-from workbench.systems.openclaw.ranking import ProjectAffinity, Recency, decay, decay_rate
+from workbench.systems.openclaw.ranking import ProjectAffinity, ReadableProjects, Recency, decay, decay_rate
 from workbench.systems.openclaw.releases import (
     DECAY,
     DIVERSE,
@@ -320,18 +320,28 @@ def test_decay_and_mmr_can_be_switched_on_in_february(tmp_path: Path) -> None:
 
 
 NOTED = {
-    "memory/a.md": "The hub of the bike. <!-- importance: 10 -->\n",
+    "MEMORY.md": "The hub of the bike. <!-- importance: 1 --> <!-- importance: 10 -->\n",
     "memory/b.md": "The hub of the bike. <!-- importance: 1 --> <!-- project: shop; yard -->\n",
-    "memory/c.md": "The hub of the bike.\n",
+    "memory/c.md": "The hub of the bike. <!-- project: shop -->\n",
+    "memory/d.md": "The hub of the bike. <!-- project: shop; -->\n",
 }
 
 
-def test_comments_say_importance_and_project(tmp_path: Path) -> None:
+def test_comments_say_importance_in_a_root_file_and_projects_in_any(tmp_path: Path) -> None:
     asked = SEPTEMBER.with_stage(ProjectAffinity(active=("shop",)))
     with world.build(tmp_path, NOTED) as index:
-        numbers = {one.chunk.path: one.numbers for one in search("hub", asked, index).candidates}
-    assert [numbers[f"memory/{name}.md"]["importance"] for name in "abc"] == pytest.approx([1.25, 0.8, 1])
-    assert [numbers[f"memory/{name}.md"]["affinity"] for name in "abc"] == [1.0, 0.9, 1.0]
+        trace = search("hub", asked, index)
+    numbers = {one.chunk.path: one.numbers for one in trace.candidates}
+    assert [numbers[path]["importance"] for path in NOTED] == pytest.approx([1.25, 1, 1, 1])
+    assert [numbers[path]["affinity"] for path in list(NOTED)[:3]] == [1.0, 0.9, 1.15]
+
+
+def test_a_project_comment_that_cannot_be_read_drops_its_chunk(tmp_path: Path) -> None:
+    with world.build(tmp_path, NOTED) as index:
+        candidates = search("hub", SEPTEMBER.asking(10, 0), index).candidates
+    dropped = {one.chunk.path: one.dropped_by for one in candidates if one.dropped_by}
+    assert {path: type(stage) for path, stage in dropped.items()} == {"memory/d.md": ReadableProjects}
+    assert candidates[-1].chunk.path == "memory/d.md"
 
 
 @pytest.mark.parametrize("question", ["memory/b.md", "b.md", "B"])

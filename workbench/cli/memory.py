@@ -13,7 +13,9 @@ from workbench.cli.configuring import asked_of, configured_embedder
 from workbench.cli.output import put, tell
 
 if TYPE_CHECKING:
+    from workbench.memory.chunking import Chunker
     from workbench.memory.sessions import Sessions
+    from workbench.memory.sources import Indexing
     from workbench.memory.sync import Summary
 
 Folder = Annotated[Path, typer.Argument(readable=False, help="The folder that holds the memory.")]
@@ -22,6 +24,12 @@ Reading = Annotated[str, typer.Option(help="Texts longer than the model's window
 Skip = Annotated[bool, typer.Option("--skip", help="Leave out files that cannot be used.")]
 Transcripts = Annotated[
     Path | None, typer.Option("--sessions", readable=False, help="Index a folder of *.jsonl transcripts too.")
+]
+As = Annotated[
+    str | None,
+    typer.Option(
+        "--as", help="Index exactly as a release does, such as openclaw-2026.9.6: its files, its chunks."
+    ),
 ]
 MODEL, READING = "all-MiniLM-L6-v2", "windowed"
 
@@ -35,6 +43,7 @@ def index(
     extra: Extra = None,
     model: Model = MODEL,
     reading: Reading = READING,
+    like: As = None,
     rebuild: Annotated[bool, typer.Option("--rebuild", help="Make the index anew.")] = False,
     skip: Skip = False,
     as_json: AsJson = False,
@@ -47,12 +56,13 @@ def index(
 
     embedder = configured_embedder(context, model, reading)
     sources = [] if sessions is None else [Sessions(sessions)]
-    configured = asked_of(context)
+    chunker, release = cutting(context, like)
     summary = index_folder(
         folder,
         embedder,
         index_path=index_file,
-        chunker=configured.chunker if configured else None,
+        chunker=chunker,
+        like=release,
         extra=extra,
         sources=sources,
         rebuild=rebuild,
@@ -81,6 +91,16 @@ def indexes(
         tell(f"removed {name}: {remove_index(name) / 1e6:.1f} MB")
     left = known_indexes()
     put([index_data(one) for one in left] if as_json else indexes_table(left), as_json)
+
+
+def cutting(context: typer.Context, like: str | None) -> tuple[Chunker | None, Indexing | None]:
+    """The chunker of `--config`, and the release of `--as`, which comes before it."""
+    if like is not None:
+        from workbench.systems.indexing import indexing
+
+        return None, indexing(like)
+    configured = asked_of(context)
+    return (configured.chunker if configured else None), None
 
 
 def say_left_out(summary: Summary, sources: Iterable[Sessions]) -> None:

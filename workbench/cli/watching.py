@@ -13,7 +13,17 @@ import typer
 
 from workbench.cli.app import SAMPLE, Extra, IndexFile, app
 from workbench.cli.configuring import asked_of, configured_embedder
-from workbench.cli.memory import MODEL, READING, Folder, Model, Reading, Transcripts, say_left_out
+from workbench.cli.memory import (
+    MODEL,
+    READING,
+    As,
+    Folder,
+    Model,
+    Reading,
+    Transcripts,
+    cutting,
+    say_left_out,
+)
 from workbench.cli.output import say, tell
 from workbench.errors import WorkbenchError
 
@@ -27,6 +37,7 @@ def watch(
     extra: Extra = None,
     model: Model = MODEL,
     reading: Reading = READING,
+    like: As = None,
     skip: Annotated[bool, typer.Option("--skip", hidden=True, help="Always on here.")] = True,
 ) -> None:
     """Keep an index in step with its folder, until Ctrl-C; prints a line for each sync.
@@ -37,16 +48,18 @@ def watch(
     from workbench.memory import watching
     from workbench.memory.files import memory_root
     from workbench.memory.index import default_index_path
+    from workbench.memory.paths import GENERAL
     from workbench.memory.sessions import Sessions, Thresholds
     from workbench.memory.sync import extra_paths_of, index_folder
 
     root, embedder = memory_root(folder), configured_embedder(context, model, reading)
     sources = [] if sessions is None else [Sessions(sessions.resolve())]
-    configured = asked_of(context)
+    configured, (chunker, release) = asked_of(context), cutting(context, like)
     thresholds = configured.thresholds if configured else Thresholds()
     timing = watching.Timing(configured.quiet) if configured else watching.Timing()
     beside = extra_paths_of(index_file or default_index_path(root)) if extra is None else extra
     transcripts = [watching.Transcripts(source, thresholds) for source in sources]
+    rules = release.rules if release else GENERAL
     known_problems: set[str] = set()
 
     def sync() -> None:
@@ -56,7 +69,8 @@ def watch(
             root,
             embedder,
             index_path=index_file,
-            chunker=configured.chunker if configured else None,
+            chunker=chunker,
+            like=release,
             extra=beside,
             sources=sources,
             skip=skip,
@@ -75,7 +89,9 @@ def watch(
     tell(f"Watching {root}. Ctrl-C ends it.")
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
-        watching.Watcher([watching.Notes(root, beside), *transcripts], sync, failed, timing).run(Event())
+        watching.Watcher([watching.Notes(root, beside, rules), *transcripts], sync, failed, timing).run(
+            Event()
+        )
     except KeyboardInterrupt:
         tell("Stopped.")
     finally:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
@@ -19,6 +19,12 @@ class Chunker(Protocol):
     def name(self) -> str: ...
 
     def chunk(self, text: str) -> list[Passage]: ...
+
+
+def chunker_of_file(chunker: Chunker, path: str) -> Chunker:
+    """The chunker of one file of the memory: `chunker.of_file(path)` where it cuts some files differently."""
+    of_file: Callable[[str], Chunker] | None = getattr(chunker, "of_file", None)
+    return of_file(path) if of_file else chunker
 
 
 def utf16_length(text: str) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 from workbench.errors import InputError
@@ -13,6 +14,31 @@ from workbench.memory.files import Place
 HEADS = ("MEMORY.md", "memory.md")
 TREE = "memory"
 SUFFIX = ".md"
+
+
+@dataclass(frozen=True)
+class FileRules:
+    """Which files of a folder are its memory: these heads, and the Markdown below memory/.
+
+    With `anywhere`, all Markdown of a folder that has no head and no memory/ is its memory. With
+    `every_folder`, hidden folders count too. Raises InputError for a head that is not the name of a Markdown
+    file.
+    """
+
+    heads: tuple[str, ...] = HEADS
+    anywhere: bool = True
+    every_folder: bool = False
+
+    def __post_init__(self) -> None:
+        for head in self.heads:
+            if "/" in head or not head.endswith(SUFFIX):
+                raise InputError(
+                    f"{head!r} is not the name of a Markdown file.", "Give one, as MEMORY.md is."
+                )
+
+
+GENERAL = FileRules()
+"""The workbench's own rules."""
 
 
 def is_memory_path(path: str) -> bool:
@@ -62,62 +88,64 @@ def _without_links_above(root: Path, path: Path) -> Path:
     return path if path.is_relative_to(root) else path.parent.resolve() / path.name
 
 
-def list_files(root: Path, extra: Iterable[str] = ()) -> list[str]:
+def list_files(root: Path, extra: Iterable[str] = (), rules: FileRules = GENERAL) -> list[str]:
     """The paths of the memory's files, relative to `root`, with forward slashes, sorted.
 
-    A folder with MEMORY.md, memory.md or memory/ is read as OpenClaw reads it: these, and every *.md
-    below memory/. In any other folder every *.md outside hidden folders counts. An extra path is a *.md
-    file or a folder of them; a missing one adds no file. Outside `root` its files begin with `../`.
+    By the general rules, a folder with MEMORY.md, memory.md or memory/ is read as OpenClaw reads it: these,
+    and every *.md below memory/. In any other folder every *.md outside hidden folders counts. An extra path
+    is a *.md file or a folder of them; a missing one adds no file. Outside `root` its files begin with `../`.
     Links are not followed. A link with a note's name, and an extra path that is a link, are listed, so that
     reading them reports the problem; OpenClaw ignores them.
 
     Raises InputError when there is no file, for a folder that cannot be read, and for an extra path of
     another kind. Source: openclaw 2026.2.13, src/memory/internal.ts, listMemoryFiles.
     """
-    found = set(_own_files(root))
+    found = set(_own_files(root, rules))
     if not os.path.isdir(root):
         raise InputError(f"The memory folder {root} does not exist any more.", "Check its disk and its path.")
     for path in extra_paths(root, extra):
-        found.update(_extra_files(root, path))
+        found.update(_extra_files(root, path, rules))
     if not found:
         raise InputError(
-            f"The folder {root} holds no Markdown: no MEMORY.md, no memory/*.md, no other *.md.",
+            f"The folder {root} holds no Markdown: no {rules.heads[0]}, no memory/*.md"
+            f"{', no other *.md' if rules.anywhere else ''}.",
             "Give the folder that holds MEMORY.md, or write a first note into it.",
         )
     return sorted(found)
 
 
-def folders(root: Path, extra: Iterable[str] = ()) -> set[Path]:
+def folders(root: Path, extra: Iterable[str] = (), rules: FileRules = GENERAL) -> set[Path]:
     """The existing folders, links excluded, in which a file of the memory can appear."""
-    found = {root, *_walked(_tree(root))}
+    found = {root, *_walked(_tree(root, rules), rules)}
     for path in extra_paths(root, extra):
-        found |= {path.parent, *_walked(path)}
+        found |= {path.parent, *_walked(path, rules)}
     return {one for one in found if os.path.isdir(one)}
 
 
-def _heads(root: Path) -> list[str]:
-    heads = [name for name in HEADS if os.path.isfile(root / name) or os.path.islink(root / name)]
-    if len(heads) == 2 and os.path.samestat(*(os.lstat(root / name) for name in heads)):
+def _heads(root: Path, rules: FileRules) -> list[str]:
+    heads = [name for name in rules.heads if os.path.isfile(root / name) or os.path.islink(root / name)]
+    if heads == list(HEADS) and os.path.samestat(*(os.lstat(root / name) for name in heads)):
         return heads[:1]  # one file, where the file system does not tell capitals apart
     return heads
 
 
-def _tree(root: Path) -> Path:
+def _tree(root: Path, rules: FileRules) -> Path:
     """The folder in which every *.md counts: memory/ in an agent's workspace, otherwise `root` itself."""
     tree = root / TREE
-    return tree if _heads(root) or os.path.isdir(tree) or os.path.islink(tree) else root
+    workspace = _heads(root, rules) or os.path.isdir(tree) or os.path.islink(tree)
+    return tree if workspace or not rules.anywhere else root
 
 
-def _own_files(root: Path) -> Iterator[str]:
-    yield from _heads(root)
-    tree = _tree(root)
+def _own_files(root: Path, rules: FileRules) -> Iterator[str]:
+    yield from _heads(root, rules)
+    tree = _tree(root, rules)
     if os.path.islink(tree):
         yield TREE
     else:
-        yield from _markdown(root, tree)
+        yield from _markdown(root, tree, rules)
 
 
-def _extra_files(root: Path, path: Path) -> Iterator[str]:
+def _extra_files(root: Path, path: Path, rules: FileRules) -> Iterator[str]:
     # Two extra paths can reach the same file; without links above it, it has one path.
     plain = _without_links_above(root, path)
     try:
@@ -125,7 +153,7 @@ def _extra_files(root: Path, path: Path) -> Iterator[str]:
     except OSError as error:
         return _refuse(error)
     if stat.S_ISDIR(mode):
-        yield from _markdown(root, plain)
+        yield from _markdown(root, plain, rules)
     elif stat.S_ISLNK(mode) or (stat.S_ISREG(mode) and plain.suffix == SUFFIX):
         yield _relative(root, plain)
     else:
@@ -136,22 +164,25 @@ def _relative(root: Path, path: str | Path) -> str:
     return os.path.relpath(path, root).replace(os.sep, "/")
 
 
-def _markdown(root: Path, top: Path) -> Iterator[str]:
-    for folder, names in _walk(top, _refuse):
+def _markdown(root: Path, top: Path, rules: FileRules) -> Iterator[str]:
+    for folder, names in _walk(top, rules, _refuse):
         inside = _relative(root, folder)
         yield from (name if inside == "." else f"{inside}/{name}" for name in names)
 
 
-def _walked(top: Path) -> Iterator[Path]:
-    return iter(()) if os.path.islink(top) else (Path(folder) for folder, _ in _walk(top))
+def _walked(top: Path, rules: FileRules) -> Iterator[Path]:
+    return iter(()) if os.path.islink(top) else (Path(folder) for folder, _ in _walk(top, rules))
 
 
-def _walk(top: Path, on_error: Callable[[OSError], None] | None = None) -> Iterator[tuple[str, list[str]]]:
-    """Every folder from `top` down that is not hidden, with the names of its Markdown files."""
+def _walk(
+    top: Path, rules: FileRules, on_error: Callable[[OSError], None] | None = None
+) -> Iterator[tuple[str, list[str]]]:
+    """Every folder from `top` down that counts, with the names of its Markdown files."""
     for folder, below, files in os.walk(top, onerror=on_error):
         # A folder with a note's name is listed like a note, so that reading it says what is wrong.
         yield folder, [name for name in (*files, *below) if name.endswith(SUFFIX)]
-        below[:] = [name for name in below if not name.startswith(".") and not name.endswith(SUFFIX)]
+        seen = [name for name in below if rules.every_folder or not name.startswith(".")]
+        below[:] = [name for name in seen if not name.endswith(SUFFIX)]
 
 
 def _refuse(error: OSError) -> None:

@@ -156,13 +156,14 @@ class Pending:
         """What is pending after another check of the file.
 
         Raises OSError when it cannot be read or is not a plain file. The whole of a file that has shrunk is
-        pending. Lines are counted only while the bytes do not start a sync.
+        pending. Lines are counted only while the bytes do not reach a threshold above 0.
         """
         with open_below(Place(file.parent.resolve(), (file.name,))) as opened:
             size = os.fstat(opened.fileno()).st_size
             start = self.size if size >= self.size else 0
             added = self.bytes + size - start
-            lines = _newlines(opened, start, size) if added < thresholds.bytes else 0
+            counts = thresholds.messages > 0 and (thresholds.bytes <= 0 or added < thresholds.bytes)
+            lines = _newlines(opened, start, size) if counts else 0
         return Pending(size, added, self.messages + lines)
 
     def enough(self, thresholds: Thresholds) -> bool:

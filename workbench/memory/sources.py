@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, NamedTuple, Protocol
 
-from workbench.memory.chunking import Chunker
+from workbench.memory.chunking import Chunker, chunker_of_file
 from workbench.memory.files import SOURCE, read_document
-from workbench.memory.paths import list_files, place_of
+from workbench.memory.paths import GENERAL, FileRules, list_files, place_of
 from workbench.records import Document, Passage
 
 
@@ -61,12 +61,29 @@ class MemoryFolder:
     name: ClassVar[str] = SOURCE
     root: Path
     extra: Sequence[str] = ()
+    rules: FileRules = GENERAL
 
     def stamps(self) -> dict[str, Look]:
-        return looks((path, f"{self.root}{os.sep}{path}") for path in list_files(self.root, self.extra))
+        listed = list_files(self.root, self.extra, self.rules)
+        return looks((path, f"{self.root}{os.sep}{path}") for path in listed)
 
     def read(self, path: str) -> Document:
         return read_document(place_of(self.root, path, self.extra), path)
 
     def cut(self, document: Document, chunker: Chunker) -> list[Passage]:
-        return [passage for passage in chunker.chunk(document.text) if passage.text.strip()]
+        cut = chunker_of_file(chunker, document.path).chunk(document.text)
+        return [passage for passage in cut if passage.text.strip()]
+
+
+@dataclass(frozen=True)
+class Indexing:
+    """How a release indexes a memory: which files it reads, how it cuts them, and the order of equal hits.
+
+    With `ties_by_row`, hits with equal numbers come in the order in which they were stored, as an SQL query
+    without a further ORDER BY returns them; otherwise in the order of their chunk ids.
+    """
+
+    name: str
+    chunker: Chunker
+    rules: FileRules = GENERAL
+    ties_by_row: bool = False

@@ -23,7 +23,7 @@ from workbench.memory.embedding.cache import embed_through_cache
 from workbench.memory.embedding.local import Embedder, LocalEmbedder
 from workbench.memory.files import GoneError, memory_root
 from workbench.memory.index import MemoryIndex, check_same, default_index_path
-from workbench.memory.sources import DocumentSource, Look, MemoryFolder
+from workbench.memory.sources import DocumentSource, Indexing, Look, MemoryFolder
 from workbench.memory.staging import Staged, staging
 from workbench.memory.store.errors import DamagedError, UnwritableError, unwritable
 from workbench.memory.store.sqlite import builds
@@ -62,6 +62,7 @@ def index_folder(
     *,
     index_path: Path | None = None,
     chunker: Chunker | None = None,
+    like: Indexing | None = None,
     extra: Sequence[str] | None = None,
     sources: Sequence[DocumentSource] = (),
     rebuild: bool = False,
@@ -75,7 +76,7 @@ def index_folder(
     With `skip`, a file that cannot be used keeps its indexed state, and the summary names it. `rebuild`
     builds a new index beside the old one and replaces the old one when it is complete; known vectors are
     reused, also those of an earlier rebuild that failed. `wait` is how many seconds to wait for another
-    process that syncs the same index.
+    process that syncs the same index. `like` indexes as a release does: its files, its chunker.
 
     Raises InputError for a folder or a file that cannot be used, and for an index that was made with another
     model, chunker or version. The index then stays as it was, and the caller decides whether to rebuild:
@@ -84,14 +85,16 @@ def index_folder(
     """
     started = time.perf_counter()
     root = memory_root(folder)
-    embedder, chunker = embedder or LocalEmbedder(), chunker or LineChunker()
+    embedder = embedder or LocalEmbedder()
+    like = like or Indexing("", chunker or LineChunker())
+    chunker = chunker or like.chunker
     path = index_path or default_index_path(root)
     settings = Settings(embedder.name, embedder.revision, embedder.dimensions, chunker.name)
     make_folder(path.parent)
     with alone(path, wait):
         beside = extra_paths_of(path) if extra is None else tuple(extra)
-        every = (MemoryFolder(root, beside), *sources)
-        work = Work(settings, embedder, chunker, beside, every, skip, str(root))
+        every = (MemoryFolder(root, beside, like.rules), *sources)
+        work = Work(settings, embedder, chunker, beside, every, skip, like, str(root))
         if rebuild or not path.exists():
             _rebuild(path, work)
         else:
@@ -134,8 +137,8 @@ def outdated(
 ) -> list[str]:
     """The files that are new, deleted, or differ in size or time from when they were indexed; reads none."""
     with index.snapshot():
-        known, beside = index.store.stamps(), index.store.extra_paths
-    given = (MemoryFolder(memory_root(folder), beside), *sources)
+        known, beside, rules = index.store.stamps(), index.store.extra_paths, index.store.file_rules
+    given = (MemoryFolder(memory_root(folder), beside, rules), *sources)
     there = _there(given)
     differing = [path for path, (_, look) in there.items() if path not in known or known[path].look != look]
     return sorted([*differing, *_missing(there, known, given)])
@@ -158,6 +161,7 @@ class Work:
     extra: Sequence[str]
     sources: Sequence[DocumentSource]
     skip: bool
+    like: Indexing
     folder: str
     summary: Summary = field(default_factory=Summary)
     gone: list[str] = field(default_factory=list)
@@ -298,6 +302,7 @@ def _planned(work: Work, known: Mapping[str, Stamp], staged: Staged) -> Plan:
 def _carry_out(plan: Plan, work: Work, store: Store) -> None:
     summary, stored = work.summary, 0
     store.extra_paths = tuple(work.extra)
+    store.file_rules, store.ties_by_row = work.like.rules, work.like.ties_by_row
     if plan.touched:
         store.restamp(plan.touched)
     with tqdm(total=plan.changed.count, desc="indexing", unit="file", disable=None) as bar:

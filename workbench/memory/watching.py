@@ -79,9 +79,10 @@ class Notes:
 
     root: Path
     extra: Sequence[str] = ()
+    rules: paths.FileRules = paths.GENERAL
 
     def folders(self) -> set[Path]:
-        return paths.folders(self.root, self.extra)
+        return paths.folders(self.root, self.extra, self.rules)
 
     def counts(self, path: Path) -> bool:
         return path.suffix == paths.SUFFIX

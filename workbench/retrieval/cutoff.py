@@ -160,7 +160,9 @@ def keyword_backed(trace: Trace) -> NDArray[np.bool_]:
 
 
 def _brought_back(trace: Trace, rows: NDArray[np.bool_]) -> Trace:
-    return replace(trace, dropped=np.where(rows, KEPT, trace.dropped))
+    """The trace with those rows back that a floor has dropped; what another stage dropped stays out."""
+    floors = [place for place, stage in enumerate(trace.stages) if isinstance(stage, MinScore)]
+    return replace(trace, dropped=np.where(rows & np.isin(trace.dropped, floors), KEPT, trace.dropped))
 
 
 def dropped(

@@ -29,6 +29,8 @@ from workbench.systems.openclaw.words import (
     too_short_and_unspaced,
 )
 
+NO_CHUNK = -1
+"""The row of a file that has no chunk."""
 MOST_PATHS = 200
 """How many exact paths OpenClaw looks at."""
 
@@ -117,15 +119,14 @@ class ShortWordsLayout(TrigramLayout):
 
 
 def _path_table(index: Index, files: Sequence[str], tokenizer: Tokenizer) -> Paths:
-    first = {path: row for path in files if (row := _first_chunk(index, path)) is not None}
-    paths = sorted(first)
-    return Paths(paths, np.array([first[path] for path in paths], np.int64), tokenizer)
+    paths = sorted(files)
+    return Paths(paths, np.array([_first_chunk(index, path) for path in paths], np.int64), tokenizer)
 
 
-def _first_chunk(index: Index, path: str) -> int | None:
+def _first_chunk(index: Index, path: str) -> int:
     rows = index.rows_of(path)
     first = min(zip(index.chunks(rows), rows.tolist(), strict=True), key=_place, default=None)
-    return first[1] if first else None
+    return first[1] if first else NO_CHUNK
 
 
 def _place(pair: tuple[Chunk, int]) -> tuple[int, int, str]:
@@ -142,7 +143,10 @@ def exact_path_tiers(question: str, index: Index, chunks: Sequence[Chunk]) -> Fl
 
 
 class Paths:
-    """The paths of files in a full-text table; `first` has the row of each file's first chunk."""
+    """The paths of files in a full-text table; `first` has the row of each file's first chunk, or NO_CHUNK.
+
+    A file without chunks is never found, but its path counts in the bm25 of the others.
+    """
 
     def __init__(self, paths: Sequence[str], first: Rows, tokenizer: Tokenizer) -> None:
         self._paths = paths
@@ -159,13 +163,15 @@ class Paths:
             hits = self._table.search(plan.query, plan.substrings, len(self._paths))
             scores = relevance(hits.raw).tolist()
             for place, score, raw in zip(hits.rows.tolist(), scores, hits.raw.tolist(), strict=True):
-                best[place] = max(best.get(place, (0.0, 0.0)), (score, raw))
+                if self._first[place] != NO_CHUNK:
+                    best[place] = max(best.get(place, (0.0, 0.0)), (score, raw))
         order = sorted(best, key=lambda place: (-best[place][0], path_key(self._paths[place])))
         return Hits(self._first[order], np.array([best[place][1] for place in order], float))
 
     def _exactly(self, question: str) -> Rows:
-        tiers = [exact_path_tier(question, path) for path in self._paths]
-        exact = sorted((-tier, place) for place, tier in enumerate(tiers) if tier)[:MOST_PATHS]
+        found = [place for place, row in enumerate(self._first.tolist()) if row != NO_CHUNK]
+        tiers = [(-exact_path_tier(question, self._paths[place]), place) for place in found]
+        exact = sorted((tier, place) for tier, place in tiers if tier)[:MOST_PATHS]
         return self._first[[place for _, place in exact]]
 
 

@@ -1,7 +1,7 @@
 """What OpenClaw weighs after fusion: age, importance, project, exact paths; and the order that comes of it.
 
-Decay and MMR came with 2026.2.15, switched off; 2026.9.6 has them on. Importance and project are read from
-comments such as `<!-- importance: 8 -->`; a memory without them is weighed by 1 throughout.
+Decay and MMR came with 2026.2.15, switched off; 2026.9.6 has them on. Importance and project come from
+`annotations`; a memory without them is weighed by 1 throughout.
 """
 
 from __future__ import annotations
@@ -19,12 +19,13 @@ from numpy.typing import NDArray
 
 from workbench.contracts import Context, Index
 from workbench.errors import InputError
-from workbench.records import Chunk, Floats, Trace
+from workbench.records import KEPT, Chunk, DropKind, Floats, Threshold, Trace
 from workbench.retrieval.columns import Columns, ColumnStage, Numbers, PlainStage, with_column
-from workbench.retrieval.cutoff import Order
+from workbench.retrieval.cutoff import Order, dropped
 from workbench.retrieval.feature_cache import of_candidates
 from workbench.retrieval.fusion import filled, weighted_sum
 from workbench.retrieval.index_adapters import kept
+from workbench.systems.openclaw.annotations import annotations_of
 from workbench.systems.openclaw.diversity import UnspacedMMR
 from workbench.systems.openclaw.words import ordered, path_key
 
@@ -151,17 +152,6 @@ def _parsed(text: str) -> date:
 
 # Annotations
 
-ANNOTATION = re.compile(r"<!--\s*(importance|project)\s*:\s*(.*?)\s*-->")
-
-
-def annotation(name: str, text: str) -> str | None:
-    """What the first comment `<!-- name: … -->` of a text says, None without one.
-
-    >>> annotation("importance", "- Rooibos only. <!-- importance: 8 -->")
-    '8'
-    """
-    return next((value for key, value in ANNOTATION.findall(text) if key == name and value), None)
-
 
 def importance_level(importance: float | None) -> float:
     """The importance as a whole number from 1 to 10, NaN for none."""
@@ -191,30 +181,29 @@ def project_affinity(projects: str | None, active: Iterable[str]) -> float:
 
 @dataclass(frozen=True)
 class Importance(ColumnStage):
-    """`importance_factor` of a chunk's comment `<!-- importance: 1 to 10 -->`."""
+    """`importance_factor` of the importance that annotations give a chunk."""
 
     slot: ClassVar[str] = "importance"
     output: ClassVar[str] = "importance"
     scale: ClassVar[str] = "factor"
     observed: ClassVar[tuple[str, ...]] = ("importance_level",)
     best: ClassVar[Mapping[str, float]] = {"importance_level": 10.0}
-    says: ClassVar[str] = "importance = 0.75 + 0.05 × the number in a comment of the chunk, 1 without one"
+    says: ClassVar[str] = "importance = 0.75 + 0.05 × the chunk's annotated importance, 1 without one"
 
     def formula(self, of: Numbers) -> Any:
         return importance_factor(of["importance_level"])
 
     def observe(self, trace: Trace, context: Context) -> Mapping[str, Floats]:
-        return {"importance_level": of_candidates(trace, context.index, type(self).__name__, _level)}
-
-
-def _level(chunk: Chunk) -> float:
-    said = annotation("importance", chunk.text)
-    return importance_level(float(said)) if said and said.isdecimal() else math.nan
+        said = annotations_of(context.index)
+        levels = of_candidates(
+            trace, context.index, type(self).__name__, lambda chunk: importance_level(said(chunk).importance)
+        )
+        return {"importance_level": levels}
 
 
 @dataclass(frozen=True)
 class ProjectAffinity(PlainStage):
-    """`project_affinity` of a chunk's comment `<!-- project: … -->` to the projects at hand."""
+    """`project_affinity` of the projects that annotations give a chunk to the active projects."""
 
     slot: ClassVar[str] = "affinity"
     active: tuple[str, ...] = ()
@@ -228,13 +217,36 @@ class ProjectAffinity(PlainStage):
         return ("affinity",)
 
     def run(self, trace: Trace, context: Context) -> Trace:
-        return with_column(trace, "affinity", of_candidates(trace, context.index, self, self._factor))
+        said = annotations_of(context.index)
+        factors = of_candidates(
+            trace, context.index, self, lambda chunk: project_affinity(said(chunk).projects, self.active)
+        )
+        return with_column(trace, "affinity", factors)
 
-    def _factor(self, chunk: Chunk) -> float:
-        return project_affinity(annotation("project", chunk.text), self.active)
+
+@dataclass(frozen=True)
+class ReadableProjects(PlainStage):
+    """Drops chunks with a project comment that cannot be read, before anything compares candidates.
+
+    Source: openclaw 2026.9.6, project-ranking.ts, applyProjectRanking.
+    """
+
+    slot: ClassVar[str] = "readable_projects"
+    says: ClassVar[str] = "projects: drop chunks with a project comment that names no project"
+
+    def run(self, trace: Trace, context: Context) -> Trace:
+        said = annotations_of(context.index)
+        invalid = of_candidates(
+            trace, context.index, type(self).__name__, lambda chunk: float(said(chunk).has_invalid_project)
+        )
+        readable = Threshold("project comment", np.where(invalid > 0, "unreadable", "readable"), "readable")
+        return dropped(trace, self, invalid > 0, DropKind.FILTER, readable)
 
 
 # The score
+
+DROPPED = -1
+"""The tier of candidates that a stage before MMR has dropped."""
 
 FACTORS = ("recency", "importance", "affinity")
 
@@ -357,14 +369,14 @@ def tiers_of(trace: Trace) -> Floats:
 
 @dataclass(frozen=True)
 class TieredMMR(UnspacedMMR):
-    """MMR within each tier of exact paths, and among all candidates that are no exact path."""
+    """MMR within each tier of exact paths, and among all other candidates; those dropped before come last."""
 
     def may_read(self) -> tuple[str, ...]:
         return "path_tier", "rank_score"
 
     def groups(self, trace: Trace) -> list[NDArray[np.int64]]:
-        tiers = tiers_of(trace)[trace.order]
-        return [trace.order[tiers == tier] for tier in (3, 2, 1, 0) if (tiers == tier).any()]
+        tiers = np.where(trace.dropped == KEPT, tiers_of(trace), DROPPED)[trace.order]
+        return [trace.order[tiers == tier] for tier in (3, 2, 1, 0, DROPPED) if (tiers == tier).any()]
 
     def scores(self, trace: Trace) -> Floats:
         rank = trace.columns.get("rank_score", trace.columns["score"])

@@ -25,6 +25,7 @@ from workbench.systems.openclaw.ranking import (
     ByTier,
     Importance,
     ProjectAffinity,
+    ReadableProjects,
     Recency,
     TieredMMR,
     WeighedSum,
@@ -236,6 +237,14 @@ SEPTEMBER_CHANGES = (
     ),
     _step(
         "2026.9.6", "importance", Importance(), "a note can say how much it matters", _MERGE, before="fusion"
+    ),
+    _step(
+        "2026.9.6",
+        "readable",
+        ReadableProjects(),
+        "a project comment that cannot be read keeps its chunk out of every answer",
+        "extensions/memory-core/src/memory/project-ranking.ts",
+        before="fusion",
     ),
     _step("2026.9.6", "affinity", ProjectAffinity(), "a note can say its project", _MERGE, before="fusion"),
     _step(

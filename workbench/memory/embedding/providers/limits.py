@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from workbench.errors import InputError
-from workbench.memory.chunking import Chunker
+from workbench.memory.chunking import Chunker, chunker_of_file
 from workbench.memory.files import content_hash
 from workbench.records import Passage
 
@@ -92,6 +92,10 @@ class LimitedChunker:
     @property
     def name(self) -> str:
         return f"{self.chunker.name} bytes={self.most}"
+
+    def of_file(self, path: str) -> Chunker:
+        """The same limit for the chunker of one file."""
+        return LimitedChunker(chunker_of_file(self.chunker, path), self.most)
 
     def chunk(self, text: str) -> list[Passage]:
         """The passages of `text` in order, each of at most `most` bytes."""

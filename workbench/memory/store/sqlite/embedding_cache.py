@@ -11,7 +11,8 @@ import apsw
 import numpy as np
 
 from workbench.memory.store.errors import UnwritableError
-from workbench.memory.store.sqlite.database import Database, Identity, plain_errors
+from workbench.memory.store.sqlite.database import Identity, plain_errors
+from workbench.memory.store.sqlite.meta import DescribedDatabase
 from workbench.memory.store.values import Cached, Settings
 
 FORGET = """
@@ -25,7 +26,7 @@ GONE_SINCE = """
 """
 
 
-class EmbeddingCache(Database):
+class EmbeddingCache(DescribedDatabase):
     """A database with an embedding cache."""
 
     def __init__(self, path: Path, db: apsw.Connection, seen: Identity | None = None) -> None:

@@ -20,10 +20,7 @@ from numpy.typing import NDArray
 from workbench.errors import InputError, WorkbenchError
 from workbench.memory.chunking import chunk_id
 from workbench.memory.store.sqlite import schema
-from workbench.memory.store.sqlite.database import (
-    connect_new,
-    identity,
-)
+from workbench.memory.store.sqlite.database import connect_new, identity
 from workbench.memory.store.sqlite.embedding_cache import EmbeddingCache
 from workbench.memory.store.sqlite.match import match_expression
 from workbench.memory.store.values import Cached, Settings, Stamp
@@ -44,7 +41,7 @@ KEYWORD_TIES_SQL = """
     SELECT found.rowid, found.raw
     FROM (SELECT rowid, bm25(chunks_fts) AS raw FROM chunks_fts WHERE chunks_fts MATCH ?) AS found
     JOIN chunks ON chunks.id = found.rowid
-    WHERE found.raw <= ? ORDER BY found.raw, chunks.key LIMIT ?
+    WHERE found.raw <= ? ORDER BY found.raw, {tie} LIMIT ?
 """
 
 KNN_SQL = "SELECT chunk_id, distance FROM chunks_vec WHERE embedding MATCH ? AND k = ?"
@@ -122,40 +119,7 @@ class Store(EmbeddingCache):
     @property
     def settings(self) -> Settings:
         """What the index was made with."""
-        return Settings(**json.loads(self._meta("settings")))
-
-    @property
-    def generation(self) -> int:
-        """A number that grows with every change."""
-        return int(self._meta("generation"))
-
-    @property
-    def extra_paths(self) -> tuple[str, ...]:
-        """The files and folders beside the memory that are indexed with it, as the user gave them."""
-        return tuple(json.loads(self._meta("extra_paths", "[]")))
-
-    @extra_paths.setter
-    def extra_paths(self, paths: Sequence[str]) -> None:
-        if tuple(paths) != self.extra_paths:
-            with self.writing():
-                self._set_meta("extra_paths", json.dumps(list(paths)))
-
-    @property
-    def folder(self) -> str:
-        """The memory's folder, empty in an index that does not say."""
-        return self._meta("folder")
-
-    @folder.setter
-    def folder(self, folder: str) -> None:
-        with self.writing():
-            self._set_meta("folder", folder)
-
-    def _meta(self, key: str, absent: str = "") -> str:
-        found = self.db.execute("SELECT value FROM meta WHERE key = ?", (key,)).get
-        return absent if found is None else str(found)
-
-    def _set_meta(self, key: str, value: str) -> None:
-        self.db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, value))
+        return Settings(**json.loads(self.meta("settings")))
 
     # writing
 
@@ -168,9 +132,9 @@ class Store(EmbeddingCache):
         keep = ("embedding_cache",) if self.of_this_version else ()
         schema.drop_all(self.db, keep)
         schema.create(self.db, settings.dimensions)
-        self._set_meta("settings", json.dumps(asdict(settings)))
-        self._set_meta("generation", str(time.time_ns()))
-        self._set_meta("extra_paths", "[]")
+        self.set_meta("settings", json.dumps(asdict(settings)))
+        self.set_meta("generation", str(time.time_ns()))
+        self.set_meta("extra_paths", "[]")
 
     def stamps(self) -> dict[str, Stamp]:
         """Every indexed file's stamp, by path."""
@@ -231,7 +195,7 @@ class Store(EmbeddingCache):
         self.db.execute("DELETE FROM documents WHERE path = ?", (path,))
 
     def _advance(self) -> None:
-        self._set_meta("generation", str(self.generation + 1))
+        self.set_meta("generation", str(self.generation + 1))
 
     def restamp(self, looks: Mapping[str, tuple[int, int]]) -> None:
         """Records a new size or time on disk for files whose content is unchanged."""
@@ -256,15 +220,17 @@ class Store(EmbeddingCache):
         match = match_expression(query)
         found = self.db.execute(KEYWORD_SQL, (match, limit + 1)).fetchall()
         if len(found) > limit and found[limit][1] == found[limit - 1][1]:
-            found = self.db.execute(KEYWORD_TIES_SQL, (match, found[limit][1], limit)).fetchall()
+            sql = KEYWORD_TIES_SQL.format(tie="chunks.id" if self.ties_by_row else "chunks.key")
+            found = self.db.execute(sql, (match, found[limit][1], limit)).fetchall()
         rows = np.array([row for row, _ in found[:limit]], np.int64)
         raw = np.array([number for _, number in found[:limit]], float)
         return self.by_id(rows, raw)
 
     def by_id(self, rows: Rows, raw: NDArray[np.float64]) -> Hits:
-        """The hits by (number, chunk id)."""
+        """The hits by (number, chunk id), or by (number, row) as `ties_by_row` says."""
         if np.unique(raw).size < raw.size:
-            keys = np.array([chunk.id for chunk in self.chunks(rows)], np.str_)
+            by_row = self.ties_by_row
+            keys = rows if by_row else np.array([chunk.id for chunk in self.chunks(rows)], np.str_)
             order = np.lexsort((keys, raw))
         else:
             order = np.argsort(raw, kind="stable")
@@ -291,8 +257,9 @@ class Store(EmbeddingCache):
         return np.array([row for row, _ in found], np.int64), vectors
 
     def keys(self) -> list[str]:
-        """All chunk ids, in row order."""
-        return [key for (key,) in self.db.execute("SELECT key FROM chunks ORDER BY id")]
+        """What equal hits are ordered by, in row order: the chunk ids, or with `ties_by_row` the rows."""
+        key = "printf('%020d', id)" if self.ties_by_row else "key"
+        return [key for (key,) in self.db.execute(f"SELECT {key} FROM chunks ORDER BY id")]
 
     def documents(self) -> list[Document]:
         """All indexed documents, by path."""

@@ -20,7 +20,6 @@ from workbench.memory.embedding.providers.limits import LimitedChunker, longest
 from workbench.memory.sessions import Thresholds
 from workbench.retrieval.pipeline import Pipeline
 from workbench.safe_text import masked, one_line
-from workbench.systems.openclaw.chunking import WeightedChunker
 from workbench.systems.openclaw.config.file import (
     FEBRUARY_FORM,
     NOT_SHOWN,
@@ -45,6 +44,7 @@ from workbench.systems.openclaw.config.release import (
     with_switches,
 )
 from workbench.systems.openclaw.config.settings import MemorySearch, merged
+from workbench.systems.openclaw.indexing import SeptemberChunker
 from workbench.systems.openclaw.releases import HISTORY
 
 RETIRED_KEYS = (
@@ -222,7 +222,7 @@ def _providers(search: MemorySearch) -> list[Provider]:
 
 
 def _chunker(newest: bool, search: MemorySearch, model: str | None) -> Chunker:
-    kind = WeightedChunker if newest else LineChunker
+    kind = SeptemberChunker if newest else LineChunker
     chunker = kind(search.chunking.tokens, search.chunking.overlap)
     if model is None:
         return chunker

@@ -1,0 +1,72 @@
+"""What an index says of itself in its table meta: its generation, and how the folder was read."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+
+from workbench.memory.paths import GENERAL, FileRules
+from workbench.memory.store.sqlite.database import Database
+
+
+class DescribedDatabase(Database):
+    """A database file with a table meta of keys and values."""
+
+    @property
+    def generation(self) -> int:
+        """A number that grows with every change."""
+        return int(self.meta("generation"))
+
+    @property
+    def extra_paths(self) -> tuple[str, ...]:
+        """The files and folders beside the memory that are indexed with it, as they were given."""
+        return tuple(json.loads(self.meta("extra_paths", "[]")))
+
+    @extra_paths.setter
+    def extra_paths(self, paths: Sequence[str]) -> None:
+        if tuple(paths) != self.extra_paths:
+            with self.writing():
+                self.set_meta("extra_paths", json.dumps(list(paths)))
+
+    @property
+    def folder(self) -> str:
+        """The memory's folder, empty in an index that does not say."""
+        return self.meta("folder")
+
+    @folder.setter
+    def folder(self, folder: str) -> None:
+        with self.writing():
+            self.set_meta("folder", folder)
+
+    @property
+    def file_rules(self) -> FileRules:
+        """Which files of the folder are indexed."""
+        known = json.loads(self.meta("file_rules", "{}"))
+        return FileRules(**{**known, "heads": tuple(known["heads"])}) if known else GENERAL
+
+    @file_rules.setter
+    def file_rules(self, rules: FileRules) -> None:
+        if rules != self.file_rules:
+            with self.writing():
+                self.set_meta("file_rules", json.dumps(asdict(rules)))
+
+    @property
+    def ties_by_row(self) -> bool:
+        """Whether hits with equal numbers come in the order in which they were stored, not of their ids."""
+        return self.meta("ties_by_row") == "yes"
+
+    @ties_by_row.setter
+    def ties_by_row(self, on: bool) -> None:
+        if on != self.ties_by_row:
+            with self.writing():
+                self.set_meta("ties_by_row", "yes" if on else "")
+
+    def meta(self, key: str, absent: str = "") -> str:
+        """One value of the table meta."""
+        found = self.db.execute("SELECT value FROM meta WHERE key = ?", (key,)).get
+        return absent if found is None else str(found)
+
+    def set_meta(self, key: str, value: str) -> None:
+        """Writes one value of the table meta, within `writing`."""
+        self.db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, value))

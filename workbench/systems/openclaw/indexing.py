@@ -1,0 +1,60 @@
+"""How OpenClaw's releases index a memory: the files that they list, and how they cut each of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from workbench.memory.chunking import Chunker, LineChunker
+from workbench.memory.embedding.providers.limits import USUAL_LONGEST, LimitedChunker
+from workbench.memory.paths import HEADS, FileRules
+from workbench.memory.sources import Indexing
+from workbench.records import Passage
+from workbench.systems.openclaw.annotations import ROOT_FILES, without_annotations
+from workbench.systems.openclaw.chunking import EntryChunker, WeightedChunker
+
+FEBRUARY_FILES = FileRules(HEADS, anywhere=False, every_folder=True)
+"""Source: openclaw 2026.2.13, src/memory/internal.ts, listMemoryFiles."""
+
+SEPTEMBER_FILES = FileRules(ROOT_FILES, anywhere=False, every_folder=True)
+"""Source: openclaw 2026.9.6, packages/memory-host-sdk/src/host/internal.ts, listMemoryFiles."""
+
+
+@dataclass(frozen=True)
+class UnannotatedChunker:
+    """Another chunker, over the text without its annotations."""
+
+    chunker: Chunker
+
+    @property
+    def name(self) -> str:
+        return f"{self.chunker.name} without annotations"
+
+    def chunk(self, text: str) -> list[Passage]:
+        """The passages of the text that is left."""
+        return self.chunker.chunk(without_annotations(text))
+
+
+@dataclass(frozen=True)
+class SeptemberChunker(WeightedChunker):
+    """Cuts as 2026.9.6 does: annotations are taken out, the root MEMORY.md and USER.md are cut by entry.
+
+    Transcripts are cut as they are. Source: openclaw 2026.9.6,
+    extensions/memory-core/src/memory/manager-index-preparation.ts.
+    """
+
+    @property
+    def name(self) -> str:
+        return f"openclaw-2026.9.6-by-file tokens={self.tokens} overlap={self.overlap}"
+
+    def of_file(self, path: str) -> Chunker:
+        """The chunker of one file of the memory."""
+        kind = EntryChunker if path in ROOT_FILES else WeightedChunker
+        return UnannotatedChunker(kind(self.tokens, self.overlap))
+
+
+FEBRUARY = Indexing(
+    "openclaw-2026.2.13", LimitedChunker(LineChunker(), USUAL_LONGEST), FEBRUARY_FILES, ties_by_row=True
+)
+SEPTEMBER = Indexing("openclaw-2026.9.6", SeptemberChunker(), SEPTEMBER_FILES, ties_by_row=True)
+
+INDEXINGS = (FEBRUARY, SEPTEMBER)
