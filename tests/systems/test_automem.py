@@ -114,7 +114,7 @@ def test_the_keyword_weight_is_dead_then_alive_then_minds_words(
 def test_the_graph_is_asked_only_for_the_places_that_are_left(jack: MemoryIndex) -> None:
     full = search("the cup of tea", LIVE_KEYWORD.asking(limit=3), jack)
     assert (full.legs["vector"].depth, full.legs["keyword"].depth) == (3, 0)
-    assert any("left no place" in note for note in full.notes)
+    assert any("filled all places" in note for note in full.notes)
     roomy = search("the cup of tea", LIVE_KEYWORD.asking(limit=8), jack)
     assert roomy.legs["keyword"].depth == 8 - jack.size
 
@@ -266,7 +266,7 @@ def test_ages_are_counted_from_the_newest_date_of_the_notes(tmp_path: Path) -> N
 
 
 def test_a_moment_that_is_no_date_is_refused() -> None:
-    with pytest.raises(InputError, match="'yesterday' is no date"):
+    with pytest.raises(InputError, match="'yesterday' is not a date"):
         LinearRecency(now="yesterday")
     assert with_settings(LIVE_KEYWORD, ["recency_component.now=2026-05-14"]) == LIVE_KEYWORD.with_stage(
         LinearRecency(now="2026-05-14")

@@ -1,4 +1,4 @@
-"""An index that remembers its answers, so that many pipelines can ask the same questions quickly."""
+"""An index wrapper that caches all answers, so that many pipelines can search the same questions quickly."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Answer = TypeVar("Answer")
 
 
 class CachedIndex(IndexAdapter):
-    """`index` with every answer kept. Use it only while the index itself does not change."""
+    """`index` with a cache of every answer. Use it only while the index does not change."""
 
     def __init__(self, index: Index) -> None:
         super().__init__(index)
@@ -53,7 +53,7 @@ class CachedIndex(IndexAdapter):
         return self._once("documents", self.inner.documents)
 
     def laid_out(self, layout: Layout | None) -> Index:
-        """The index in this layout, with that one's answers kept too."""
+        """The index in this layout, with its own cache."""
         if layout is None:
             return self
         if layout not in self._layouts:

@@ -1,4 +1,4 @@
-"""Labelled questions asked of a pipeline: hits, files passing, reciprocal rank, silence on controls."""
+"""Results of pipelines on labelled questions: hits, passing files, reciprocal rank, and empty answers."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from workbench.records import Trace
 from workbench.retrieval.pipeline import Pipeline, check_pipeline, search
 
 PASSING = 3
-"""A file passes when at least this many of its questions hit, as in openclaw#16021."""
+"""A file passes if at least this many of its questions hit, as in openclaw#16021."""
 
 
 @dataclass(frozen=True)
 class AskedQuestion:
-    """A question with the trace of asking it."""
+    """A question and the trace of its search."""
 
     question: Question
     trace: Trace
 
     @property
     def hit(self) -> bool:
-        """Whether the target file is among the results, which is the report's criterion."""
+        """Whether the target file is among the results: the report's criterion."""
         return self.question.target in self.trace.paths()
 
 
@@ -57,7 +57,7 @@ class Share:
 
 @dataclass(frozen=True, repr=False)
 class Evaluation:
-    """What one pipeline made of a question set; the traces are kept, so every figure can be opened."""
+    """Results of one pipeline on a question set, with all traces, so that you can look into every figure."""
 
     pipeline: Pipeline
     asked: tuple[AskedQuestion, ...]
@@ -96,7 +96,7 @@ class Evaluation:
 
     @property
     def silent(self) -> Share:
-        """How many controls got the right answer, which is none at all."""
+        """The number of controls with the right answer, which is an empty one."""
         return Share(sum(not trace.results for trace in self.controls), len(self.controls))
 
     @property
@@ -141,7 +141,7 @@ def mean_reciprocal_rank(asked: Sequence[AskedQuestion]) -> float:
 
 
 class Judged(NamedTuple):
-    """What was returned to one question, each once and best first, and what should have been."""
+    """The returned ids of one question, best first and without duplicates, and the correct ids."""
 
     returned: Sequence[str]
     truth: Collection[str]

@@ -1,4 +1,4 @@
-"""What a pipeline's settings make impossible, found without a single search."""
+"""Find answers that a pipeline's settings make impossible, without a search."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def reaches(pipeline: Pipeline) -> dict[str, Reach | None]:
 
 
 class Trial(NamedTuple):
-    """A candidate of one leg alone: its raw number, and how many of the worst hits stand below it."""
+    """A candidate of one leg alone: its raw number, and how many of the worst hits rank below it."""
 
     leg: LegStage
     raw: float
@@ -73,7 +73,7 @@ class NotAssumedError(InputError):
 
 @dataclass(frozen=True)
 class Assumed:
-    """A search without an index: what stages read of candidates is assumed to be most favourable."""
+    """A search without an index: candidates have the most favourable values for what stages read."""
 
     limit: float = 0
 

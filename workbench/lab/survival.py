@@ -1,4 +1,4 @@
-"""How far the right file of each question comes: indexed, matched, pooled, past the floor, returned."""
+"""How far the right file of each question gets: indexed, matched, in the pool, past the floor, returned."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ SAYS = {
     SurvivalStep.RETURNED: "returned",
 }
 
-# What became of a target that was no candidate at all: how far it came.
+# How far a target got that was not a candidate.
 OUTSIDE_POOL = {
     Fate.NEVER_INDEXED: SurvivalStep.ASKED,
     Fate.NO_MATCH: SurvivalStep.INDEXED,
@@ -64,22 +64,22 @@ class Survivor:
 
 @dataclass(frozen=True)
 class Survival:
-    """How far the targets of one evaluation came."""
+    """How far the targets of one evaluation got."""
 
     system: str
     survivors: tuple[Survivor, ...]
 
     def count(self, step: SurvivalStep) -> int:
-        """How many targets survived this step."""
+        """The number of targets that survived this step."""
         return sum(one.reached >= step for one in self.survivors)
 
     def lost(self, step: SurvivalStep) -> list[Question]:
-        """The questions whose target survived the step before this one, and not this one."""
+        """The questions whose target survived the previous step, but not this one."""
         return [one.question for one in self.survivors if one.reached == step - 1]
 
     @property
     def rescued(self) -> int:
-        """How many targets were returned although they score below the floor."""
+        """The number of targets that were returned although they score below the floor."""
         return sum(one.rescued for one in self.survivors)
 
     def of_kind(self, kind: str) -> Survival:
@@ -88,9 +88,9 @@ class Survival:
 
 
 def survival(evaluation: Evaluation, index: Index) -> Survival:
-    """How far each target came, from the evaluation's traces and the index that was searched.
+    """How far each target got, from the evaluation's traces and the index that was searched.
 
-    Nothing is searched again; the index is asked only about targets that are no candidate.
+    The questions are not searched again; the index is used only for targets that are not candidates.
     """
     floor = evaluation.pipeline.floor
     return Survival(evaluation.pipeline.name, tuple(_survivor(one, floor, index) for one in evaluation.asked))
@@ -109,7 +109,7 @@ def _survivor(asked: AskedQuestion, floor: float, index: Index) -> Survivor:
 
 
 def _reached(trace: Trace, dropped: int) -> SurvivalStep:
-    """The last step that a candidate survived, by the stage that dropped it."""
+    """The last step that a candidate survived, from the stage that dropped it."""
     if dropped == KEPT:
         return SurvivalStep.RETURNED
     slots = [stage.slot for stage in trace.stages]
@@ -119,6 +119,6 @@ def _reached(trace: Trace, dropped: int) -> SurvivalStep:
 
 
 def survivals(evaluations: Sequence[Evaluation], index: Index) -> list[Survival]:
-    """One survival an evaluation."""
+    """One survival per evaluation."""
     index = CachedIndex(index)
     return [survival(one, index) for one in evaluations]

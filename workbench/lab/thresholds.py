@@ -1,4 +1,4 @@
-"""What a floor would do: every candidate's score, by whose it is, and what any floor lets through."""
+"""The effect of a floor: every candidate's score by file, and the answers at any floor."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ Numbers = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a floor lets through.
+    """The answers at one floor.
 
-    `hits` are the questions whose target is returned, `right` the chunks of the right file among all chunks
-    that the questions return, `silent` the controls that return nothing.
+    `hits` counts the questions whose target is returned, `right` the chunks of the right file among all
+    returned chunks, and `silent` the unanswerable questions with an empty answer.
     """
 
     hits: Share
@@ -34,33 +34,33 @@ class Outcome:
 
     @property
     def precision(self) -> float | None:
-        """The share of the returned chunks that are of the right file; None when nothing is returned.
+        """The share of the returned chunks that are from the right file; None if nothing is returned.
 
-        The chunks of all questions count alike. Controls have no right file, and are left out.
+        The chunks of all questions have equal weight. Controls have no right file and are left out.
         """
         return self.right.rate if self.right.n else None
 
 
 class Counts(NamedTuple):
-    """Of each trace, how many chunks of the right file it returns, and how many in all."""
+    """For each trace, the number of returned chunks of the right file, and of all returned chunks."""
 
     right: Numbers
     returned: Numbers
 
 
 class Cut(Protocol):
-    """What follows the fused order of many traces: a floor, a limit, and whatever else there is."""
+    """The stages after the fused order of many traces: a floor, a limit, and others."""
 
     def at(self, floor: float) -> Counts:
-        """What every trace would return at this floor."""
+        """The number of results of each trace at this floor."""
 
 
 @dataclass(frozen=True)
 class Scores:
     """The fused scores of one evaluation, before any floor.
 
-    `target`, `other` and `control` are flat: the candidates from the right files, from other files, and
-    of the controls.
+    `target`, `other` and `control` are flat arrays: the scores of candidates from the right files, from other
+    files, and of the controls.
     """
 
     system: str
@@ -72,7 +72,7 @@ class Scores:
     cut: Cut = field(repr=False)
 
     def at(self, floor: float) -> Outcome:
-        """What this floor lets through: what asking all questions again with it would give."""
+        """The answers at this floor; they equal those of a new evaluation with this floor."""
         right, returned = self.cut.at(floor)
         answers, of_controls = returned[: self.questions], returned[self.questions :]
         return Outcome(
@@ -82,19 +82,19 @@ class Scores:
         )
 
     def hits(self, floor: float) -> int:
-        """How many questions would hit at this floor."""
+        """The number of questions that hit at this floor."""
         return self.at(floor).hits.hits
 
     def silent(self, floor: float) -> int:
-        """How many controls would return nothing at this floor."""
+        """The number of controls with an empty answer at this floor."""
         return self.at(floor).silent.hits
 
 
 @dataclass(frozen=True)
 class FloorAndLimit:
-    """A floor and then a limit, over all traces at once: for systems in which nothing else follows.
+    """A floor and then a limit, for all traces at once: for systems without later stages.
 
-    `score` holds one trace a row, in fused order, NaN where there is no candidate; `mine` marks those of
+    `score` has one row per trace, in fused order, with NaN for no candidate; `mine` marks the candidates from
     the right file.
     """
 
@@ -110,9 +110,9 @@ class FloorAndLimit:
 
 @dataclass(frozen=True)
 class StagesAgain:
-    """The stages from the floor on, run again on every trace: for rescues, and floors that follow a limit.
+    """Run the stages from the floor on again for each trace: for rescues, and for floors after a limit.
 
-    The traces are as they stood before the floor. This takes milliseconds, `FloorAndLimit` a fraction of one.
+    The traces have their state before the floor. This takes milliseconds; `FloorAndLimit` is much faster.
     """
 
     pipeline: Pipeline
@@ -138,7 +138,7 @@ class StagesAgain:
 
 
 def scores(evaluation: Evaluation) -> Scores:
-    """The scores of an evaluation, sorted into whose they are, and what follows them."""
+    """The scores of an evaluation by file, with the stages that follow."""
     mine = [_of_file(one.trace, one.question.target) for one in evaluation.asked]
     fused = [one.trace.scores for one in evaluation.asked]
     return Scores(
@@ -181,13 +181,13 @@ def _place_of_floor(pipeline: Pipeline) -> int:
 
 
 def _reaches(trace: Trace, place: int) -> Marks:
-    """Which candidates no stage before `place` has dropped."""
+    """The candidates that no stage before `place` drops."""
     reached: Marks = (trace.dropped == KEPT) | (trace.dropped >= place)
     return reached
 
 
 def _rows(rows: Sequence[Floats]) -> Floats:
-    """Rows of unequal length as one array, filled up with NaN."""
+    """Rows of different lengths as one array, padded with NaN."""
     table = np.full((len(rows), max((row.size for row in rows), default=0)), np.nan)
     for place, row in enumerate(rows):
         table[place, : row.size] = row

@@ -1,4 +1,4 @@
-"""Bugs of Basic Memory: each is two of its pipelines that differ in one stage, or in their view."""
+"""Bugs of Basic Memory: each is two of its pipelines that differ in one stage, or in their layout."""
 
 from __future__ import annotations
 

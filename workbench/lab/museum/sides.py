@@ -62,7 +62,7 @@ def searched(
     notes: Mapping[str, str] = FOUR_NOTES,
     axes: Axes = SERVER_AND_GARDEN,
 ) -> Sides:
-    """Two pipelines that search the same few notes and differ in exactly one stage, or in their view.
+    """Two pipelines that search the same few notes and differ in exactly one stage, or in their layout.
 
     Raises InputError when they differ in more than that, or in nothing.
     """

@@ -1,4 +1,4 @@
-"""The components of AutoMem's score as stages, each with a column and a formula of its own."""
+"""The components of AutoMem's score, one stage per component, each with its own column and formula."""
 
 from __future__ import annotations
 
@@ -44,9 +44,9 @@ class _GraphScore(ColumnStage):
 
 @dataclass(frozen=True)
 class RawGraphScore(_GraphScore):
-    """The graph's raw number as it comes: 11 for a good match (automem#190)."""
+    """The graph's raw number without a conversion: 11 for a good match (automem#190)."""
 
-    says: ClassVar[str] = "keyword score = the graph's raw score, without an upper end"
+    says: ClassVar[str] = "keyword score = the graph's raw score, without an upper bound"
     best: ClassVar[Mapping[str, float]] = {"keyword_raw": math.inf}
 
     def formula(self, of: Numbers) -> Any:
@@ -55,7 +55,7 @@ class RawGraphScore(_GraphScore):
 
 @dataclass(frozen=True)
 class NormalisedGraphScore(_GraphScore):
-    """The graph's raw number over the highest that the question could have: 3 × keywords + 3.
+    """The graph's raw number divided by the highest possible number for the question: 3 × keywords + 3.
 
     Source: automem 3653ddf (#191).
     """
@@ -73,7 +73,7 @@ class NormalisedGraphScore(_GraphScore):
 
 @dataclass(frozen=True)
 class DeadKeyword(ColumnStage):
-    """The graph's score for its own rows, and 0 for every row of the vector leg: nearly always 0 (#128)."""
+    """The graph's score for its own rows, 0 for every row of the vector leg: nearly always 0 (#128)."""
 
     slot: ClassVar[str] = "keyword_component"
     output: ClassVar[str] = "keyword_component"
@@ -87,7 +87,7 @@ class DeadKeyword(ColumnStage):
 
 @dataclass(frozen=True)
 class ContentKeyword(ColumnStage):
-    """For rows of the vector leg, the share of the question's tokens that the memory's text holds."""
+    """For rows of the vector leg, the share of the question's tokens that are in the memory's text."""
 
     slot: ClassVar[str] = "keyword_component"
     output: ClassVar[str] = "keyword_component"
@@ -95,7 +95,7 @@ class ContentKeyword(ColumnStage):
     best: ClassVar[Mapping[str, float]] = {"token_hits": 1.0, "keyword_tokens": 1.0}
 
     def searched(self, memory: Memory) -> Container[str]:
-        """What of a memory a token is looked for in."""
+        """The words or the text of a memory in which tokens are searched."""
         raise NotImplementedError(f"{type(self).__name__} reads nothing")
 
     def observe(self, trace: Trace, context: Context) -> Mapping[str, Floats]:
@@ -110,7 +110,7 @@ class ContentKeyword(ColumnStage):
 
 @dataclass(frozen=True)
 class SubstringKeyword(ContentKeyword):
-    """Tokens count wherever they stand: `car` in `carpet`. Source: automem e59e9ca, issue #128."""
+    """Tokens match as substrings: `car` is in `carpet`. Source: automem e59e9ca, issue #128."""
 
     says: ClassVar[str] = "keyword component = share of the tokens that the text contains, as substrings"
 
@@ -120,7 +120,7 @@ class SubstringKeyword(ContentKeyword):
 
 @dataclass(frozen=True)
 class WholeWordKeyword(ContentKeyword):
-    """Only whole words count, so that the token multi-hop never does. Source: automem 591b2c7 (#150)."""
+    """Only whole words match, so the token multi-hop never matches. Source: automem 591b2c7 (#150)."""
 
     says: ClassVar[str] = "keyword component = share of the tokens that are words of the text"
 
@@ -130,7 +130,7 @@ class WholeWordKeyword(ContentKeyword):
 
 @dataclass(frozen=True)
 class ClampedKeyword(WholeWordKeyword):
-    """`WholeWordKeyword`, with at most 1 for a row of the graph. Source: automem 3653ddf (#191)."""
+    """`WholeWordKeyword` with at most 1 for rows of the graph. Source: automem 3653ddf (#191)."""
 
     says: ClassVar[str] = WholeWordKeyword.says + "; for rows of the graph at most 1"
 
@@ -142,7 +142,7 @@ class ClampedKeyword(WholeWordKeyword):
 
 @dataclass(frozen=True)
 class TagScore(ColumnStage):
-    """The share of the tokens that are a tag or a metadata term, word for word: `tag_share`."""
+    """The share of the tokens that equal a tag or a metadata term: `tag_share`."""
 
     slot: ClassVar[str] = "tag_component"
     output: ClassVar[str] = "tag_component"
@@ -167,13 +167,13 @@ class TagScore(ColumnStage):
 
 @dataclass(frozen=True)
 class ExactScore(ColumnStage):
-    """1 where the whole question is a metadata term, 0 elsewhere."""
+    """1 if the whole question is a metadata term, else 0."""
 
     slot: ClassVar[str] = "exact_component"
     output: ClassVar[str] = "exact_component"
     observed: ClassVar[tuple[str, ...]] = ("exact",)
     best: ClassVar[Mapping[str, float]] = {"exact": 1.0}
-    says: ClassVar[str] = "exact component = 1 where the question is a metadata term, else 0"
+    says: ClassVar[str] = "exact component = 1 if the question is a metadata term, else 0"
 
     def observe(self, trace: Trace, context: Context) -> Mapping[str, Floats]:
         exact = [is_exact(trace.question, one.terms) for one in memories_of(context.index, trace)]
@@ -184,8 +184,22 @@ class ExactScore(ColumnStage):
 
 
 @dataclass(frozen=True)
-class ImportanceScore(ColumnStage):
-    """The importance that a memory gives itself, and 0 for one that gives none."""
+class _StatedScore(ColumnStage):
+    """A number from the front matter of a memory's note, and 0 for a note that does not state it."""
+
+    def observe(self, trace: Trace, context: Context) -> Mapping[str, Floats]:
+        (name,) = self.observed
+        stated = [getattr(one.note, name) for one in memories_of(context.index, trace)]
+        return {name: np.array(stated, float)}
+
+    def formula(self, of: Numbers) -> Any:
+        (name,) = self.observed
+        return filled(of[name], 0.0)
+
+
+@dataclass(frozen=True)
+class ImportanceScore(_StatedScore):
+    """The importance that a memory's note states, and 0 without one."""
 
     slot: ClassVar[str] = "importance_component"
     output: ClassVar[str] = "importance_component"
@@ -193,17 +207,10 @@ class ImportanceScore(ColumnStage):
     best: ClassVar[Mapping[str, float]] = {"importance": 1.0}
     says: ClassVar[str] = "importance component = the memory's importance, absent is 0"
 
-    def observe(self, trace: Trace, context: Context) -> Mapping[str, Floats]:
-        said = [one.note.importance for one in memories_of(context.index, trace)]
-        return {"importance": np.array(said, float)}
-
-    def formula(self, of: Numbers) -> Any:
-        return filled(of["importance"], 0.0)
-
 
 @dataclass(frozen=True)
-class ConfidenceScore(ColumnStage):
-    """The confidence that a memory gives itself, and 0 for one that gives none."""
+class ConfidenceScore(_StatedScore):
+    """The confidence that a memory's note states, and 0 without one."""
 
     slot: ClassVar[str] = "confidence_component"
     output: ClassVar[str] = "confidence_component"
@@ -211,20 +218,13 @@ class ConfidenceScore(ColumnStage):
     best: ClassVar[Mapping[str, float]] = {"confidence": 1.0}
     says: ClassVar[str] = "confidence component = the memory's confidence, absent is 0"
 
-    def observe(self, trace: Trace, context: Context) -> Mapping[str, Floats]:
-        said = [one.note.confidence for one in memories_of(context.index, trace)]
-        return {"confidence": np.array(said, float)}
-
-    def formula(self, of: Numbers) -> Any:
-        return filled(of["confidence"], 0.0)
-
 
 @dataclass(frozen=True)
 class LinearRecency(ColumnStage):
-    """From 1 at the moment `now` down to 0 at `horizon` days before it.
+    """1 for a memory dated `now`, falling to 0 for one that is `horizon` days older.
 
-    `now` is written like a date in front matter. Left empty it is the newest date of the memory's notes, so
-    that the same memory gives the same answer on any day; AutoMem takes the clock.
+    `now` is written like a date in front matter. If it is empty, it is the newest date of the notes, so the
+    same memory gives the same answer on any day. AutoMem uses the clock.
     """
 
     slot: ClassVar[str] = "recency_component"
@@ -246,7 +246,7 @@ class LinearRecency(ColumnStage):
 
     @property
     def when(self) -> str:
-        """From when ages are counted, in words."""
+        """The moment from which ages are counted, in words."""
         return f"now is {self.now or 'the newest date of the notes'}"
 
     def observe(self, trace: Trace, context: Context) -> Mapping[str, Floats]:
@@ -260,20 +260,20 @@ class LinearRecency(ColumnStage):
 
 
 def moment_of(text: str) -> datetime:
-    """The moment that a text such as 2026-02-13 or 2026-02-13T10:00+02:00 names; without a zone in UTC.
+    """Parse a moment such as 2026-02-13 or 2026-02-13T10:00+02:00; without a time zone it is UTC.
 
     Raises InputError for other text.
     """
     try:
         moment = datetime.fromisoformat(text.strip())
     except ValueError:
-        raise InputError(f"{text!r} is no date.", "Write it like 2026-02-13.") from None
+        raise InputError(f"{text!r} is not a date.", "Write it like 2026-02-13.") from None
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
 @dataclass(frozen=True)
 class ExponentialRecency(LinearRecency):
-    """1 for a memory of `now`, one half after `horizon` days, and so on. Source: automem dbb933f (#182)."""
+    """1 for a memory dated `now`, halved for every `horizon` days of age. Source: automem dbb933f (#182)."""
 
     @property
     def says(self) -> str:
@@ -286,7 +286,7 @@ class ExponentialRecency(LinearRecency):
 
 @dataclass(frozen=True)
 class FinalScore(ColumnStage):
-    """`final_score` of the seven components that a folder of notes has, gated where `gate` is above 0."""
+    """`final_score` of the seven components that a folder of notes has, gated if `gate` is above 0."""
 
     slot: ClassVar[str] = "fusion"
     output: ClassVar[str] = "score"
@@ -303,8 +303,8 @@ class FinalScore(ColumnStage):
     @property
     def says(self) -> str:
         parts = " + ".join(f"{getattr(self.weights, name):g} × {name}" for name in self.names)
-        off = f"; below an evidence of {self.gate:g} what is not about the question counts less"
-        return f"score = {parts}, not divided by anything{off if self.gate > 0 else ''}"
+        off = f"; if the evidence is below {self.gate:g}, the other components count less"
+        return f"score = {parts}, not normalised{off if self.gate > 0 else ''}"
 
     def formula(self, of: Numbers) -> Any:
         components = {name: of[f"{name}_component"] for name in self.names if name != "vector"}
@@ -319,5 +319,7 @@ class FinalScore(ColumnStage):
         scored = super().run(trace, context)
         if math.isclose(self.weights.total, 1):
             return scored
-        note = f"The weights sum to {self.weights.total:.2f}, not 1, and nothing divides the score by that."
+        note = (
+            f"The weights sum to {self.weights.total:.2f}, not 1, and the score is not divided by this sum."
+        )
         return replace(scored, notes=(*scored.notes, note))

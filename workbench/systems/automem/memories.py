@@ -1,4 +1,4 @@
-"""A memory index as AutoMem's graph sees it: chunks searched by substring, with what their notes say."""
+"""An index laid out like AutoMem's graph: chunks are searched by substring and have their note's metadata."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from workbench.systems.automem.text import (
 )
 
 TRENDING = "*"
-"""How a trace shows a query without clauses, which the graph answers with its most important memories."""
+"""How a trace shows a query without clauses; the graph answers it with its most important memories."""
 
 
 def graph_query(question: str) -> Query:
-    """What the graph is asked: the tokens, and the whole question as a phrase; neither means trending.
+    """The query for the graph: the tokens, and the whole question as a phrase; no clause means trending.
 
     >>> [clause.text for clause in graph_query("Which hub did AutoJack fix?").clauses]
     ['which', 'hub', 'did', 'autojack', 'fix', 'which hub did autojack fix?']
@@ -43,14 +43,14 @@ def graph_query(question: str) -> Query:
 
 @dataclass(frozen=True)
 class Memory:
-    """One memory: its content and what its note says about itself. What is read of them is read once."""
+    """One memory: its content, and the front matter of its note. Derived values are computed once."""
 
     content: str
     note: FrontMatter = NOTHING
 
     @cached_property
     def lower(self) -> str:
-        """The content in small letters."""
+        """The content in lower case."""
         return self.content.lower()
 
     @cached_property
@@ -60,7 +60,7 @@ class Memory:
 
     @cached_property
     def terms(self) -> frozenset[str]:
-        """The metadata terms: `metadata_terms` of every key that has no field of its own."""
+        """The metadata terms: `metadata_terms` of every key of the front matter that is not a known field."""
         return metadata_terms(self.note.rest)
 
     @cached_property
@@ -70,8 +70,8 @@ class Memory:
 
 
 @dataclass(frozen=True)
-class Laid:
-    """Every memory by its row, rows in order of path and place, with their chunk ids; the newest date."""
+class ArrangedMemories:
+    """The memories by row, in the order of path and place, with their chunk ids and the newest date."""
 
     memories: Mapping[int, Memory]
     ids: Any
@@ -84,14 +84,14 @@ class Laid:
 
 
 class Memories(IndexAdapter):
-    """An index with AutoMem's keyword search in place of the full-text one. Raw scores: larger is better."""
+    """An index with AutoMem's keyword search instead of full-text search. Raw scores: larger is better."""
 
-    def __init__(self, inner: Index, laid: Laid) -> None:
+    def __init__(self, inner: Index, laid: ArrangedMemories) -> None:
         super().__init__(inner)
         self.laid = laid
 
     def compiled(self, query: Query) -> str:
-        """The query as a line: AutoMem's graph is not asked in text."""
+        """The query as a line for display; AutoMem's graph has no text query."""
         parts = [f"PHRASE {quoted(one.text)}" if one.phrase else quoted(one.text) for one in query.clauses]
         return " OR ".join(parts) or TRENDING
 
@@ -99,7 +99,7 @@ class Memories(IndexAdapter):
         """The chunks that contain a keyword or the phrase, by (falling raw score, chunk id).
 
         For a query without clauses the raw score is the importance: AutoMem's trending rows. Source: automem,
-        automem/api/recall.py. That trending is for questions with nothing to look for is inferred.
+        automem/api/recall.py. We infer that trending answers questions without tokens.
         """
         words = [one.text.lower() for one in query.clauses if not one.phrase]
         phrase = "".join(one.text.lower() for one in query.clauses if one.phrase)
@@ -118,20 +118,20 @@ class Memories(IndexAdapter):
 
 @dataclass(frozen=True)
 class GraphOfMemories:
-    """Each chunk is a memory; its note's front matter gives tags, importance, confidence, date, metadata."""
+    """Each chunk is a memory with the tags, importance, confidence, date and metadata of its note."""
 
-    says = "a chunk is a memory; the keyword search looks for substrings in texts and tags"
+    says = "a chunk is a memory; the keyword search finds substrings in texts and tags"
 
     def of(self, index: Index) -> Index:
-        """The index as memories. Raises InputError for an index that keeps no whole documents."""
+        """The index as memories. Raises InputError for an index that has no whole documents."""
         return Memories(index, kept(index, self, lambda: _laid(index, whole_documents(index, self))))
 
 
-def _laid(index: Index, documents: Sequence[Document]) -> Laid:
+def _laid(index: Index, documents: Sequence[Document]) -> ArrangedMemories:
     notes = {one.path: front_matter(one.path, one.text) for one in documents}
     found = [(row, chunk) for path in notes for row, chunk in _chunks_of(index, path)]
     dates = [note.date for note in notes.values() if note.date]
-    return Laid(
+    return ArrangedMemories(
         {row: _memory(chunk, notes[chunk.path]) for row, chunk in found},
         np.array([chunk.id for _, chunk in found], np.str_),
         max(dates, default=None),
@@ -144,13 +144,13 @@ def _chunks_of(index: Index, path: str) -> Iterator[tuple[int, Chunk]]:
 
 
 def _memory(chunk: Chunk, note: FrontMatter) -> Memory:
-    """The memory of a chunk; front matter is no content."""
+    """The memory of a chunk; the front matter is not part of the content."""
     block = BLOCK.match(chunk.text) if chunk.start_line == 1 and note != NOTHING else None
     return Memory(chunk.text[block.end() :] if block else chunk.text, note)
 
 
 def memories_of(index: Index, trace: Trace) -> list[Memory]:
-    """The memory of each candidate; in an index without memories, its text and nothing about itself."""
+    """The memory of each candidate; in an index without memories, its text without metadata."""
     memories = adapted(index, Memories)
     if memories is None:
         return [Memory(chunk.text) for chunk in trace.chunks]
@@ -158,6 +158,6 @@ def memories_of(index: Index, trace: Trace) -> list[Memory]:
 
 
 def newest_date(index: Index) -> datetime | None:
-    """The newest date that a note gives itself; None if none does."""
+    """The newest date in the front matter of the notes; None if no note has a date."""
     memories = adapted(index, Memories)
     return None if memories is None else memories.laid.newest

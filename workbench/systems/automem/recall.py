@@ -18,11 +18,11 @@ from workbench.retrieval.query import with_query
 from workbench.systems.automem.memories import graph_query, memories_of
 
 MOST_RESULTS = 100
-"""RECALL_MAX_LIMIT, which a search with tags fetches whatever its limit is."""
+"""RECALL_MAX_LIMIT: a search with tags fetches this number for any limit."""
 
 
 def vector_fetch_limit(limit: int, overfetch: int = 4, cap: int = 200, tagged: bool = False) -> int:
-    """How many vectors are fetched: overfetch × limit, at most `cap`, but never fewer than the limit.
+    """The number of vectors to fetch: overfetch × limit, at most `cap`, but never fewer than the limit.
 
     Source: automem 0720da2 (#205). With overfetch 1 it is the limit itself, as before.
 
@@ -34,13 +34,13 @@ def vector_fetch_limit(limit: int, overfetch: int = 4, cap: int = 200, tagged: b
 
 
 def keyword_leg_slots(limit: int, vector_hits: int) -> int:
-    """How many rows the graph may bring: the places that the vector leg has left."""
+    """The number of rows that the graph may return: the places that the vector leg leaves free."""
     return max(0, limit - vector_hits)
 
 
 @dataclass(frozen=True)
 class Fetch(Depth):
-    """`vector_fetch_limit` of a limit, which counts as at least 1."""
+    """`vector_fetch_limit` of a limit; a limit below 1 counts as 1."""
 
     multiplier: float = 1
     cap: int = 200
@@ -56,7 +56,7 @@ class Fetch(Depth):
 
 @dataclass(frozen=True)
 class GraphQuery(PlainStage):
-    """What the graph is asked for: `graph_query`."""
+    """The query for the graph: `graph_query`."""
 
     slot: ClassVar[str] = "query"
     says: ClassVar[str] = "MATCH = the question's tokens (3 letters, 25 stop words), and the question itself"
@@ -67,12 +67,12 @@ class GraphQuery(PlainStage):
 
 @dataclass(frozen=True)
 class GraphLeg(QueryLeg):
-    """The graph's keyword search, only for the places that the vector leg has left: mostly none."""
+    """The graph's keyword search. It only fills places that the vector leg leaves free: mostly none."""
 
     number: ClassVar[str] = "raw score"
     worst_raw: ClassVar[float] = 0.0
     says: ClassVar[str] = (
-        "keyword leg: substrings in texts and tags, only for the places that the vector leg leaves"
+        "keyword leg: substrings in texts and tags, only for places that the vector leg leaves free"
     )
 
     def deepest(self, limit: float) -> int:
@@ -82,14 +82,14 @@ class GraphLeg(QueryLeg):
         slots = keyword_leg_slots(self.deepest(context.limit), trace.legs["vector"].hits.rows.size)
         hits = context.index.keyword(trace.query, slots) if slots and trace.query else no_hits()
         if not slots:
-            note = "The vector leg left no place, so the graph was not asked for keywords."
+            note = "The vector leg filled all places, so the graph did not search for keywords."
             trace = replace(trace, notes=(*trace.notes, note))
         return with_leg(trace, Leg(self.name, trace.match, slots, hits, number=self.number))
 
 
 @dataclass(frozen=True)
 class SortKeys(PlainStage):
-    """What breaks ties: the vector leg first, then the better match, the more important, the newer."""
+    """The tie-breakers: hits of the vector leg, then the better match, the more important, the newer."""
 
     slot: ClassVar[str] = "ties"
     says: ClassVar[str] = "ties: vector leg first, then the better match, the more important, the newer"
@@ -114,22 +114,22 @@ class SortKeys(PlainStage):
 
 @dataclass(frozen=True)
 class FinalOrder(Order):
-    """Best score first, ties by `SortKeys`, then by chunk id. Source: automem 8ff266e, for all commits."""
+    """Best score first, then `SortKeys`, then chunk id. Source: automem 8ff266e, used for all commits."""
 
     ties: tuple[str, ...] = ("graph_alone", "match_below_0", "importance_below_0", "age_days")
 
     @property
     def says(self) -> str:
-        return "order = by falling score, then by the sort keys, then by chunk id"
+        return "order = by descending score, then by the sort keys, then by chunk id"
 
 
 def adaptive_floor(scores: Any, share: float, least_kept: int = 0) -> NDArray[np.float64]:
-    """The least score kept, for each list of scores along the last axis; NaN where nothing is cut.
+    """The lowest kept score of each list of scores along the last axis; NaN if nothing is cut.
 
-    The widest gap between neighbours in the top half is sought, the first of equals. When it is above
-    `share` of the top score, the floor is the score *below* it, so that one item under the gap survives;
-    not when fewer than `least_kept` would. Three scores or fewer are never cut. Differences are taken
-    in binary: 1.0 - 0.85 is above 0.15.
+    The function searches the top half for the widest gap between neighbours (the first one, if several are
+    equal). If this gap exceeds `share` of the top score, the floor is the score *below* the gap, so one item
+    under the gap is kept. There is no floor if fewer than `least_kept` items would be kept, and none for
+    three scores or fewer. Differences are binary: 1.0 - 0.85 is above 0.15.
 
     Source: automem, automem/api/recall.py: #101 (8df3c08), and with the guard #150 (591b2c7).
 
@@ -151,7 +151,7 @@ def adaptive_floor(scores: Any, share: float, least_kept: int = 0) -> NDArray[np
 
 @dataclass(frozen=True)
 class AdaptiveFloor(PlainStage):
-    """`adaptive_floor` over the results: drops all but one of what stands below the gap, however much."""
+    """`adaptive_floor` over the results: drops all results below the gap except the first one."""
 
     slot: ClassVar[str] = "adaptive_floor"
     ranges: ClassVar[Mapping[str, tuple[float, float]]] = {"share": (0, 1)}
@@ -160,21 +160,21 @@ class AdaptiveFloor(PlainStage):
     @property
     def says(self) -> str:
         return (
-            f"adaptive floor: where the widest gap in the top half is above {self.share:.0%} of the top "
-            f"score, drop what scores less than the first below it{self.unless}"
+            f"adaptive floor: if the widest gap in the top half exceeds {self.share:.0%} of the top score, "
+            f"drop what scores less than the first result below the gap{self.unless}"
         )
 
     @property
     def unless(self) -> str:
-        """When the floor is not used, in words."""
+        """The exception from the floor, in words."""
         return ""
 
     def least_kept(self, results: int) -> int:
-        """How many of so many results must be left, or else nothing is cut."""
+        """The number of results that must be kept; if fewer would be kept, nothing is cut."""
         return 0
 
     def floors(self, scores: Any) -> NDArray[np.float64]:
-        """The floor of each list of scores along the last axis, NaN for none."""
+        """The floor of each list of scores along the last axis; NaN for no floor."""
         return adaptive_floor(scores, self.share, self.least_kept(np.shape(scores)[-1]))
 
     def reads(self) -> tuple[str, ...]:
@@ -199,13 +199,13 @@ class AdaptiveFloor(PlainStage):
 
 @dataclass(frozen=True)
 class HalfKept(AdaptiveFloor):
-    """The floor with issue #128's guard: at least half of the results stay, rounded down."""
+    """The floor with the guard of issue #128: at least half of the results are kept, rounded down."""
 
     share: float = 0.25
 
     @property
     def unless(self) -> str:
-        return ", unless fewer than half would stay"
+        return ", unless fewer than half would be kept"
 
     def least_kept(self, results: int) -> int:
         return results // 2
@@ -213,11 +213,11 @@ class HalfKept(AdaptiveFloor):
 
 @dataclass(frozen=True)
 class LargerHalfKept(HalfKept):
-    """The floor with the guard as it was merged: at least half of the results stay, rounded up."""
+    """The floor with the merged guard: at least half of the results are kept, rounded up."""
 
     @property
     def unless(self) -> str:
-        return ", unless fewer than half, rounded up, would stay"
+        return ", unless fewer than half, rounded up, would be kept"
 
     def least_kept(self, results: int) -> int:
         return (results + 1) // 2
@@ -236,5 +236,5 @@ class NoAdaptiveFloor(AdaptiveFloor):
 
 
 def kept_of(scores: Floats, floors: Floats) -> NDArray[np.bool_]:
-    """Which scores each list's floor keeps; all of them where it is NaN."""
+    """Which scores of each list its floor keeps; all of them if the floor is NaN."""
     return ~(scores < np.asarray(floors)[..., None])

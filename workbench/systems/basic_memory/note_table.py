@@ -1,7 +1,7 @@
-"""Whole notes in a full-text table of their own, in memory, laid out as Basic Memory lays them out.
+"""A full-text table of whole notes in RAM, with Basic Memory's columns.
 
-The SQL is written so that SQLite answers it the way it answers Basic Memory: two MATCH terms joined with OR
-are two scans of the table, and bm25() of a row is that of the scan which found the row first.
+The SQL makes SQLite work as it does in Basic Memory: two MATCH terms joined with OR are two scans of the
+table, and bm25() of a row comes from the scan that finds the row first.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Note(NamedTuple):
 
 
 class Matching(Protocol):
-    """How one MATCH expression is put to the columns of the table."""
+    """The WHERE clause that applies one MATCH expression to the columns of the table."""
 
     @property
     def says(self) -> str: ...
@@ -55,15 +55,15 @@ class Matching(Protocol):
         """The WHERE clause, in which ?1 is the bound expression."""
 
     def bound(self, match: str) -> str:
-        """What is bound to ?1."""
+        """The value of ?1."""
 
 
 @dataclass(frozen=True)
 class EachColumn:
-    """`title MATCH q OR content_stems MATCH q`: every column by itself must satisfy the whole expression.
+    """`title MATCH q OR content_stems MATCH q`: one column alone must satisfy the whole expression.
 
-    A row that the first scan finds is scored on that column alone, even when the second would score it
-    far better: a word of the title with an inverse document frequency near 0 buries the best note.
+    A row that the first scan finds is scored on that column alone, even if the second scan would score it
+    much better: a title word with an inverse document frequency near 0 puts the best note last.
     """
 
     columns: tuple[str, ...] = ("title", "content_stems")
@@ -82,7 +82,7 @@ class EachColumn:
 
 @dataclass(frozen=True)
 class OneMatch:
-    """`notes MATCH '{title content_stems} : (q)'`: one scan, whose bm25() sees all of these columns."""
+    """`notes MATCH '{title content_stems} : (q)'`: one scan, whose bm25() covers all of these columns."""
 
     columns: tuple[str, ...] = ("title", "content_stems")
 
@@ -99,7 +99,7 @@ class OneMatch:
 
 
 class NoteStore:
-    """The notes of a memory, row 0 first, in the order in which they are given."""
+    """The notes of a memory in the given order; the first note is row 0."""
 
     def __init__(self, notes: Sequence[Note]) -> None:
         self.size = len(notes)
@@ -109,9 +109,9 @@ class NoteStore:
             self._db.executemany(INSERT_SQL, [(row, *note) for row, note in enumerate(notes)])
 
     def search(self, query: Query, limit: int, matching: Matching) -> Hits:
-        """The notes that match, by (bm25, row), with FTS5's negative bm25.
+        """The matching notes, by (bm25, row), with FTS5's negative bm25.
 
-        An expression that FTS5 cannot parse finds nothing: a question may end in a bare operator.
+        An expression that FTS5 cannot parse finds nothing; a question may end with an operator, for example.
         """
         sql, match = SEARCH_SQL.format(where=matching.where), whole_characters(match_expression(query))
         try:

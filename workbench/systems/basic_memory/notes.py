@@ -1,4 +1,4 @@
-"""A memory as Basic Memory indexes it: a row of the full-text table a note, and the nearest chunk for all.
+"""An index laid out like Basic Memory's: one full-text row per note, and a note is as near as its best chunk.
 
 Source: basicmachines-co/basic-memory, models/search.py and services/search_service.py at a6d07843.
 """
@@ -20,14 +20,14 @@ from workbench.systems.basic_memory.note_table import EachColumn, Matching, Note
 
 LONGEST_STEMS = 6_000
 SNIPPET = 250
-"""How much of a note its snippet is; this length is our assumption."""
+"""The length of a snippet in characters; this value is our assumption."""
 VECTOR_POOL = 1_100
-"""How many chunks the vector leg looks at for a page of ten: 110 candidates, times ten again."""
+"""The number of chunks that the vector leg reads for a page of ten results: 110 candidates × 10."""
 CHUNKS_PER_NOTE = 10
 
 
 def without_front_matter(path: str, text: str) -> tuple[FrontMatter, str]:
-    """What a note says about itself, and the text after that. Raises InputError for a broken head.
+    """The front matter of a note, and the text after it. Raises InputError for broken front matter.
 
     >>> without_front_matter("a.md", "---\\ntags: tea\\n---\\nA cup.")[1].strip()
     'A cup.'
@@ -38,7 +38,7 @@ def without_front_matter(path: str, text: str) -> tuple[FrontMatter, str]:
 
 
 def variants(text: str) -> list[str]:
-    """A text in the forms in which it can be found: itself, lower-case, its path segments, its words.
+    """The searchable forms of a text: itself, in lower case, its path segments, and its words.
 
     >>> variants("Tea/Cups of")
     ['Tea/Cups of', 'tea/cups of', 'Tea', 'Cups of', 'tea/cups', 'of']
@@ -48,7 +48,7 @@ def variants(text: str) -> list[str]:
 
 
 def permalink_of(path: str, project: str) -> str:
-    """The name under which a note is linked: the project, and the path in small letters and hyphens.
+    """The permalink of a note: the project, and the path in lower case with hyphens.
 
     >>> permalink_of("memory/Tea_Cups and more.md", "main")
     'main/memory/tea-cups-and-more'
@@ -58,9 +58,9 @@ def permalink_of(path: str, project: str) -> str:
 
 
 def note_of(document: Document, project: str, snippet: int) -> Note:
-    """The row of a document, with a snippet of so many characters.
+    """The full-text row of a document, with a snippet of `snippet` characters.
 
-    Its title is that of the YAML head, or else the file's name.
+    The title is that of the front matter, or else the file name.
     """
     head, text = without_front_matter(document.path, document.text)
     body = text.strip()
@@ -71,10 +71,10 @@ def note_of(document: Document, project: str, snippet: int) -> Note:
 
 
 @dataclass(frozen=True)
-class NoteLayout:
-    """The notes of an index, in the order of their paths; it does not hold the index.
+class ArrangedNotes:
+    """The notes of an index, in the order of their paths; this class does not reference the index.
 
-    `owners` has the note of each chunk, chunks in the order of `chunk_rows`.
+    `owners` holds the note of each chunk, in the order of `chunk_rows`.
     """
 
     notes: tuple[Chunk, ...]
@@ -83,18 +83,18 @@ class NoteLayout:
     owners: Rows
 
     def owners_of(self, rows: Rows) -> Rows:
-        """The notes that these chunks belong to."""
+        """The notes to which these chunks belong."""
         found: Rows = self.owners[np.searchsorted(self.chunk_rows, rows)]
         return found
 
 
-def lay_out(index: Index, documents: Sequence[Document], project: str, snippet: int) -> NoteLayout:
-    """The notes of an index. A note's id is its path, so that ties are in the order of the documents."""
+def lay_out(index: Index, documents: Sequence[Document], project: str, snippet: int) -> ArrangedNotes:
+    """The notes of an index. A note's id is its path, so ties are in the order of the documents."""
     rows = [index.rows_of(document.path) for document in documents]
     every = np.concatenate([*rows, np.empty(0, np.int64)])
     owners = np.repeat(np.arange(len(documents)), [some.size for some in rows])
     sorter = np.argsort(every)
-    return NoteLayout(
+    return ArrangedNotes(
         tuple(_whole(one, index.chunks(some)) for one, some in zip(documents, rows, strict=True)),
         NoteStore([note_of(document, project, snippet) for document in documents]),
         every[sorter],
@@ -110,19 +110,19 @@ def _whole(document: Document, chunks: Sequence[Chunk]) -> Chunk:
 
 
 class NoteIndex(IndexAdapter):
-    """An index laid out as notes: it answers a search with whole notes."""
+    """An index that answers a search with whole notes."""
 
-    def __init__(self, inner: Index, notes: NoteLayout, matching: Matching) -> None:
+    def __init__(self, inner: Index, notes: ArrangedNotes, matching: Matching) -> None:
         super().__init__(inner)
         self.notes, self.matching = notes, matching
 
     @property
     def size(self) -> int:
-        """How many notes there are."""
+        """The number of notes."""
         return len(self.notes.notes)
 
     def keyword(self, query: Query, limit: int) -> Hits:
-        """The notes that match, in the order of SQLite's own answer."""
+        """The matching notes, in the order of SQLite's answer."""
         return self.notes.store.search(query, limit, self.matching)
 
     def vector(self, query: Vector, limit: int) -> Hits:
@@ -137,7 +137,7 @@ class NoteIndex(IndexAdapter):
         return [self.notes.notes[row] for row in rows]
 
     def rows_of(self, path: str) -> Rows:
-        """The one row of a file; none when it is not indexed."""
+        """The row of a file; an empty array if the file is not indexed."""
         found = [row for row, note in enumerate(self.notes.notes) if note.path == path]
         return np.array(found, np.int64)
 
@@ -146,8 +146,8 @@ class NoteIndex(IndexAdapter):
 class NotesLayout:
     """Whole notes instead of chunks, in the full-text columns of Basic Memory.
 
-    `matching` is the WHERE clause of the keyword leg, `project` the first part of every permalink, and
-    `snippet` the number of characters in content_snippet, which counts in bm25() even where no MATCH looks.
+    `matching` is the WHERE clause of the keyword leg, `project` is the first part of every permalink, and
+    `snippet` is the number of characters in content_snippet, which affects bm25() even if it is not searched.
     """
 
     matching: Matching = field(default_factory=EachColumn)
@@ -165,11 +165,11 @@ class NotesLayout:
     def of(self, index: Index) -> Index:
         """The index as notes, arranged once for each generation.
 
-        Raises InputError for an index that keeps no whole documents.
+        Raises InputError for an index that has no whole documents.
         """
         key = NotesLayout, self.project, self.snippet
 
-        def arranged() -> NoteLayout:
+        def arranged() -> ArrangedNotes:
             return lay_out(index, whole_documents(index, self), self.project, self.snippet)
 
         return NoteIndex(index, kept(index, key, arranged), self.matching)

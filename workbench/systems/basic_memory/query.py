@@ -19,26 +19,26 @@ from workbench.retrieval.query import with_query
 
 OPERATOR = re.compile(r"\b(AND|OR|NOT)\b")
 EDGES = "?!.,;:"
-"""What #994 takes off both ends of a word in SQLite."""
+"""The characters that #994 removes from both ends of a word in SQLite."""
 POSTGRES_EDGES = "?!.,;"
-"""The same in Postgres, where a colon has become a blank before."""
+"""The same for Postgres, where a colon has already become a blank."""
 
 PROBLEMATIC = frozenset("\"'()[]{}+!@#$%^&=|\\~`")
-"""Characters for which a query of any number of words becomes one phrase."""
+"""Characters that turn a query of any number of words into one phrase."""
 SPECIAL = frozenset(" .:;,<>?/-")
-"""Characters for which a word becomes a phrase, and with it the whole query that holds the word."""
+"""Characters that turn a word into a phrase, and with it the whole query that contains the word."""
 
 NO_LEXEME = "NOSPECIALCHARS:*"
-"""What Postgres is asked when nothing is left to ask: a word that no note has."""
+"""The query for Postgres if no word is left: a word that no note contains."""
 
 
 def is_boolean(query: str) -> bool:
-    """Whether a query has an operator of its own: AND, OR or NOT in capitals between two blanks."""
+    """Whether a query contains an operator: AND, OR or NOT in capitals between two blanks."""
     return any(f" {operator} " in query for operator in ("AND", "OR", "NOT"))
 
 
 def stripped_words(text: str, edges: str) -> list[str]:
-    """The words of a text without `edges` at their ends; a word of nothing else is left out.
+    """The words of a text without `edges` at their ends; words that become empty are left out.
 
     >>> stripped_words("Who, me? ?", "?,")
     ['Who', 'me']
@@ -47,10 +47,10 @@ def stripped_words(text: str, edges: str) -> list[str]:
 
 
 def strict_query(query: str, edges: str = "", prefix: bool = True) -> Query | None:
-    """The query that demands every word; None when nothing is left to ask.
+    """The query that requires every word; None if no word is left.
 
-    `edges` are taken off the ends of words where there are several; before #994 none were, so that one
-    final question mark made a phrase of the whole question. Without `prefix` no star is added.
+    If there are several words, `edges` are removed from their ends. Before #994 nothing was removed, so a
+    final question mark turned the whole question into a phrase. Without `prefix` no star is added.
 
     >>> for edges in ("", EDGES):
     ...     print(match_expression(strict_query("Who painted it?", edges)))
@@ -94,7 +94,7 @@ def _boolean_match(query: str, edges: str) -> str:
 
 
 def _operand(text: str, edges: str) -> str:
-    """An operand keeps its parentheses; what is in them is prepared like any term, without a star."""
+    """An operand with its parentheses; the text inside is prepared like any term, without a star."""
     pieces = (piece.strip() for piece in re.split(r"([()])", text))
     return "".join(piece if piece in "()" else _plain_term(piece, edges) for piece in pieces)
 
@@ -105,7 +105,7 @@ def _plain_term(text: str, edges: str) -> str:
 
 
 def strict_tsquery(query: str, edges: str = "", nothing: str = NO_LEXEME, prefix: bool = True) -> str:
-    """The text for to_tsquery('english', …) that demands every word, and `nothing` when no word is left.
+    """The text for to_tsquery('english', …) that requires every word; `nothing` if no word is left.
 
     Postgres drops the stopwords and stems. In a6d07843, for one commit, `nothing` was the malformed `:*`.
 
@@ -123,7 +123,7 @@ def strict_tsquery(query: str, edges: str = "", nothing: str = NO_LEXEME, prefix
 
 @dataclass(frozen=True)
 class PunctuationMakesAPhrase(PlainStage):
-    """The strict query before #994: a word with punctuation makes the question one phrase."""
+    """The strict query before #994: a word with punctuation turns the question into one phrase."""
 
     slot: ClassVar[str] = "query"
     edges: ClassVar[str] = ""
@@ -138,9 +138,9 @@ class PunctuationMakesAPhrase(PlainStage):
 
 @dataclass(frozen=True)
 class PunctuationStripped(PunctuationMakesAPhrase):
-    """The strict query of #994: what ends a sentence is taken off the words' ends first.
+    """The strict query of #994: punctuation is removed from the ends of words first.
 
-    An apostrophe, and a hyphen within a word, still make a phrase.
+    An apostrophe, and a hyphen inside a word, still turn the question into a phrase.
     """
 
     edges: ClassVar[str] = EDGES
@@ -151,5 +151,5 @@ class PunctuationStripped(PunctuationMakesAPhrase):
 
 
 def unique(words: Sequence[str]) -> list[str]:
-    """The words, each once, in the order in which they first come."""
+    """The words without duplicates, in the order of their first occurrence."""
     return list(dict.fromkeys(words))

@@ -1,6 +1,6 @@
-"""The second try of Basic Memory's keyword leg: any word instead of all, when all of them found nothing.
+"""The second try of Basic Memory's keyword leg: if all words together find nothing, one word is enough.
 
-Four commits, four sets of rules: which questions may be relaxed, and which words are left of them.
+Four commits have four sets of rules for the questions that are relaxed and for the words that are used.
 Source: basicmachines-co/basic-memory, repository/search_query.py and its predecessors; #994, #1022, #1269.
 """
 
@@ -45,7 +45,7 @@ JOINERS = "\u200c\u200d"
 
 
 def ascii_tokens(text: str) -> list[str]:
-    """The lower-case runs of ASCII letters and digits.
+    """The runs of ASCII letters and digits, in lower case.
 
     >>> ascii_tokens("Caroline's 2nd café")
     ['caroline', 's', '2nd', 'caf']
@@ -54,9 +54,9 @@ def ascii_tokens(text: str) -> list[str]:
 
 
 def unicode_tokens(text: str) -> list[str]:
-    """The lower-case words of any script: letters, numbers, and the marks and joiners that belong to them.
+    """The words of any script in lower case: letters, numbers, and the marks and joiners that belong to them.
 
-    An apostrophe between two letters stays in its word; a zero-width space ends one.
+    An apostrophe between two letters is part of the word; a zero-width space ends a word.
 
     >>> unicode_tokens("Don't ask the 90's как")
     ["don't", 'ask', 'the', '90', 's', 'как']
@@ -79,7 +79,7 @@ def _kind(character: str) -> str:
 
 
 def is_numeric(word: str) -> bool:
-    """Whether a word is nothing but numbers of any script; the Han numerals are letters.
+    """Whether a word consists of numbers of any script; Han numerals are letters.
 
     >>> is_numeric("16"), is_numeric("Ⅻ"), is_numeric("三")
     (True, True, False)
@@ -88,31 +88,31 @@ def is_numeric(word: str) -> bool:
 
 
 def is_refused(query: str) -> bool:
-    """Whether the question says how it wants to be read: a quotation, or operators; or says nothing."""
+    """Whether the question is blank, or has its own syntax: quotes or operators."""
     return not query.strip() or '"' in query or is_boolean(query)
 
 
 @dataclass(frozen=True)
 class Relaxation(PlainStage):
-    """A second try for a keyword leg that found nothing; each kind says which words it asks for."""
+    """A second try for a keyword leg that found nothing; a subclass chooses the words."""
 
     slot: ClassVar[str] = "relaxation"
     says: ClassVar[str]
 
     def words(self, query: str | None) -> list[str] | None:
-        """The words of the second try; None where the question is not relaxed."""
+        """The words of the second try; None if the question is not relaxed."""
         raise NotImplementedError(f"{type(self).__name__} has no words")
 
     def query(self, query: str | None) -> Query | None:
-        """The query of the second try; None where there is none."""
+        """The query of the second try; None if there is no second try."""
         return any_prefix(words) if (words := self.words(query)) else None
 
     def tsquery(self, query: str | None) -> str | None:
-        """The same for to_tsquery."""
+        """The second try as text for to_tsquery."""
         return any_lexeme(words) if (words := self.words(query)) else None
 
     def run(self, trace: Trace, context: Context) -> Trace:
-        """The trace with a relaxed leg in place of an empty one, and a note of what was tried."""
+        """Replace an empty keyword leg with the relaxed one, and note both queries."""
         strict = trace.legs["keyword"]
         if strict.hits.rows.size:
             return trace
@@ -145,9 +145,9 @@ class NoRelaxation(Relaxation):
 
 @dataclass(frozen=True)
 class AnyPlainWord(Relaxation):
-    """The relaxation of a6d07843: words of letters and digits alone, case and repetitions kept.
+    """The relaxation of a6d07843: words that consist of letters and digits, with case and repetitions.
 
-    A word with an apostrophe or a hyphen is lost. There is no gate: one word is enough.
+    Words with an apostrophe or a hyphen are left out. There is no gate: one word is enough.
     """
 
     says: ClassVar[str] = "relaxation: when nothing matched, once more with any plain word but the stopwords"
@@ -161,7 +161,7 @@ class AnyPlainWord(Relaxation):
 
 @dataclass(frozen=True)
 class GatedPlainWord(AnyPlainWord):
-    """The relaxation of 16869867: not for fewer than three tokens, and not where one is a number."""
+    """The relaxation of 16869867: only for three tokens or more, and only if none is a number."""
 
     says: ClassVar[str] = (
         "relaxation: when nothing matched, once more with any plain word but the stopwords; "
@@ -177,9 +177,9 @@ class GatedPlainWord(AnyPlainWord):
 
 @dataclass(frozen=True)
 class AnyToken(Relaxation):
-    """The relaxation of a2f5edfa: the ASCII tokens themselves, and two words of Chinese, Japanese or Korean.
+    """The relaxation of a2f5edfa: ASCII tokens, or two words and more in Chinese, Japanese or Korean.
 
-    "Caroline's" becomes caroline and s, and the prefix s* is in every title that has a word with an s.
+    "Caroline's" becomes caroline and s, and the prefix s* matches every title that has a word with s.
     """
 
     says: ClassVar[str] = (
@@ -188,11 +188,11 @@ class AnyToken(Relaxation):
     )
 
     def tokens(self, query: str) -> list[str]:
-        """What a question is made of."""
+        """The tokens of a question."""
         return ascii_tokens(query)
 
     def cjk_tokens(self, query: str) -> list[str]:
-        """What a question in Chinese, Japanese or Korean is made of."""
+        """The tokens of a question in Chinese, Japanese or Korean."""
         return [word.lower() for word in stripped_words(query, EDGES) if word.isalnum()]
 
     def words(self, query: str | None) -> list[str] | None:
@@ -215,7 +215,7 @@ class AnyToken(Relaxation):
 
 @dataclass(frozen=True)
 class AnyUnicodeToken(AnyToken):
-    """The relaxation of 1f56fc76: words of every script, with their marks and their inner apostrophes."""
+    """The relaxation of 1f56fc76: words of every script, with their marks and inner apostrophes."""
 
     says: ClassVar[str] = (
         "relaxation: when nothing matched, once more with any word of any script but the stopwords; "
@@ -244,7 +244,7 @@ def any_prefix(words: Sequence[str]) -> Query:
 
 
 def any_lexeme(words: Sequence[str]) -> str:
-    """The text for to_tsquery for any of these words as a prefix; one with an apostrophe is quoted.
+    """The text for to_tsquery for any of these words as a prefix; a word with an apostrophe is quoted.
 
     >>> print(any_lexeme(["don't", "touch"]))
     'don''t':* | touch:*
@@ -264,7 +264,7 @@ def _has_apostrophe(word: str) -> bool:
 
 
 def service_may_relax(query: str, mode: str) -> bool:
-    """Whether the service asks again: text mode alone, and no parenthesis, which the hybrid leg ignores."""
+    """Whether the service tries again: only in text mode, and only for a question without parentheses."""
     tokens = ascii_tokens(query)
     return (
         mode == "fts"
@@ -276,7 +276,7 @@ def service_may_relax(query: str, mode: str) -> bool:
 
 
 def service_relaxed_query(query: str) -> str:
-    """Any of the words, without stars; stopwords stay when there is nothing else.
+    """Any of the words, without stars; stopwords are used only if there is no other word.
 
     >>> service_relaxed_query("Who are our partners, our friends?"), service_relaxed_query("what is the")
     ('partners OR friends', 'what OR is OR the')

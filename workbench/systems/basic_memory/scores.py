@@ -1,4 +1,4 @@
-"""Basic Memory's numbers: similarity and its floor, the keyword score, two fusions, candidate limits, rerank.
+"""Basic Memory's formulas: similarity and its floor, keyword score, rank fusion, candidate limits, reranking.
 
 Each function works on columns, on single numbers and on terms (see `retrieval.formula`).
 Source: basicmachines-co/basic-memory, repository/search_repository_base.py at the commits that are named.
@@ -25,13 +25,13 @@ Ranges = Mapping[str, tuple[float, float]]
 
 SEMANTIC_VECTOR_K = 100
 PER_RESULT = 10
-"""How many candidates are asked for each result."""
+"""The number of candidates per result."""
 RERANKER_CANDIDATES = 20
 RERANKER_FANOUT = 4
 
 
 def similarity(cosine_distance: Any) -> Any:
-    """max(0, 1 - cosine distance), 0 to 1: an angle beyond the right one counts as the right one."""
+    """max(0, 1 - cosine distance), from 0 to 1: a negative cosine counts as 0."""
     return np.maximum(0.0, 1 - cosine_distance)
 
 
@@ -41,12 +41,12 @@ def similarity_of_l2(distance: Any) -> Any:
 
 
 def at_least(score: Any, least: Any) -> Any:
-    """`score` where it is at least `least`, and absent where it is not."""
+    """`score` if it is at least `least`, else NaN."""
     return np.where(score >= least, score, np.nan)
 
 
 def scored_reciprocal_rank(score: Any, rank: Any, k: Any, least: Any) -> Any:
-    """max(score, least) / (k + rank), and 0 for an absent score: rank fusion weighted by the score.
+    """max(score, least) / (k + rank), and 0 for an absent score: rank fusion with the score as weight.
 
     Source: before f5a0e942, with k = 60 and least = 0.1.
     """
@@ -54,7 +54,7 @@ def scored_reciprocal_rank(score: Any, rank: Any, k: Any, least: Any) -> Any:
 
 
 def candidate_limit(limit: int, offset: int = 0, vector_k: int = SEMANTIC_VECTOR_K) -> int:
-    """How many candidates a leg is asked for: ten for each result up to the last, and at least `vector_k`.
+    """The number of candidates of a leg: ten per result up to the last one, and at least `vector_k`.
 
     >>> candidate_limit(10), candidate_limit(11)
     (100, 110)
@@ -69,7 +69,7 @@ def rerank_candidate_limit(
     reranked: int = RERANKER_CANDIDATES,
     fanout: int = RERANKER_FANOUT,
 ) -> int:
-    """The same with a reranker: `fanout` for each that it reads, ten for each result beyond these.
+    """The same with a reranker: `fanout` per reranked candidate, and ten per result beyond these.
 
     Source: c25ae596, #1143.
     """
@@ -77,16 +77,16 @@ def rerank_candidate_limit(
 
 
 def rerank_tail(floor: float, count: int) -> list[float]:
-    """The scores of the `count` candidates that the reranker has not read: floor / 2, floor / 3, …
+    """The scores of the `count` candidates that the reranker does not read: floor / 2, floor / 3, …
 
-    `floor` is the least score that the reranker gave, so that all of them follow it. Source: c25ae596.
+    `floor` is the reranker's lowest score, so these candidates follow the reranked ones. Source: c25ae596.
     """
     return [floor / (place + 2) for place in range(count)]
 
 
 @dataclass(frozen=True)
 class PageDepth(Depth):
-    """Ten candidates a result and at least 100, for a page and the one result that tells of a next page.
+    """Ten candidates per result, at least 100, for a page plus the one result that shows a next page.
 
     >>> PageDepth().of(10), PageDepth().of(6)
     (110, 100)
@@ -106,7 +106,7 @@ class PageDepth(Depth):
 
 @dataclass(frozen=True)
 class NoteVectorLeg(VectorLeg):
-    """The notes whose best chunk is nearest; fewer than the depth where the chunks of few fill the pool."""
+    """The notes with the nearest chunks; fewer than the depth if the chunks of few notes fill the pool."""
 
     depth: Depth = PageDepth()
 
@@ -154,10 +154,10 @@ class Similarity(ColumnStage):
 
 @dataclass(frozen=True)
 class MinSimilarity(ColumnStage):
-    """The vector score: the similarity where it is at least `least`; below, the vector leg has not found it.
+    """The vector score: the similarity if it is at least `least`, else absent.
 
-    A candidate that the keyword leg found stays in without its vector score; any other is dropped. The
-    default of 0.55 belongs to the score range of bge-small-en-v1.5; another model needs another.
+    Below `least`, a candidate of the keyword leg is kept without its vector score; any other is dropped. The
+    default of 0.55 belongs to the score range of bge-small-en-v1.5; another model needs another value.
     Source: 55d675e2.
     """
 
@@ -189,7 +189,7 @@ class MinSimilarity(ColumnStage):
 
 @dataclass(frozen=True)
 class ScoredRRF(ColumnStage):
-    """`scored_reciprocal_rank` of both legs, the vector scores divided by their largest as well."""
+    """`scored_reciprocal_rank` of both legs; the vector scores are divided by their largest, too."""
 
     slot: ClassVar[str] = "fusion"
     output: ClassVar[str] = "score"

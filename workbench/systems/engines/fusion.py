@@ -1,7 +1,7 @@
-"""How engines fuse legs: fusion stages that say what each leg gives, one a family of formulas.
+"""The fusion formulas of search engines, one class per formula.
 
-Columns are as everywhere: scores larger is better, ranks from 1, absent is NaN. `engines` names the engines
-and their parameters.
+Scores are larger-is-better, ranks start at 1, and absent is NaN. `presets` holds the engines and their
+parameters.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from workbench.systems.engines.scales import AS_GIVEN, MIN_MAX_OR_ZERO, Normalis
 
 @dataclass(frozen=True)
 class RankSum(Weighted):
-    """Reciprocal rank fusion: Σ weight / (k + rank), with ranks that begin at `first`, 1 or 0."""
+    """Reciprocal rank fusion: Σ weight / (k + rank); ranks start at `first`, which is 1 or 0."""
 
     ranges: ClassVar[Mapping[str, tuple[float, float]]] = {
         **Weighted.ranges,
