@@ -446,7 +446,7 @@ def test_an_unknown_reading_is_refused(run: Run, place: Place) -> None:
     ("text", "problem"),
     [
         pytest.param(None, "cannot be read: No such file", id="missing"),
-        pytest.param("questions: [", "are not YAML", id="not YAML"),
+        pytest.param("questions: [", "is not valid YAML", id="not YAML"),
         pytest.param("- tea", "no `questions:` list", id="a list"),
         pytest.param("", "no `questions:` list", id="empty"),
         pytest.param("questions: []", "questions", id="no question"),

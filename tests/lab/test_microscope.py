@@ -66,19 +66,19 @@ def test_up_to_six_words_every_set_is_counted_and_beyond_only_some(sample: Memor
     assert not ten.complete
     assert sorted({len(one.words) for one in ten.sets}) == [1, 9, 10]
     assert len(ten.sets) == 21
-    assert "Of the 1,023 sets" in " ".join(sentences(ten))
+    assert "Of the 1,023 word sets" in " ".join(sentences(ten))
 
 
 def test_what_to_drop_is_the_least_that_helps(sample: MemoryIndex) -> None:
     four = dissect(FOUR, sample)
     assert four.drop is not None
     assert four.drop.words == ("budget",)
-    assert "Drop “budget” and 1 chunk matches." in sentences(four)
+    assert "Without “budget”, 1 chunk matches." in sentences(four)
     ten = dissect(TEN, sample)
     assert ten.drop is not None
     assert all(word.without == 0 for word in ten.words)
     assert len(ten.drop.words) > 1
-    assert "To drop one is not enough" in " ".join(sentences(ten))
+    assert "Dropping one word is not enough" in " ".join(sentences(ten))
 
 
 def test_when_all_words_match_the_best_word_to_drop_still_brings_most(toy: MemoryIndex) -> None:
@@ -86,11 +86,11 @@ def test_when_all_words_match_the_best_word_to_drop_still_brings_most(toy: Memor
     assert found.every == 1
     assert found.drop is not None
     assert found.drop.rows == max(word.without or 0 for word in found.words)
-    assert "All 3 words are together in 1 of 6 chunks." in sentences(found)
+    assert "All 3 words are in 1 of 6 chunks." in sentences(found)
 
 
 def test_a_word_in_no_chunk_is_named(sample: MemoryIndex) -> None:
-    assert "In no chunk at all: “evaluate”." in sentences(dissect(TEN, sample))
+    assert "In no chunk: “evaluate”." in sentences(dissect(TEN, sample))
 
 
 def test_an_only_word_has_nothing_to_drop(toy: MemoryIndex) -> None:
@@ -127,7 +127,7 @@ def test_the_words_of_any_script_are_read_when_asked(toy: MemoryIndex) -> None:
     assert [word.text for word in dissect("naïve tea", toy, unicode_words).words] == ["naïve", "tea"]
     nothing = dissect("日本", toy)
     assert nothing.words == nothing.sets == ()
-    assert sentences(nothing) == ["The question has no word that is read, so FTS5 is not asked."]
+    assert sentences(nothing) == ["The question contains no word, so FTS5 is not queried."]
 
 
 @pytest.mark.parametrize("question", ["", "  ", "?!"])

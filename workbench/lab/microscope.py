@@ -1,4 +1,4 @@
-"""What FTS5 makes of a question: who asks what, the rows of each word, and the rows of words together."""
+"""How FTS5 reads a question: the MATCH expressions of each system, and the rows of each word and word set."""
 
 from __future__ import annotations
 
@@ -20,24 +20,24 @@ from workbench.systems.openclaw.keyword import ManyQueries
 from workbench.systems.registry import SYSTEMS
 
 MOST_WORDS = 6
-"""So many words are counted in every set, 63 of them. Beyond it: the single words, all but one, all."""
+"""Up to this many words, every word set is counted (63). Above it: single words, all but one, and all."""
 
 Words = Callable[[str], list[str]]
-"""How a question is cut into words, such as `ascii_words`."""
+"""A function that splits a question into words, such as `ascii_words`."""
 
 Queries = tuple[Query, ...]
-"""Queries that are asked one by one."""
+"""Queries that a leg runs one after another."""
 
 Builder = tuple[str, str]
-"""What a stage says of itself, and the name of its pipeline."""
+"""The description of a stage, and the name of its pipeline."""
 
 
 @dataclass(frozen=True)
 class Word:
-    """A distinct word: the rows that have it, its IDF, and the rows that have all of the other words.
+    """A distinct word: the rows that contain it, its IDF, and the rows that contain all other words.
 
-    `floored` is whether the word is in so many rows, half or more, that FTS5 puts 0.000001 for its IDF.
-    `without` is None for an only word, without which nothing is asked.
+    `floored` is true for a word in half of the rows or more, for which FTS5 uses an IDF of 0.000001.
+    `without` is None if the question has no other word.
     """
 
     text: str
@@ -49,7 +49,7 @@ class Word:
 
 @dataclass(frozen=True)
 class WordSet:
-    """Words joined with AND, and how many rows have them all."""
+    """Words joined with AND, and the number of rows that contain all of them."""
 
     words: tuple[str, ...]
     rows: int
@@ -57,7 +57,7 @@ class WordSet:
 
 @dataclass(frozen=True)
 class WordDrop:
-    """Words to leave out of the AND, and how many rows match without them."""
+    """Words to leave out of the AND, and the number of rows that match without them."""
 
     words: tuple[str, ...]
     rows: int
@@ -65,12 +65,12 @@ class WordDrop:
 
 @dataclass(frozen=True)
 class Dissection:
-    """A question under the microscope, over `size` rows.
+    """The words of a question and the rows that match them, over `size` rows.
 
-    `every` rows have all words, `some` rows at least one: what AND finds, and what OR finds. `sets` are
-    from all words down to single ones, and `complete` says whether every set is among them. `drop` is the
-    smallest number of words without which any row matches, and among those the one with most rows; when
-    rows have all words, the best single word to drop. None when nothing would help.
+    `every` rows contain all words (the hits of AND), `some` rows contain at least one (the hits of OR).
+    `sets` go from all words down to single words; `complete` says whether every set is included. `drop` is
+    the smallest set of words to leave out so that a row matches; of several such sets, the one with the most
+    rows. If rows contain all words, it is the best single word to leave out. It is None if nothing helps.
     """
 
     question: str
@@ -84,10 +84,11 @@ class Dissection:
 
 
 def dissect(question: str, index: Index, words: Words = ascii_words) -> Dissection:
-    """The question's words over the rows of `index`; a word that comes twice, in any case, counts once.
+    """Count the rows of `index` for each word of the question and for sets of words.
 
-    The rows of each word are asked for once, and those of sets are the rows in all of them, which is what
-    FTS5 answers for the AND. Raises InputError for a question that no search can answer.
+    Upper and lower case are the same, and a repeated word counts once. The index is queried once per word;
+    the rows of a set are the intersection, which equals FTS5's answer to AND. Raises InputError for a
+    question that no search can answer.
     """
     cleaned = check_question(question)
     texts = tuple({word.lower(): word for word in reversed(words(cleaned))}.values())[::-1]
@@ -107,7 +108,7 @@ def dissect(question: str, index: Index, words: Words = ascii_words) -> Dissecti
 
 
 def _having(words: Sequence[str], index: Index) -> NDArray[np.bool_]:
-    """Which of the rows that have any word has which, shape (words, rows)."""
+    """Which word is in which row, over the rows with at least one word: shape (words, rows)."""
     found = [index.keyword(Query((Clause(word),)), index.size).rows for word in words]
     rows = np.unique(np.concatenate([np.empty(0, np.int64), *found]))
     return np.array([np.isin(rows, some) for some in found], bool).reshape(len(words), rows.size)
@@ -133,7 +134,7 @@ def _sets(words: Sequence[str], has: NDArray[np.bool_]) -> tuple[tuple[WordSet, 
 
 
 def _chosen(n: int, size: int) -> list[tuple[int, ...]]:
-    """The sets of that size; the larger ones in the order of what they leave out."""
+    """The sets of that size; large sets are in the order of the words that they leave out."""
     some = list(combinations(range(n), size))
     return some if 2 * size <= n else some[::-1]
 
@@ -152,22 +153,22 @@ def _drop(words: Sequence[Word], has: NDArray[np.bool_]) -> WordDrop | None:
 
 
 def sentences(found: Dissection) -> list[str]:
-    """The dissection in words: what AND finds, what to drop, what OR finds, and which words weigh nothing."""
+    """The dissection in sentences: hits of AND, words to drop, hits of OR, and words without weight."""
     if not found.words:
-        return ["The question has no word that is read, so FTS5 is not asked."]
+        return ["The question contains no word, so FTS5 is not queried."]
     told = [_all_sentence(found), *_drop_sentences(found)]
     if len(found.words) > 1:
-        told.append(f"Any one word is enough for {_of(found.some, found.size)}: that is what OR brings.")
+        told.append(f"At least one word is in {_of(found.some, found.size)}: these are the hits of OR.")
     floored = [word.text for word in found.words if word.floored]
     if floored:
         told.append(
-            f"In half of the chunks or more: {_list(floored)}. FTS5 puts an IDF of 0.000001 there, so for "
-            "the order they count as nothing; AND demands them all the same."
+            f"In half of the chunks or more: {_list(floored)}. FTS5 uses an IDF of 0.000001 for such words. "
+            "They have no effect on the order, but AND still requires them."
         )
     if not found.complete:
         told.append(
-            f"Of the {2 ** len(found.words) - 1:,} sets of words only the single ones, all but one, and all "
-            f"are counted; with {MOST_WORDS} words or fewer, every set is."
+            f"Of the {2 ** len(found.words) - 1:,} word sets only single words, all but one, and all are "
+            f"counted; with {MOST_WORDS} words or fewer, every set is counted."
         )
     return told
 
@@ -177,7 +178,7 @@ def _all_sentence(found: Dissection) -> str:
     if n == 1:
         return f"{_list([found.words[0].text])} is in {_of(found.every, found.size)}."
     if found.every:
-        return f"All {n} words are together in {_of(found.every, found.size)}."
+        return f"All {n} words are in {_of(found.every, found.size)}."
     return f"No chunk has all {n} words."
 
 
@@ -185,18 +186,18 @@ def _drop_sentences(found: Dissection) -> Iterator[str]:
     drop = found.drop
     nowhere = [word.text for word in found.words if not word.rows]
     if nowhere and len(found.words) > 1:
-        yield f"In no chunk at all: {_list(nowhere)}."
+        yield f"In no chunk: {_list(nowhere)}."
     if drop is None:
         return
     if drop.rows == found.every:
-        yield f"Whichever word is dropped, no more than {found.every} match."
+        yield f"Dropping any word does not raise the number of matches above {found.every}."
     elif len(drop.words) == 1:
         yield f"WordDrop {_list(drop.words)} and {_chunks(drop.rows)} match{'es' * (drop.rows == 1)}."
     else:
         matches = "matches" if drop.rows == 1 else "match"
         yield (
-            f"To drop one is not enough: without {_list(drop.words)}, {_chunks(drop.rows)} {matches}, and "
-            f"fewer than {len(drop.words)} words dropped is never enough."
+            f"Dropping one word is not enough. Without {_list(drop.words)}, {_chunks(drop.rows)} {matches}; "
+            f"dropping fewer than {len(drop.words)} words is never enough."
         )
 
 
@@ -214,11 +215,11 @@ def _of(count: int, size: int) -> str:
 
 @dataclass(frozen=True)
 class MatchAttempt:
-    """One way to ask a question: the MATCH expressions, the rows that they find together, and who asks so.
+    """One way to query a question: its MATCH expressions, the rows that they find together, and the systems.
 
-    Several expressions are asked one by one; none means that the builder reads no word. `of` says how
-    many rows there are, and `unit` what a row is: a chunk, or a note. `says` describes each builder that
-    comes to these expressions.
+    Several expressions run one after another; an empty tuple means that the builder reads no word. `of` is
+    the number of rows in the index, and `unit` is what a row is: a chunk or a note. `says` describes each
+    query builder that creates these expressions.
     """
 
     matches: tuple[str, ...]
@@ -230,10 +231,10 @@ class MatchAttempt:
 
 
 def asked(question: str, index: Index, pipelines: Iterable[Pipeline] | None = None) -> list[MatchAttempt]:
-    """How the pipelines (all systems, when none are given) ask this question, each way once.
+    """The ways in which the pipelines query this question, each once; by default those of all systems.
 
-    Besides what stands in the slot `query`, that is what a keyword leg asks after it, and what a relaxation
-    would ask when all of that found nothing. Raises InputError for a question that no search can answer.
+    They include the stage in the slot `query`, later queries of a keyword leg, and the query of a relaxation,
+    which runs only if the others find nothing. Raises InputError for a question that no search can answer.
     """
     cleaned = check_question(question)
     attempts: dict[tuple[Layout | None, Queries], list[Builder]] = {}

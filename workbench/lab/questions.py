@@ -24,7 +24,7 @@ class _Strict(BaseModel):
 
 
 class Control(_Strict):
-    """A question that nothing in the memory answers."""
+    """A question that no file of the memory answers."""
 
     question: str = Field(min_length=1)
 
@@ -39,7 +39,7 @@ class Control(_Strict):
 
 
 class Question(Control):
-    """A question, the one file that answers it, and the kind of wording it has."""
+    """A question, the one file that answers it, and its kind of wording."""
 
     target: str = Field(min_length=1)
     kind: str = "other"
@@ -47,7 +47,7 @@ class Question(Control):
 
 
 class QuestionSet(_Strict):
-    """The labelled questions of a memory, and its controls."""
+    """The labelled questions of a memory, and its unanswerable questions (controls)."""
 
     questions: tuple[Question, ...] = Field(min_length=1)
     controls: tuple[Control, ...] = ()
@@ -61,12 +61,12 @@ class QuestionSet(_Strict):
 
     @property
     def targets(self) -> list[str]:
-        """The files that answer a question, each once, in the order of the questions."""
+        """The files that answer a question, without duplicates, in the order of the questions."""
         return list(dict.fromkeys(question.target for question in self.questions))
 
     @property
     def kinds(self) -> list[str]:
-        """The kinds of question, each once, in the order of the questions."""
+        """The kinds of question, without duplicates, in the order of the questions."""
         return list(dict.fromkeys(question.kind for question in self.questions))
 
 
@@ -86,19 +86,19 @@ def load_questions(path: str | os.PathLike[str]) -> QuestionSet:
         ) from None
     except (yaml.YAMLError, ValueError, OverflowError) as error:  # 2026-13-45 looks like a date
         reason = " ".join(str(error).split())
-        raise InputError(f"The questions {path} are not YAML: {reason}", FORM) from None
+        raise InputError(f"The question file {path} is not valid YAML: {reason}", FORM) from None
     if not isinstance(data, Mapping):
-        raise InputError(f"The questions {path} have no `questions:` list.", FORM)
+        raise InputError(f"The question file {path} has no `questions:` list.", FORM)
     try:
         return QuestionSet.model_validate(data)
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(str(part) for part in first["loc"])
-        raise InputError(f"The questions {path} are not usable: {place}: {first['msg']}.", FORM) from None
+        raise InputError(f"The question file {path} cannot be used: {place}: {first['msg']}.", FORM) from None
 
 
 FORM = (
-    "The form is: questions: [{question: …, target: memory/file.md, kind: natural}], "
+    "The format is: questions: [{question: …, target: memory/file.md, kind: natural}], "
     "controls: [{question: …}]."
 )
 
@@ -112,7 +112,7 @@ def check_targets(questions: QuestionSet, paths: Iterable[str]) -> None:
             hint = f" The nearest is {near}." if near else ""
             raise InputError(
                 f"The target {target} is not in the index.",
-                f"Correct it, or index the folder that has it.{hint}",
+                f"Correct it, or index the folder that contains it.{hint}",
             )
 
 

@@ -1,4 +1,4 @@
-"""The same two lists, whose fusion? Every engine's order of them, its ties, its floor, and why it differs."""
+"""Compare how engines fuse the same two lists: order, ties, floor, and the reason for each difference."""
 
 from __future__ import annotations
 
@@ -36,18 +36,18 @@ EXAMPLE: Lists = (
     {"v1": 0.82, "both": 0.74, "v2": 0.71, "v3": 0.69},
     {"kwonly": 9.1, "both": 4.0, "k2": 1.2},
 )
-"""A vector list and a keyword list on which the eleven engines have eight opinions."""
+"""A vector list and a keyword list that the eleven engines fuse into eight different orders."""
 
 LARGEST_FILE = 1_000_000
 """Bytes."""
 
 TIED = 1e-12
-"""Scores nearer than this, relative to the larger, are a tie: what is apart by rounding alone."""
+"""Relative tolerance for a tie: scores this close differ only by rounding."""
 
 
 @dataclass(frozen=True)
 class Flip:
-    """Two candidates that an engine orders the other way round than the first engine, and why."""
+    """Two candidates that an engine orders in the opposite way to the first engine, and the reason."""
 
     above: str
     below: str
@@ -56,7 +56,7 @@ class Flip:
 
 @dataclass(frozen=True)
 class EngineOrder:
-    """What one engine makes of the two lists: groups of ids in order, tied ones in one group."""
+    """The result of one engine: groups of ids, best first; ids with equal scores share a group."""
 
     engine: Engine
     hits: tuple[FusedHit, ...]
@@ -65,14 +65,14 @@ class EngineOrder:
     floor: float
 
     def hit(self, name: str) -> FusedHit:
-        """The candidate of that id. Raises InputError for one that is in neither list."""
+        """The candidate with that id. Raises InputError for an id that is in neither list."""
         for one in self.hits:
             if one.id == name:
                 return one
         raise InputError(f"{name!r} is in neither list.", f"The lists have {_names(self.hits)}.")
 
     def places(self, name: str) -> tuple[int, int]:
-        """The first and the last place that the candidate can claim, from 1; they differ in a tie."""
+        """The first and last possible place of the candidate, counted from 1; they differ in a tie."""
         ahead = 0
         for group in self.groups:
             if name in group:
@@ -87,9 +87,9 @@ class EngineOrder:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Two lists, a floor, and every engine's order on them; the first engine is what others flip against.
+    """Two lists, a floor, and the order of each engine. Flips are relative to the first engine.
 
-    `target` is the id that is watched.
+    `target` is the id to watch.
     """
 
     vector: Mapping[str, float]
@@ -106,10 +106,10 @@ def whose_fusion(
     target: str | None = None,
     engines: Sequence[str] = ELEVEN,
 ) -> Comparison:
-    """The order of each of `engines` on two lists of scores by id, larger is better.
+    """Fuse two lists of scores by id with each of `engines`; larger scores are better.
 
     Raises InputError for an unknown engine, for a target that is in neither list, and for a score that is
-    no finite number.
+    not finite.
 
     >>> told = whose_fusion({"a": 0.9, "b": 0.8}, {"c": 7.0}, engines=["rrf-60", "openclaw-clamped"])
     >>> [order.groups for order in told.orders]
@@ -128,9 +128,9 @@ def whose_fusion(
 
 
 def read_lists(path: Path) -> Lists:
-    """The two lists of a JSON file: `{"vector": {"id": score}, "keyword": {"id": score}}`.
+    """Read two lists from a JSON file: `{"vector": {"id": score}, "keyword": {"id": score}}`.
 
-    Raises InputError for a file that cannot be read, for other JSON, and for a score that is no number.
+    Raises InputError for an unreadable file, for JSON of another form, and for a score that is not a number.
     """
     form = 'Write {"vector": {"id": 0.8}, "keyword": {"id": 4.2}}, larger is better.'
     try:
@@ -138,20 +138,20 @@ def read_lists(path: Path) -> Lists:
     except (ValueError, RecursionError) as error:
         raise InputError(f"{path} cannot be read as JSON: {error}.", form) from None
     if not isinstance(told, dict) or told.keys() != {"vector", "keyword"}:
-        raise InputError(f"{path} does not have exactly the two lists vector and keyword.", form)
+        raise InputError(f"{path} must contain exactly the two lists vector and keyword.", form)
     for leg, scores in told.items():
         if not isinstance(scores, dict):
-            raise InputError(f"The {leg} list of {path} is not of the form id: score.", form)
+            raise InputError(f"The {leg} list of {path} does not have the form id: score.", form)
         for name, score in scores.items():
             if isinstance(score, bool) or not isinstance(score, int | float):
-                raise InputError(f"The {leg} score of {name!r} in {path} is no number: {score!r}.", form)
+                raise InputError(f"The {leg} score of {name!r} in {path} is not a number: {score!r}.", form)
     return told["vector"], told["keyword"]
 
 
 def legs_of(question: str, index: Index) -> Lists:
-    """What the two legs of the engines' pipelines bring for a question, by the chunks' places.
+    """The two legs' scores for a question, by the places of the chunks: cosine similarity, and BM25.
 
-    Cosine similarity, and BM25 with larger is better; 24 candidates each, words joined with OR.
+    Larger is better in both. Each leg returns up to 24 candidates; words are joined with OR.
     """
     candidates = search(question, PIPELINES[0], index).candidates
     lists: dict[str, dict[str, float]] = {"vector": {}, "keyword": {}}
@@ -172,7 +172,7 @@ def _engine(name: str) -> Engine:
 
 
 def tied_groups(hits: Sequence[FusedHit]) -> tuple[tuple[str, ...], ...]:
-    """The ids in order, those with the same score together."""
+    """The ids of `hits` in order, grouped by equal scores."""
     groups: list[list[FusedHit]] = []
     for hit in hits:
         if groups and _tied(groups[-1][0].score, hit.score):
@@ -199,7 +199,7 @@ def _over(one: FusedHit, other: FusedHit) -> bool:
 
 
 def _why(engine: Engine, above: FusedHit, below: FusedHit) -> str:
-    """The leg that decides for `above` in this engine, by what it gives to each of the two."""
+    """The leg that puts `above` first in this engine, with its part of both scores."""
     gaps = {leg: _given(above, leg) - _given(below, leg) for leg in ("vector", "keyword")}
     if sum(gaps.values()) <= 0:
         return f"not a plain sum: {engine.fusion.says.removeprefix('score = ')}"
@@ -227,9 +227,9 @@ def _scale(engine: Engine, leg: str) -> str:
 
 @dataclass(frozen=True)
 class Degenerate:
-    """What an engine makes of a leg whose scores say nothing: one hit of 3, two hits of 3, no hit.
+    """How an engine scales a leg with one hit of score 3, with two hits of score 3, and with no hit.
 
-    One number a hit, before weights; NaN is no number. An empty leg has nothing to scale.
+    Each tuple has one number per hit, before weights; NaN means that the result is not a number.
     """
 
     engine: str
@@ -240,7 +240,7 @@ class Degenerate:
 
 
 def degenerate_lists(engines: Sequence[str] = tuple(ENGINES), score: float = 3.0) -> list[Degenerate]:
-    """The degenerate case of every engine that looks at scores, by its keyword leg; no rank fusions."""
+    """The degenerate cases of each engine that fuses scores, for its keyword leg."""
     told = []
     for name in engines:
         fusion = _engine(name).fusion
@@ -256,7 +256,7 @@ def degenerate_lists(engines: Sequence[str] = tuple(ENGINES), score: float = 3.0
 
 @dataclass(frozen=True)
 class LegPart:
-    """What one leg says of a candidate, and what that gives to the fused score."""
+    """The rank and score of a candidate in one leg, and the leg's part of the fused score."""
 
     rank: int
     score: float
@@ -265,9 +265,9 @@ class LegPart:
 
 @dataclass(frozen=True)
 class Placed:
-    """A candidate after fusion; a leg that did not bring it gives None.
+    """A candidate after fusion; `keyword` or `vector` is None if that leg did not find it.
 
-    `first` and `last` are the places that it can claim, from 1: they differ in a tie.
+    `first` and `last` are its possible places, counted from 1; they differ in a tie.
     """
 
     id: str
@@ -283,9 +283,9 @@ class Placed:
 
 
 def placed(fusion: Fusion, lists: Lists) -> list[Placed]:
-    """Every candidate of two lists of scores by id, larger is better, in the order of this fusion.
+    """Every candidate of two lists of scores by id, in the order of this fusion; larger scores are better.
 
-    Raises InputError for a score that is no finite number.
+    Raises InputError for a score that is not finite.
     """
     vector, keyword = lists
     hits = {hit.id: hit for hit in fuse(fusion, vector, keyword)}

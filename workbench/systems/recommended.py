@@ -1,4 +1,4 @@
-"""What this house would do: a threshold on evidence, on top of the fixes that openclaw#16021 proposes."""
+"""The pipeline that this project recommends: the fixes of openclaw#16021, and a threshold on evidence."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from workbench.systems.openclaw.pipelines import THREE_FIXES
 EVIDENCE_FLOOR = Change(
     "evidence",
     EvidenceFloor(cosine=0.25, relevance=0.9),
-    "a threshold on what each leg found, since a fused rank says who came first, not whether it is any good",
+    "a threshold on each leg's raw numbers: a fused rank says which hit is first, not whether it is good",
     Source("this workbench", "0.1.0", "workbench/retrieval/evidence.py", "", "Never shipped elsewhere."),
 )
 

@@ -1,7 +1,7 @@
-"""A tutorial's hybrid search as it is taught: min-max on both legs, 0.7 / 0.3, and no floor at all.
+"""The hybrid search of a tutorial: min-max on both legs, weights 0.7 and 0.3, and no floor.
 
-In each leg the worst of the fetched candidates scores 0, however good it is: whether a hit counts depends on
-how many were fetched. And the best candidate of a hopeless question scores as much as that of a good one.
+In each leg the worst fetched candidate scores 0, however good it is, so a score depends on how many
+candidates were fetched. The best candidate of a nonsense question scores as much as that of a good question.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from workbench.retrieval.pipeline import Pipeline, Source
 from workbench.retrieval.query import JoinedWords
 from workbench.retrieval.scoring import MinMaxRank, min_max
 
-# The tutorial has no cap; this one is beyond any limit that can be asked for.
+# The tutorial has no cap. This one is larger than any limit that can be set.
 DEPTH = Depth(multiplier=3, cap=1_000_000)
 
 
 @dataclass(frozen=True)
 class MinMaxDistance(ColumnStage):
-    """The vector leg stretched over its own hits, nearest 1 and farthest 0; 1 for one hit, or equal ones."""
+    """Min-max over the vector leg's own hits: nearest 1, farthest 0, and 1 for a single hit or equal hits."""
 
     slot: ClassVar[str] = "vector_score"
     output: ClassVar[str] = "vector_score"
@@ -52,8 +52,8 @@ DAY_13 = Pipeline(
         "Day 13: Hybrid Search (BM25 + Vector + Merge)",
         "a tutorial",
         "packages/memory/src/search.ts, hybridSearch and normalizeScores",
-        note="Simplified: what its store does with the words of a question is another day's; ours joins them "
-        "with OR. Min-max of cosine similarities is min-max of our distances.",
+        note="Simplified: the tutorial explains its keyword query on another day; ours joins words with OR. "
+        "Min-max of cosine similarities equals min-max of our distances.",
     ),
 )
 

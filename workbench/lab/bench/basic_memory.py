@@ -1,4 +1,4 @@
-"""Basic Memory's retrieval benchmark on LoCoMo: one note a session, recall, precision and reciprocal rank.
+"""Basic Memory's retrieval benchmark on LoCoMo, with one note per session.
 
     python -m workbench.lab.bench.basic_memory locomo.json corrections.json
 
@@ -39,15 +39,15 @@ from workbench.systems.basic_memory.scores import MinSimilarity
 
 PROJECT = "bm-bench-run"
 HEADLINE = frozenset({1, 2, 3, 4})
-"""The categories of the official figure; 5 are the adversarial questions."""
+"""The categories in the official figure. Category 5, the adversarial questions, is not among them."""
 
 # The measures
 
 
 def precision_at_k(hits: Sequence[str], truth: Collection[str], k: int) -> float:
-    """The share of the first k hits that are true, over the hits that there are; 0 for none.
+    """The share of correct hits among the first k; 0 if there are no hits.
 
-    The usual precision divides by k, however few there are.
+    With fewer than k hits it divides by their number. The usual precision always divides by k.
     """
     first = hits[:k]
     return sum(hit in set(truth) for hit in first) / len(first) if first else 0.0
@@ -57,13 +57,13 @@ def precision_at_k(hits: Sequence[str], truth: Collection[str], k: int) -> float
 
 
 def session_note(session: SessionDocument) -> Document:
-    """A session as a note: its title in the head, its turns as bullets."""
+    """A session as a note: its title in the front matter, its turns as bullets."""
     text = f"---\ntitle: {json.dumps(session.title)}\n---\n\n{session.body}"
     return Document(f"{session.id}.md", "memory", text, content_hash(text), len(text.encode()), 0)
 
 
 def vector_text(session: SessionDocument) -> str:
-    """What is cut and embedded of a session: title, permalink and body, with blank lines between."""
+    """The text of a session that is chunked and embedded: title, permalink and body."""
     return "\n\n".join([session.title, f"{PROJECT}/{session.id}", session.body])
 
 
@@ -71,10 +71,10 @@ def vector_text(session: SessionDocument) -> str:
 def session_index(
     locomo: Locomo, embedder: Embedder | None = None, path: Path | None = None, chunker: Chunker | None = None
 ) -> Iterator[MemoryIndex]:
-    """An index of all sessions at `path`, in the user's cache by default, where vectors are kept.
+    """An index of all sessions at `path`, by default in the user's cache folder; it also caches vectors.
 
-    By default Basic Memory's chunker cuts, and all-MiniLM-L6-v2 reads as sentence-transformers has it, the
-    first window alone.
+    The defaults are Basic Memory's chunker, and all-MiniLM-L6-v2 with texts truncated after the first window,
+    as sentence-transformers does.
     """
     embedder = embedder or LocalEmbedder(reading=Truncated())
     chunker = chunker or BulletChunker()
@@ -104,7 +104,7 @@ def _fill(store: Store, settings: Settings, chunker: Chunker, embedder: Embedder
 def _vectors(
     store: Store, settings: Settings, embedder: Embedder, role: Role, texts: Sequence[str]
 ) -> Mapping[str, Cached]:
-    """The vectors of these texts by their hash; what the cache does not have goes into it."""
+    """The vectors of these texts by hash; texts that are not in the cache are embedded and added to it."""
     by_hash = {content_hash(text): text for text in texts}
     with tqdm(desc=f"embedding, {role}", unit="text", disable=None, leave=False) as bar:
         return embed_through_cache(store, settings, embedder, role, by_hash, bar.update)
@@ -122,7 +122,7 @@ class SessionFigures(Figures):
 
 @dataclass(frozen=True)
 class SessionAnswer:
-    """A question with the notes that were returned, best first, and whether the keyword leg was empty."""
+    """A question, the returned notes (best first), and whether the keyword leg was empty."""
 
     question: LocomoQuestion
     hits: tuple[str, ...]
@@ -135,7 +135,7 @@ class SessionAnswer:
 
 @dataclass(frozen=True)
 class Report:
-    """What a pipeline made of all questions."""
+    """The answers of one pipeline to all questions."""
 
     pipeline: Pipeline
     answered: tuple[SessionAnswer, ...]
@@ -146,12 +146,12 @@ class Report:
 
     @property
     def headline(self) -> SessionFigures:
-        """Without the adversarial questions."""
+        """The figures without the adversarial questions."""
         return measured([one for one in self.answered if one.question.category in HEADLINE])
 
     @property
     def by_category(self) -> dict[int, SessionFigures]:
-        """By LoCoMo's category number."""
+        """The figures by LoCoMo's category number."""
         numbers = sorted({one.question.category for one in self.answered})
         return {
             number: measured([one for one in self.answered if one.question.category == number])
@@ -160,7 +160,7 @@ class Report:
 
     @property
     def empty_keyword_legs(self) -> int:
-        """For how many questions the keyword leg brought nothing, after relaxation."""
+        """The number of questions for which the keyword leg found nothing, even after relaxation."""
         return sum(one.keyword_empty for one in self.answered)
 
 
@@ -172,13 +172,13 @@ def measured(answered: Sequence[SessionAnswer]) -> SessionFigures:
 
 
 def bench(locomo: Locomo, pipeline: Pipeline, least: float, index: Index) -> Report:
-    """All questions asked of `pipeline`, whose vector leg keeps similarities of at least `least`."""
+    """Run all questions on `pipeline`, with a minimum similarity of `least` in its vector leg."""
     asked = as_benched(pipeline, least)
     return Report(asked, tuple(_answered(one, search(one.text, asked, index)) for one in locomo.questions))
 
 
 def as_benched(pipeline: Pipeline, least: float) -> Pipeline:
-    """`pipeline` with this min similarity, over notes of the benchmark's project."""
+    """`pipeline` with this minimum similarity, over notes of the benchmark's project."""
     changed = pipeline.with_stage(MinSimilarity(least))
     if not isinstance(changed.layout, NotesLayout):
         raise InputError(f"{pipeline.name} does not search notes.", "Choose one of Basic Memory's profiles.")
@@ -206,7 +206,7 @@ ROWS = (
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """0 after a line for each variant and min similarity; 2 for data that cannot be used."""
+    """Print a line for each variant and minimum similarity. Returns 0, or the exit code of an error."""
     parser = argparse.ArgumentParser(prog="python -m workbench.lab.bench.basic_memory")
     parser.add_argument("locomo", type=Path)
     parser.add_argument("corrections", type=Path, nargs="?")
@@ -231,7 +231,7 @@ def _print_table(locomo: Locomo, minima: Sequence[float]) -> None:
 
 
 def line(name: str, report: Report) -> str:
-    """One line of the table, with recall@5 by category at the end."""
+    """One line of the table; it ends with recall@5 by category."""
     one = report.overall
     by_category = ", ".join(f"{number}: {part.recall_5:.3f}" for number, part in report.by_category.items())
     return (

@@ -1,8 +1,8 @@
-"""LoCoMo's long conversations as documents, turns and questions, with the audit's corrections on top.
+"""Read LoCoMo's conversations as documents, turns and questions, and apply the corrections of its audit.
 
-The data are CC BY-NC 4.0 and never part of this project: they are read from a path. The file is that of
-snap-research/locomo (`data/locomo10.json`, or a part of it), the corrections are those of
-dial481/locomo-audit (`audit/errors_*.json`, or several of them in one list).
+The data are licensed CC BY-NC 4.0 and are not part of this project: you give their path. The file comes from
+snap-research/locomo (`data/locomo10.json`, or a part of it), the corrections from dial481/locomo-audit
+(`audit/errors_*.json`, or several of them joined in one list).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ TURN = re.compile(r"D\d+:\d+")
 
 @dataclass(frozen=True)
 class Turn:
-    """What one speaker said once; `id` is unique over all conversations."""
+    """One utterance of one speaker; `id` is unique over all conversations."""
 
     id: str
     conversation: int
@@ -54,7 +54,7 @@ class SessionDocument:
 class LocomoQuestion:
     """A question with the ids of the turns and of the documents that answer it.
 
-    `category` is LoCoMo's number; its names differ between projects, and the common ones are wrong.
+    `category` is LoCoMo's number. Projects name the categories differently, and the common names are wrong.
     """
 
     text: str
@@ -76,11 +76,11 @@ class Locomo:
 
 
 def load(path: str | os.PathLike[str], corrections: str | os.PathLike[str] | None = None) -> Locomo:
-    """The documents, turns and questions of a LoCoMo file.
+    """Read the documents, turns and questions of a LoCoMo file.
 
-    A correction replaces the evidence of its question where it lists any. Raises InputError for a file
-    that is missing or of another form, and for a correction whose text is not that of its question: an
-    edited copy of the data is known to be in circulation.
+    A correction that lists evidence replaces the evidence of its question. Raises InputError for a file that
+    is missing or has another format, and for a correction whose text differs from its question: an edited
+    copy of the data is in circulation.
     """
     conversations = _read(path)
     fixes = _corrections(corrections) if corrections else {}
@@ -101,13 +101,13 @@ def load(path: str | os.PathLike[str], corrections: str | os.PathLike[str] | Non
         raise InputError(f"{path} is not a LoCoMo file: {error!r}.", FORM) from None
     if fixes:
         raise InputError(
-            f"{corrections} corrects {next(iter(fixes))}, which {path} does not have.",
-            "Give the corrections that belong to this file.",
+            f"{corrections} corrects {next(iter(fixes))}, which is not in {path}.",
+            "Use the corrections that belong to this file.",
         )
     return Locomo(tuple(documents), tuple(turns), tuple(questions), corrected)
 
 
-FORM = "Give a file of the form of snap-research/locomo's data/locomo10.json."
+FORM = "Use a file with the format of snap-research/locomo's data/locomo10.json."
 MALFORMED = (KeyError, TypeError, AttributeError, ValueError, OverflowError)
 LARGEST_FILE = 50_000_000
 """Bytes; the published file has 3 MB."""
@@ -135,9 +135,9 @@ def _read(path: str | os.PathLike[str]) -> list[Any]:
     try:
         data = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise InputError(f"{path} is not JSON: {error}.", FORM) from None
+        raise InputError(f"{path} is not valid JSON: {error}.", FORM) from None
     if not isinstance(data, list):
-        raise InputError(f"{path} holds no list.", FORM)
+        raise InputError(f"{path} does not contain a list.", FORM)
     return data
 
 
@@ -170,8 +170,8 @@ def _question(number: int, row: Mapping[str, Any], fix: Mapping[str, Any] | None
     if fix is not None:
         if fix["question"] != row["question"]:
             raise InputError(
-                f"The correction {fix['question_id']} is of {fix['question']!r}, not of {row['question']!r}.",
-                "Use the original data; an edited copy shifts the questions.",
+                f"The correction {fix['question_id']} is for {fix['question']!r}, not {row['question']!r}.",
+                "Use the original data: an edited copy has other question numbers.",
             )
         evidence = list(fix.get("correct_evidence") or []) or evidence
     return LocomoQuestion(
@@ -185,7 +185,7 @@ def _question(number: int, row: Mapping[str, Any], fix: Mapping[str, Any] | None
 
 
 def evidence_sessions(evidence: Sequence[str]) -> list[int]:
-    """The sessions that evidence strings name, each once, in their order: the first id of each string.
+    """The sessions named by evidence strings, without duplicates: the first id of each string counts.
 
     >>> evidence_sessions(["D1:12", "D9:1 D4:4", "D1:3"])
     [1, 9]

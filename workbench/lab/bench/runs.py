@@ -1,7 +1,7 @@
-"""Any system on LoCoMo: recall@5, recall@10 and MRR, in all and by category.
+"""Run any system on LoCoMo: recall@5, recall@10 and MRR, overall and by category.
 
-AutoMem is measured on turns within their conversation, Basic Memory on sessions as notes, each as its own
-benchmark has it; any other system on sessions as files, cut by OpenClaw's chunker.
+AutoMem and Basic Memory run as in their own benchmarks: AutoMem searches the turns of one conversation, Basic
+Memory searches sessions as notes. Any other system searches sessions as files, cut by OpenClaw's chunker.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ LIMIT = 10
 
 @dataclass(frozen=True)
 class Ranked:
-    """One question with what was returned, best first, and what should have been."""
+    """One question with the returned ids, best first, and the correct ones."""
 
     question: LocomoQuestion
     judged: Judged
@@ -38,7 +38,7 @@ class Ranked:
 
 @dataclass(frozen=True)
 class Result:
-    """One system's figures, and what else its benchmark counts, by name."""
+    """The figures of one system, and other counts of its benchmark by name."""
 
     system: str
     unit: str
@@ -47,7 +47,7 @@ class Result:
     counted: Mapping[str, float] = field(default_factory=dict)
 
     def as_json(self) -> dict[str, Any]:
-        """The figures, with the categories' numbers as keys."""
+        """The figures as a dictionary; category numbers are keys."""
         categories = {str(number): asdict(one) for number, one in self.by_category.items()}
         overall = asdict(self.overall)
         return {"system": self.system, "unit": self.unit} | overall | {
@@ -58,7 +58,7 @@ class Result:
 def result(
     system: str, unit: str, ranked: Sequence[Ranked], counted: Mapping[str, float] | None = None
 ) -> Result:
-    """The figures of one system's answers, in all and by LoCoMo's category number."""
+    """The figures of one system's answers, overall and by LoCoMo's category number."""
     numbers = sorted({one.question.category for one in ranked})
     by_category = {
         number: figures([one.judged for one in ranked if one.question.category == number])
@@ -68,7 +68,7 @@ def result(
 
 
 class Bench:
-    """LoCoMo, ready to be asked: indexes are made when the first system needs them, vectors are kept."""
+    """LoCoMo with its indexes, built when the first system needs them; vectors are cached on disk."""
 
     def __init__(self, data: Locomo, path: Path) -> None:
         self.data = data
@@ -76,7 +76,7 @@ class Bench:
         self.embedder = LocalEmbedder(reading=Truncated())
 
     def run(self, pipelines: Sequence[Pipeline]) -> Iterator[Result]:
-        """One result a pipeline, in their order."""
+        """One result per pipeline, in the given order."""
         with self._notes() as notes, self._files() as files:
             for pipeline in pipelines:
                 match pipeline.source.repository:
@@ -126,7 +126,7 @@ class Bench:
 
 @contextmanager
 def _when_needed(open_: Callable[[], Any]) -> Iterator[Callable[[], CachedIndex]]:
-    """What opens an index at its first call, and closes it at the end if it was opened."""
+    """A function that opens an index at its first call; the index is closed at the end."""
     with ExitStack() as stack:
         kept: list[CachedIndex] = []
 

@@ -1,6 +1,6 @@
-"""AutoMem's recall from the release with the dead keyword weight to the one that fetches more vectors.
+"""AutoMem's recall, from the release whose keyword weight has no effect to the one that fetches more vectors.
 
-Each profile is the one before it with the changes of one pull request. A chunk of the index is a memory.
+Each pipeline is the previous one plus the changes of one pull request. A chunk of the index is a memory.
 """
 
 from __future__ import annotations
@@ -45,12 +45,12 @@ SCORING = "automem/utils/scoring.py"
 RECALL = "automem/api/recall.py"
 
 NOTE = (
-    "Simplified: a chunk is a memory, and its note's front matter what AutoMem stores beside it: what that "
-    "does not say counts as 0, as in AutoMem's scorer. The model has read it with the first chunk. Ages are "
-    "counted from the newest date in the notes, not from the clock (recency_component.now). A folder of "
-    "notes has no relations, no consolidation and no caller's context, so these components are not there; "
-    "nor are the metadata channel (#177), expansions, and the removal of equal texts. Ties are those of "
-    "8ff266e. AutoMem keeps a caller's minimum score within 0 to 1."
+    "Simplified: a chunk is a memory, and the note's front matter replaces the properties that AutoMem "
+    "stores; a missing property counts as 0, as in AutoMem's scorer. The front matter is embedded with the "
+    "first chunk. Ages are counted from the newest date in the notes, not from the clock "
+    "(recency_component.now). A folder of notes has no relations, no consolidation and no caller's context, "
+    "so these components are missing; so are the metadata channel (#177), expansions, and the removal of "
+    "equal texts. Ties are those of 8ff266e. AutoMem limits a caller's minimum score to the range 0 to 1."
 )
 
 DEAD_KEYWORD = Pipeline(
@@ -87,14 +87,14 @@ def _change(name: str, stage: Stage, why: str, commit: str, issue: str, place: s
 SUBSTRINGS = _change(
     "substring",
     SubstringKeyword(),
-    "rows of the vector leg get keyword points for what their text contains",
+    "rows of the vector leg get keyword points for the words in their text",
     "e59e9ca",
     "#128",
 )
 HALF_KEPT = _change(
     "guard",
     HalfKept(),
-    "the floor needs a gap of 25 %, and leaves at least half",
+    "the floor requires a gap of 25 %, and keeps at least half of the results",
     "e59e9ca",
     "#128",
     RECALL,
@@ -103,12 +103,12 @@ WHOLE_WORDS = _change(
     "words", WholeWordKeyword(), "whole words instead of substrings: car is not in carpet", "591b2c7", "#150"
 )
 LARGER_HALF_KEPT = _change(
-    "half-up", LargerHalfKept(), "the half that stays is rounded up", "591b2c7", "#150", RECALL
+    "half-up", LargerHalfKept(), "the half that is kept is rounded up", "591b2c7", "#150", RECALL
 )
 NORMALISED = _change(
     "normalised",
     NormalisedGraphScore(),
-    "the graph's score is divided by the highest that it can be",
+    "the graph's score is divided by the highest possible score",
     "3653ddf",
     "#191, issue #190",
     RECALL,
@@ -119,18 +119,28 @@ CLAMPED = _change(
 OVERFETCH = _change(
     "overfetch",
     VectorLeg(Fetch(4, 200)),
-    "four times as many vectors are scored as are returned, so that scoring can change which",
+    "four times as many vectors are scored as returned, so that the score decides which are returned",
     "0720da2",
     "#205",
     RECALL,
 )
 
-# Shipped, and off by default.
-GATE = _change("gate", FinalScore(gate=0.2), "little evidence, little importance", "c11b594", "#186")
-TAG_CAP = _change("tag-cap", TagScore(cap=3), "three tokens in the tags are enough", "cefa516", "#193")
-HALF_LIFE = _change("half-life", ExponentialRecency(), "old memories fade, and do not end", "dbb933f", "#182")
+# These changes are shipped, and off by default.
+GATE = _change(
+    "gate",
+    FinalScore(gate=0.2),
+    "with little evidence, importance and the like count less",
+    "c11b594",
+    "#186",
+)
+TAG_CAP = _change(
+    "tag-cap", TagScore(cap=3), "three tokens in the tags give the full component", "cefa516", "#193"
+)
+HALF_LIFE = _change(
+    "half-life", ExponentialRecency(), "recency falls by half-lives and does not reach 0", "dbb933f", "#182"
+)
 NO_FLOOR = _change("no-floor", NoAdaptiveFloor(), "RECALL_ADAPTIVE_FLOOR=false", "8df3c08", "#101", RECALL)
-OLD_FLOOR = _change("floor-15", AdaptiveFloor(0.15), "the floor as it was before", "8df3c08", "#101", RECALL)
+OLD_FLOOR = _change("floor-15", AdaptiveFloor(0.15), "the original floor", "8df3c08", "#101", RECALL)
 
 
 def _merged(before: Pipeline, name: str, release: str, issue: str, *changes: Change) -> Pipeline:

@@ -1,4 +1,4 @@
-"""AutoMem's score: its components, and their weighted sum, which nothing normalises.
+"""AutoMem's score: its components, and their weighted sum, which is not normalised.
 
 The functions work on columns, on single numbers and on terms (see `retrieval.formula`).
 """
@@ -17,7 +17,7 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Weights:
-    """AutoMem's SEARCH_WEIGHT_*. They sum to 1.60, and to 1.95 with metadata's 0.35 since 4e7956e (#177)."""
+    """AutoMem's SEARCH_WEIGHT_*. Their sum is 1.60; since 4e7956e (#177, 0.35 for metadata) it is 1.95."""
 
     vector: float = 0.35
     keyword: float = 0.35
@@ -38,7 +38,7 @@ class Weights:
 SHIPPED_WEIGHTS = Weights()
 
 CONTEXT_BONUS = {"tag": 0.45, "type": 0.25, "keyword": 0.20, "anchor": 0.90}
-"""What a caller's context adds to the score, unweighted, for each kind of match."""
+"""The unweighted bonus of a caller's context for each kind of match."""
 
 
 def context_bonus(matched: Iterable[str]) -> float:
@@ -52,9 +52,9 @@ def token_share(hits: Any, tokens: Any) -> Any:
 
 
 def tag_share(hits: Any, tokens: Any, cap: Any) -> Any:
-    """hits / tokens; with a cap above 0, hits over at most so many tokens, and at most 1.
+    """hits / tokens; with a cap above 0, min(1, hits / min(tokens, cap)).
 
-    Source: automem, the cap since cefa516 (#193), where the shipped 0 means none.
+    Source: automem, the cap since cefa516 (#193); the shipped cap of 0 means no cap.
     """
     capped = np.minimum(1.0, token_share(hits, np.minimum(tokens, cap)))
     return np.where(cap > 0, capped, token_share(hits, tokens))
@@ -75,14 +75,14 @@ GATED = ("tag", "importance", "recency", "confidence", "relevance")
 
 
 def evidence_of(components: Mapping[str, Any]) -> Any:
-    """The largest of the components that say that a memory is about the question."""
+    """The largest of the components that show that a memory is about the question."""
     return reduce(np.maximum, [components[name] for name in EVIDENCE if name in components])
 
 
 def gated(components: Mapping[str, Any], gate: Any, tokens: Any) -> dict[str, Any]:
-    """The components, with those that say nothing about the question scaled by evidence / gate below it.
+    """The components; if the evidence is below the gate, those in GATED are multiplied by evidence / gate.
 
-    Source: automem c11b594 (#186); RECALL_RELEVANCE_GATE, shipped as 0, which is off.
+    Source: automem c11b594 (#186), RECALL_RELEVANCE_GATE; the shipped value of 0 switches the gate off.
     """
     evidence = evidence_of(components)
     below = (tokens > 0) & (evidence < gate)
@@ -93,7 +93,7 @@ def gated(components: Mapping[str, Any], gate: Any, tokens: Any) -> dict[str, An
 
 
 def final_score(components: Mapping[str, Any], weights: Mapping[str, Any], bonus: Any = None) -> Any:
-    """The sum of weight × component, and of the bonus where there is one; nothing divides it.
+    """The sum of weight × component, plus the bonus if there is one; it is not normalised.
 
     Source: automem, automem/utils/scoring.py.
     """

@@ -1,4 +1,4 @@
-"""What AutoMem reads in a question, in a memory's text, and in what a memory says about itself."""
+"""How AutoMem splits a question, a memory's text, and a memory's metadata into words."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ STOPWORDS = frozenset({
     "the", "and", "for", "with", "that", "this", "from", "into", "using", "have", "will", "your", "about",
     "after", "before", "when", "then", "than", "also", "just", "very", "more", "less", "over", "under",
 })  # fmt: skip
-"""What a question's tokens are not. Question words such as did, what and who are not among them."""
+"""Words that are no tokens of a question. Question words such as did, what and who are not in the list."""
 
 SHORTEST = 3
 LONGEST_TERM = 256
@@ -19,9 +19,9 @@ CONTENT_WORDS = re.compile(r"\b[a-z0-9]+\b")
 
 
 def query_tokens(question: str) -> tuple[str, ...]:
-    """The tokens of a question: lower case, hyphens and underscores inside, 3 characters or more, each once.
+    """The tokens of a question: lower case, inner hyphens and underscores, 3 characters or more, each once.
 
-    Source: automem, automem/utils/text.py, the same in all the commits here.
+    Source: automem, automem/utils/text.py; it is the same in all commits that we use.
 
     >>> query_tokens("When did Melanie paint a multi-hop sunrise in the naïve café?")
     ('did', 'melanie', 'paint', 'multi-hop', 'sunrise', 'caf')
@@ -31,7 +31,7 @@ def query_tokens(question: str) -> tuple[str, ...]:
 
 
 def content_words(content: str) -> frozenset[str]:
-    """The words of a memory's text, cut otherwise than a question's: multi-hop is two, foo_bar is none.
+    """The words of a memory's text, by another rule than a question's: multi-hop is two, foo_bar is none.
 
     >>> sorted(content_words("A multi-hop foo_bar"))
     ['a', 'hop', 'multi']
@@ -40,7 +40,7 @@ def content_words(content: str) -> frozenset[str]:
 
 
 def metadata_terms(metadata: Any, skipped: Iterable[str] = ()) -> frozenset[str]:
-    """Every string in the metadata, at any depth, and its words; keys do not count, nor do long strings.
+    """Every string in the metadata at any depth, and its words; keys and long strings are left out.
 
     `skipped` names keys whose values are left out, as AutoMem does for `entities` since 8ff266e.
 
@@ -67,7 +67,7 @@ def _strings(value: Any, skipped: frozenset[str]) -> Iterator[str]:
 
 
 def tag_words(tags: Iterable[str]) -> frozenset[str]:
-    """The tags as tokens are compared with them: in small letters, without blanks around them."""
+    """The tags in lower case, without surrounding blanks, for the comparison with tokens."""
     return frozenset(tag.strip().lower() for tag in tags)
 
 
@@ -82,15 +82,15 @@ def is_exact(question: str, terms: frozenset[str]) -> bool:
 
 
 def phrase_of(question: str) -> str:
-    """The question as a phrase to look for; empty when it has less than 3 characters."""
+    """The question as a phrase to search for; empty if it has fewer than 3 characters."""
     phrase = question.strip().lower()
     return phrase if len(phrase) >= SHORTEST else ""
 
 
 def graph_raw(content: str, tags: Sequence[str], keywords: Sequence[str], phrase: str) -> int:
-    """The graph's keyword score: 2 for each keyword in the text, 1 for each in any tag, and so the phrase.
+    """The graph's keyword score: 2 for each keyword in the text, 1 for each in any tag; also for the phrase.
 
-    Substrings count: `car` is in `carpet`. `content` and `tags` are compared in lower case.
+    Substrings match: `car` is in `carpet`. The comparison ignores case.
 
     >>> graph_raw("AutoMem keyword scoring rocks", ["automem"], ["automem", "scoring"], "keyword scoring")
     7
@@ -101,7 +101,7 @@ def graph_raw(content: str, tags: Sequence[str], keywords: Sequence[str], phrase
 
 
 def graph_best(keywords: int) -> int:
-    """The graph's highest raw score for that many keywords, the phrase among them; 3 when there are none.
+    """The graph's highest raw score for that many keywords plus the phrase; 3 for no keywords.
 
     Source: automem 3653ddf (#191).
     """
@@ -109,7 +109,7 @@ def graph_best(keywords: int) -> int:
 
 
 def most_raw(question: str) -> int:
-    """The highest score that the graph can give for this question: for one that asks nothing, an importance.
+    """The highest possible graph score for this question; for a question without tokens it is an importance.
 
     >>> [most_raw(question) for question in ("Which hub did he fix?", "???", "C")]
     [15, 3, 1]

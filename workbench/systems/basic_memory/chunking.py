@@ -1,4 +1,4 @@
-"""Text becomes passages the way Basic Memory cuts it: a bullet is a passage, other sections share one.
+"""Basic Memory's chunker: each bullet is a passage, and other sections share passages.
 
 Source: basicmachines-co/basic-memory, repository/semantic_chunking.py; written from a description of the
 rules: split at headings and top-level bullets, merge sections up to 900 characters, split longer ones by
@@ -22,23 +22,23 @@ BLANK_LINE = "\n\n"
 
 
 class Piece(NamedTuple):
-    """A stretch of text with its first and last line, both counted from 1."""
+    """A piece of text with its first and last line, counted from 1."""
 
     text: str
     first: int
     last: int
 
     def joined(self, other: Piece) -> Piece:
-        """Both, with a blank line between them."""
+        """Both pieces, with a blank line between them."""
         return Piece(self.text + BLANK_LINE + other.text, self.first, other.last)
 
 
 @dataclass(frozen=True)
 class BulletChunker:
-    """Each top-level bullet by itself; other sections together, up to `longest` characters.
+    """One passage for each top-level bullet; other sections are joined up to `longest` characters.
 
-    A section that is longer is cut at blank lines, and a longer paragraph into windows of `longest`
-    characters with `overlap` in common; what comes last of it may share a passage with the next section.
+    A longer section is split at blank lines, and a longer paragraph into windows of `longest` characters that
+    overlap by `overlap`. The last part of a split section may share a passage with the next section.
     """
 
     longest: int = 900
@@ -47,8 +47,8 @@ class BulletChunker:
     def __post_init__(self) -> None:
         if not 0 <= self.overlap < self.longest:
             raise InputError(
-                f"Windows of {self.longest} characters with {self.overlap} in common cannot advance.",
-                "Use at least 1 character, and an overlap from 0 to one less.",
+                f"Windows of {self.longest} characters that overlap by {self.overlap} cannot advance.",
+                "Use at least 1 character, and an overlap from 0 to one less than that.",
             )
 
     @property
@@ -80,7 +80,7 @@ class BulletChunker:
         return one is not None and len(one.joined(other).text) <= self.longest
 
     def _cut(self, section: Piece) -> list[Piece]:
-        """The section as pieces that are short enough, paragraphs together where they fit."""
+        """The section as pieces that are short enough; paragraphs are joined if they fit."""
         if len(section.text) <= self.longest:
             return [section]
         pieces: list[Piece] = []
@@ -105,12 +105,12 @@ def _present(piece: Piece | None) -> list[Piece]:
 
 
 def _sections(text: str) -> Iterator[Piece]:
-    """Stretches that begin at a heading or a top-level bullet, without blank ends; none that is blank."""
+    """Pieces that begin at a heading or a top-level bullet, without blank ends; blank pieces are left out."""
     return _stretches(text, 1, lambda line: bool(HEADING.match(line) or BULLET.match(line)))
 
 
 def _paragraphs(section: Piece) -> Iterator[Piece]:
-    """The stretches between blank lines."""
+    """The pieces between blank lines."""
     return _stretches(section.text, section.first, lambda line: not line.strip())
 
 
@@ -126,7 +126,7 @@ def _stretches(text: str, first: int, begins: Callable[[str], bool]) -> Iterator
 
 
 def _stripped(text: str, first: int) -> Iterator[Piece]:
-    """The text, which begins in line `first`, without blank ends; none when nothing is left."""
+    """The text, which begins in line `first`, without blank ends; no piece if nothing is left."""
     bare = text.strip()
     if bare:
         first += text[: text.index(bare)].count("\n")

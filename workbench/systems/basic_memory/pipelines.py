@@ -1,8 +1,8 @@
-"""Basic Memory's hybrid search on SQLite, from rank fusion to #1269: six profiles, each some changes apart.
+"""Basic Memory's hybrid search on SQLite, from rank fusion to #1269: six pipelines, each a few changes apart.
 
-The story: a question mark made a phrase of every question, so hybrid search was vector search (232f4690);
-#994 brought the keyword leg back, ungated first; a new tokeniser lost ten points (a2f5edfa) and #1269 found
-them again. Basic Memory is AGPL: this is our own code, written from a description of its behaviour.
+At 232f4690 a question mark turned every question into a phrase, so hybrid search was vector search. #994
+brought the keyword leg back, first without a gate. A new tokeniser lost ten points (a2f5edfa), and #1269
+regained them. Basic Memory is AGPL: this is our own code, written from a description of its behaviour.
 """
 
 from __future__ import annotations
@@ -37,12 +37,11 @@ from workbench.systems.engines.scales import AS_GIVEN
 REPOSITORY = "basicmachines-co/basic-memory"
 REPOSITORY_PY = "repository/sqlite_search_repository.py, repository/search_repository_base.py"
 SIMPLIFIED = (
-    "Min similarity 0.55 is the shipped default and belongs to bge-small-en-v1.5; for another model set it "
-    "anew (min_similarity.least). Simplified: notes alone, no observation or relation rows; chunks and "
-    "vectors are the index's own; cosine distance stands for d² / 2; ties go by path, in Basic Memory by "
-    "the seed of Python's hashes; its permalink rules are only approximated, and content_snippet is empty "
-    "before it is searched (5e4b1196). There is no floor on the "
-    "fused score."
+    "The shipped minimum similarity of 0.55 belongs to bge-small-en-v1.5; set another one for another model "
+    "(min_similarity.least). Simplified: only notes, no observation or relation rows; chunks and vectors are "
+    "those of the index; cosine distance replaces d² / 2; ties are broken by path (in Basic Memory by "
+    "Python's hash seed); permalinks are approximated; content_snippet is empty before the release that "
+    "searches it (5e4b1196). There is no floor on the fused score."
 )
 
 
@@ -88,19 +87,19 @@ VECTOR_ONLY = replace(
 FUSION = Change(
     "max",
     LargerPlusShare(AS_GIVEN, AS_GIVEN),
-    "the larger score, and a bonus for being in both legs, instead of weighted ranks",
+    "the larger score plus a bonus for being in both legs, instead of weighted ranks",
     _at("f5a0e942", "#577", ""),
 )
 PUNCTUATION = Change(
     "punctuation",
     PunctuationStripped(),
-    "the question mark is taken off, so that a question is words again, not a phrase",
+    "the question mark is removed, so that a question is words and not a phrase",
     _at("a6d07843", "#994", "The first half of the commit."),
 )
 RELAXED = Change(
     "relaxed",
     AnyPlainWord(),
-    "when no note has all the words, any of them is enough",
+    "if no note has all the words, one word is enough",
     _at("a6d07843", "#994", "The second half of the commit."),
 )
 GATE = Change(
@@ -118,7 +117,7 @@ TOKENS = Change(
 UNICODE_TOKENS = Change(
     "unicode",
     AnyUnicodeToken(),
-    "words of every script, and an apostrophe within a word stays in it",
+    "words of every script; an apostrophe inside a word is part of it",
     _at("1f56fc76", "#1269", ""),
 )
 RANKS_AGAIN = Change(
@@ -127,11 +126,11 @@ RANKS_AGAIN = Change(
 
 
 def min_similarity(least: float) -> Change:
-    """The change of the vector leg's least similarity; 0.55 as shipped belongs to bge-small-en-v1.5."""
+    """A change of the vector leg's minimum similarity; the shipped 0.55 belongs to bge-small-en-v1.5."""
     return Change(
         f"min-{least:g}",
         MinSimilarity(least),
-        f"the vector leg keeps what has a similarity of at least {least:g}",
+        f"the vector leg keeps hits with a similarity of at least {least:g}",
         _at("55d675e2", "", "A setting, semantic_min_similarity, that each query can override."),
     )
 

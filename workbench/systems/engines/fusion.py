@@ -54,7 +54,7 @@ class RankSum(Weighted):
 
 @dataclass(frozen=True)
 class QdrantRankSum(Weighted):
-    """Σ 1 / (rank / weight + k - 1): the weight divides the rank, and a weight of 0 silences the leg."""
+    """Σ 1 / (rank / weight + k - 1): the weight divides the rank, and a weight of 0 switches the leg off."""
 
     ranges: ClassVar[Mapping[str, tuple[float, float]]] = {**Weighted.ranges, "k": (1, 10_000)}
     k: float = 2
@@ -91,7 +91,7 @@ class WeightedScores(Weighted):
 
 @dataclass(frozen=True)
 class SharedWeightedScores(WeightedScores):
-    """The convex combination divided by a number of queries, of which all but one brought nothing here."""
+    """The convex combination divided by the number of queries; all queries but one find nothing here."""
 
     ranges: ClassVar[Mapping[str, tuple[float, float]]] = {**Weighted.ranges, "queries": (1, 100)}
     queries: float = 1
@@ -106,7 +106,7 @@ class SharedWeightedScores(WeightedScores):
 
 @dataclass(frozen=True)
 class ScoreSum(Fusion):
-    """The sum of the normalised scores, without weights: CombSUM."""
+    """CombSUM: the sum of the normalised scores, without weights."""
 
     of_vector: Normalisation = MIN_MAX_OR_ZERO
     of_keyword: Normalisation = MIN_MAX_OR_ZERO
@@ -127,7 +127,7 @@ class ScoreSum(Fusion):
 
 @dataclass(frozen=True)
 class ScoreSumTimesLegs(ScoreSum):
-    """The sum of the normalised scores, times the number of legs that brought the candidate: CombMNZ."""
+    """CombMNZ: the sum of the normalised scores times the number of legs that found the candidate."""
 
     @property
     def says(self) -> str:
@@ -139,7 +139,7 @@ class ScoreSumTimesLegs(ScoreSum):
 
 @dataclass(frozen=True)
 class LargerScore(ScoreSum):
-    """The larger of the normalised scores, so that the second leg adds nothing: CombMAX."""
+    """CombMAX: the larger of the normalised scores."""
 
     @property
     def says(self) -> str:
@@ -167,7 +167,7 @@ class LargerPlusShare(ScoreSum):
 
 @dataclass(frozen=True)
 class GeometricMean(ScoreSum):
-    """The weighted geometric mean of the normalised scores that there are."""
+    """The weighted geometric mean of the normalised scores; absent scores are left out."""
 
     ranges: ClassVar[Mapping[str, tuple[float, float]]] = Weighted.ranges
     kind: ClassVar[str] = "geometric mean"
@@ -193,7 +193,7 @@ class GeometricMean(ScoreSum):
 
 @dataclass(frozen=True)
 class HarmonicMean(GeometricMean):
-    """The weighted harmonic mean of the normalised scores that there are."""
+    """The weighted harmonic mean of the normalised scores; absent scores are left out."""
 
     kind: ClassVar[str] = "harmonic mean"
 

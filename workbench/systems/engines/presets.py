@@ -1,6 +1,6 @@
-"""How other engines fuse: presets by name, applied to any two lists, and a handful of them as pipelines.
+"""The fusions of other engines by name: for any two lists, and some of them as pipelines.
 
-A pipeline here is our index and our legs with the fusion of that engine, so that only the fusion differs.
+A pipeline here has our index and our legs with the fusion of that engine, so only the fusion differs.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ from workbench.systems.engines.scales import (
 
 @dataclass(frozen=True)
 class Engine:
-    """A way of fusing, by the name of who ships it, with the source that it follows."""
+    """A fusion with the name of the engine that ships it, and its source."""
 
     name: str
     fusion: Fusion
@@ -63,7 +63,7 @@ class Engine:
 
 @dataclass(frozen=True)
 class FusedHit:
-    """One candidate after fusion: its score, and what each leg gave to it (NaN: the leg did not bring it)."""
+    """One candidate after fusion: its score, and each leg's part of it (NaN if the leg did not find it)."""
 
     id: str
     score: float
@@ -72,10 +72,10 @@ class FusedHit:
 
 
 def fuse(fusion: Fusion, vector: Mapping[str, float], keyword: Mapping[str, float]) -> list[FusedHit]:
-    """Two lists of scores by id, larger is better, as one list: best first, equal scores by id.
+    """Fuse two lists of scores by id into one: best first, equal scores by id; larger scores are better.
 
-    A leg's ranks are those of its scores, equal ones by id, so that the order of the input does not matter.
-    Raises InputError for a score that is no finite number.
+    Ranks are computed from the scores, equal scores by id, so the order of the input does not matter. Raises
+    InputError for a score that is not finite.
 
     >>> [hit.id for hit in fuse(ENGINES["rrf-60"].fusion, {"a": 0.9, "b": 0.8}, {"b": 7.0})]
     ['b', 'a']
@@ -83,14 +83,14 @@ def fuse(fusion: Fusion, vector: Mapping[str, float], keyword: Mapping[str, floa
     ids, of = two_legs(vector, keyword)
     if not ids:
         return []
-    # Adding 0.0 makes 0 of -0, which the worst of a list may get.
+    # Adding 0.0 turns -0.0, which the worst hit of a list may get, into 0.0.
     columns = [np.asarray(column, float) + 0.0 for column in (fusion.formula(of), *fusion.contributions(of))]
     hits = [FusedHit(*row) for row in zip(ids, *(column.tolist() for column in columns), strict=True)]
     return sorted(hits, key=lambda hit: (-hit.score, hit.id))
 
 
 def two_legs(vector: Mapping[str, float], keyword: Mapping[str, float]) -> tuple[list[str], Columns]:
-    """Two lists of scores by id as columns, and the ids that the rows belong to, sorted."""
+    """The sorted ids of two lists of scores, and the lists as columns with one row per id."""
     ids = sorted({*vector, *keyword})
     return ids, Columns(_columns("vector", vector, ids) | _columns("keyword", keyword, ids))
 
@@ -98,7 +98,7 @@ def two_legs(vector: Mapping[str, float], keyword: Mapping[str, float]) -> tuple
 def _columns(leg: str, scores: Mapping[str, float], ids: list[str]) -> dict[str, Floats]:
     for name, score in scores.items():
         if not math.isfinite(score):
-            raise InputError(f"The {leg} score of {name!r} is {score}.", "Give every hit a finite number.")
+            raise InputError(f"The {leg} score of {name!r} is {score}.", "Give every hit a finite score.")
     ranked = {name: rank for rank, name in enumerate(sorted(scores, key=lambda n: (-scores[n], n)), 1)}
     return {
         f"{leg}_score": np.array([scores.get(name, math.nan) for name in ids]),
@@ -107,7 +107,7 @@ def _columns(leg: str, scores: Mapping[str, float], ids: list[str]) -> dict[str,
 
 
 def normalised(scale: Normalisation, scores: list[float]) -> list[float]:
-    """One leg's scores on another scale, in their order.
+    """The scores of one leg after normalisation, in their order.
 
     >>> normalised(MinMax(one), [9.0, 4.0, 4.0]), normalised(MinMax(zero), [9.0])
     ([1.0, 0.0, 0.0], [0.0])
@@ -126,13 +126,13 @@ _OPENSEARCH = Source(
     "opensearch-project/neural-search",
     "main",
     "processor/normalization/MinMaxScoreNormalizationTechnique.java, processor/combination",
-    note="Simplified: float64 for float32.",
+    note="Simplified: float64 instead of float32.",
 )
 _AUTORAG = Source(
     "Marker-Inc-Korea/AutoRAG",
     "main",
     "autorag/nodes/hybridretrieval/hybrid_cc.py",
-    note="A list of equal scores is 0 / 0 there, and what is no number is then filled with 0.",
+    note="A list of equal scores gives 0 / 0 there, and the resulting NaN is replaced with 0.",
 )
 _OPENCLAW = "openclaw/openclaw"
 
@@ -144,7 +144,7 @@ _ALL = (
             "Cormack, Clarke, Büttcher",
             "SIGIR 2009",
             "Reciprocal rank fusion outperforms Condorcet",
-            note="So in Elasticsearch, OpenSearch's score-ranker-processor, Azure, Milvus, LangChain, ranx.",
+            note="In Elasticsearch, OpenSearch's score-ranker-processor, Azure, Milvus, LangChain, ranx.",
         ),
     ),
     Engine(
@@ -179,7 +179,7 @@ _ALL = (
             "neuml/txtai",
             "master",
             "embeddings/search/hybrid.py, rrf",
-            note="Named RRF, and the reciprocal of the rank: k is 0. A leg of weight 0 is not asked there.",
+            note="Called RRF, but k is 0: the reciprocal of the rank. It does not query a leg of weight 0.",
         ),
     ),
     Engine(
@@ -212,7 +212,7 @@ _ALL = (
             _LLAMA,
             "0.14",
             f"{_LLAMA_PLACE}, _relative_score_fusion",
-            note="Divided by num_queries, 4 by default; two lists are what one query brings.",
+            note="Divided by num_queries, 4 by default. Two lists are the result of one query.",
         ),
     ),
     Engine(
@@ -285,7 +285,7 @@ ELEVEN = (
     "rrf-60", "weaviate-ranked", "qdrant-k2", "txtai", "weaviate-relative", "qdrant-dbsf", "haystack-dbsf",
     "openclaw-now", "openclaw-clamped", "basic-memory", "tm2c2",
 )  # fmt: skip
-"""Eleven semantics that disagree most about the same two lists."""
+"""The eleven engines whose results differ most for the same two lists."""
 
 
 def _pipeline(name: str) -> Pipeline:
@@ -310,7 +310,7 @@ def _pipeline(name: str) -> Pipeline:
             source.release,
             source.place,
             source.issue,
-            f"{note}Only the fusion is the engine's: the legs, 24 candidates each, are ours; no floor.",
+            f"{note}Only the fusion is the engine's. The legs (24 candidates each) are ours. No floor.",
         ),
     )
 

@@ -1,7 +1,7 @@
-"""How engines put a leg's scores on another scale, and what each makes of a list whose scores are all equal.
+"""How engines normalise the scores of a leg, and what they do if all scores of a list are equal.
 
-Scores are larger-is-better. What an engine says about one hit, or about equal ones, decides whether a leg
-that found exactly one thing counts or vanishes; hardly any documents it.
+Scores are larger-is-better. The rule for a single hit or for equal scores decides whether a leg with exactly
+one hit has any weight; few engines document it.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from workbench.retrieval.scoring import (
     three_sigma,
 )
 
-# What a score becomes in a list whose scores are all equal: each takes the score itself.
+# Rules for a list whose scores are all equal. Each function takes the score.
 
 
 def one(_: Any) -> Any:
-    """1.0: the leg keeps its whole weight."""
+    """1.0: the leg keeps its full weight."""
     return 1.0
 
 
 def zero(_: Any) -> Any:
-    """0.0: the leg vanishes."""
+    """0.0: the leg has no effect."""
     return 0.0
 
 
@@ -41,33 +41,33 @@ def one_half(_: Any) -> Any:
 
 
 def itself(score: Any) -> Any:
-    """The score as it was, on whatever scale that is."""
+    """The score itself, on its original scale."""
     return score
 
 
 def its_sign(score: Any) -> Any:
-    """1.0 for a score above 0, or else 0.0."""
+    """1.0 for a score above 0, else 0.0."""
     return np.where(score > 0, 1.0, 0.0)
 
 
 def no_number(_: Any) -> Any:
-    """0 / 0: not a number."""
+    """NaN, the result of 0 / 0."""
     return np.nan
 
 
 class Normalisation(Protocol):
-    """A leg's scores on another scale: a column or a term, whatever `of` gives."""
+    """A normalisation of one leg's scores; it works on columns and on terms."""
 
     @property
     def says(self) -> str: ...
 
     def of(self, numbers: Numbers, score: str) -> Any:
-        """The column `score`, normalised over the candidates that have it."""
+        """The column `score`, normalised over the candidates that have a score."""
 
 
 @dataclass(frozen=True)
 class AsGiven:
-    """The score as the engine gives it."""
+    """The score without normalisation."""
 
     says: ClassVar[str] = "score"
 
@@ -77,7 +77,7 @@ class AsGiven:
 
 @dataclass(frozen=True)
 class MinMax:
-    """From 0 for the worst of the leg's hits to 1 for the best; `equal` says what equal scores become."""
+    """From 0 for the leg's worst hit to 1 for its best; `equal` is the rule for equal scores."""
 
     equal: Callable[[Any], Any] = one
 
@@ -92,10 +92,10 @@ class MinMax:
 
 @dataclass(frozen=True)
 class OpenSearchMinMax(MinMax):
-    """Min-max in which a list's worst hit gets 0.001, so that it is told from an absent one.
+    """Min-max in which the worst hit gets 0.001, so that it differs from an absent one.
 
-    Simplified: float64 for float32. Lucene's scores are never negative, and a list of negative ones would
-    be scaled up to 0 there.
+    Simplified: float64 instead of float32. Lucene's scores are never negative; OpenSearch would scale a list
+    of negative scores up to 0.
     """
 
     least: float = 0.001
@@ -111,7 +111,7 @@ class OpenSearchMinMax(MinMax):
 
 @dataclass(frozen=True)
 class ElasticsearchMinMax(MinMax):
-    """Min-max in which a list whose scores are within 1e-6 keeps its lowest score, on its own scale."""
+    """Min-max; a list whose scores differ by less than 1e-6 gets its lowest raw score instead."""
 
     equal: Callable[[Any], Any] = itself
     within: float = 1e-6
@@ -123,7 +123,7 @@ class ElasticsearchMinMax(MinMax):
 
 @dataclass(frozen=True)
 class FromInfimum:
-    """Min-max from the least score that can be, not the least one there is: theoretical min-max."""
+    """Theoretical min-max: from the lowest possible score, not from the lowest score of the list."""
 
     infimum: float = 0.0
 
@@ -138,7 +138,7 @@ class FromInfimum:
 
 @dataclass(frozen=True)
 class OverLargest:
-    """The share of the leg's best score, which is 1 however weak the best one is."""
+    """The score divided by the leg's best score, so the best hit gets 1 even if it is weak."""
 
     says: ClassVar[str] = "over the largest"
 
@@ -148,7 +148,7 @@ class OverLargest:
 
 @dataclass(frozen=True)
 class ThreeSigma:
-    """Min-max between three standard deviations below and above the mean of the leg's hits."""
+    """Min-max with the bounds mean ± 3 standard deviations of the leg's hits."""
 
     equal: Callable[[Any], Any] = one_half
     deviation: Callable[[Any], float] = population_deviation
@@ -166,7 +166,7 @@ class ThreeSigma:
 
 @dataclass(frozen=True)
 class BM25Conversion:
-    """A BM25 score through a function that was made for FTS5's negative numbers."""
+    """A conversion of BM25 that expects FTS5's negative numbers."""
 
     convert: Callable[[Any], Any]
 
