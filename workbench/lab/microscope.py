@@ -192,7 +192,7 @@ def _drop_sentences(found: Dissection) -> Iterator[str]:
     if drop.rows == found.every:
         yield f"Dropping any word does not raise the number of matches above {found.every}."
     elif len(drop.words) == 1:
-        yield f"WordDrop {_list(drop.words)} and {_chunks(drop.rows)} match{'es' * (drop.rows == 1)}."
+        yield f"Without {_list(drop.words)}, {_chunks(drop.rows)} match{'es' * (drop.rows == 1)}."
     else:
         matches = "matches" if drop.rows == 1 else "match"
         yield (
