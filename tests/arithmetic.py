@@ -13,6 +13,7 @@ OPERATORS: Mapping[type[ast.AST], Callable[..., Any]] = {
     ast.Sub: operator.sub,
     ast.Mult: operator.mul,
     ast.Div: operator.truediv,
+    ast.Pow: operator.pow,
     ast.USub: operator.neg,
 }
 FUNCTIONS: Mapping[str, Callable[..., Any]] = {
@@ -20,13 +21,22 @@ FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     "min": min,
     "abs": abs,
     "exp": math.exp,
+    "expm1": math.expm1,
     "log": math.log,
+    "log1p": math.log1p,
+    "log2": math.log2,
+    "log10": math.log10,
+    "sqrt": math.sqrt,
+    "tanh": math.tanh,
+    "floor": math.floor,
+    "ceil": math.ceil,
+    "sign": lambda value: (value > 0) - (value < 0),
 }
 
 
 def evaluated(formula: str, number: Callable[[str], Any] = float) -> Any:
     """What a printed formula comes to, by Python's own precedence; only arithmetic is understood."""
-    source = formula.replace("×", "*")
+    source = formula.replace("×", "*").replace(" ^ ", "**")
     assert source.isascii()  # the tree counts bytes
 
     def value(node: ast.AST) -> Any:

@@ -150,6 +150,23 @@ Value = float | str
 
 
 @dataclass(frozen=True, slots=True)
+class Compared:
+    """One candidate's value beside the limit of a threshold."""
+
+    measure: str
+    value: Value
+    limit: Value
+    at_most: bool = False
+
+    @property
+    def reached(self) -> bool:
+        """Whether the value is within the limit; an absent value never is."""
+        if isinstance(self.value, str) or isinstance(self.limit, str):
+            return str(self.value) in str(self.limit).split(", ")
+        return self.value <= self.limit if self.at_most else self.value >= self.limit
+
+
+@dataclass(frozen=True, slots=True)
 class Threshold:
     """One threshold of a cut-off stage: a measure, the value of each candidate, and the limit.
 
@@ -161,6 +178,10 @@ class Threshold:
     values: NDArray[Any]
     limit: Value
     at_most: bool = False
+
+    def compared(self, row: int) -> Compared:
+        """The value of the candidate in this row beside the limit."""
+        return Compared(self.measure, self.values[row].item(), self.limit, self.at_most)
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,22 +198,12 @@ class Cutoff:
 
 
 @dataclass(frozen=True, slots=True)
-class Miss:
-    """A threshold that a candidate did not reach."""
-
-    measure: str
-    value: Value
-    limit: Value
-    at_most: bool = False
-
-
-@dataclass(frozen=True, slots=True)
 class Drop:
     """Why a candidate is not in the answer: the stage that dropped it, the kind of cut, what it missed."""
 
     stage: Stage
     kind: DropKind
-    misses: tuple[Miss, ...]
+    misses: tuple[Compared, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -289,8 +300,7 @@ class Trace:
         if place == KEPT:
             return None
         cut = self.cutoffs[place]
-        misses = (Miss(one.measure, one.values[row].item(), one.limit, one.at_most) for one in cut.thresholds)
-        return Drop(self.stages[place], cut.kind, tuple(misses))
+        return Drop(self.stages[place], cut.kind, tuple(one.compared(row) for one in cut.thresholds))
 
     @property
     def candidates(self) -> list[Candidate]:

@@ -40,9 +40,9 @@ def test_diff_names_only_the_slots_that_differ(run: Run) -> None:
     assert found.code == 0
 
 
-def test_diff_shows_a_changed_view(run: Run) -> None:
+def test_diff_shows_a_changed_layout(run: Run) -> None:
     told = run("diff", "bm-cjk-regress", "bm-cjk-regress-one-match")
-    assert "view\n  − whole notes" in told.out
+    assert "layout\n  − whole notes" in told.out
     assert "+ whole notes of the project main" in told.out
     assert told.out.count("MATCH") == 3
     (found,) = run("diff", "bm-cjk-regress", "bm-cjk-regress-one-match", "--json").json()

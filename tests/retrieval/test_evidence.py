@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from workbench.memory.index import MemoryIndex
-from workbench.retrieval.evidence import EvidenceFloor
+from workbench.retrieval.cutoff import EvidenceFloor
 from workbench.retrieval.pipeline import search
 from workbench.systems.openclaw.pipelines import THREE_FIXES
 from workbench.systems.recommended import EVIDENCE_FLOOR

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
+import re
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
@@ -14,7 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.arithmetic import evaluated
-from workbench.retrieval.formula import Term, term
+from workbench.retrieval.columns import Columns, Row
+from workbench.retrieval.formula import FormulaError, Term, term
 
 Pair = tuple[Term, Fraction]
 Function = Callable[..., Any]
@@ -91,6 +93,89 @@ def test_a_formula_has_the_brackets_it_needs_and_no_more(made: Term, text: str) 
 def test_a_choice_keeps_only_the_side_that_was_taken() -> None:
     assert str(np.where(np.isnan(term(math.nan)), 0.0, term(2) * 3)) == "0"
     assert str(np.where(np.isnan(term(1)), 0.0, term(2) * 3)) == "2 × 3"
+
+
+# Any formula equals its NumPy value, or is refused by name
+
+ONE = (np.sqrt, np.exp, np.expm1, np.log, np.log1p, np.log2, np.log10, np.tanh, np.floor, np.ceil, np.sign)
+ONE_ARGUMENT: list[Function] = [*ONE, np.abs, np.negative, np.square]
+TWO_ARGUMENTS: list[Function] = [
+    np.add,
+    np.subtract,
+    np.multiply,
+    np.divide,
+    np.maximum,
+    np.minimum,
+    np.power,
+]
+CONDITIONS: list[Function] = [
+    lambda x: np.isnan(x),
+    lambda x: ~np.isnan(x),
+    lambda x: np.isfinite(x) & (x > 0),
+    lambda x: (x < 0) | (x == 1),
+    lambda x: ~((x >= 0) & (x != 2)),
+]
+Formula = Callable[[Any], Any]
+
+
+def chosen(made: tuple[Function, Formula, Formula]) -> Formula:
+    condition, yes, no = made
+    return lambda of: np.where(condition(of["b"]), yes(of), no(of))
+
+
+LEAVES: list[Formula] = [
+    lambda of: of["a"],
+    lambda of: of["b"],
+    lambda of: of.constant(0.7),
+    lambda of: of.least("a"),
+    lambda of: of.greatest("b"),
+]
+FORMULAS: st.SearchStrategy[Formula] = st.recursive(
+    st.sampled_from(LEAVES),
+    lambda inner: st.one_of(
+        st.tuples(st.sampled_from(ONE_ARGUMENT), inner).map(lambda m: lambda of: m[0](m[1](of))),
+        st.tuples(st.sampled_from(TWO_ARGUMENTS), inner, inner).map(
+            lambda m: lambda of: m[0](m[1](of), m[2](of))
+        ),
+        st.tuples(st.sampled_from(CONDITIONS), inner, inner).map(chosen),
+    ),
+    max_leaves=6,
+)
+NUMBER = st.one_of(st.floats(-3, 3), st.sampled_from([0.0, 1.0, 2.0, math.nan]))
+
+
+@given(FORMULAS, st.lists(st.tuples(NUMBER, NUMBER), min_size=1, max_size=4))
+@settings(max_examples=300, deadline=None)
+def test_any_formula_of_one_row_is_that_of_the_whole_column(
+    formula: Formula, rows: list[tuple[float, float]]
+) -> None:
+    values = {name: np.array([row[place] for row in rows]) for place, name in enumerate("ab")}
+    with np.errstate(all="ignore"):
+        column = np.broadcast_to(np.asarray(formula(Columns(values)), float), len(rows))
+    for place, expected in enumerate(column):
+        made = formula(Row(values, place, 17))
+        assert float(made) == pytest.approx(expected, rel=1e-9, abs=1e-12, nan_ok=True)
+
+
+@pytest.mark.parametrize(
+    ("formula", "name"),
+    [
+        (lambda x: np.cbrt(x), "np.cbrt"),
+        (lambda x: np.arctan2(x, 1.0), "np.arctan2"),
+        (lambda x: np.clip(x, 0.0, 1.0), "np.clip"),
+        (lambda x: np.add.reduce(x), "np.add.reduce"),
+        (lambda x: np.nan_to_num(x), "np.nan_to_num"),
+        (lambda x: np.where(x, 1.0, 0.0), "np.where with a number"),
+    ],
+)
+def test_what_has_no_written_form_is_refused_by_name(formula: Function, name: str) -> None:
+    with pytest.raises(FormulaError, match=re.escape(name)):
+        formula(term(0.5))
+
+
+def test_a_negated_predicate_takes_the_right_branch() -> None:
+    assert str(np.where(~np.isnan(term(2.0)), term(2.0), 0.0)) == "2"
+    assert str(np.where(~np.isnan(term(math.nan)), term(2.0), 0.0)) == "0"
 
 
 def test_the_reader_of_formulas_reads_nothing_but_arithmetic() -> None:

@@ -24,8 +24,7 @@ from workbench.memory.index import MemoryIndex
 from workbench.memory.sync import index_folder, open_index
 from workbench.records import KEPT, Candidate, Chunk, Trace
 from workbench.retrieval.columns import ColumnStage
-from workbench.retrieval.cutoff import Limit, MinScore, Order
-from workbench.retrieval.evidence import EvidenceFloor
+from workbench.retrieval.cutoff import EvidenceFloor, Limit, MinScore, Order
 from workbench.retrieval.explain import Fate, explain, steps
 from workbench.retrieval.pipeline import Pipeline, search
 from workbench.systems.basic_memory.scores import MinSimilarity

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from workbench.contracts import Context
 from workbench.records import KEPT, Cutoff, DropKind, Stage, Threshold, Trace
 from workbench.retrieval.columns import PlainStage
+from workbench.retrieval.scoring import cosine_similarity, relevance
 
 
 @dataclass(frozen=True)
@@ -75,6 +76,40 @@ class AddedFloor(MinScore):
     @property
     def says(self) -> str:
         return f"floor, which the system does not have: drop what scores below {self.floor:g}"
+
+
+@dataclass(frozen=True)
+class EvidenceFloor(PlainStage):
+    """Drops every candidate that no leg vouches for. The fused score only orders the candidates.
+
+    The vector leg vouches with a cosine of at least `cosine`, the keyword leg with at least `relevance`
+    on the scale r / (1 + r) of FTS5's bm25(). A leg that did not bring the candidate does not vouch for it.
+    """
+
+    slot: ClassVar[str] = "floor"
+    ranges: ClassVar[Mapping[str, tuple[float, float]]] = {"cosine": (-1, 1), "relevance": (0, 1)}
+    cosine: float = 0.25
+    relevance: float = 0.9
+
+    @property
+    def says(self) -> str:
+        return (
+            f"floor: drop what has neither a cosine of {self.cosine:g} nor a keyword relevance "
+            f"r / (1 + r) of {self.relevance:g}"
+        )
+
+    def reads(self) -> tuple[str, ...]:
+        return "vector_raw", "keyword_raw"
+
+    def run(self, trace: Trace, context: Context) -> Trace:
+        near, raw = cosine_similarity(trace.columns["vector_raw"]), trace.columns["keyword_raw"]
+        said = np.where(np.isnan(raw), np.nan, relevance(raw))
+        thresholds = (
+            Threshold("cosine", near, self.cosine),
+            Threshold("keyword relevance r / (1 + r)", said, self.relevance),
+        )
+        vouched = (near >= self.cosine) | (said >= self.relevance)
+        return dropped(trace, self, ~vouched, DropKind.FLOOR, *thresholds)
 
 
 @dataclass(frozen=True)
@@ -166,13 +201,20 @@ def _brought_back(trace: Trace, rows: NDArray[np.bool_]) -> Trace:
 
 
 def dropped(
-    trace: Trace, stage: Stage, rows: NDArray[np.bool_], kind: DropKind, *thresholds: Threshold
+    trace: Trace,
+    stage: Stage,
+    rows: NDArray[np.bool_],
+    kind: DropKind,
+    *thresholds: Threshold,
+    among: NDArray[np.bool_] | None = None,
 ) -> Trace:
     """`trace` with the candidates in `rows` dropped by `stage`, unless an earlier stage has dropped them.
 
     The trace records the kind of cut and the thresholds, so that an explanation can state what was compared.
+    `among` marks the candidates that the stage looks at: all of them, unless it says otherwise.
     """
-    place, still_in = trace.place_of(stage), trace.dropped == KEPT
+    place = trace.place_of(stage)
+    still_in = (trace.dropped == KEPT) if among is None else (trace.dropped == KEPT) & among
     return replace(
         trace,
         dropped=np.where(rows & still_in, place, trace.dropped),

@@ -10,7 +10,7 @@ import numpy as np
 
 from workbench.contracts import Context, Index
 from workbench.errors import InputError
-from workbench.records import KEPT, Candidate, Chunk, DropKind, Miss, Stage, Trace, Vector
+from workbench.records import KEPT, Candidate, Chunk, Compared, DropKind, Stage, Trace, Vector
 from workbench.retrieval.columns import ColumnStage
 from workbench.retrieval.cutoff import Limit, MinScore
 from workbench.retrieval.formula import Term
@@ -156,7 +156,7 @@ class Decision:
 
     stage: Stage
     outcome: StageOutcome
-    compared: tuple[Miss, ...] = ()
+    compared: tuple[Compared, ...] = ()
 
 
 def decisions(trace: Trace, row: int) -> list[Decision]:
@@ -169,9 +169,7 @@ def decisions(trace: Trace, row: int) -> list[Decision]:
         if was != KEPT and now == KEPT:
             found.append(Decision(stage, StageOutcome.BROUGHT_BACK))
         elif cutoff is not None and cutoff.applied[row]:
-            compared = tuple(
-                Miss(one.measure, one.values[row].item(), one.limit, one.at_most) for one in cutoff.thresholds
-            )
+            compared = tuple(one.compared(row) for one in cutoff.thresholds)
             outcome = StageOutcome.PASSED if now == KEPT else StageOutcome.DROPPED
             found.append(Decision(stage, outcome, compared))
         was = now

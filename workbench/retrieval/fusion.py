@@ -242,7 +242,7 @@ class WeightedRRF(Weighted):
         "keyword": (0, 1),
         "k": (0, 10_000),
     }
-    scale: ClassVar[str] = "RRF / maximum"
+    scale: ClassVar[str] = "RRF / max"
     vector: float = 0.7
     keyword: float = 0.3
     k: float = 60

@@ -99,7 +99,7 @@ class _KeywordScore(ColumnStage):
 class ClampedRank(_KeywordScore):
     """BM25 as OpenClaw 2026.2.13 converts it: `clamped_rank`."""
 
-    scale: ClassVar[str] = "1 / (1 + max(0, bm25))"
+    scale: ClassVar[str] = "clamped bm25"
     says: ClassVar[str] = "keyword score = 1 / (1 + max(0, bm25)), which is 1 for every match"
 
     def formula(self, of: Numbers) -> Any:
@@ -110,7 +110,7 @@ class ClampedRank(_KeywordScore):
 class Relevance(_KeywordScore):
     """BM25 as OpenClaw has converted it since 2026.3.7: `relevance`."""
 
-    scale: ClassVar[str] = "|bm25| / (1 + |bm25|)"
+    scale: ClassVar[str] = "r / (1 + r)"
     says: ClassVar[str] = "keyword score = |bm25| / (1 + |bm25|), which grows with the match"
 
     def formula(self, of: Numbers) -> Any:
@@ -121,7 +121,7 @@ class Relevance(_KeywordScore):
 class AbsoluteRank(_KeywordScore):
     """BM25 under the report's minimal fix: `absolute_rank`."""
 
-    scale: ClassVar[str] = "1 / (1 + |bm25|)"
+    scale: ClassVar[str] = "1 / (1 + r)"
     says: ClassVar[str] = "keyword score = 1 / (1 + |bm25|), which falls as the match gets better"
 
     def formula(self, of: Numbers) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from workbench.retrieval.evidence import EvidenceFloor
+from workbench.retrieval.cutoff import EvidenceFloor
 from workbench.retrieval.pipeline import Change, Source
 from workbench.systems.openclaw.pipelines import THREE_FIXES
 
@@ -10,7 +10,7 @@ EVIDENCE_FLOOR = Change(
     "evidence",
     EvidenceFloor(cosine=0.25, relevance=0.9),
     "a threshold on each leg's raw numbers: a fused rank says which hit is first, not whether it is good",
-    Source("this workbench", "0.1.0", "workbench/retrieval/evidence.py", "", "Never shipped elsewhere."),
+    Source("this workbench", "0.1.0", "workbench/retrieval/cutoff.py", "", "Never shipped elsewhere."),
 )
 
 RECOMMENDED = THREE_FIXES.but(EVIDENCE_FLOOR)

@@ -16,7 +16,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from workbench.lab.evaluation import PASSING, Evaluation, Share
-from workbench.records import KEPT, Candidate, Miss, Stage, Trace
+from workbench.records import KEPT, Candidate, Compared, Stage, Trace
 from workbench.retrieval.explain import (
     Decision,
     Explanation,
@@ -121,11 +121,11 @@ def _number_columns(trace: Trace) -> dict[str, str]:
 
 def _head(trace: Trace, column: str) -> str:
     """The head of a column: its name, and under it the scale that the stage which computed it names."""
-    name = column.replace("_", " ")
-    leg, _, what = name.rpartition(" ")
+    leg, _, what = column.rpartition("_")
     if what == "rank":
-        return f"{leg}\nrank"
-    return f"{name}\n{trace.scales[column]}" if column in trace.scales else name
+        return "\nrank"  # beside the score of its leg, which names the leg
+    name = leg if leg in trace.legs else column.replace("_", " ")
+    return f"{name}\n{trace.scales.get(column, what)}"
 
 
 def outcome_lines(trace: Trace) -> list[str]:
@@ -153,21 +153,20 @@ def _name(stage: Stage) -> str:
     return stage.slot.replace("_", " ")
 
 
-def _missed(miss: Miss) -> str:
+def _missed(miss: Compared) -> str:
     return f"{miss.measure} {_compared(miss)}"
 
 
-def _compared(miss: Miss) -> str:
+def _compared(miss: Compared) -> str:
     """A value beside its limit: `0.349 < 0.350`, with as many decimals as it takes to tell them apart."""
     if isinstance(miss.value, str) or isinstance(miss.limit, str):
-        among = str(miss.value) in str(miss.limit).split(", ")
-        return f"{miss.value} is {'one' if among else 'none'} of {miss.limit}"
+        return f"{miss.value} is {'one' if miss.reached else 'none'} of {miss.limit}"
     if math.isnan(miss.value):
-        return f"absent, {'>' if miss.at_most else '<'} {miss.limit:g}"
+        return "is absent"
     if miss.at_most:
-        return f"{miss.value:g} {'≤' if miss.value <= miss.limit else '>'} {miss.limit:g}"
+        return f"{miss.value:g} {'≤' if miss.reached else '>'} {miss.limit:g}"
     value, limit = apart(miss.value, miss.limit)
-    return f"{value} {'≥' if miss.value >= miss.limit else '<'} {limit}"
+    return f"{value} {'≥' if miss.reached else '<'} {limit}"
 
 
 @rendered.register
@@ -257,13 +256,14 @@ def _decision_line(decision: Decision) -> str:
     name = _name(decision.stage)
     if decision.outcome is StageOutcome.BROUGHT_BACK:
         return f"brought back by the {name}: {decision.stage.says.partition(': ')[2]}"
-    compared = " and ".join(map(_missed, decision.compared))
     if decision.outcome is StageOutcome.PASSED:
-        return f"{compared}: passes the {name}"
+        reached = [one for one in decision.compared if one.reached]
+        return f"{' and '.join(map(_missed, reached))}: passes the {name}"
+    compared = " and ".join(map(_missed, decision.compared))
     return f"{compared}: the {name} drops it{_by(decision.compared)}"
 
 
-def _by(compared: Sequence[Miss]) -> str:
+def _by(compared: Sequence[Compared]) -> str:
     """How far a number is from a threshold, if there is one threshold on a number."""
     if len(compared) != 1 or compared[0].at_most:
         return ""

@@ -129,7 +129,7 @@ class KeywordOverLargest(ColumnStage):
 
     slot: ClassVar[str] = "keyword_score"
     output: ClassVar[str] = "keyword_score"
-    scale: ClassVar[str] = "|bm25| / largest"
+    scale: ClassVar[str] = "over largest"
     present: ClassVar[str | None] = "keyword_rank"
     says: ClassVar[str] = "keyword score = |bm25| / the leg's largest |bm25|, so the best is always 1"
 
@@ -144,7 +144,7 @@ class Similarity(ColumnStage):
 
     slot: ClassVar[str] = "similarity"
     output: ClassVar[str] = "similarity"
-    scale: ClassVar[str] = "max(0, cosine)"
+    scale: ClassVar[str] = "cosine, ≥ 0"
     present: ClassVar[str | None] = "vector_rank"
     says: ClassVar[str] = "similarity = max(0, 1 - cosine distance)"
 
@@ -163,7 +163,7 @@ class MinSimilarity(ColumnStage):
 
     slot: ClassVar[str] = "min_similarity"
     output: ClassVar[str] = "vector_score"
-    scale: ClassVar[str] = "max(0, cosine)"
+    scale: ClassVar[str] = "cosine, ≥ 0"
     present: ClassVar[str | None] = "vector_rank"
     ranges: ClassVar[Ranges] = {"least": (0, 1)}
     least: float = 0.55
@@ -180,11 +180,11 @@ class MinSimilarity(ColumnStage):
 
     def run(self, trace: Trace, context: Context) -> Trace:
         scored = super().run(trace, context)
-        found_by_none = np.isnan(scored.columns["vector_score"])
-        if "keyword_rank" in scored.columns:
-            found_by_none &= np.isnan(scored.columns["keyword_rank"])
-        threshold = Threshold("similarity", scored.columns["similarity"], self.least)
-        return dropped(scored, self, found_by_none, DropKind.LEG_FLOOR, threshold)
+        similarity = scored.columns["similarity"]
+        keyword_rank = scored.columns.get("keyword_rank", np.full(similarity.size, np.nan))
+        below, of_vectors = ~(similarity >= self.least), np.isnan(keyword_rank)
+        threshold = Threshold("similarity", similarity, self.least)
+        return dropped(scored, self, below & of_vectors, DropKind.LEG_FLOOR, threshold, among=of_vectors)
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,7 @@ class BoostedRelevance(ColumnStage):
 
     slot: ClassVar[str] = "keyword_score"
     output: ClassVar[str] = "keyword_score"
-    scale: ClassVar[str] = "boosted BM25"
+    scale: ClassVar[str] = "boosted bm25"
     present: ClassVar[str | None] = "keyword_rank"
     observed: ClassVar[tuple[str, ...]] = FEATURES
 
@@ -98,7 +98,7 @@ class PathScore(ColumnStage):
 
     slot: ClassVar[str] = "path_score"
     output: ClassVar[str] = "path_score"
-    scale: ClassVar[str] = "|bm25| / (1 + |bm25|) of the path"
+    scale: ClassVar[str] = "r / (1 + r)"
     present: ClassVar[str | None] = "path_raw"
     observed: ClassVar[tuple[str, ...]] = ("path_raw",)
     says: ClassVar[str] = "path score = |bm25| / (1 + |bm25|) over the files' paths, for a file's first chunk"
