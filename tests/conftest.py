@@ -10,6 +10,7 @@ import pytest
 
 from tests import world
 from tests.home import Home
+from tests.installed import install, nothing_registered  # noqa: F401
 from workbench.lab.questions import QuestionSet, load_questions
 from workbench.memory.index import MemoryIndex
 from workbench.memory.sync import index_folder, open_index

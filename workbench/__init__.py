@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from workbench.retrieval.explain import explain
     from workbench.retrieval.pipeline import Pipeline, search
     from workbench.systems.indexing import indexing
-    from workbench.systems.registry import SYSTEMS, system
+    from workbench.systems.registry import SYSTEMS, register, system
     from workbench.views.text import show
 
 _HOMES = {
@@ -37,6 +37,7 @@ _HOMES = {
     "explain": "workbench.retrieval.explain",
     "indexing": "workbench.systems.indexing",
     "SYSTEMS": "workbench.systems.registry",
+    "register": "workbench.systems.registry",
     "system": "workbench.systems.registry",
     "load_questions": "workbench.lab.questions",
     "evaluate": "workbench.lab.evaluation",
@@ -57,6 +58,7 @@ __all__ = [
     "indexing",
     "load_questions",
     "open_index",
+    "register",
     "scores",
     "search",
     "show",

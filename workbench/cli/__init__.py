@@ -9,6 +9,10 @@ from __future__ import annotations
 
 import io
 import traceback
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TextIO
 
 import typer
 
@@ -16,6 +20,7 @@ from workbench.cli import agent, configuring, lab, memory, searching, systems, w
 from workbench.cli.app import app
 from workbench.cli.output import prepare_streams, tell
 from workbench.errors import WorkbenchError
+from workbench.extensions import ExtensionWarning
 
 __all__ = ["agent", "app", "configuring", "lab", "main", "memory", "searching", "systems", "watching"]
 
@@ -29,7 +34,8 @@ def main() -> None:
     """Runs the command line. An expected failure ends with its message and its exit code."""
     prepare_streams()
     try:
-        code = app(standalone_mode=False)
+        with _extension_warnings():
+            code = app(standalone_mode=False)
     except WorkbenchError as error:
         tell(str(error))
         code = error.exit_code
@@ -42,6 +48,30 @@ def main() -> None:
         tell(f"{traceback.format_exc()}This is a mistake in the workbench. Please report the lines above.")
         code = OWN_MISTAKE
     raise SystemExit(code if isinstance(code, int) else 0)
+
+
+@contextmanager
+def _extension_warnings() -> Iterator[None]:
+    """Tells a warning about an extension as a remark, without the place in the code that issued it."""
+    with warnings.catch_warnings():
+        others = warnings.showwarning
+
+        def show(
+            message: Warning | str,
+            category: type[Warning],
+            filename: str,
+            lineno: int,
+            file: TextIO | None = None,
+            line: str | None = None,
+        ) -> None:
+            if issubclass(category, ExtensionWarning):
+                tell(str(message))
+            else:
+                others(message, category, filename, lineno, file, line)
+
+        warnings.simplefilter("always", ExtensionWarning)
+        warnings.showwarning = show
+        yield
 
 
 def _usage_message(error: Exception) -> int:

@@ -104,12 +104,12 @@ def whose_fusion(
     keyword: Mapping[str, float],
     floor: float = 0.35,
     target: str | None = None,
-    engines: Sequence[str] = ELEVEN,
+    engines: Sequence[str] | None = None,
 ) -> Comparison:
     """Fuse two lists of scores by id with each of `engines`; larger scores are better.
 
-    Raises InputError for an unknown engine, for a target that is in neither list, and for a score that is
-    not finite.
+    The default is the eleven of `ELEVEN` and every engine that was registered. Raises InputError for an
+    unknown engine, for a target that is in neither list, and for a score that is not finite.
 
     >>> told = whose_fusion({"a": 0.9, "b": 0.8}, {"c": 7.0}, engines=["rrf-60", "openclaw-clamped"])
     >>> [order.groups for order in told.orders]
@@ -118,7 +118,8 @@ def whose_fusion(
     if target is not None and target not in {*vector, *keyword}:
         known = ", ".join(sorted({*vector, *keyword})) or "nothing"
         raise InputError(f"{target!r} is in neither list.", f"The lists have {known}.")
-    chosen = [_engine(name) for name in engines]
+    names = (*ELEVEN, *ENGINES.registered) if engines is None else engines
+    chosen = [ENGINES.named(name) for name in names]
     fused = [fuse(engine.fusion, vector, keyword) for engine in chosen]
     orders = tuple(
         EngineOrder(engine, tuple(hits), tied_groups(hits), tuple(_flips(fused[0], engine, hits)), floor)
@@ -163,12 +164,6 @@ def legs_of(question: str, index: Index) -> Lists:
             if not math.isnan(score):
                 scores[name] = score
     return lists["vector"], lists["keyword"]
-
-
-def _engine(name: str) -> Engine:
-    if name not in ENGINES:
-        raise InputError(f"There is no engine {name!r}.", f"Choose of: {', '.join(ENGINES)}.")
-    return ENGINES[name]
 
 
 def tied_groups(hits: Sequence[FusedHit]) -> tuple[tuple[str, ...], ...]:
@@ -239,11 +234,11 @@ class Degenerate:
     empty: tuple[float, ...]
 
 
-def degenerate_lists(engines: Sequence[str] = tuple(ENGINES), score: float = 3.0) -> list[Degenerate]:
+def degenerate_lists(engines: Sequence[str] | None = None, score: float = 3.0) -> list[Degenerate]:
     """The degenerate cases of each engine that fuses scores, for its keyword leg."""
     told = []
-    for name in engines:
-        fusion = _engine(name).fusion
+    for name in ENGINES if engines is None else engines:
+        fusion = ENGINES.named(name).fusion
         if isinstance(fusion, WeightedScores | ScoreSum):
             lists = [[score], [score, score], []]
             one, equal, empty = (tuple(normalised(fusion.of_keyword, some)) for some in lists)

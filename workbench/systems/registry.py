@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
-from workbench.errors import unknown_name
+from workbench.errors import InputError
+from workbench.extensions import Registry, all_or_nothing, registrar
 from workbench.retrieval.pipeline import Pipeline
 from workbench.systems import recommended, tutorial
 from workbench.systems.automem import pipelines as automem
@@ -24,8 +25,11 @@ _MODULES = (
     automem,
     basic_memory,
 )
-SYSTEMS: Mapping[str, Pipeline] = {one.name: one for module in _MODULES for one in module.PIPELINES}
-
+SYSTEMS = Registry[Pipeline](
+    "system",
+    (one for module in _MODULES for one in module.PIPELINES),
+    "Choose one of them, or see all: workbench systems",
+)
 
 _RELEASE = re.compile(r"openclaw-\d+\.\d+\.\d+[\w.-]*")
 
@@ -49,6 +53,24 @@ def system(name: str) -> Pipeline:
         if base in SYSTEMS:
             return read(file, SYSTEMS[base]).pipeline
         return read(file, release=base).pipeline if _RELEASE.fullmatch(base) else read(name).pipeline
-    if name not in SYSTEMS:
-        raise unknown_name("system", name, SYSTEMS, "Choose one of them, or see all: workbench systems")
-    return SYSTEMS[name]
+    return SYSTEMS.named(name)
+
+
+def register(*things: Any) -> None:
+    """Adds systems (Pipeline), fusions (Engine) and specimens (Specimen) to those that can be listed and run.
+
+    Either all of them are added, or none. Registering the same thing again changes nothing. Raises InputError
+    for a name that another thing of that kind has, and for a thing of another kind.
+    """
+    with all_or_nothing():
+        for thing in things:
+            registrar(thing)
+
+
+@registrar.register(Pipeline)
+def _add(pipeline: Pipeline) -> None:
+    if is_configuration(pipeline.name):
+        raise InputError(
+            f"The name {pipeline.name!r} would be read as the name of a file.", "Choose another name."
+        )
+    SYSTEMS.add(pipeline)

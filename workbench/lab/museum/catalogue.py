@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-from workbench.errors import unknown_name
+from workbench.extensions import Registry
 from workbench.lab.museum import (
     automem,
     basic_memory,
@@ -20,11 +18,13 @@ from workbench.lab.museum.specimen import Specimen
 TOPICS = (
     keyword_queries, bm25_scores, score_fusion, rank_fusion, floors, pools, automem, basic_memory,
 )  # fmt: skip
-SPECIMENS: Mapping[str, Specimen] = {one.name: one for topic in TOPICS for one in topic.SPECIMENS}
+SPECIMENS = Registry[Specimen](
+    "specimen",
+    (one for topic in TOPICS for one in topic.SPECIMENS),
+    "List them: workbench museum",
+)
 
 
 def specimen(name: str) -> Specimen:
     """The specimen of that name. Raises InputError for an unknown name, and suggests the nearest ones."""
-    if name not in SPECIMENS:
-        raise unknown_name("specimen", name, SPECIMENS, "List them: workbench museum")
-    return SPECIMENS[name]
+    return SPECIMENS.named(name)

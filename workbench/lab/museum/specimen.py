@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from workbench.extensions import registrar
+
 Answer = Mapping[str, float]
 """The result of one side, best first: names and their scores."""
 
@@ -49,6 +51,13 @@ class Specimen:
         """Compute both answers and check each of them."""
         shipped, fixed = dict(self.sides.shipped.answer()), dict(self.sides.fixed.answer())
         return SpecimenRun(self, shipped, fixed, self.healthy(shipped), self.healthy(fixed))
+
+
+@registrar.register(Specimen)
+def _add(thing: Specimen) -> None:
+    from workbench.lab.museum.catalogue import SPECIMENS  # which imports every specimen
+
+    SPECIMENS.add(thing)
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from workbench.errors import InputError
+from workbench.extensions import Registry, registrar
 from workbench.records import Floats
 from workbench.retrieval.columns import Columns
 from workbench.retrieval.cutoff import Limit, Order
@@ -279,7 +280,18 @@ _ALL = (
     ),
 )
 
-ENGINES: Mapping[str, Engine] = {engine.name: engine for engine in _ALL}
+ENGINES = Registry[Engine]("engine", _ALL, "List them: list(workbench.systems.engines.presets.ENGINES)")
+
+
+@registrar.register(Engine)
+def _add(engine: Engine) -> None:
+    if not isinstance(engine.fusion, Fusion):
+        raise InputError(
+            f"The fusion of the engine {engine.name!r} is {engine.fusion!r}.",
+            "Give an instance of a class that is derived from workbench.retrieval.fusion.Fusion.",
+        )
+    ENGINES.add(engine)
+
 
 ELEVEN = (
     "rrf-60", "weaviate-ranked", "qdrant-k2", "txtai", "weaviate-relative", "qdrant-dbsf", "haystack-dbsf",
@@ -288,12 +300,12 @@ ELEVEN = (
 """The eleven engines whose results differ most for the same two lists."""
 
 
-def _pipeline(name: str) -> Pipeline:
-    engine, depth = ENGINES[name], Depth(multiplier=4, cap=200)
-    source = engine.source
+def engine_pipeline(engine: Engine) -> Pipeline:
+    """A pipeline of our index and our legs with the fusion of that engine: the system `engine-NAME`."""
+    depth, source = Depth(multiplier=4, cap=200), engine.source
     note = f"{source.note} " if source.note else ""
     return Pipeline(
-        f"engine-{name}",
+        f"engine-{engine.name}",
         stages=(
             JoinedWords(join="OR"),
             KeywordLeg(depth),
@@ -316,7 +328,7 @@ def _pipeline(name: str) -> Pipeline:
 
 
 PIPELINES = tuple(
-    _pipeline(name)
+    engine_pipeline(ENGINES[name])
     for name in (
         "rrf-60", "qdrant-k2", "weaviate-relative", "qdrant-dbsf", "haystack-dbsf", "tm2c2", "combmnz",
         "opensearch-harmonic",

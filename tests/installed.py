@@ -1,0 +1,52 @@
+"""Extensions that are installed for a test: a module, and the metadata that names it as an entry point."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Protocol
+
+import pytest
+
+from workbench import extensions
+from workbench.lab.museum.catalogue import SPECIMENS
+from workbench.systems.engines.presets import ENGINES
+from workbench.systems.registry import SYSTEMS
+
+
+class Install(Protocol):
+    """Installs a package of that name with this source; `target` names a function as its entry point."""
+
+    def __call__(self, package: str, source: str, target: str = "") -> None: ...
+
+
+@pytest.fixture
+def nothing_registered(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A workbench that has not loaded its extensions; what is registered is forgotten afterwards."""
+    monkeypatch.setattr(extensions, "_extensions", extensions.Extensions())
+    for registry in (SYSTEMS, ENGINES, SPECIMENS):
+        monkeypatch.setattr(registry, "_added", {})
+
+
+@pytest.fixture
+def install(nothing_registered: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Install]:
+    """Writes packages into a folder that Python imports from."""
+    folder = tmp_path / "site-packages"
+    folder.mkdir()
+    monkeypatch.syspath_prepend(str(folder))
+    written: list[str] = []
+
+    def write(package: str, source: str, target: str = "") -> None:
+        module = package.replace("-", "_")
+        written.append(module)
+        (folder / f"{module}.py").write_text(source, encoding="utf-8")
+        metadata = folder / f"{module}-1.0.dist-info"
+        metadata.mkdir()
+        (metadata / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {package}\nVersion: 1.0\n")
+        points = f"[{extensions.GROUP}]\nmine = {module}{target}\n"
+        (metadata / "entry_points.txt").write_text(points)
+
+    yield write
+    for module in written:
+        sys.modules.pop(module, None)
