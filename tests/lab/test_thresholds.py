@@ -8,12 +8,14 @@ import numpy as np
 import pytest
 
 from workbench.contracts import Index
+from workbench.lab.cached_index import CachedIndex
 from workbench.lab.evaluation import evaluate
 from workbench.lab.questions import Control, Question, QuestionSet
 from workbench.lab.thresholds import FloorAndLimit, StagesAgain, scores
 from workbench.memory.index import MemoryIndex
+from workbench.retrieval.cutoff import MinScore
 from workbench.retrieval.pipeline import Pipeline
-from workbench.systems.openclaw.pipelines import SHIPPED, THREE_FIXES, WORKAROUND
+from workbench.systems.openclaw.pipelines import EIGHT, SHIPPED, THREE_FIXES, WORKAROUND
 from workbench.systems.openclaw.releases import FEBRUARY_27, SEPTEMBER
 from workbench.systems.registry import SYSTEMS
 
@@ -92,3 +94,14 @@ def test_a_system_without_a_floor_has_none_until_one_is_asked_for(toy: MemoryInd
     [evaluation] = evaluate(SET, [without], toy)
     assert scores(evaluation).floor == -np.inf
     assert told(without, SET, toy, 0.3) == told(SHIPPED, SET, toy, 0.3)
+
+
+@pytest.mark.parametrize("pipeline", [SHIPPED, THREE_FIXES, *EIGHT[1:4], WORKAROUND], ids=lambda p: p.name)
+def test_the_hits_at_a_floor_are_those_of_searching_with_that_floor(
+    kept: CachedIndex, questions: QuestionSet, pipeline: Pipeline
+) -> None:
+    table = scores(evaluate(questions, [pipeline], kept)[0])
+    for floor in (0.0, 0.2, 0.27, 0.35, 0.6, 0.9):
+        asked = evaluate(questions, [pipeline.with_stage(MinScore(floor))], kept)[0]
+        assert table.hits(floor) == asked.overall.hits
+        assert table.silent(floor) == asked.silent.hits

@@ -1,1 +1,1 @@
-"""Questions asked of many traces: measures, thresholds, benchmarks, and a museum of bugs."""
+"""Analyses of many traces: evaluation, thresholds, benchmarks, and a museum of bugs."""

@@ -168,10 +168,10 @@ def means(judged: Sequence[Judged], *measures: Any) -> list[float]:
 
 
 def evaluate(questions: QuestionSet, pipelines: Sequence[Pipeline], index: Index) -> list[Evaluation]:
-    """One evaluation a pipeline: every question and every control asked of each.
+    """Run every question and every control on each pipeline; one evaluation per pipeline.
 
-    Several evaluations share what they ask of `index` where it is a `CachedIndex`. Raises InputError for
-    what is no question set, or no list of pipelines.
+    Pass a `CachedIndex` to share the index's answers between several calls. Raises InputError if `questions`
+    is not a question set, or `pipelines` is not a list of pipelines.
     """
     _check(questions, pipelines)
     index = index if isinstance(index, CachedIndex) else CachedIndex(index)
@@ -182,9 +182,11 @@ def evaluate(questions: QuestionSet, pipelines: Sequence[Pipeline], index: Index
 
 def _check(questions: object, pipelines: object) -> None:
     if not isinstance(questions, QuestionSet):
-        raise InputError(f"{questions!r} is no question set.", "workbench.load_questions(path) reads one.")
+        raise InputError(
+            f"{questions!r} is not a question set.", "Read one with workbench.load_questions(path)."
+        )
     if not isinstance(pipelines, Sequence) or isinstance(pipelines, str):
-        raise InputError("evaluate() takes a list of pipelines.", "Put a single one in brackets, too.")
+        raise InputError("evaluate() takes a list of pipelines.", "Put a single pipeline in brackets, too.")
     for one in pipelines:
         check_pipeline(one)
 

@@ -1,0 +1,93 @@
+"""Results of a pipeline on labelled questions: hits, files, intervals, empty answers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from workbench.errors import InputError
+from workbench.lab.evaluation import Evaluation, Share, evaluate
+from workbench.lab.questions import Control, Question, QuestionSet
+from workbench.lab.thresholds import scores
+from workbench.memory.index import MemoryIndex
+from workbench.systems.openclaw.pipelines import SHIPPED, WORKAROUND
+
+SET = QuestionSet(
+    questions=(
+        Question(question="rooibos tea", target="memory/tea.md", kind="direct"),
+        Question(question="hub and brake", target="memory/bike.md", kind="direct"),
+        Question(question="disk", target="memory/bike.md", kind="vague"),
+    ),
+    controls=(Control(question="bicycle"), Control(question="server")),
+)
+
+
+@pytest.fixture
+def evaluation(toy: MemoryIndex) -> Evaluation:
+    return evaluate(SET, [WORKAROUND], toy)[0]
+
+
+def test_a_hit_is_the_target_among_the_results(evaluation: Evaluation) -> None:
+    assert [one.hit for one in evaluation.asked] == [True, True, False]
+    assert (evaluation.overall.hits, evaluation.overall.n) == (2, 3)
+
+
+def test_the_reciprocal_rank_is_of_files_and_counts_the_unanswered(evaluation: Evaluation) -> None:
+    ranks = [
+        one.trace.paths().index(one.question.target) + 1 if one.hit else None for one in evaluation.asked
+    ]
+    assert evaluation.mrr == pytest.approx(sum(1 / rank if rank else 0 for rank in ranks) / 3)
+
+
+def test_a_control_is_silent_when_nothing_is_returned(evaluation: Evaluation) -> None:
+    assert [bool(trace.results) for trace in evaluation.controls] == [False, True]
+    assert (evaluation.silent.hits, evaluation.silent.n) == (1, 2)
+
+
+def test_kinds_and_files_add_up_to_all_questions(evaluation: Evaluation) -> None:
+    assert {kind: (s.hits, s.n) for kind, s in evaluation.by_kind.items()} == {
+        "direct": (2, 2),
+        "vague": (0, 1),
+    }
+    assert sum(s.n for s in evaluation.by_file.values()) == 3
+
+
+def test_a_file_passes_with_three_hits(toy: MemoryIndex) -> None:
+    asked = tuple(
+        Question(question=word, target="memory/bike.md") for word in ("bike", "hub", "brake", "zebra")
+    )
+    assert evaluate(QuestionSet(questions=asked), [WORKAROUND], toy)[0].files_passing == 1
+    assert evaluate(QuestionSet(questions=asked[1:]), [WORKAROUND], toy)[0].files_passing == 0
+
+
+def test_the_interval_is_wilson_s() -> None:
+    # Newcombe (1998), table I: 15 of 148.
+    low, high = Share(15, 148).interval
+    assert (round(low, 4), round(high, 4)) == (0.0624, 0.1605)
+
+
+def test_scores_hold_every_candidate_once(evaluation: Evaluation) -> None:
+    table = scores(evaluation)
+    candidates = sum(len(one.trace.chunks) for one in evaluation.asked)
+    assert table.target.size + table.other.size == candidates
+    assert table.control.size == sum(len(trace.chunks) for trace in evaluation.controls)
+
+
+ONE = QuestionSet(questions=(Question(question="tea", target="memory/tea.md"),))
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        (("questions.yaml", [SHIPPED]), "load_questions"),
+        ((ONE, SHIPPED), "in brackets"),
+        ((ONE, "openclaw-2026.2.13"), "in brackets"),
+        ((ONE, ["openclaw-2026.2.13"]), "'openclaw-2026.2.13' is not a pipeline"),
+    ],
+)
+def test_what_is_no_question_set_and_no_list_of_pipelines_is_refused(
+    given: tuple[Any, Any], told: str, toy: MemoryIndex
+) -> None:
+    with pytest.raises(InputError, match=told):
+        evaluate(*given, toy)

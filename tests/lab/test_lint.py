@@ -1,0 +1,57 @@
+"""The answers that settings make impossible: the reach of a leg, and the cosine that a floor requires."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from workbench.lab.cached_index import CachedIndex
+from workbench.lab.evaluation import evaluate
+from workbench.lab.lint import needed_similarity, reach
+from workbench.lab.questions import QuestionSet
+from workbench.retrieval.cutoff import MinScore
+from workbench.retrieval.pipeline import Pipeline
+from workbench.systems.openclaw.pipelines import SHIPPED, THREE_FIXES, WORKAROUND
+from workbench.systems.registry import SYSTEMS
+
+
+@pytest.mark.parametrize("pipeline", [SHIPPED, THREE_FIXES], ids=lambda p: p.name)
+def test_one_leg_alone_reaches_its_weight(pipeline: Pipeline) -> None:
+    vector, keyword = reach(pipeline, "vector"), reach(pipeline, "keyword")
+    assert vector is not None
+    assert keyword is not None
+    assert (vector.score, vector.passes) == (pytest.approx(0.7), True)
+    assert (keyword.score, keyword.passes) == (pytest.approx(0.3), False)
+
+
+def test_a_pipeline_without_a_leg_has_no_reach_there() -> None:
+    assert reach(WORKAROUND, "keyword") is None
+
+
+@pytest.mark.parametrize("name", SYSTEMS)
+def test_no_search_reaches_further_than_the_reach(
+    kept: CachedIndex, questions: QuestionSet, name: str
+) -> None:
+    pipeline = SYSTEMS[name]
+    bounds = {leg: reach(pipeline, leg) for leg in ("vector", "keyword")}
+    for one in evaluate(questions, [pipeline], kept)[0].asked:
+        columns = one.trace.columns
+        for leg, other in (("vector", "keyword"), ("keyword", "vector")):
+            bound = bounds[leg]
+            if bound is None:
+                continue
+            absent = np.isnan(columns.get(f"{other}_rank", np.full(len(one.trace.chunks), np.nan)))
+            assert np.all(columns["score"][absent] <= bound.score + 1e-12)
+
+
+def test_the_shipped_floor_asks_for_a_cosine_of_one_half() -> None:
+    assert needed_similarity(SHIPPED) == pytest.approx(0.35 / 0.7)
+    assert needed_similarity(WORKAROUND) == pytest.approx(0.25)
+
+
+def test_rrf_lets_the_first_of_the_vector_leg_pass_at_any_cosine() -> None:
+    assert needed_similarity(THREE_FIXES) == -1.0
+
+
+def test_a_floor_above_the_reach_is_met_by_no_cosine() -> None:
+    assert needed_similarity(SHIPPED.with_stage(MinScore(0.8))) is None
