@@ -145,7 +145,7 @@ def test_a_file_that_is_not_indexed_is_said_to_be_so_and_the_nearest_named(run: 
     outcome = run("explain", QUESTION, "--target", "memory/bikes.md", *place.options)
     assert outcome.code == 1
     assert "NEVER INDEXED" in outcome.out
-    assert "The nearest is memory/bike.md." in outcome.out
+    assert "The most similar path in the index is memory/bike.md." in outcome.out
 
 
 # evaluate

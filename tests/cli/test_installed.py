@@ -65,7 +65,7 @@ def test_what_exists_stays_byte_for_byte_and_is_named(tmp_path: Path) -> None:
     assert (second.added, second.kept) == (("sample_memory/MEMORY.md",), (FIRST,))
     assert (tmp_path / FIRST).read_bytes() == b"my own work\r\n"
     assert set(contents(tmp_path)) == {*first.added, "notebooks/mine.ipynb"}
-    assert f"Kept yours, which differ from this version's: {FIRST}." in str(second)
+    assert f"Kept your versions of: {FIRST}." in str(second)
 
 
 def test_a_link_that_leads_nowhere_is_not_written_through(tmp_path: Path) -> None:
@@ -249,7 +249,7 @@ def _awaited(served: Served, lab: subprocess.Popen[bytes], seconds: float = 120)
 def test_the_lab_is_copied_beside_nothing_and_opens(installed: Installed, served: Served) -> None:
     said = served.log.read_text()
     folder = installed.desk / "workbench-lab"
-    assert said.startswith(f"workbench-lab: {len(contents(folder))} files added, nothing overwritten.\n")
+    assert said.startswith(f"workbench-lab: added {len(contents(folder))} files, and overwrote none.\n")
     assert "294 chunks" not in said
     assert json.loads(served.get("/api"))["version"]
     assert contents(folder)[FIRST] == (PROJECT / FIRST).read_bytes()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -133,6 +134,28 @@ def test_index_watch_and_doctor_print_every_name(run: Run, root: Path, tmp_path:
     assert "bad␛[2J[red].md" in refused.err
     assert "left out: memory/bad␛[2J[red].md" in skipped.err
     assert is_safe(run("doctor", "-m", root, *index))
+
+
+def test_watch_prints_a_hostile_name_visibly(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Once:
+        """A watcher that syncs once, and then is stopped as by Ctrl-C."""
+
+        def __init__(self, sources: object, sync: Callable[[], None], *_: object) -> None:
+            self.sync = sync
+
+        def run(self, stop: object) -> None:
+            self.sync()
+            raise KeyboardInterrupt
+
+    made = world.write(tmp_path / "memory", {"MEMORY.md": "tea", HOSTILE[0]: "[/] tea"})
+    (made / "memory" / "bad\x1b[2J[red].md").write_bytes(b"caf\xe9")
+    monkeypatch.setattr("workbench.memory.watching.Watcher", Once)
+    outcome = run("watch", made, "--index", tmp_path / "i.sqlite")
+    assert (outcome.code, is_safe(outcome)) == (0, True)
+    assert "left out: memory/bad␛[2J[red].md" in outcome.err
+    assert "2 new" in outcome.out
 
 
 @pytest.mark.parametrize(

@@ -430,8 +430,8 @@ def test_a_configuration_takes_the_place_of_defaults(
     file = written(tmp_path, JSON5.replace("WORKSPACE", str(root)))
     shown = run("--config", file, "show", "--json")
     assert shown.json()["name"] == "openclaw-2026.2.13@openclaw.json"
-    assert "2 keys have no effect here or are not known" in shown.err
-    assert "read for OpenClaw 2026.2.13, because 2026.2.13 wrote the file." in shown.err
+    assert "2 keys without effect here or unknown" in shown.err
+    assert "read as a file of OpenClaw 2026.2.13, because 2026.2.13 wrote the file." in shown.err
     assert "asks for ollama at http://gpu:9, an address that you have not named" in shown.err
     assert run("show", "openclaw-2026.2.13", "--json").json()["name"] == "openclaw-2026.2.13"
     refused = run("--config", file, "index")

@@ -290,7 +290,7 @@ def test_a_damaged_file_is_said_with_the_remedy(tmp_path: Path) -> None:
     content = bytearray(openclaw.file.read_bytes())
     content[4096 * 8 :] = b"\xa5" * (len(content) - 4096 * 8)
     openclaw.file.write_bytes(content)
-    damaged = pytest.raises(DamagedError, match=r"is damaged: .*\n  Let OpenClaw make it anew")
+    damaged = pytest.raises(DamagedError, match=r"is damaged: .*\n  Let OpenClaw")
     with damaged, opened(openclaw) as live:
         search("tea", SHIPPED, live)
 

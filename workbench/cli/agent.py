@@ -1,4 +1,4 @@
-"""Commands of an agent: its tools as they answer it, and the server that it talks to."""
+"""Commands for agents: run one of the agent's tools, or start the server that offers them."""
 
 from __future__ import annotations
 
@@ -17,12 +17,14 @@ if TYPE_CHECKING:
 
 RECOMMENDED = "openclaw-2026.2.13+or+rrf+minmax+evidence"
 
-AgentSystem = Annotated[str, typer.Option("--system", "-s", help="The pipeline behind memory_search.")]
+AgentSystem = Annotated[str, typer.Option("--system", "-s", help="The system that memory_search runs.")]
 Contract = Annotated[
     str,
     typer.Option(help="The form of the answers: that of OpenClaw 2026.2.13 or 2026.9.6, or workbench."),
 ]
-CitationMode = Annotated[str, typer.Option("--citations", help="Whether snippets name their place.")]
+CitationMode = Annotated[
+    str, typer.Option("--citations", help="Whether snippets end with their source: auto, on or off.")
+]
 
 
 def agent_tools(
@@ -34,16 +36,14 @@ def agent_tools(
     extra: list[str] | None = None,
     settings: list[str] | None = None,
 ) -> AgentTools:
-    """The tools as the options describe them. Raises InputError, naming the choices, for an unknown one."""
+    """The agent's tools with these options. Raises InputError with the choices for an unknown option."""
     from workbench.agent.contracts import CONTRACTS, Citations
     from workbench.agent.tools import AgentTools
 
     if contract not in CONTRACTS:
-        raise InputError(f"There is no contract {contract!r}.", f"Choose one of {', '.join(CONTRACTS)}.")
+        raise InputError(f"{contract!r} is not a contract.", f"Choose one of {', '.join(CONTRACTS)}.")
     if citations not in list(Citations):
-        raise InputError(
-            f"There is no citations mode {citations!r}.", f"Choose one of {', '.join(Citations)}."
-        )
+        raise InputError(f"{citations!r} is not a citations mode.", f"Choose one of {', '.join(Citations)}.")
     return AgentTools(
         memory,
         pipeline_of(system, None, None, settings),
@@ -56,10 +56,10 @@ def agent_tools(
 
 @app.command("memory-search")
 def memory_search(
-    query: Annotated[str, typer.Argument(help="What to look for.")],
-    max_results: Annotated[float | None, typer.Option(help="Return at most this many.")] = None,
-    min_score: Annotated[float | None, typer.Option(help="Drop what scores below this.")] = None,
-    corpus: Annotated[str | None, typer.Option(help="memory, sessions or all.")] = None,
+    query: Annotated[str, typer.Argument(help="The question.")],
+    max_results: Annotated[float | None, typer.Option(help="The largest number of results.")] = None,
+    min_score: Annotated[float | None, typer.Option(help="The lowest score of a result.")] = None,
+    corpus: Annotated[str | None, typer.Option(help="What to search: memory, sessions or all.")] = None,
     memory: Memory = SAMPLE,
     system: AgentSystem = RECOMMENDED,
     contract: Contract = "2026.9.6",
@@ -67,7 +67,7 @@ def memory_search(
     settings: Settings = None,
     index_file: IndexFile = None,
 ) -> None:
-    """Print what an agent's memory_search returns. Exit code 1 when that is nothing."""
+    """Print what memory_search returns to an agent. Exit code 1 if it returns no result."""
     with agent_tools(memory, index_file, system, contract, citations, settings=settings) as tools:
         answer = tools.memory_search(query, max_results, min_score, corpus)
     _put(answer, bool(answer["results"]))
@@ -75,15 +75,17 @@ def memory_search(
 
 @app.command("memory-get")
 def memory_get(
-    path: Annotated[str, typer.Argument(help="A file, by its path in the memory.")],
-    from_: Annotated[float | None, typer.Option("--from", help="The first line, counting from 1.")] = None,
-    lines: Annotated[float | None, typer.Option(help="How many lines.")] = None,
+    path: Annotated[str, typer.Argument(help="The path of a file in the memory.")],
+    from_: Annotated[
+        float | None, typer.Option("--from", help="The first line; lines are counted from 1.")
+    ] = None,
+    lines: Annotated[float | None, typer.Option(help="The number of lines.")] = None,
     memory: Memory = SAMPLE,
     contract: Contract = "2026.9.6",
     extra: Extra = None,
     index_file: IndexFile = None,
 ) -> None:
-    """Print what an agent's memory_get returns. Exit code 1 when the file is not read."""
+    """Print what memory_get returns to an agent. Exit code 1 if the file cannot be read."""
     with agent_tools(memory, index_file, contract=contract, extra=extra) as tools:
         answer = tools.memory_get(path, from_, lines)
     _put(answer, not answer.get("disabled") and answer.get("status", "ok") == "ok")
@@ -97,9 +99,11 @@ def _put(answer: Answer, fine: bool) -> None:
 @app.command()
 def serve(
     memory: Memory = SAMPLE,
-    http: Annotated[bool, typer.Option("--http", help="Streamable HTTP instead of stdio.")] = False,
-    host: Annotated[str, typer.Option(help="With --http: an address of this machine.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(help="With --http: the port; 0 for any free one.")] = 8765,
+    http: Annotated[
+        bool, typer.Option("--http", help="Serve over streamable HTTP instead of stdio.")
+    ] = False,
+    host: Annotated[str, typer.Option(help="With --http: the loopback address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="With --http: the port; 0 chooses a free one.")] = 8765,
     system: AgentSystem = RECOMMENDED,
     contract: Contract = "workbench",
     citations: CitationMode = "auto",
@@ -116,7 +120,8 @@ def serve(
         from workbench.agent import server
     except ModuleNotFoundError as error:
         raise InputError(
-            f"The server needs the package {error.name}.", "pip install 'hybrid-search-workbench[agent]'"
+            f"The server needs the package {error.name}.",
+            "Install it: pip install 'hybrid-search-workbench[agent]'",
         ) from None
     with agent_tools(memory, index_file, system, contract, citations, extra, settings) as tools:
         if http:

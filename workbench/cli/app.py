@@ -1,4 +1,4 @@
-"""What all commands share: the application, options that several take, and how a result is put out."""
+"""The parts that commands share: the application, common options, and how systems and indexes are opened."""
 
 from __future__ import annotations
 
@@ -35,48 +35,49 @@ Memory = Annotated[
         "--memory",
         "-m",
         readable=False,
-        help="The folder that holds the memory, or OpenClaw's SQLite file of it.",
+        help="The memory's folder, or an OpenClaw SQLite file.",
     ),
 ]
 ReEmbed = Annotated[
-    bool, typer.Option("--re-embed", help="Of OpenClaw's file: embed its chunks with the packaged model.")
+    bool, typer.Option("--re-embed", help="Embed the chunks of an OpenClaw file with the packaged model.")
 ]
 IndexFile = Annotated[
     Path | None,
-    typer.Option("--index", readable=False, help="The index file; by default in your cache folder."),
+    typer.Option("--index", readable=False, help="The index file. Default: a file in your cache folder."),
 ]
 Extra = Annotated[
-    list[str] | None, typer.Option("--extra", help="A folder or file beside the memory; may be given often.")
+    list[str] | None,
+    typer.Option("--extra", help="A folder or file outside the memory to index too; can be repeated."),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-System = Annotated[str, typer.Option("--system", "-s", help="The pipeline to run.")]
-AskedLimit = Annotated[int | None, typer.Option("--limit", min=1, help="Return at most this many.")]
-AskedFloor = Annotated[float | None, typer.Option("--min-score", help="Drop what scores below this.")]
+System = Annotated[str, typer.Option("--system", "-s", help="The system to run.")]
+AskedLimit = Annotated[int | None, typer.Option("--limit", min=1, help="The largest number of results.")]
+AskedFloor = Annotated[float | None, typer.Option("--min-score", help="The lowest score of a result.")]
 Settings = Annotated[
     list[str] | None,
     typer.Option(
         "--set",
-        help="A parameter, slot.parameter=value, or an OpenClaw key, query.maxResults=8; may be given often.",
+        help="Set a parameter (slot.parameter=value) or OpenClaw key (query.maxResults=8); can be repeated.",
     ),
 ]
 SettingsOfMany = Annotated[
     list[str] | None,
     typer.Option(
         "--set",
-        help="A parameter, slot.parameter=value, or an OpenClaw key, query.maxResults=8; may be given often. "
-        "It changes each of the systems that have it.",
+        help="Set a parameter (slot.parameter=value) or an OpenClaw key (query.maxResults=8) in every system "
+        "that has it; can be repeated.",
     ),
 ]
 SHIPPED = "openclaw-2026.2.13"
 
 CONFIG_FILE: ContextVar[str | None] = ContextVar("config_file", default=None)
-"""What `--config` names, FILE or FILE#AGENT, while a command runs; None without it."""
+"""The value of `--config` (FILE or FILE#AGENT) while a command runs, None without it."""
 
 
 def pipeline_of(
     name: str, limit: int | None, min_score: float | None, settings: list[str] | None
 ) -> Pipeline:
-    """The system of that name as it is asked. Raises InputError for a name or setting that is not known."""
+    """The system of that name with these options. Raises InputError for an unknown name or setting."""
     from workbench.retrieval.settings import with_settings
     from workbench.systems.openclaw.config.keys import check_key, key_of, with_keys
 
@@ -90,7 +91,7 @@ def pipeline_of(
 def pipelines_of(
     names: Iterable[str], limit: int | None, min_score: float | None, settings: list[str] | None
 ) -> list[Pipeline]:
-    """The systems of these names as they are asked; a setting changes each of them that has its parameter."""
+    """The systems of these names with these options. A setting changes every system that has it."""
     from workbench.retrieval.settings import with_settings_where_they_fit
     from workbench.systems.openclaw.config.keys import check_key, fits, key_of, with_keys
 
@@ -109,7 +110,7 @@ def pipelines_of(
 
 
 def _named(name: str) -> Pipeline:
-    """The system of that name. With `--config`, a system that is typed takes the file's settings too."""
+    """The system of that name. With `--config` it has the settings of that file."""
     from workbench.systems.registry import is_configuration, system
 
     file = CONFIG_FILE.get()
@@ -120,7 +121,7 @@ def _named(name: str) -> Pipeline:
 def opened_index(
     memory: Path, index_file: Path | None, re_embed: bool = False
 ) -> Iterator[MemoryIndex | LiveIndex]:
-    """The memory's index, or OpenClaw's own; stderr is told what is to be known of its answers."""
+    """The index of a memory, or an OpenClaw file. Prints on stderr what limits the answers."""
     from workbench.memory.sync import open_index, outdated
     from workbench.systems.openclaw.live.index import open_live_store
 
@@ -131,7 +132,9 @@ def opened_index(
             yield live
         return
     if re_embed:
-        raise InputError(f"--re-embed is for OpenClaw's SQLite file, and {memory} is none.", "Leave it out.")
+        raise InputError(
+            f"--re-embed works on an OpenClaw SQLite file, and {memory} is a folder.", "Leave it out."
+        )
     with open_index(memory, index_path=index_file) as opened:
         changed = outdated(memory, opened)
         if changed:
@@ -143,12 +146,12 @@ def opened_index(
 
 
 def relative(target: str, memory: Path) -> str:
-    """A target as the index names it, also when it was given with the memory's folder before it."""
+    """The target's path in the memory. The target may be given with the memory's folder in front."""
     path = Path(target)
     inside = path.resolve().is_relative_to(memory.resolve()) and path.exists()
     return path.resolve().relative_to(memory.resolve()).as_posix() if inside else path.as_posix()
 
 
 def count(things: Sized, noun: str) -> str:
-    """How many there are, with the noun in its number: `1 file`, `2 files`."""
+    """A number with its noun: `1 file`, `2 files`."""
     return f"{len(things)} {noun}{'' if len(things) == 1 else 's'}"

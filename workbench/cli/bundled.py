@@ -1,4 +1,4 @@
-"""What travels with an installed workbench: the notebooks and the sample memory, copied to where you work."""
+"""Copies the notebooks and the sample memory of an installed workbench to a folder of the user."""
 
 from __future__ import annotations
 
@@ -14,34 +14,34 @@ NOTEBOOKS, MEMORY = "notebooks", "sample_memory"
 FOLDERS = (NOTEBOOKS, MEMORY)
 PACKAGE = Path(__file__).parent.parent
 BUNDLE = PACKAGE / "_bundled" if (PACKAGE / "_bundled").is_dir() else PACKAGE.parent
-"""Where FOLDERS are: inside an installed package, the project's own in a clone."""
+"""The folder that holds FOLDERS: inside the installed package, or the root of a clone."""
 
 
 @dataclass(frozen=True)
 class Copied:
-    """What copying did: the files added to `folder`, and those that were there and are not the bundle's."""
+    """The result of a copy: the files added to `folder`, and the user's files that differ from the bundle."""
 
     folder: Path
     added: tuple[str, ...]
     kept: tuple[str, ...]
 
     def __str__(self) -> str:
-        said = [f"{self.folder}: {len(self.added)} files added, nothing overwritten."]
+        said = [f"{self.folder}: added {len(self.added)} files, and overwrote none."]
         if self.kept:
-            said.append(f"Kept yours, which differ from this version's: {', '.join(self.kept)}.")
-            said.append("For this version's, rename yours and run this again.")
-        said.append(f"Every command finds this memory after: cd {shlex.quote(str(self.folder))}")
+            said.append(f"Kept your versions of: {', '.join(self.kept)}.")
+            said.append("To get this release's versions, rename yours and run the command again.")
+        said.append(f"Commands use this memory after: cd {shlex.quote(str(self.folder))}")
         return "\n".join(said)
 
 
 def copy_to(folder: Path) -> Copied:
-    """Adds what `folder` lacks of the notebooks and the sample memory; a file that exists stays as it is.
+    """Copies the notebooks and the sample memory to `folder`. Existing files are never changed.
 
     Raises InputError when there is nothing to copy, and when the folder cannot be used.
     """
     names = list(_names())
     if not names:
-        raise InputError(f"There are no notebooks in {BUNDLE}.", "Install the workbench anew.")
+        raise InputError(f"There are no notebooks in {BUNDLE}.", "Install the workbench again.")
     try:
         added = tuple(name for name in names if _add(BUNDLE / name, folder / name))
         kept = tuple(name for name in names if _differ(BUNDLE / name, folder / name))
@@ -54,7 +54,7 @@ def copy_to(folder: Path) -> Copied:
 
 
 def _names() -> Iterator[str]:
-    """The bundle's files in order, without what JupyterLab and the like leave in hidden folders."""
+    """The bundle's files in order, without hidden folders such as JupyterLab's checkpoints."""
     for folder in FOLDERS:
         for path in sorted((BUNDLE / folder).rglob("*")):
             name = path.relative_to(BUNDLE)
@@ -63,7 +63,7 @@ def _names() -> Iterator[str]:
 
 
 def _add(source: Path, target: Path) -> bool:
-    """Whether `target` was missing, and is now there, whole."""
+    """Copies `source` to `target` if that does not exist; returns whether it did."""
     target.parent.mkdir(parents=True, exist_ok=True)
     data = source.read_bytes()
     try:

@@ -1,4 +1,4 @@
-"""An openclaw.json on the command line: `--config` before any command, and what became of its keys."""
+"""OpenClaw configurations on the command line: the options before a command, and `workbench config`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def asked_of(context: typer.Context) -> Configuration | None:
-    """The configuration that `--config` names, None without it."""
+    """The configuration of `--config`, None without it."""
     found: Configuration | None = context.obj
     return found
 
@@ -71,10 +71,10 @@ def options(
     }
     if context.invoked_subcommand == "config":
         return
-    tell(f"{config}: read for OpenClaw {made.choice.release}, because {made.choice.why}.")
+    tell(f"{config}: read as a file of OpenClaw {made.choice.release}, because {made.choice.why}.")
     if made.unused:
         tell(
-            f"{config}: {count(made.unused, 'key')} have no effect here or are not known "
+            f"{config}: {count(made.unused, 'key')} without effect here or unknown "
             f"(first: {made.unused[0].key}).\n  All of them: workbench config {config}"
         )
 
@@ -113,7 +113,7 @@ def _commands() -> list[str]:
 
 
 def _defaults(config: str, made: Configuration) -> dict[str, Any]:
-    """Values by the names of the parameters that commands have; each command takes those that it knows."""
+    """Default values by parameter name; each command uses those that it has."""
     usual: dict[str, Any] = {
         "system": f"{made.choice.pipeline.name}@{config}",
         "systems": [f"{made.choice.pipeline.name}@{config}"],

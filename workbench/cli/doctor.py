@@ -1,4 +1,4 @@
-"""What the workbench stands on, looked at one by one: each finding says what is there, or what to do."""
+"""Environment checks: each finding says what is installed, or what to do."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from workbench.systems.openclaw.live.index import open_live_store
 
 @dataclass(frozen=True)
 class Check:
-    """One thing looked at."""
+    """The result of one check."""
 
     what: str
     fine: bool
@@ -27,7 +27,7 @@ class Check:
 
 
 def examine(memory: Path, index_path: Path | None = None) -> list[Check]:
-    """The findings on Python, SQLite, the model, torch, JupyterLab, and the memory's index."""
+    """Checks Python, SQLite, the model, torch, JupyterLab and the indexes."""
     looks: dict[str, Callable[[], str]] = {
         "Python": lambda: sys.version.split()[0],
         "SQLite": lambda: f"{libraries()['sqlite']}, with FTS5",
@@ -62,7 +62,8 @@ def _index(memory: Path, index_path: Path | None) -> str:
         problems = store.integrity()
         if problems:
             raise InputError(
-                f"The index {path} is damaged: {'; '.join(problems)}.", "workbench index FOLDER --rebuild"
+                f"The index {path} is damaged: {'; '.join(problems)}.",
+                "Rebuild it: workbench index FOLDER --rebuild",
             )
         made_with = store.settings
         return (
@@ -79,7 +80,7 @@ def _indexes() -> str:
         return says
     return (
         f"{says}; {len(gone)} of memories that are gone ({total_size(gone) / 1e6:.0f} MB): "
-        "workbench indexes --remove-gone"
+        "remove them with workbench indexes --remove-gone"
     )
 
 
@@ -89,8 +90,8 @@ def _live(file: Path) -> str:
         if problems:
             raise InputError(
                 f"The store {file} is damaged: {'; '.join(problems)}.",
-                "Let OpenClaw make it anew: openclaw memory index --force",
+                "Let OpenClaw rebuild it: openclaw memory index --force",
             )
         files, made_with = len(index.store.stamps()), index.store.made_with
-        says = f"{file}: OpenClaw's, {files} files, {index.size} chunks, {made_with}."
+        says = f"{file}: an OpenClaw store, {files} files, {index.size} chunks, {made_with}."
         return " ".join([says, *index.remarks])

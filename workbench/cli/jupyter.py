@@ -1,4 +1,4 @@
-"""JupyterLab, started so that a newcomer meets a notebook and nothing else."""
+"""Starts JupyterLab on a notebook, without questions and news."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def check_notebook(folder: Path, notebook: str) -> None:
 
 
 def launch(folder: Path, notebook: str, port: int, browser: bool) -> int:
-    """JupyterLab's exit code, after serving `folder` with `notebook` open.
+    """Runs JupyterLab in `folder` with `notebook` open until it ends; returns its exit code.
 
     Raises InputError when the notebook is missing.
     """
@@ -51,7 +51,7 @@ def launch(folder: Path, notebook: str, port: int, browser: bool) -> int:
 
 
 def serve(command: list[str], variables: Mapping[str, str]) -> int:
-    """The exit code of a server, which ends when this process is told to.
+    """Runs a server until it ends, or until this process is ended; returns its exit code.
 
     An interrupt is the server's alone: a terminal sends it to both, and JupyterLab asks whether it is meant.
     """
@@ -65,7 +65,7 @@ def serve(command: list[str], variables: Mapping[str, str]) -> int:
 
 
 def command_line(folder: Path, notebook: str, port: int) -> list[str]:
-    """What starts JupyterLab with this Python, on the loopback address alone."""
+    """The command that starts JupyterLab with this Python, on the loopback address only."""
     return [
         sys.executable, "-m", "jupyterlab", f"--ServerApp.root_dir={folder.resolve()}",
         "--ServerApp.ip=127.0.0.1", f"--ServerApp.port={port}", f"--LabApp.default_url=/lab/tree/{notebook}",

@@ -1,4 +1,4 @@
-"""Commands that open the lab, measure, and check what all of it stands on."""
+"""Commands that open JupyterLab, run benchmarks, and check the installation."""
 
 from __future__ import annotations
 
@@ -11,26 +11,26 @@ from workbench.cli.app import SAMPLE, AsJson, IndexFile, Memory, SettingsOfMany,
 from workbench.cli.output import put, tell
 from workbench.errors import InputError
 
-bench = typer.Typer(help="Benchmarks on data that you have.", no_args_is_help=True, rich_markup_mode=None)
+bench = typer.Typer(help="Benchmarks on data that you provide.", no_args_is_help=True, rich_markup_mode=None)
 app.add_typer(bench, name="bench")
 
 FIRST = "00_start.ipynb"
-"""The notebook that is opened."""
+"""The notebook that opens first."""
 
 
 @bench.command()
 def locomo(
-    path: Annotated[Path, typer.Argument(readable=False, help="LoCoMo's JSON file.")],
+    path: Annotated[Path, typer.Argument(readable=False, help="The JSON file of LoCoMo.")],
     corrections: Annotated[
-        Path | None, typer.Option(readable=False, help="The audit's corrections, as one JSON list.")
+        Path | None, typer.Option(readable=False, help="The corrections of the audit: a JSON list.")
     ] = None,
     systems: Annotated[
-        list[str] | None, typer.Option("--system", "-s", help="A pipeline; may be given often.")
+        list[str] | None, typer.Option("--system", "-s", help="A system to run; can be repeated.")
     ] = None,
     settings: SettingsOfMany = None,
     as_json: AsJson = False,
 ) -> None:
-    """Recall@5, recall@10 and MRR on LoCoMo; vectors are kept between runs."""
+    """Measure recall@5, recall@10 and MRR on LoCoMo. Vectors are kept between runs."""
     from workbench.lab.bench.locomo import load
     from workbench.lab.bench.runs import Bench
     from workbench.systems.automem import pipelines as automem
@@ -45,7 +45,7 @@ def locomo(
 
 @app.command()
 def doctor(memory: Memory = SAMPLE, index_file: IndexFile = None, as_json: AsJson = False) -> None:
-    """Check what the workbench stands on. Exit code 1 when something is missing."""
+    """Check the installation and the index. Exit code 1 if something is missing."""
     from dataclasses import asdict
 
     from workbench.cli.doctor import examine
@@ -60,22 +60,22 @@ def doctor(memory: Memory = SAMPLE, index_file: IndexFile = None, as_json: AsJso
 def lab(
     memory: Annotated[
         Path | None,
-        typer.Option("--memory", "-m", readable=False, help="The memory to index; by default sample_memory."),
+        typer.Option("--memory", "-m", readable=False, help="The memory to index. Default: sample_memory."),
     ] = None,
     notebooks: Annotated[
-        Path | None, typer.Option(help="The folder of notebooks; by default notebooks/ here.")
+        Path | None, typer.Option(help="The folder of the notebooks. Default: notebooks.")
     ] = None,
     to: Annotated[
         Path | None,
         typer.Option(
-            help="Copy the notebooks and the sample memory to this folder first, over nothing that exists. "
-            "Without notebooks/ here, they go to workbench-lab/."
+            help="First copy the notebooks and the sample memory to this folder; nothing is overwritten. "
+            "Default if there is no notebooks folder here: workbench-lab."
         ),
     ] = None,
-    port: Annotated[int, typer.Option(help="The port to serve on.")] = 8888,
-    browser: Annotated[bool, typer.Option(help="Open a browser.")] = True,
+    port: Annotated[int, typer.Option(help="The port of JupyterLab.")] = 8888,
+    browser: Annotated[bool, typer.Option(help="Whether to open a browser.")] = True,
 ) -> None:
-    """Index the memory, and open JupyterLab on the first notebook."""
+    """Index the memory and open JupyterLab on the first notebook."""
     from workbench.cli.bundled import MEMORY, NOTEBOOKS, copy_to
     from workbench.cli.jupyter import check, check_notebook, launch
     from workbench.memory.files import memory_root

@@ -1,4 +1,4 @@
-"""Commands about the memory itself: its index."""
+"""Commands that make, list and remove indexes."""
 
 from __future__ import annotations
 
@@ -18,18 +18,19 @@ if TYPE_CHECKING:
     from workbench.memory.sources import Indexing
     from workbench.memory.sync import Summary
 
-Folder = Annotated[Path, typer.Argument(readable=False, help="The folder that holds the memory.")]
-Model = Annotated[str, typer.Option(help="A local model, PROVIDER/MODEL, or auto.")]
-Reading = Annotated[str, typer.Option(help="Texts longer than the model's window: windowed or truncated.")]
-Skip = Annotated[bool, typer.Option("--skip", help="Leave out files that cannot be used.")]
+Folder = Annotated[Path, typer.Argument(readable=False, help="The memory's folder.")]
+Model = Annotated[str, typer.Option(help="The embedding model: a local model, PROVIDER/MODEL, or auto.")]
+Reading = Annotated[
+    str, typer.Option(help="How to embed texts longer than the model's window: windowed or truncated.")
+]
+Skip = Annotated[bool, typer.Option("--skip", help="Leave out files that cannot be read or used.")]
 Transcripts = Annotated[
-    Path | None, typer.Option("--sessions", readable=False, help="Index a folder of *.jsonl transcripts too.")
+    Path | None,
+    typer.Option("--sessions", readable=False, help="A folder of chat transcripts (*.jsonl) to index too."),
 ]
 As = Annotated[
     str | None,
-    typer.Option(
-        "--as", help="Index exactly as a release does, such as openclaw-2026.9.6: its files, its chunks."
-    ),
+    typer.Option("--as", help="Index exactly the files and chunks of a release, such as openclaw-2026.9.6."),
 ]
 MODEL, READING = "all-MiniLM-L6-v2", "windowed"
 
@@ -44,11 +45,13 @@ def index(
     model: Model = MODEL,
     reading: Reading = READING,
     like: As = None,
-    rebuild: Annotated[bool, typer.Option("--rebuild", help="Make the index anew.")] = False,
+    rebuild: Annotated[
+        bool, typer.Option("--rebuild", help="Build a new index in place of the old one.")
+    ] = False,
     skip: Skip = False,
     as_json: AsJson = False,
 ) -> None:
-    """Make the index of a memory agree with its folder."""
+    """Index a memory, or update its index."""
     from dataclasses import asdict
 
     from workbench.memory.sessions import Sessions
@@ -75,14 +78,14 @@ def index(
 @app.command()
 def indexes(
     remove: Annotated[
-        list[str] | None, typer.Option("--remove", help="Remove the index of this name; may be given often.")
+        list[str] | None, typer.Option("--remove", help="Remove the index of this name; can be repeated.")
     ] = None,
     remove_gone: Annotated[
-        bool, typer.Option("--remove-gone", help="Remove the indexes whose memory's folder is gone.")
+        bool, typer.Option("--remove-gone", help="Remove the indexes of memories that no longer exist.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """List the indexes in the cache folder with size, age and memory. Memories are never touched."""
+    """List the indexes in the cache folder with size, age and memory, or remove some of them."""
     from workbench.memory.inventory import known_indexes, remove_index
     from workbench.views.indexes import index_data, indexes_table
 
@@ -94,7 +97,7 @@ def indexes(
 
 
 def cutting(context: typer.Context, like: str | None) -> tuple[Chunker | None, Indexing | None]:
-    """The chunker of `--config`, and the release of `--as`, which comes before it."""
+    """The chunker of `--config`, and the rules of `--as`, which take precedence."""
     if like is not None:
         from workbench.systems.indexing import indexing
 
@@ -104,7 +107,7 @@ def cutting(context: typer.Context, like: str | None) -> tuple[Chunker | None, I
 
 
 def say_left_out(summary: Summary, sources: Iterable[Sessions]) -> None:
-    """Names on stderr what a sync has left out: files, and lines of the transcripts that it has read."""
+    """Prints on stderr which files and which lines of transcripts a sync has left out."""
     for problem in summary.skipped:
         tell(f"left out: {problem}")
     for source in sources:

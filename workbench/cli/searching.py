@@ -1,4 +1,4 @@
-"""Commands that ask a memory: one question, or many with labels."""
+"""Commands that search a memory: for one question, or for many labelled questions."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ HANDFUL = (
     "openclaw-2026.9.6",  # the newest release
     "bm-head",  # another design: whole notes
 )
-"""What `evaluate` compares when nobody names a system: each answers another question."""
+"""The systems that `evaluate` compares by default. Each differs from the others in kind."""
 
 
 @app.command()
 def search(
-    question: Annotated[str, typer.Argument(help="What to look for.")],
+    question: Annotated[str, typer.Argument(help="The question.")],
     memory: Memory = SAMPLE,
     system: System = SHIPPED,
     limit: AskedLimit = None,
@@ -50,7 +50,7 @@ def search(
     re_embed: ReEmbed = False,
     as_json: AsJson = False,
 ) -> None:
-    """Search a memory. Exit code 1 when nothing is returned."""
+    """Search a memory. Exit code 1 if nothing is returned."""
     from workbench.retrieval import pipeline
     from workbench.retrieval.query import check_question
     from workbench.views.data import trace_data
@@ -64,8 +64,8 @@ def search(
 
 @app.command()
 def explain(
-    question: Annotated[str, typer.Argument(help="What was looked for.")],
-    target: Annotated[str, typer.Option("--target", "-t", help="The file that should be found.")],
+    question: Annotated[str, typer.Argument(help="The question.")],
+    target: Annotated[str, typer.Option("--target", "-t", help="The file that you expect in the answer.")],
     memory: Memory = SAMPLE,
     system: System = SHIPPED,
     limit: AskedLimit = None,
@@ -75,7 +75,7 @@ def explain(
     re_embed: ReEmbed = False,
     as_json: AsJson = False,
 ) -> None:
-    """Say why a file is in the answer, or not. Exit code 1 when it is not."""
+    """Explain why a file is in the answer or not. Exit code 1 if it is not."""
     from workbench.lab.questions import nearest
     from workbench.retrieval import explain as explaining
     from workbench.retrieval import pipeline
@@ -90,17 +90,18 @@ def explain(
         near = nearest(explanation.target, opened.store.stamps()) if unknown else None
     put(explanation_data(explanation) if as_json else explanation, as_json)
     if near and not as_json:
-        put(f"The nearest is {near}.")
+        put(f"The most similar path in the index is {near}.")
     raise typer.Exit(0 if explanation.fate is explaining.Fate.RETURNED else 1)
 
 
 @app.command()
 def evaluate(
     systems: Annotated[
-        list[str] | None, typer.Option("--system", "-s", help="A pipeline; may be given often.")
+        list[str] | None, typer.Option("--system", "-s", help="A system to run; can be repeated.")
     ] = None,
     questions: Annotated[
-        Path | None, typer.Option("--questions", "-q", readable=False, help="Labelled questions, as YAML.")
+        Path | None,
+        typer.Option("--questions", "-q", readable=False, help="A YAML file of labelled questions."),
     ] = None,
     limit: AskedLimit = None,
     min_score: AskedFloor = None,
@@ -111,10 +112,10 @@ def evaluate(
     as_json: AsJson = False,
     every: Annotated[bool, typer.Option("--all", help="Run every system.")] = False,
     missed: Annotated[
-        bool, typer.Option("--missed", help="List the missed questions, and what happened to their files.")
+        bool, typer.Option("--missed", help="List the missed questions and the fate of their files.")
     ] = False,
 ) -> None:
-    """Ask labelled questions of pipelines: hits, MRR, and whether unanswerable questions get no answer.
+    """Run labelled questions: hits, MRR, and unanswerable questions for which nothing is returned.
 
     Without --system it runs a few systems that differ in kind. --json always lists the missed questions.
     """
@@ -143,8 +144,8 @@ def evaluate(
 
 @app.command()
 def compare(
-    names: Annotated[list[str], typer.Argument(help="Two systems, or more.")],
-    question: Annotated[str, typer.Option("--question", "-q", help="What to look for.")],
+    names: Annotated[list[str], typer.Argument(help="The names of two or more systems.")],
+    question: Annotated[str, typer.Option("--question", "-q", help="The question.")],
     memory: Memory = SAMPLE,
     limit: AskedLimit = None,
     min_score: AskedFloor = None,
@@ -153,7 +154,7 @@ def compare(
     re_embed: ReEmbed = False,
     as_json: AsJson = False,
 ) -> None:
-    """Ask several systems the same question, and set their answers side by side."""
+    """Search the same question with several systems, and show the answers side by side."""
     from workbench.retrieval import pipeline
     from workbench.retrieval.query import check_question
     from workbench.views.data import trace_data

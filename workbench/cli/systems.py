@@ -1,4 +1,4 @@
-"""Commands about the systems: which there are, what they are, what differs."""
+"""Commands about systems: list them, show one, compare two, and run specimens and fusions."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from workbench.errors import InputError
 
 @app.command()
 def systems(as_json: AsJson = False) -> None:
-    """List the systems that can be run."""
+    """List all systems."""
     from workbench.systems.registry import SYSTEMS
     from workbench.views.systems import system_data, systems_table
 
@@ -38,13 +38,13 @@ def systems(as_json: AsJson = False) -> None:
 
 @app.command()
 def show(
-    name: Annotated[str, typer.Argument(help="A system.")],
+    name: Annotated[str, typer.Argument(help="The name of a system.")],
     limit: AskedLimit = None,
     min_score: AskedFloor = None,
     settings: Settings = None,
     as_json: AsJson = False,
 ) -> None:
-    """Print a system: its stages in order, its changes, and its source."""
+    """Show a system: its stages in order, its changes and its source."""
     from workbench.views.systems import system_data
 
     asked = pipeline_of(name, limit, min_score, settings)
@@ -53,11 +53,11 @@ def show(
 
 @app.command()
 def diff(
-    before: Annotated[str, typer.Argument(help="A system.")],
-    after: Annotated[str, typer.Argument(help="Another.")],
+    before: Annotated[str, typer.Argument(help="The name of a system.")],
+    after: Annotated[str, typer.Argument(help="The name of another system.")],
     as_json: AsJson = False,
 ) -> None:
-    """Print what differs between two systems. Exit code 1 when nothing does."""
+    """Show the differences between two systems. Exit code 1 if there are none."""
     from workbench.views.systems import diff_data
     from workbench.views.text import diff_text
 
@@ -69,11 +69,11 @@ def diff(
 @app.command()
 def museum(
     name: Annotated[
-        str | None, typer.Argument(help="A specimen; without one, all are listed and run.")
+        str | None, typer.Argument(help="The name of a specimen. Default: all specimens.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Run public bugs as specimens: shipped, and fixed. Exit code 1 when one does not show its bug."""
+    """Run specimens of public bugs, as shipped and fixed. Exit code 1 if one does not show its bug."""
     from workbench.lab.museum.catalogue import SPECIMENS, specimen
     from workbench.views.museum import rendered_runs, run_data
 
@@ -90,18 +90,23 @@ def museum(
 def fusion(
     lists: Annotated[
         Path | None,
-        typer.Option(readable=False, help='JSON: {"vector": {"id": score}, "keyword": {"id": score}}.'),
+        typer.Option(
+            readable=False, help='A JSON file: {"vector": {"id": score}, "keyword": {"id": score}}.'
+        ),
     ] = None,
-    question: Annotated[str | None, typer.Option("--question", "-q", help="Take its two legs.")] = None,
+    question: Annotated[
+        str | None,
+        typer.Option("--question", "-q", help="Search this question and fuse the lists of its two legs."),
+    ] = None,
     memory: Memory = SAMPLE,
-    floor: Annotated[float, typer.Option(help="The least score that counts as passing.")] = 0.35,
+    floor: Annotated[float, typer.Option(help="The lowest score that passes.")] = 0.35,
     watch: Annotated[
-        str | None, typer.Option(help="An id to watch, or a file with one chunk in the lists.")
+        str | None, typer.Option(help="An id to watch, or a file that has one chunk in the lists.")
     ] = None,
     index_file: IndexFile = None,
     re_embed: ReEmbed = False,
 ) -> None:
-    """The same two lists, whose fusion? Every engine's order of them, side by side."""
+    """Fuse the same two lists with every engine, and compare the orders."""
     from workbench.lab.whose_fusion import EXAMPLE, legs_of, read_lists, whose_fusion
     from workbench.retrieval.query import check_question
     from workbench.views.fusion import rendered_comparison

@@ -1,4 +1,4 @@
-"""The command that keeps an index in step with its folder."""
+"""The command that keeps an index up to date while files change."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def watch(
     like: As = None,
     skip: Annotated[bool, typer.Option("--skip", hidden=True, help="Always on here.")] = True,
 ) -> None:
-    """Keep an index in step with its folder, until Ctrl-C; prints a line for each sync.
+    """Update an index whenever files change, until Ctrl-C. Prints one line per sync.
 
     A sync starts when no file has changed for 1.5 seconds. A transcript starts one when it has grown by
     100,000 bytes or 50 lines. A file that cannot be used is named once and left out.
@@ -86,7 +86,7 @@ def watch(
         problem = error if isinstance(error, WorkbenchError) else "".join(traceback.format_exception(error))
         tell(f"{datetime.now():%H:%M:%S}  not synced: {problem}")
 
-    tell(f"Watching {root}. Ctrl-C ends it.")
+    tell(f"Watching {root}. Stop with Ctrl-C.")
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         watching.Watcher([watching.Notes(root, beside, rules), *transcripts], sync, failed, timing).run(

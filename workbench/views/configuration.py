@@ -11,7 +11,7 @@ MARKS = {"used": "✓", "no effect": "–", "unknown": "?"}
 
 
 def configuration_text(made: Configuration) -> str:
-    """The settings in use, then a line a key: ✓ used, – no effect here, ? not known. Secrets are masked."""
+    """The settings in use, then one line per key: ✓ used, – no effect, ? unknown. Secrets are masked."""
     lines = [f"{name:<10} {value}" for name, value in _summary(made).items()]
     keys = [f"{MARKS[one.fate]} {one.key} = {one.value}\n    {one.says}" for one in made.findings]
     return masked("\n".join([*lines, "", *(keys or ["The file sets no key of memory search."])]))

@@ -1,4 +1,4 @@
-"""Traces and explanations as plain dictionaries, for `--json` and for whoever reads it."""
+"""Traces and explanations as plain dictionaries, for `--json`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from workbench.systems.openclaw.pipelines import snippet
 
 
 def trace_data(trace: Trace) -> dict[str, Any]:
-    """A trace: what was asked, what each leg brought, the results, and what was dropped and why."""
+    """A trace: the question, the hits of each leg, the results, and why others were dropped."""
     return {
         "question": trace.question,
         "system": trace.system,
@@ -29,7 +29,7 @@ def trace_data(trace: Trace) -> dict[str, Any]:
 
 
 def candidate_data(candidate: Candidate) -> dict[str, Any]:
-    """A candidate with its place, its numbers (null for absent), and the stage that dropped it."""
+    """A candidate: its path and lines, its numbers (null if absent), and the stage that dropped it."""
     chunk = candidate.chunk
     return {
         "id": chunk.id,

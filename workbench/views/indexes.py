@@ -14,7 +14,7 @@ UNITS = (("day", 86_400), ("hour", 3_600), ("minute", 60))
 
 
 def indexes_table(indexes: Sequence[IndexInfo]) -> RenderableType:
-    """One line an index: its name, the memory's folder, its size, its age, and whether it is still of use."""
+    """One line per index: its name, the memory's folder, size, age and state."""
     table = PlainTable("index", "memory")
     for name in ("size", "changed"):
         table.add_column(name, justify="right", no_wrap=True)

@@ -12,7 +12,7 @@ from workbench.views.console import PlainTable, plain
 
 
 def rendered_missed(missed: Mapping[str, Sequence[Missed]]) -> RenderableType:
-    """For each system the questions that it missed, a line each: the fate of the file, question and file."""
+    """The missed questions of each system, one line per question: the fate of the file, question and file."""
     parts: list[RenderableType] = []
     for system, questions in missed.items():
         parts += [plain(""), plain(_heading(system, questions), "bold")]

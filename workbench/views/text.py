@@ -55,7 +55,7 @@ def _number(value: float, pattern: str = ".3f") -> str:
 
 @singledispatch
 def rendered(thing: Any) -> RenderableType:
-    """Anything of the workbench as something to print: a trace, an explanation, evaluations, a pipeline."""
+    """A trace, an explanation, evaluations or a pipeline in a form that the console can print."""
     is_drawn = hasattr(thing, "__rich_console__")
     return thing if is_drawn else Text(str(thing))
 
@@ -76,7 +76,7 @@ def _in_notebook() -> bool:
 
 @rendered.register
 def rendered_trace(trace: Trace, width: int = 24) -> RenderableType:
-    """A search as a table of its results, with what it asked and what it dropped in words around it."""
+    """A search: its queries, a table of its results, and what was dropped."""
     parts: list[RenderableType] = [plain(line, "dim") for line in asked_lines(trace)]
     if trace.results:
         parts.append(candidates_table(trace.results, trace, width))
@@ -85,16 +85,16 @@ def rendered_trace(trace: Trace, width: int = 24) -> RenderableType:
 
 
 def asked_lines(trace: Trace) -> list[str]:
-    """What each leg was asked and how much it brought, one line a leg, and the trace's notes."""
+    """One line per leg with its query and its number of hits, and the trace's notes."""
     lines = [trace.system]
     for leg in trace.legs.values():
-        asked = leg.asked or "nothing to ask: the question has no word that it reads"
+        asked = leg.asked or "no query, since the question has no word that this leg can search"
         lines.append(f"{leg.name} leg: {asked} → {leg.hits.rows.size} of at most {leg.depth}")
     return [*lines, *trace.notes]
 
 
 def candidates_table(candidates: Sequence[Candidate], trace: Trace, width: int = 24) -> PlainTable:
-    """One line a candidate: what it is ranked by, each leg's score and rank, its place, and how it begins."""
+    """One line per candidate: its scores, its rank in each leg, its path and lines, and how it begins."""
     table = PlainTable()
     columns = _number_columns(trace)
     for head in ("#", *(_head(trace, name) for name in columns)):
@@ -171,7 +171,7 @@ def _compared(miss: Compared) -> str:
 
 @rendered.register
 def rendered_explanation(explanation: Explanation) -> RenderableType:
-    """`explanation_text`, to be printed; a line that is too long goes on below its own beginning."""
+    """`explanation_text` for the console; a long line continues below its own beginning."""
     return Group(*(_hanging(line) for line in explanation_text(explanation).split("\n")))
 
 
@@ -213,18 +213,18 @@ def _verdict_lines(trace: Trace, verdict: Verdict) -> list[str]:
         lines += [f"  {line}" for line in formula_lines(trace, verdict.candidate)]
         lines += [f"  {line}" for line in decision_lines(trace, verdict.candidate)]
     if verdict.chunk.read_share < 1:
-        lines.append(f"  the model has read {verdict.chunk.read_share:.0%} of this chunk")
+        lines.append(f"  the model read {verdict.chunk.read_share:.0%} of this chunk")
     return lines
 
 
 def _standing_line(standing: Standing) -> str:
     lacks = _words(standing.missing)
     if standing.rank is None:
-        reason = f"it lacks {lacks}" if lacks else "the question gives it nothing to match"
+        reason = f"it lacks {lacks}" if lacks else "the question has no word to match"
         return f"{standing.leg} leg: no match, {reason} ({standing.matched} chunks match)"
     place = f"{standing.leg} leg: rank {standing.rank} of {standing.matched}"
     raw = f"{standing.number} {standing.raw:.4g}"
-    pool = "" if standing.brought else f", beyond the {standing.depth} that it may bring"
+    pool = "" if standing.brought else f", beyond this leg's depth of {standing.depth}"
     return f"{place}, {raw}{pool}" + (f", without {lacks}" if lacks else "")
 
 
@@ -233,7 +233,7 @@ def _words(words: Sequence[str]) -> str:
 
 
 def formula_lines(trace: Trace, candidate: Candidate) -> list[str]:
-    """How each number of a candidate came about: `score = 0.7 × 0.438 + 0.3 × 0 = 0.307 < 0.35`."""
+    """How each number of a candidate was computed: `score = 0.7 × 0.438 + 0.3 × 0 = 0.307 < 0.35`."""
     row = trace.chunks.index(candidate.chunk)
     lines = []
     for step in steps(trace, row):
@@ -245,7 +245,7 @@ def formula_lines(trace: Trace, candidate: Candidate) -> list[str]:
 
 
 def decision_lines(trace: Trace, candidate: Candidate) -> list[str]:
-    """What each stage that drops or brings back candidates did with this one, and its position in the end."""
+    """What each stage that drops or restores candidates did with this one, and its final position."""
     row = trace.chunks.index(candidate.chunk)
     lines = [_decision_line(one) for one in decisions(trace, row)]
     ending = "returned" if candidate.drop is None else "not returned"
@@ -275,14 +275,14 @@ def _by(compared: Sequence[Compared]) -> str:
 
 @rendered.register(list)
 def rendered_evaluations(evaluations: Sequence[Evaluation]) -> RenderableType:
-    """The evaluations' figures, and under them the hits by kind of question."""
+    """The figures of the evaluations, and below the hits by kind of question."""
     heading = plain("hits by kind of question")
     notes = map(plain, _notes_on_files(evaluations))
     return Group(evaluation_table(evaluations), *notes, plain(""), heading, kinds_table(evaluations))
 
 
 def _notes_on_files(evaluations: Sequence[Evaluation]) -> list[str]:
-    """Why a file may be unable to pass, where that concerns some of the files."""
+    """A note for the case that some files have too few questions to pass."""
     shares = list(evaluations[0].by_file.values()) if evaluations else []
     few = sum(share.n < PASSING for share in shares)
     if not 0 < few < len(shares):
@@ -294,9 +294,9 @@ def _notes_on_files(evaluations: Sequence[Evaluation]) -> list[str]:
 
 
 def evaluation_table(evaluations: Sequence[Evaluation]) -> PlainTable:
-    """One line a pipeline: hits with their interval, files passing, MRR, unanswerable questions.
+    """One line per pipeline: hits with their interval, files passing, MRR, unanswerable questions.
 
-    Files passing are left out where no file has enough questions to pass.
+    The column of files passing is left out if no file has enough questions to pass.
     """
     table = PlainTable(pad_edge=False)
     table.add_column("system")
@@ -319,12 +319,12 @@ def evaluation_table(evaluations: Sequence[Evaluation]) -> PlainTable:
 
 
 def kinds_table(evaluations: Sequence[Evaluation]) -> PlainTable:
-    """Hits by kind of question, one line a pipeline."""
+    """Hits by kind of question, one line per pipeline."""
     return _grouped_table(evaluations, [one.by_kind for one in evaluations])
 
 
 def files_table(evaluations: Sequence[Evaluation]) -> PlainTable:
-    """Hits by target file, one line a pipeline."""
+    """Hits by target file, one line per pipeline."""
     return _grouped_table(evaluations, [one.by_file for one in evaluations])
 
 
@@ -345,7 +345,7 @@ def _short_names(names: Sequence[str]) -> Sequence[str]:
 
 
 def diff_text(differences: Sequence[Difference]) -> str:
-    """What changed between two pipelines, as lines of − and +, at most WIDTH wide."""
+    """The differences between two pipelines as lines of − and +, at most WIDTH wide."""
     lines = []
     for one in differences:
         lines.append(one.slot)
