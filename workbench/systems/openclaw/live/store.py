@@ -191,7 +191,7 @@ class LiveStore:
             self.check_unchanged()
             raise DamagedError(
                 f"The store {self.path} is damaged: {error}.",
-                "Let OpenClaw make it anew: openclaw memory index --force",
+                "Let OpenClaw rebuild it: openclaw memory index --force",
             ) from None
         except apsw.BusyError:
             raise LockedError(
