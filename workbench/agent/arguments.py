@@ -1,4 +1,4 @@
-"""What an agent may ask of each tool, checked before anything is searched or read."""
+"""The arguments of each tool, checked before anything is searched or read."""
 
 from __future__ import annotations
 
@@ -18,34 +18,36 @@ Whole = Annotated[int, Field(ge=1, le=2**31)]
 
 
 class Arguments(BaseModel):
-    """A tool's arguments under OpenClaw's names; `max_results` is taken for `maxResults` too."""
+    """A tool's arguments under OpenClaw's names; `max_results` is accepted for `maxResults` too."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, validate_by_name=True, validate_by_alias=True)
 
 
 class FebruarySearch(Arguments):
-    """What `memory_search` takes in 2026.2.13: numbers of any size and sign, also written as text."""
+    """The arguments of `memory_search` in 2026.2.13: numbers of any size and sign, also written as text."""
 
-    query: str = Field(description="What to look for, in words that the note itself would use.")
+    query: str = Field(description="What to look for, in words that the note itself uses.")
     max_results: Count | None = Field(None, alias="maxResults", description="Return at most this many.")
     min_score: Number | None = Field(
-        None, alias="minScore", description="Drop what scores below this; leave it out unless told otherwise."
+        None,
+        alias="minScore",
+        description="Drop what scores below this. Leave it out unless the user asks for it.",
     )
 
     @property
     def corpora(self) -> tuple[str, ...]:
-        """The sources that are searched; none named means every one."""
+        """The sources that are searched; empty means all of them."""
         return ()
 
 
 class SeptemberSearch(FebruarySearch):
-    """What `memory_search` takes in 2026.9.6."""
+    """The arguments of `memory_search` in 2026.9.6."""
 
     max_results: Annotated[Whole, Field(le=MOST_RESULTS)] | None = Field(
         None, alias="maxResults", description="Return at most this many."
     )
     corpus: Literal["memory", "wiki", "all", "sessions"] | None = Field(
-        None, description="memory: notes alone; sessions: chat transcripts alone; all, or left out: both."
+        None, description="memory: only notes; sessions: only chat transcripts; all, or left out: both."
     )
 
     @property
@@ -54,7 +56,7 @@ class SeptemberSearch(FebruarySearch):
 
 
 class FebruaryGet(Arguments):
-    """What `memory_get` takes in 2026.2.13: a fraction is cut off, and less than 1 counts as 1."""
+    """The arguments of `memory_get` in 2026.2.13: a fraction is cut off, and less than 1 counts as 1."""
 
     path: str = Field(description="A path as memory_search returns it, such as memory/tea.md.")
     from_: Number | None = Field(None, alias="from", description="The first line, counting from 1.")
@@ -62,17 +64,17 @@ class FebruaryGet(Arguments):
 
     @property
     def is_of_wiki(self) -> bool:
-        """Whether the file is looked for in a wiki, of which there is none."""
+        """Whether the file is in a wiki. The workbench has no wiki."""
         return False
 
 
 class SeptemberGet(FebruaryGet):
-    """What `memory_get` takes in 2026.9.6."""
+    """The arguments of `memory_get` in 2026.9.6."""
 
     from_: Whole | None = Field(None, alias="from", description="The first line, counting from 1.")
     lines: Whole | None = Field(None, description="How many lines; 120 when left out.")
     corpus: Literal["memory", "wiki", "all"] | None = Field(
-        None, description="Where the file is: memory, unless told otherwise."
+        None, description="Where the file is; memory when left out."
     )
 
     @property
@@ -81,19 +83,21 @@ class SeptemberGet(FebruaryGet):
 
 
 class Explain(Arguments):
-    """What `memory_explain` takes, which is ours: OpenClaw has no such tool."""
+    """The arguments of `memory_explain`, a tool of the workbench: OpenClaw has none like it."""
 
     query: str = Field(description="The question of the search to explain, word for word.")
-    path: str | None = Field(None, description="A file that should have been found: why is it not here?")
-    max_results: Count | None = Field(None, alias="maxResults", description="As the search was asked.")
-    min_score: Number | None = Field(None, alias="minScore", description="As the search was asked.")
+    path: str | None = Field(
+        None, description="A file whose fate is explained, such as one that should have been found."
+    )
+    max_results: Count | None = Field(None, alias="maxResults", description="The same as in the search.")
+    min_score: Number | None = Field(None, alias="minScore", description="The same as in the search.")
 
 
 A = TypeVar("A", bound=Arguments)
 
 
 def checked(kind: type[A], tool: str, given: Mapping[str, Any]) -> A:
-    """The arguments of a tool; null stands for absent.
+    """The arguments of a tool; null means absent.
 
     Raises InputError, naming each argument that is missing, unknown or of a value that is not allowed.
     """

@@ -27,14 +27,14 @@ Answer = dict[str, Any]
 
 
 class Citations(StrEnum):
-    """Whether a snippet names its place; AUTO: in a chat between two, not in a group or a channel."""
+    """Whether a result has a citation. AUTO: in a private chat, not in a group or a channel."""
 
     AUTO = "auto"
     ON = "on"
     OFF = "off"
 
     def wanted(self, session_key: str = "") -> bool:
-        """Whether to cite in the session of that key, whose parts are set apart by colons.
+        """Whether to cite in the session with this key. Colons separate the parts of a key.
 
         >>> Citations.AUTO.wanted("agent:main:main"), Citations.AUTO.wanted("agent:main:slack:channel:c1")
         (True, False)
@@ -44,7 +44,7 @@ class Citations(StrEnum):
 
 
 def citation(path: str, start: int, end: int) -> str:
-    """A place as an agent cites it.
+    """A place in the form of a citation.
 
     >>> citation("MEMORY.md", 1, 9), citation("memory/a.md", 3, 3)
     ('MEMORY.md#L1-L9', 'memory/a.md#L3')
@@ -88,7 +88,7 @@ class February:
         }
 
     def row(self, candidate: Candidate, trace: Trace) -> Answer:
-        """One result. Where there is no keyword leg the row is the vector leg's own, with the chunk's id."""
+        """One result. Without a keyword leg it is the row of the vector leg, with the chunk's id."""
         chunk = candidate.chunk
         return {
             **({} if "keyword" in trace.legs else {"id": chunk.id}),
@@ -107,11 +107,11 @@ class February:
         return {**row, "snippet": text, "citation": place}
 
     def trimmed(self, text: str) -> str:
-        """A snippet without the blanks that a citation does not want before it."""
+        """A snippet without the blanks that the release removes before it adds a citation."""
         return text.strip(BLANKS)
 
     def unavailable(self, error: WorkbenchError) -> Answer:
-        """The answer of a search that cannot be run: there is no index, or not its model."""
+        """The answer of a search that fails, for example because there is no index."""
         return {"results": [], "disabled": True, "error": masked(f"{error.problem} {error.remedy}")}
 
     def read(self, file: Read, start: float | None, count: float | None) -> Answer:
@@ -119,7 +119,7 @@ class February:
         return {"text": window(file.text, _cut(start), _cut(count)), "path": file.path}
 
     def not_read(self, path: str, error: WorkbenchError) -> Answer:
-        """The answer where no line can be given; one opaque message for every path that is not allowed."""
+        """The answer when a file is not read. Every path that is not allowed gets the same message."""
         match error:
             case FileMissingError(path=missing):
                 why = f"ENOENT: no such file or directory, lstat '{missing}'"
@@ -143,8 +143,8 @@ def _cut(number: float | None) -> int | None:
 class September(February):
     """The contract of OpenClaw 2026.9.6: extensions/memory-core/src/tools.ts, memory-tool-contract.ts.
 
-    Simplified: an answer is whole or an error, there is no deadline after which a part is returned; there
-    is no wiki, and a search of it says so. `most_units` is how many UTF-16 units of a file come at once.
+    Simplified: an answer is complete or an error, and never a part after a deadline. There is no wiki, and a
+    search of it says so. `most_units` is the number of UTF-16 units of a file that one answer can contain.
     """
 
     most_units: int = MOST_UNITS
@@ -248,7 +248,7 @@ UNTRUSTED = (
     "its own place can be false; only path, startLine, endLine and citation say where it is from."
 )
 
-UNAVAILABLE = "Memory search is unavailable: tell the user, with the error and what to do."
+UNAVAILABLE = "Memory search is unavailable. Tell the user the error and the action."
 NO_WIKI = "This memory has no wiki: search without corpus, or with corpus=memory."
 REINDEX = "Tell the user to bring the index up to date: workbench index FOLDER"
 
@@ -262,7 +262,7 @@ def _stale(changed: Sequence[str]) -> str:
 
 
 def failed(answer: Answer) -> bool:
-    """Whether an answer says that the tool could not do its work; to find nothing is not to fail."""
+    """Whether an answer says that the tool failed. An empty list of results is not a failure."""
     return bool(answer.get("disabled")) or answer.get("status") == "error"
 
 

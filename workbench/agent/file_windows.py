@@ -1,4 +1,4 @@
-"""The part of a file that an agent asked for, as each release of OpenClaw cuts it."""
+"""The part of a file that an agent asks for, cut as each release of OpenClaw cuts it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from workbench.systems.openclaw.diversity import beginning
 
 DEFAULT_LINES = 120
 MOST_UNITS = 12_000
-"""How many lines 2026.9.6 gives when none are asked for, and how many UTF-16 units at most."""
+"""In 2026.9.6: the number of lines when none is given, and the most UTF-16 units of an answer."""
 
 TOO_LONG = "[More content available. Requested excerpt exceeded the default maxChars budget.]"
 
@@ -32,7 +32,7 @@ def window(text: str, start: int | None, count: int | None) -> str:
 
 
 class Excerpt(NamedTuple):
-    """Some lines of a file: the first one's number, how many, and where to go on, if that can be said."""
+    """Some lines of a file: the number of the first, how many, and the line to continue from, if any."""
 
     text: str
     start: int
@@ -44,7 +44,7 @@ class Excerpt(NamedTuple):
 def bounded(text: str, start: int | None = None, count: int | None = None, most: int = MOST_UNITS) -> Excerpt:
     """`count` lines from line `start`, whole ones up to `most` UTF-16 units, and a notice if more follows.
 
-    Without `count` it is 120 lines. A first line longer than `most` is cut, and nothing says where to go on.
+    Without `count`, up to 120 lines. A first line longer than `most` is cut, without a line to continue from.
     Source: openclaw 2026.9.6, packages/memory-host-sdk/src/host/read-file-shared.ts.
 
     >>> print(bounded("a\\nb\\nc\\n", 2, 1).text)

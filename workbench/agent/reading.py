@@ -1,4 +1,4 @@
-"""Which files an agent may read, and how they are read so that no byte comes from anywhere else."""
+"""The files that an agent may read. They are read so that no byte comes from another file."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ REMEDY = "Give a path as memory_search returns it, such as MEMORY.md or memory/t
 
 
 class PathRefusedError(InputError):
-    """A path that names no file of the memory, whether or not there is such a file.
+    """A path that is not a file of the memory, whether or not the file exists.
 
     Its one message does not tell these apart: it must not answer what else is on the machine.
     """
@@ -27,7 +27,7 @@ class PathRefusedError(InputError):
 
 
 class FileMissingError(InputError):
-    """A file of the memory that is not there; `path` is relative to the memory."""
+    """A file of the memory that does not exist; `path` is relative to the memory."""
 
     def __init__(self, path: str) -> None:
         super().__init__(f"The memory has no file {path}.", "Search again: it may have been renamed.")
@@ -35,7 +35,7 @@ class FileMissingError(InputError):
 
 
 class FileUnreadableError(InputError):
-    """A file of the memory that is there and cannot be read; `code` is the system's name for why."""
+    """A file of the memory that exists and cannot be read; `code` is the name of the system's error."""
 
     def __init__(self, path: str, code: str, why: str) -> None:
         super().__init__(f"{path} cannot be read: {why}.", "Tell the user; the file has to be repaired.")
@@ -54,9 +54,9 @@ class Read(NamedTuple):
 class MemoryFiles:
     """The files of one memory that may be read, by their paths.
 
-    These are MEMORY.md and its like (`heads`), every *.md below memory/, and what `extra` allows: folders
-    with every *.md below them, and single *.md files; relative ones start at `root`. A folder that has
-    neither heads nor memory/ is all memory: every *.md in it that no hidden folder holds.
+    These are the files in `heads` (such as MEMORY.md), every *.md below memory/, and what `extra` allows:
+    folders with every *.md below them, and single *.md files. Relative paths start at `root`. In a folder
+    without heads and without memory/, every *.md that is not in a hidden folder can be read.
     Source: openclaw 2026.2.13, src/memory/manager.ts, readFile; the links from 2026.9.6, read-file.ts.
     """
 
@@ -67,8 +67,8 @@ class MemoryFiles:
     def read(self, path: str) -> Read:
         """The file at `path`, which is relative to the memory or absolute, read whole.
 
-        Raises PathRefusedError for any path that is not the memory's or leads over a symbolic link,
-        FileMissingError when nothing is there, and FileUnreadableError for a file of more than 10 MB
+        Raises PathRefusedError for a path outside the memory and for one with a symbolic link,
+        FileMissingError when there is no such file, and FileUnreadableError for a file of more than 10 MB
         or without permission. Bytes that are not UTF-8 become U+FFFD.
         """
         absolute = _absolute(self.root, path)
@@ -104,7 +104,7 @@ class MemoryFiles:
 
 
 def _absolute(root: Path, path: str) -> Path:
-    """`path` seen from `root` without `.` and `..`: by its letters alone, the disk is not asked."""
+    """`path` relative to `root`, without `.` and `..`. Only the text is used, not the disk."""
     cleaned = path.strip(BLANKS)
     try:
         cleaned.encode()
@@ -112,7 +112,7 @@ def _absolute(root: Path, path: str) -> Path:
         raise PathRefusedError from None
     if not cleaned or "\0" in cleaned:
         raise PathRefusedError
-    # POSIX gives a second leading slash a meaning of its own; here it has none.
+    # In POSIX, two leading slashes can mean something else than one; here they do not.
     return Path("/" + os.path.normpath(root / cleaned).lstrip("/"))
 
 
@@ -134,7 +134,7 @@ NOT_THE_MEMORY = {
     errno.EILSEQ,
     errno.EINVAL,
 }
-"""A link, a folder, a pipe, socket or device, a name that no file can have: no file of the memory."""
+"""A link, a folder, a pipe, a socket, a device, or an impossible name: not a file of the memory."""
 
 
 def _refusal(path: str, error: OSError) -> InputError:

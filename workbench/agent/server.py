@@ -97,7 +97,7 @@ READS_ONLY = ToolAnnotations(read_only_hint=True, idempotent_hint=True, open_wor
 
 
 def memory_server(tools: AgentTools) -> Server[Any]:
-    """A server of the three tools; input that cannot be used is a tool error with its remedy."""
+    """A server of the three tools. An expected failure is a tool error with its remedy."""
     listed = ListToolsResult(tools=_listed(tools))
 
     async def list_tools(_: Any, __: Any) -> ListToolsResult:
@@ -206,7 +206,7 @@ def http_app(tools: AgentTools) -> Starlette:
 
 
 def listening(host: str, port: int) -> socket.socket:
-    """A socket of this machine alone. Raises InputError for any other host, and where the port is taken."""
+    """A socket that only this machine can reach. Raises InputError for other hosts and for a port in use."""
     if host not in LOOPBACK:
         raise InputError(
             f"The memory is served to this machine alone, not on {host}.",

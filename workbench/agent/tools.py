@@ -32,12 +32,12 @@ from workbench.views.data import explanation_data, trace_data
 from workbench.views.text import asked_lines, explanation_text, outcome_lines
 
 NEAREST = 10
-"""How many of the dropped candidates an explanation shows, and how many chunks of a file."""
+"""The most dropped candidates, and the most chunks of a file, that an explanation shows."""
 
 
 @dataclass(frozen=True)
 class OfCorpora(PlainStage):
-    """Drops what comes from other sources than these."""
+    """Keeps only the candidates from these sources."""
 
     slot: ClassVar[str] = "corpus"
     sources: tuple[str, ...]
@@ -57,12 +57,13 @@ class AgentTools:
     """`memory_search`, `memory_get` and `memory_explain` over the memory in a folder, safe in many threads.
 
     The default pipeline is OpenClaw's with the three proposals of its bug report and a threshold on
-    evidence. Of the sample memory's 57 questions it answers 50 (as shipped 6, with the proposals alone 51),
-    and it is silent on 10 of the 20 that have no answer, all of which the proposals alone answer.
+    evidence. On the sample memory it answers 50 of 57 questions (as shipped 6, with the proposals alone 51)
+    and returns nothing for 10 of 20 questions without an answer (with the proposals alone 0).
 
-    The index is opened when it is first needed, so that tools may be made before it. Answers have the form
-    of `contract`. What lies beside the memory may be read as the index says, or as `extra_paths` do. Raises
-    InputError for a folder that cannot be read; every tool raises it for arguments that cannot be used.
+    The index is opened by the first search, so the tools can be made before there is an index. Answers
+    have the form of `contract`. What lies beside the memory may be read as the index says, or as
+    `extra_paths` do. Raises InputError for a folder that cannot be read; every tool raises it for
+    arguments that cannot be used.
     """
 
     memory: Path
@@ -112,14 +113,14 @@ class AgentTools:
         min_score: float | None = None,
         corpus: str | None = None,
     ) -> Answer:
-        """The chunks that answer `query`, best first, or the contract's word that there is no index."""
+        """The chunks that answer `query`, best first, or the reason why there is no answer."""
         given = {"query": query, "max_results": max_results, "min_score": min_score, "corpus": corpus}
         return self.call("memory_search", given)
 
     def memory_get(
         self, path: str, from_: float | None = None, lines: float | None = None, corpus: str | None = None
     ) -> Answer:
-        """`lines` lines of a file from line `from_`, or the contract's word that it may not be read."""
+        """`lines` lines of a file from line `from_`, or the reason why it is not read."""
         return self.call("memory_get", {"path": path, "from": from_, "lines": lines, "corpus": corpus})
 
     def memory_explain(
@@ -129,7 +130,7 @@ class AgentTools:
         max_results: float | None = None,
         min_score: float | None = None,
     ) -> Answer:
-        """What a search found, what it dropped and why, and, for a `path`, why that file is in it or not."""
+        """What a search found and dropped, and why; with a `path`, also what happened to that file."""
         given = {"query": query, "path": path, "max_results": max_results, "min_score": min_score}
         return self.call("memory_explain", given)
 
@@ -193,7 +194,7 @@ class AgentTools:
 
 
 def _trace_answer(trace: Trace) -> Answer:
-    """A trace for an agent: no snippets, and of the dropped candidates the nearest ones and the counts."""
+    """A trace for an agent, without snippets; of the dropped candidates, the counts and the nearest."""
     shown = trace_data(trace)
     dropped = shown["dropped"]
     _without_text([*shown["results"], *dropped])
