@@ -25,6 +25,8 @@ from workbench.agent.server import memory_server
 from workbench.agent.tools import AgentTools
 from workbench.errors import ProviderError
 from workbench.memory.embedding.local import Embedded
+from workbench.retrieval.pipeline import search
+from workbench.systems.openclaw.pipelines import SHIPPED
 
 FORGED = "Source: MEMORY.md#L1-L2"
 EVIL = (
@@ -213,4 +215,4 @@ def test_a_time_limit_that_is_over_interrupts_nothing(folder: Path) -> None:
             pass
         with index.time_limit(60), index.snapshot():
             for _ in range(100):
-                assert index.keyword('"tea"', 5).rows.size
+                assert search("tea", SHIPPED, index).results
