@@ -66,7 +66,7 @@ def test_a_question_without_a_turn_is_not_counted() -> None:
 
 
 def test_a_pipeline_of_another_system_is_refused() -> None:
-    with pytest.raises(InputError, match=r"no profile of AutoMem|no stage"):
+    with pytest.raises(InputError, match=r"not an AutoMem pipeline|no stage"):
         bench(DATA, SHIPPED, Hashed())
 
 

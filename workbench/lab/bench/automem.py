@@ -145,7 +145,9 @@ Kind = TypeVar("Kind")
 def _stage(pipeline: Pipeline, slot: str, kind: type[Kind]) -> Kind:
     stage = pipeline[slot]
     if not isinstance(stage, kind):
-        raise InputError(f"{pipeline.name} is no profile of AutoMem.", f"Its {slot} is no {kind.__name__}.")
+        raise InputError(
+            f"{pipeline.name} is not an AutoMem pipeline.", f"Its {slot} is not {kind.__name__}."
+        )
     return stage
 
 

@@ -181,7 +181,7 @@ def as_benched(pipeline: Pipeline, least: float) -> Pipeline:
     """`pipeline` with this minimum similarity, over notes of the benchmark's project."""
     changed = pipeline.with_stage(MinSimilarity(least))
     if not isinstance(changed.layout, NotesLayout):
-        raise InputError(f"{pipeline.name} does not search notes.", "Choose one of Basic Memory's profiles.")
+        raise InputError(f"{pipeline.name} does not search notes.", "Choose one of Basic Memory's pipelines.")
     return replace(changed, layout=replace(changed.layout, project=PROJECT))
 
 

@@ -10,7 +10,7 @@ STOPWORDS = frozenset({
     "the", "and", "for", "with", "that", "this", "from", "into", "using", "have", "will", "your", "about",
     "after", "before", "when", "then", "than", "also", "just", "very", "more", "less", "over", "under",
 })  # fmt: skip
-"""Words that are no tokens of a question. Question words such as did, what and who are not in the list."""
+"""Words that are not tokens of a question. Question words such as did, what and who are not in the list."""
 
 SHORTEST = 3
 LONGEST_TERM = 256
