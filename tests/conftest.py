@@ -30,8 +30,9 @@ def toy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MemoryIndex]:
 
 
 @pytest.fixture
-def home(tmp_path: Path) -> Home:
-    """The notes of `world` in a folder of their own, indexed."""
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
+    """The notes of `world` in a folder of their own, indexed; with a cache folder of their own."""
+    monkeypatch.setenv("WORKBENCH_HOME", str(tmp_path / "cache"))
     made = Home(world.write(tmp_path / "memory_of_wren"), tmp_path / "index" / "i.sqlite")
     made.sync()
     return made

@@ -408,7 +408,7 @@ def test_any_other_name_is_a_local_model() -> None:
 
 @pytest.mark.parametrize("name", ["openai/x@", "openai/x@0", "openai/x@many", "ollama/x@-1", "ollama/x@²"])
 def test_dimensions_that_are_no_number_are_refused(name: str) -> None:
-    with pytest.raises(InputError, match="no number of dimensions"):
+    with pytest.raises(InputError, match="are not a number above 0"):
         embedder_named(name)
 
 
@@ -504,9 +504,11 @@ def test_a_question_goes_nowhere_else_than_the_texts_went(
 ) -> None:
     root = indexed(tmp_path, "openai")
     monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
-    with pytest.raises(InputError, match=r"127\.0\.0\.1:9/v1 would be asked") as raised:
+    with pytest.raises(InputError, match=r"now means http://127\.0\.0\.1:9/v1") as raised:
         open_index(root, index_path=tmp_path / "index.sqlite")
-    assert raised.value.remedy == f"Say where it is: export OPENAI_BASE_URL={server.url}/openai/v1"
+    assert (
+        raised.value.remedy == f"If you trust the old address: export OPENAI_BASE_URL={server.url}/openai/v1"
+    )
 
 
 def test_a_local_index_is_not_a_providers() -> None:

@@ -17,10 +17,11 @@ from workbench.agent.pool import IndexPool, side_by_side
 from workbench.agent.reading import FileMissingError, MemoryFiles
 from workbench.contracts import Context
 from workbench.errors import InputError, WorkbenchError
+from workbench.memory.choices import extra_paths_of
 from workbench.memory.embedding.local import Embedder
 from workbench.memory.files import memory_root
 from workbench.memory.index import MemoryIndex, default_index_path
-from workbench.memory.sync import extra_paths_of, open_index, outdated
+from workbench.memory.sync import open_index, outdated
 from workbench.records import DropKind, Threshold, Trace
 from workbench.retrieval.columns import PlainStage
 from workbench.retrieval.cutoff import dropped
@@ -61,8 +62,8 @@ class AgentTools:
     and returns nothing for 10 of 20 questions without an answer (with the proposals alone 0).
 
     The index is opened by the first search, so the tools can be made before there is an index. Answers
-    have the form of `contract`. What lies beside the memory may be read as the index says, or as
-    `extra_paths` do. Raises InputError for a folder that cannot be read; every tool raises it for
+    have the form of `contract`. Notes beside the memory may be read as the user chose when indexing, or as
+    `extra_paths` say. Raises InputError for a folder that cannot be read; every tool raises it for
     arguments that cannot be used.
     """
 
@@ -94,7 +95,7 @@ class AgentTools:
         if self.extra_paths is not None:
             return self.extra_paths
         with suppress(WorkbenchError):  # without an index that can be read the memory itself still can
-            return extra_paths_of(self.index_path or default_index_path(self._root))
+            return extra_paths_of(self._root, self.index_path or default_index_path(self._root))
         return ()
 
     def close(self) -> None:

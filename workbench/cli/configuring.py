@@ -79,7 +79,7 @@ def options(
         )
 
 
-def configured_embedder(context: typer.Context, model: str, reading: str) -> Embedder:
+def configured_embedder(context: typer.Context, model: str, reading: str, download: bool = False) -> Embedder:
     """The embedder of that name.
 
     Raises InputError when the configuration wants its provider at an address that the user has not named:
@@ -91,7 +91,7 @@ def configured_embedder(context: typer.Context, model: str, reading: str) -> Emb
 
     if not model.strip():
         raise InputError("--model is empty.", "Name a model: --model all-MiniLM-L6-v2, or leave it out.")
-    embedder, made = embedder_named(model, reading_named(reading)), asked_of(context)
+    embedder, made = embedder_named(model, reading_named(reading), download), asked_of(context)
     if made is not None and isinstance(embedder, RemoteEmbedder):
         address = made.unnamed_addresses().get(embedder.provider.url_variable)
         if address is not None:

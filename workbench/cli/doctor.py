@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from workbench.errors import InputError, WorkbenchError
+from workbench.memory.choices import index_home
 from workbench.memory.embedding.local import packaged_model
-from workbench.memory.index import default_index_path, index_home
+from workbench.memory.index import default_index_path
 from workbench.memory.inventory import known_indexes, total_size
 from workbench.memory.store.sqlite.database import libraries
 from workbench.memory.store.sqlite.store import Store

@@ -49,6 +49,9 @@ def index(
         bool, typer.Option("--rebuild", help="Build a new index in place of the old one.")
     ] = False,
     skip: Skip = False,
+    download: Annotated[
+        bool, typer.Option("--download", help="Get the local model from its hub if it is not here.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Index a memory, or update its index."""
@@ -57,7 +60,7 @@ def index(
     from workbench.memory.sessions import Sessions
     from workbench.memory.sync import index_folder
 
-    embedder = configured_embedder(context, model, reading)
+    embedder = configured_embedder(context, model, reading, download)
     sources = [] if sessions is None else [Sessions(sessions)]
     chunker, release = cutting(context, like)
     summary = index_folder(

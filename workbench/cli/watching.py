@@ -46,18 +46,19 @@ def watch(
     100,000 bytes or 50 lines. A file that cannot be used is named once and left out.
     """
     from workbench.memory import watching
+    from workbench.memory.choices import extra_paths_of
     from workbench.memory.files import memory_root
     from workbench.memory.index import default_index_path
     from workbench.memory.paths import GENERAL
     from workbench.memory.sessions import Sessions, Thresholds
-    from workbench.memory.sync import extra_paths_of, index_folder
+    from workbench.memory.sync import index_folder
 
     root, embedder = memory_root(folder), configured_embedder(context, model, reading)
     sources = [] if sessions is None else [Sessions(sessions.resolve())]
     configured, (chunker, release) = asked_of(context), cutting(context, like)
     thresholds = configured.thresholds if configured else Thresholds()
     timing = watching.Timing(configured.quiet) if configured else watching.Timing()
-    beside = extra_paths_of(index_file or default_index_path(root)) if extra is None else extra
+    beside = extra_paths_of(root, index_file or default_index_path(root)) if extra is None else extra
     transcripts = [watching.Transcripts(source, thresholds) for source in sources]
     rules = release.rules if release else GENERAL
     known_problems: set[str] = set()

@@ -1,9 +1,8 @@
-"""An index that can be searched: a store, the embedder that filled it, and its vectors in memory."""
+"""An index that can be searched: a store, the embedder that made it, and its vectors in memory."""
 
 from __future__ import annotations
 
 import hashlib
-import os
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
@@ -15,9 +14,10 @@ import numpy as np
 
 from workbench.contracts import Index
 from workbench.errors import InputError, WorkbenchError
+from workbench.memory.choices import choices_for, index_home
 from workbench.memory.chunking import whole_characters
 from workbench.memory.embedding.cache import embed_through_cache
-from workbench.memory.embedding.local import READINGS, Embedder, LocalEmbedder
+from workbench.memory.embedding.local import PACKAGED_MODEL, READINGS, Embedder, LocalEmbedder
 from workbench.memory.embedding.providers.catalogue import remembered
 from workbench.memory.files import content_hash
 from workbench.memory.store.scan import Scan
@@ -29,47 +29,44 @@ from workbench.records import Chunk, Document, Hits, Query, Rows, Vector
 
 
 def default_index_path(root: Path) -> Path:
-    """Where a memory's index is kept when nobody says otherwise: the user's cache, never the memory.
-
-    WORKBENCH_HOME, when set, takes the place of the cache folder.
-    """
+    """The default place of a memory's index: the user's cache folder, or WORKBENCH_HOME if it is set."""
     digest = hashlib.sha256(str(root.resolve()).encode()).hexdigest()[:12]
     return index_home() / f"{root.resolve().name}-{digest}.sqlite"
 
 
-def index_home() -> Path:
-    """The folder of all indexes: WORKBENCH_HOME, or the user's cache folder."""
-    home = os.environ.get("WORKBENCH_HOME")
-    if home is None:
-        from platformdirs import user_cache_dir
-
-        home = user_cache_dir("workbench")
-    return Path(home)
-
-
 def embedder_of(store: Store, embedder: Embedder | None = None) -> Embedder:
-    """The embedder that made the store: `embedder` when given, or else the model that it names.
+    """The embedder that made the store: `embedder` when given, or else the model that the store names.
 
-    Raises InputError when that would give other vectors than the stored ones.
+    Raises InputError when that would give other vectors than the stored ones, and for a local model that the
+    user has not chosen for this index.
     """
     settings = store.settings
     if embedder is None:
         embedder = remembered(settings.model, settings.revision, settings.dimensions)
     if embedder is None:
-        reading = READINGS.get(settings.revision.rpartition("/")[2])
-        if reading is None:
-            raise InputError(
-                f"The index {store.path} was made with {settings.model} ({settings.revision}), "
-                "which is no model that can be named.",
-                "Give that embedder to open_index(), or make it anew: workbench index FOLDER --rebuild",
-            )
-        embedder = LocalEmbedder(settings.model, reading)
+        embedder = _local(store.path, settings)
     check_same(store, Settings(embedder.name, embedder.revision, 0, settings.chunker))
     return embedder
 
 
+def _local(path: Path, settings: Settings) -> LocalEmbedder:
+    reading = READINGS.get(settings.revision.rpartition("/")[2])
+    if reading is None:
+        raise InputError(
+            f"The index {path} was made with another model: {settings.model} ({settings.revision}), which "
+            "the workbench cannot load by its name.",
+            "Give that embedder to open_index(), or build again: workbench index FOLDER --rebuild",
+        )
+    if settings.model not in (PACKAGED_MODEL, choices_for(path).model):
+        raise InputError(
+            f"The index {path} names the model {settings.model!r}, which you have not used with it here.",
+            f"If you trust that model: workbench index FOLDER --index {path} --model {settings.model}",
+        )
+    return LocalEmbedder(settings.model, reading)
+
+
 def check_same(store: Store, here: Settings) -> None:
-    """Nothing when the store was made with the model and chunker of `here`. Raises InputError otherwise."""
+    """Raises InputError when the store was made with another model or chunker than `here`."""
     there = store.settings
     differing = [
         f"another {what}: {old}, not {new}"
@@ -82,7 +79,7 @@ def check_same(store: Store, here: Settings) -> None:
     if differing:
         raise InputError(
             f"The index {store.path} was made with {'; and with '.join(differing)}.",
-            "Index with the same settings, or make it anew: workbench index FOLDER --rebuild",
+            "Index with the same settings, or build it again: workbench index FOLDER --rebuild",
         )
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from workbench.errors import InputError, WorkbenchError
-from workbench.memory.index import index_home
+from workbench.memory.choices import index_home
 from workbench.memory.store.sqlite import builds
 from workbench.memory.store.sqlite.lock import alone
 from workbench.memory.store.sqlite.store import Store

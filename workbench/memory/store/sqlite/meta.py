@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from dataclasses import asdict
 
 from workbench.memory.paths import GENERAL, FileRules
@@ -17,17 +16,6 @@ class DescribedDatabase(Database):
     def generation(self) -> int:
         """A number that grows with every change."""
         return int(self.meta("generation"))
-
-    @property
-    def extra_paths(self) -> tuple[str, ...]:
-        """The files and folders beside the memory that are indexed with it, as they were given."""
-        return tuple(json.loads(self.meta("extra_paths", "[]")))
-
-    @extra_paths.setter
-    def extra_paths(self, paths: Sequence[str]) -> None:
-        if tuple(paths) != self.extra_paths:
-            with self.writing():
-                self.set_meta("extra_paths", json.dumps(list(paths)))
 
     @property
     def folder(self) -> str:

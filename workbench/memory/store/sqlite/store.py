@@ -134,7 +134,6 @@ class Store(EmbeddingCache):
         schema.create(self.db, settings.dimensions)
         self.set_meta("settings", json.dumps(asdict(settings)))
         self.set_meta("generation", str(time.time_ns()))
-        self.set_meta("extra_paths", "[]")
 
     def stamps(self) -> dict[str, Stamp]:
         """Every indexed file's stamp, by path."""

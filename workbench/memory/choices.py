@@ -1,0 +1,84 @@
+"""Remembers what the user has chosen for an index: extra paths, and a local model that is not packaged.
+
+An index file is data that may come from somebody else. If its extra paths were followed, it could make this
+program read files anywhere; a model's name in it could make the loader download or run what it names. The
+choices are therefore kept in the user's cache folder, by the path of the index.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from workbench.errors import InputError
+from workbench.memory.store.errors import unwritable
+
+
+@dataclass(frozen=True)
+class Choices:
+    """The user's choices for one index; `extra` holds for the memory in the folder `memory` alone."""
+
+    memory: str = ""
+    extra: tuple[str, ...] = ()
+    model: str = ""
+
+
+def index_home() -> Path:
+    """The folder of all indexes and choices: WORKBENCH_HOME, or the user's cache folder."""
+    home = os.environ.get("WORKBENCH_HOME")
+    if home is None:
+        from platformdirs import user_cache_dir
+
+        home = user_cache_dir("workbench")
+    return Path(home)
+
+
+def choices_for(index_path: Path) -> Choices:
+    """What the user has chosen for this index; no choices for an index that was not made here.
+
+    Raises InputError when the file of the choices cannot be used.
+    """
+    file = _file(index_path)
+    try:
+        found = json.loads(file.read_text(encoding="utf-8"))
+        return Choices(str(found["memory"]), tuple(map(str, found["extra"])), str(found["model"]))
+    except FileNotFoundError:
+        return Choices()
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+        raise InputError(
+            f"The choices for the index {index_path} in {file} cannot be read: {error!r}.",
+            "Delete that file, then index again with the same --extra and --model.",
+        ) from None
+
+
+def extra_paths_of(root: Path, index_path: Path) -> tuple[str, ...]:
+    """The extra paths that the user has chosen for the memory in the folder `root` and this index."""
+    chosen = choices_for(index_path)
+    return chosen.extra if chosen.memory == str(root) else ()
+
+
+def remember(index_path: Path, chosen: Choices) -> None:
+    """Keeps the choices for this index. Raises StorageError when the cache folder cannot be written."""
+    if chosen == choices_for(index_path) or (not chosen.extra and not chosen.model and not _has(index_path)):
+        return
+    file = _file(index_path)
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        fresh = file.with_name(f"{file.name}.{os.getpid()}")
+        fresh.write_text(json.dumps(asdict(chosen)), encoding="utf-8")
+        os.replace(fresh, file)
+    except OSError as error:
+        raise unwritable(file, error) from None
+
+
+def _has(index_path: Path) -> bool:
+    return _file(index_path).exists()
+
+
+def _file(index_path: Path) -> Path:
+    # The index itself is a link to its newest build, so only the path above it is resolved.
+    path = index_path.expanduser().parent.resolve() / index_path.name
+    return index_home() / f"choices-{hashlib.sha256(str(path).encode()).hexdigest()[:16]}.json"
