@@ -185,8 +185,8 @@ def test_september_cuts_as_it_does_whatever_the_file_says() -> None:
     made = september({"chunking": {"tokens": 5}, "query": {"hybrid": {"textWeight": 1}}})
     assert made.chunker.name.startswith("openclaw-2026.9.6-by-file tokens=400 overlap=80")
     assert {one.says for one in made.unused} == {
-        "2026.9.6 has a fixed chunking, and no longer reads it",
-        "2026.9.6 has a fixed query.hybrid, and no longer reads it",
+        "2026.9.6 no longer reads chunking: its values are fixed",
+        "2026.9.6 no longer reads query.hybrid: its values are fixed",
     }
 
 
@@ -210,7 +210,7 @@ def test_an_agents_own_settings_in_the_newer_form() -> None:
     made = configured({"agents": entries, "memory": {"search": {"query": {"maxResults": 5}}}}, FILE, "b")
     assert made.pipeline.limit == 9
     assert [one.fate for one in made.findings] == ["no effect", "used"]
-    assert "agents.entries.b.memory.search.query.maxResults takes its place" in made.findings[0].says
+    assert "agents.entries.b.memory.search.query.maxResults overrides it" in made.findings[0].says
 
 
 # Which release
@@ -344,7 +344,7 @@ def test_every_unknown_key_is_named_and_the_rest_is_used() -> None:
         "agents.defaults.memorySearch.qmd",
         "memory.backend",
     ]
-    assert "the nearest is query.minScore" in finding(made, "minscore").says
+    assert "the most similar key is query.minScore" in finding(made, "minscore").says
     assert (made.pipeline.limit, made.pipeline.floor, made.citations) == (3, 0.35, "on")
 
 
@@ -463,7 +463,7 @@ def test_config_prints_what_each_key_became(run: Run, tmp_path: Path) -> None:
     printed = run("config", file)
     assert printed.code == 1
     assert "✓ agents.defaults.memorySearch.query.maxResults = 2\n    limit.count = 2" in printed.out
-    assert "? agents.defaults.memorySearch.query.typo = (not shown)\n    not known" in printed.out
+    assert "? agents.defaults.memorySearch.query.typo = (not shown)\n    unknown" in printed.out
     assert "– agents.defaults.memorySearch.remote.apiKey = (a secret)" in printed.out
     assert "sk-secret" not in printed.out
     data = run("--config", file, "config", "--json").json()

@@ -1,4 +1,4 @@
-"""An openclaw.json as it stands: which of its two forms it has, and which keys it gives for an agent."""
+"""Reads an openclaw.json: which of the two forms it has, and which keys it sets for an agent."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LARGEST_FILE = 250_000
 
 
 class Given(NamedTuple):
-    """A key with a value: where it stands in the file, and below the settings of memory search."""
+    """A key with its value: its path in the file, and its path below the settings of memory search."""
 
     place: str
     key: str
@@ -29,7 +29,7 @@ class Given(NamedTuple):
 
 
 class Tree(NamedTuple):
-    """Settings of memory search, and where in the file they stand."""
+    """Settings of memory search with their path in the file."""
 
     place: str
     settings: Mapping[str, Any]
@@ -40,7 +40,7 @@ class Tree(NamedTuple):
 
 
 class Trees(NamedTuple):
-    """The form that a file has, the agent it is read for, and the settings of all agents and of this one."""
+    """The form of a file, the agent, the settings of all agents, and the settings of this agent."""
 
     form: str
     agent: str
@@ -103,7 +103,7 @@ def _listed(data: Mapping[str, Any], file: Path) -> dict[str, Tree]:
 
 
 def at(data: Mapping[str, Any], place: str, default: Any = None) -> Any:
-    """The value at a dotted place, `default` when there is none, or null."""
+    """The value at a dotted path; `default` if it is missing or null."""
     found: Any = data
     for key in place.split("."):
         found = found.get(key) if isinstance(found, Mapping) else None
@@ -118,7 +118,7 @@ def _mapping(data: Mapping[str, Any], place: str, file: Path) -> Mapping[str, An
 
 
 def leaves(tree: Mapping[str, Any], place: str, above: str = "") -> Iterator[Given]:
-    """Every key of a tree that has a value and nothing below it, in order; secrets are not opened."""
+    """The leaves of a tree in order. The keys below a secret are not listed."""
     for key, value in tree.items():
         path = f"{above}{key}"
         if value is None:
@@ -130,7 +130,7 @@ def leaves(tree: Mapping[str, Any], place: str, above: str = "") -> Iterator[Giv
 
 
 def resolved(raw: Mapping[str, Any], place: str) -> tuple[MemorySearch, list[str]]:
-    """The settings with every default, and the keys that are not known, which are left out.
+    """The settings with all defaults, and the unknown keys, which are ignored.
 
     Raises InputError for values that cannot be used, each with its key.
     """
@@ -152,7 +152,7 @@ def resolved(raw: Mapping[str, Any], place: str) -> tuple[MemorySearch, list[str
 
 
 def without(raw: Mapping[str, Any], places: Sequence[tuple[str | int, ...]]) -> dict[str, Any]:
-    """The settings less the keys at these places, each given as its way down."""
+    """The settings without the keys at these paths."""
     heads = {loc[0] for loc in places if len(loc) == 1}
     inner = {key: [loc[1:] for loc in places if loc[0] == key and len(loc) > 1] for key in raw}
     return {
@@ -171,12 +171,12 @@ def _pruned(value: Any, places: Sequence[tuple[str | int, ...]]) -> Any:
 
 
 def below(key: str, keys: Sequence[str] | Mapping[str, Any]) -> str:
-    """Which of `keys` is this key, or above it; empty when none is."""
+    """The one of `keys` that is this key or a parent of it; empty if there is none."""
     return next((one for one in keys if key == one or key.startswith(f"{one}.")), "")
 
 
 def shown(key: str, value: Any) -> str:
-    """A value in one line, without secrets: by the name of its key, and by what the value looks like."""
+    """A value in one line. Secrets are masked, by the name of the key and by the look of the value."""
     if is_secret_name(key):
         return A_SECRET
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

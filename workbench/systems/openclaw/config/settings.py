@@ -1,7 +1,7 @@
-"""OpenClaw's memory settings as OpenClaw itself resolves them: defaults, ranges, and an agent's overrides.
+"""OpenClaw's memory settings, resolved as OpenClaw does it: defaults, ranges, and overrides of an agent.
 
 The fields, their defaults and their ranges are those of openclaw 2026.2.13, src/agents/memory-search.ts;
-fields that later releases added say so. Null is as good as absent.
+fields that later releases added say so. Null means absent.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from workbench.memory.embedding.providers.catalogue import PROVIDERS
 
 
 def _whole(value: Any) -> Any:
-    """JavaScript has one kind of number: 1e5 is as whole as 100000."""
+    """JavaScript has one type of number: 1e5 is the integer 100000."""
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
@@ -49,7 +49,7 @@ class Part(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _present(cls, given: Any) -> Any:
-        """What is null is not there."""
+        """Removes null values."""
         if not isinstance(given, Mapping):
             return given
         return {key: value for key, value in given.items() if value is not None}
@@ -66,7 +66,7 @@ class Batch(Part):
 
 
 class Remote(Part):
-    """Where a provider is asked, and how."""
+    """The address of the provider, its key, and options of the requests."""
 
     base_url: str | None = None
     api_key: Any = Field(default=None, repr=False)
@@ -149,7 +149,7 @@ class Decay(Part):
 
 
 class Hybrid(Part):
-    """How two legs become one score. The weights are scaled to sum to 1; two of 0 are the default ones."""
+    """How two legs become one score. Weights are scaled to sum to 1; two zeros mean the defaults."""
 
     enabled: bool = True
     vector_weight: Share = 0.7
@@ -168,7 +168,7 @@ class Hybrid(Part):
 
 
 class QuerySettings(Part):
-    """What a search asks."""
+    """The limit, the floor and the fusion of a search."""
 
     max_results: Positive = 6
     min_score: Share = 0.35
@@ -183,13 +183,13 @@ class CacheSettings(Part):
 
 
 class Experimental(Part):
-    """What has to be asked for."""
+    """Features that are off by default."""
 
     session_memory: bool = False
 
 
 class ExtraPath(Part):
-    """A file or folder that belongs to the memory too; a pattern of its files since 2026.9.6."""
+    """A file or folder outside the memory to index too; since 2026.9.6 with a pattern for its files."""
 
     path: Annotated[str, AfterValidator(str.strip)]
     pattern: str | None = None
@@ -220,7 +220,7 @@ class MemorySearch(Part):
 
     @model_validator(mode="after")
     def _completed(self) -> MemorySearch:
-        """Sessions only for those who asked twice, the provider's own model, and each path once."""
+        """Sessions need two settings, each provider has a default model, and paths are unique."""
         asked = self.sources if self.experimental.session_memory else ["memory"]
         paths = {one.path: one for one in self.extra_paths if one.path}
         provider = PROVIDERS.get(self.provider)
@@ -236,7 +236,7 @@ class MemorySearch(Part):
 
 
 def merged(defaults: Mapping[str, Any], overrides: Mapping[str, Any]) -> dict[str, Any]:
-    """The defaults with an agent's overrides, key by key; extra paths are added to each other.
+    """The defaults with an agent's overrides, key by key; lists of extra paths are concatenated.
 
     >>> merged({"extraPaths": ["a"], "model": "m"}, {"extraPaths": ["b"], "query": {"minScore": 0}})
     {'extraPaths': ['a', 'b'], 'model': 'm', 'query': {'minScore': 0}}

@@ -53,30 +53,30 @@ RETIRED_KEYS = (
     "remote.batch.wait", "remote.batch.concurrency", "remote.batch.pollIntervalMs",
     "remote.batch.timeoutMinutes",
 )  # fmt: skip
-"""Keys that have no effect since 2026.9.6, and those below them."""
+"""Keys, with their subkeys, that have no effect since 2026.9.6."""
 
 NO_EFFECT: Mapping[str, str] = {
-    "enabled": "the workbench searches in any case; false takes OpenClaw's tools away",
-    "fallback": "the workbench never changes to another model by itself",
-    "remote.apiKey": "keys come from the environment alone",
+    "enabled": "the workbench always searches; in OpenClaw, false removes the tools",
+    "fallback": "the workbench never switches models silently",
+    "remote.apiKey": "keys are read from the environment only",
     "remote.headers": "no headers are added to requests",
-    "remote.batch": "requests are answered at once, not by a provider's batch API",
+    "remote.batch": "the providers' batch APIs are not used",
     "local": "GGUF models are not read; index with --model FOLDER for a sentence-transformers model",
-    "store.driver": "the index is SQLite in any case",
-    "store.vector": "vectors are scanned exactly in any case",
-    "store.fts": "the full-text index has unicode61",
+    "store.driver": "the index is always SQLite",
+    "store.vector": "the vector search is always an exact scan",
+    "store.fts": "the full-text index uses unicode61; the trigram tokenizer is a system of its own",
     "sync.onSessionStart": "`workbench index` and `workbench watch` bring the index up to date",
     "sync.onSearch": "`workbench index` and `workbench watch` bring the index up to date",
-    "sync.watch": "`workbench watch` watches",
+    "sync.watch": "`workbench watch` follows changes",
     "sync.intervalMinutes": "`workbench watch` follows every change",
     "sync.sessions.postCompactionForce": "transcripts are read when they have grown",
-    "cache": "vectors are kept in any case",
+    "cache": "vectors are always cached",
 }
-"""Keys that change nothing here, and those below them, with the reason."""
+"""Keys, with their subkeys, that have no effect in the workbench, and the reason."""
 
 
 class KeyReport(NamedTuple):
-    """What a key of the file became here."""
+    """The effect of a key of the file in the workbench."""
 
     key: str
     value: str
@@ -86,7 +86,7 @@ class KeyReport(NamedTuple):
 
 @dataclass(frozen=True)
 class Configuration:
-    """What an openclaw.json asks for, in the workbench's own values, and what became of each of its keys.
+    """An openclaw.json in the workbench's terms, with the effect of each of its keys.
 
     `model` is a name for `embedder_named`, None where OpenClaw's is not available here. `environment` holds
     the variables that name the provider's address, as the file gives it. `store` is OpenClaw's own index.
@@ -111,17 +111,17 @@ class Configuration:
 
     @property
     def sessions(self) -> Path | None:
-        """The folder of the agent's transcripts, None unless they are to be searched."""
+        """The folder of the agent's transcripts; None if transcripts are not searched."""
         return _state() / "agents" / self.agent / "sessions" if "sessions" in self.search.sources else None
 
     @property
     def thresholds(self) -> Thresholds:
-        """How much has to come to a transcript before it is indexed again."""
+        """How much a transcript must grow before it is indexed again."""
         return Thresholds(self.search.sync.sessions.delta_bytes, self.search.sync.sessions.delta_messages)
 
     @property
     def quiet(self) -> float:
-        """How many seconds `watch` waits for files to rest."""
+        """How many seconds without a change `watch` waits for."""
         return self.search.sync.watch_debounce_ms / 1000
 
     @property
@@ -143,7 +143,7 @@ class Configuration:
 
     @property
     def unused(self) -> list[KeyReport]:
-        """The keys that have no effect here, or are not known."""
+        """The keys that have no effect here or are unknown."""
         return [one for one in self.findings if one.fate != "used"]
 
 
@@ -162,7 +162,7 @@ def read(name: str | os.PathLike[str], system: Pipeline | None = None, release: 
 def configured(
     data: Mapping[str, Any], file: Path, agent: str = "", system: Pipeline | None = None, release: str = ""
 ) -> Configuration:
-    """What the configuration `data`, from `file`, asks for. Raises InputError as `read` does."""
+    """The configuration of `data`, which comes from `file`. Raises InputError as `read` does."""
     form, agent, defaults, overrides = trees(data, file, agent)
     given = [*defaults.given(), *overrides.given()]
     keys = {one.key for one in given}
@@ -186,7 +186,7 @@ def configured(
     return replace(configuration, findings=(*findings, *_beside(data, form)))
 
 
-# What it becomes
+# The parts of a configuration
 
 
 def _named(system: Pipeline | None, release: str) -> Choice | None:
@@ -235,7 +235,7 @@ def _store(search: MemorySearch, agent: str) -> Path:
 
 
 def _state() -> Path:
-    """The folder in which OpenClaw keeps what it knows."""
+    """OpenClaw's state folder."""
     return Path(os.environ.get("OPENCLAW_STATE_DIR") or "~/.openclaw").expanduser()
 
 
@@ -244,7 +244,7 @@ def _workspace(data: Mapping[str, Any]) -> Path | None:
     return Path(given).expanduser() if isinstance(given, str) and given else None
 
 
-# What became of each key
+# The effect of each key
 
 
 def _finding(
@@ -255,12 +255,12 @@ def _finding(
 
     if below(one.key, unknown):
         near = difflib.get_close_matches(one.key, _known(), n=1, cutoff=0.6)
-        return _unknown(one.place, f"not known; the nearest is {near[0]}" if near else "not known")
+        return _unknown(one.place, f"unknown; the most similar key is {near[0]}" if near else "unknown")
     later = [other.place for other in given if other.key == one.key][-1]
     if later != one.place and one.key != "extraPaths":
-        return found("no effect", f"{later} takes its place")
+        return found("no effect", f"{later} overrides it")
     if newest and (above := below(one.key, RETIRED_KEYS)):
-        return found("no effect", f"2026.9.6 has a fixed {above}, and no longer reads it")
+        return found("no effect", f"2026.9.6 no longer reads {above}: its values are fixed")
     if above := below(one.key, NO_EFFECT):
         return found("no effect", NO_EFFECT[above])
     became = _became(one, made)
@@ -273,21 +273,23 @@ def _unknown(place: str, says: str) -> KeyReport:
 
 
 def _beside(data: Mapping[str, Any], form: str) -> Iterator[KeyReport]:
-    """What the file says of memory beside its search: citations, the workspace, another backend."""
+    """The keys about memory outside the settings of memory search: citations, workspace, and others."""
     memory = at(data, "memory", {})
     for one in leaves(memory if isinstance(memory, Mapping) else {}, "memory"):
         if one.key == "citations":
-            yield KeyReport(one.place, shown(one.key, one.value), "used", "citations of the agent's tools")
+            yield KeyReport(
+                one.place, shown(one.key, one.value), "used", "the citations of the agent's tools"
+            )
         elif not below(one.key, ("search",)):
-            yield _unknown(one.place, "not known")
+            yield _unknown(one.place, "unknown")
     if (workspace := at(data, "agents.defaults.workspace")) is not None:
-        yield KeyReport("agents.defaults.workspace", shown("", workspace), "used", "--memory, when not given")
+        yield KeyReport("agents.defaults.workspace", shown("", workspace), "used", "the default of --memory")
     if form == SEPTEMBER_FORM and at(data, FEBRUARY_FORM) is not None:
-        yield KeyReport(FEBRUARY_FORM, "…", "no effect", f"{SEPTEMBER_FORM} takes its place")
+        yield KeyReport(FEBRUARY_FORM, "…", "no effect", f"{SEPTEMBER_FORM} overrides it")
 
 
 def _became(one: Given, made: Configuration) -> str:
-    """What a key is here, empty when it is nothing."""
+    """The effect of a key in the workbench, empty if it has none."""
     search = made.search
     slots = [slot for slot, key in SLOTS.items() if key == one.key and has(made.pipeline, slot)]
     if slots:
@@ -297,7 +299,12 @@ def _became(one: Given, made: Configuration) -> str:
         case "provider" | "model" if made.model:
             return f"the model {made.model}"
         case "remote.baseUrl":
-            return ", ".join(f"{name}={shown(one.key, url)}" for name, url in made.environment.items())
+            variables = " or ".join(made.unnamed_addresses())
+            return (
+                f"not used until you name it: --base-url or {variables}"
+                if variables
+                else "the provider's address"
+            )
         case "chunking.tokens" | "chunking.overlap":
             return f"the chunker {made.chunker.name}"
         case "extraPaths":
@@ -310,16 +317,16 @@ def _became(one: Given, made: Configuration) -> str:
             also = "; sessions need experimental.sessionMemory too" if refused else ""
             return f"the sources {', '.join(search.sources)}{also}"
         case "store.path":
-            return f"OpenClaw's own index, {made.store}, which is never written"
+            return f"OpenClaw's own index, {made.store}, which is only read"
         case "sync.watchDebounceMs":
-            return f"`workbench watch` waits for {made.quiet:g} s of rest"
+            return f"`workbench watch` waits for {made.quiet:g} s without a change"
         case "sync.sessions.deltaBytes" | "sync.sessions.deltaMessages":
             enough = made.thresholds
             return (
                 f"`workbench watch` reads a transcript after {enough.bytes} bytes or {enough.messages} lines"
             )
         case "query.hybrid.enabled":
-            return "two legs" if search.query.hybrid.enabled else "the vector leg alone"
+            return "two legs" if search.query.hybrid.enabled else "the vector leg only"
         case "query.hybrid.mmr.enabled" if has(made.pipeline, "diversity.relevance_weight"):
             return "the stage diversity"
         case "query.hybrid.temporalDecay.enabled" if has(made.pipeline, "recency.half_life_days"):
@@ -330,9 +337,9 @@ def _became(one: Given, made: Configuration) -> str:
 
 def _why_not(one: Given, made: Configuration) -> str:
     if one.key in ("provider", "model"):
-        return f"{made.search.provider} is not to be had here; the workbench's own model stays"
+        return f"{made.search.provider} is not available here; the workbench uses its own model"
     if one.key == "remote.baseUrl":
-        return f"{made.search.provider} is asked nowhere"
+        return f"{made.search.provider} is not available here"
     return f"{made.pipeline.name} has no such stage"
 
 
