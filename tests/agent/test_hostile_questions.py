@@ -131,9 +131,8 @@ class FruitlessWithPaths(Fruitless, PathIndex):
     """The same for an index that searches paths too."""
 
     def __init__(self, inner: PathIndex) -> None:
-        Fruitless.__init__(self, inner)
-        self.paths, self.tokenizer = inner.paths, inner.tokenizer
-        self.sent_to_paths: set[str] = set()
+        PathIndex.__init__(self, inner, inner.paths, inner.tokenizer)
+        self.sent, self.sent_to_paths = set(), set()
 
     def path_hits(self, question: str, limit: int) -> Hits:
         if question not in self.sent_to_paths and is_short(question):
