@@ -16,6 +16,7 @@ from workbench.errors import InputError
 from workbench.memory.store.sqlite.store import Store
 from workbench.memory.sync import open_index
 from workbench.records import Trace
+from workbench.retrieval.columns import PlainStage
 from workbench.retrieval.explain import Fate, explain
 from workbench.retrieval.pipeline import search
 from workbench.systems.openclaw.pipelines import SHIPPED, WORKAROUND
@@ -77,7 +78,7 @@ QUESTION = "rooibos tea"
 
 
 @dataclass(frozen=True)
-class Meddling:
+class Meddling(PlainStage):
     """A stage that has the memory rewritten while the search is under way."""
 
     home: Home
