@@ -8,12 +8,13 @@ import pytest
 from workbench.lab.bm25 import bm25, fts5_idf, lucene_idf
 from workbench.lab.museum.bm25_scores import YOUNG_MEMORY
 from workbench.lab.museum.sides import small_memory
+from workbench.records import Clause, Query
 
 
 @pytest.mark.parametrize("word", ["tea", "rooibos", "morning"])
 def test_fts5_computes_the_shipped_bm25(word: str) -> None:
     with small_memory(YOUNG_MEMORY, {"x": ("x",)}) as index:
-        hits = index.keyword(f'"{word}"', 5)
+        hits = index.keyword(Query((Clause(word),)), 5)
         theirs = {chunk.path: -raw for chunk, raw in zip(index.chunks(hits.rows), hits.raw, strict=True)}
     assert bm25(fts5_idf, word, YOUNG_MEMORY) == pytest.approx(theirs)
 
