@@ -80,3 +80,16 @@ def test_a_lock_is_free_again_after_a_failure(home: Home) -> None:
     with pytest.raises(RuntimeError), alone(home.file):
         raise RuntimeError
     assert home.sync(wait=0).unchanged == 6
+
+
+@pytest.mark.parametrize(
+    "garbage", [b"", b"\x1b]0;owned\x07", b"\xff\xfe\x9b2J", b"12\nforged line", b"9" * 5000]
+)
+def test_a_lock_file_with_garbage_is_not_repeated(
+    home: Home, capsys: pytest.CaptureFixture[str], garbage: bytes
+) -> None:
+    with holder(home.file):
+        Path(f"{home.file}.lock").write_bytes(garbage)
+        with pytest.raises(LockedError, match=r"^(Another process|Process 9{1,20}) is indexing"):
+            home.sync(wait=0.1)
+    assert not set(capsys.readouterr().err) & {"\x1b", "\x07", "\x9b", "\ufffd"}

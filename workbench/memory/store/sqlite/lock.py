@@ -1,4 +1,4 @@
-"""One process at a time: whoever syncs an index holds its lock, and the system frees it when he dies."""
+"""One process at a time syncs an index: it holds a lock. The OS releases the lock if the process dies."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from filelock import FileLock, Timeout
 from tqdm.auto import tqdm
 
 from workbench.memory.store.errors import LockedError, unwritable
+from workbench.safe_text import one_line
 
 WAIT_SECONDS = 60.0
 
@@ -43,7 +44,7 @@ def _acquire(lock: FileLock, path: Path, wait: float) -> None:
         return
     except Timeout:
         holder = _holder(lock)
-    tqdm.write(f"{holder} is indexing {path}: waiting up to {wait:g} s.", file=sys.stderr)
+    tqdm.write(one_line(f"{holder} is indexing {path}: waiting up to {wait:g} s."), file=sys.stderr)
     try:
         lock.acquire(timeout=wait)
     except Timeout:
@@ -54,5 +55,6 @@ def _acquire(lock: FileLock, path: Path, wait: float) -> None:
 
 
 def _holder(lock: FileLock) -> str:
-    number = Path(lock.lock_file).read_text(encoding="utf-8").strip()
-    return f"Process {number}" if number else "Another process"
+    """The process in the lock file, which another program may have written: only a number is believed."""
+    number = Path(lock.lock_file).read_bytes()[:20].decode("ascii", "replace").strip()
+    return f"Process {number}" if number.isdecimal() else "Another process"
