@@ -71,6 +71,10 @@ class Index(ABC):
         texts = (f"{clause.text}*" if clause.prefix else clause.text for clause in query.clauses)
         return query.expression or f" {query.operator} ".join(texts)
 
+    def paths(self) -> list[str]:
+        """The paths of all indexed files, in order."""
+        return sorted(one.path for one in self.documents() or ())
+
     def documents(self) -> Sequence[Document] | None:
         """All documents with their whole text, by path; None for an index that keeps chunks only."""
         return None

@@ -131,7 +131,7 @@ class FruitlessWithPaths(Fruitless, PathIndex):
     """The same for an index that searches paths too."""
 
     def __init__(self, inner: PathIndex) -> None:
-        PathIndex.__init__(self, inner, inner.paths, inner.tokenizer)
+        PathIndex.__init__(self, inner, inner.path_table, inner.tokenizer)
         self.sent, self.sent_to_paths = set(), set()
 
     def path_hits(self, question: str, limit: int) -> Hits:

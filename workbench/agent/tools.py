@@ -155,7 +155,7 @@ class AgentTools:
         try:
             with self._pool.lend() as index:
                 trace = search(question, pipeline, index)
-                model, changed = index.store.settings.model, outdated(self.memory, index)
+                model, changed = index.model, outdated(self.memory, index)
         except WorkbenchError as error:
             return self.contract.unavailable(error)
         cited = self.citations.wanted(self.session_key)

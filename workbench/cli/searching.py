@@ -87,7 +87,7 @@ def explain(
         trace = pipeline.search(cleaned, asked, opened)
         explanation = explaining.explain(trace, opened, relative(target, memory))
         unknown = explanation.fate is explaining.Fate.NEVER_INDEXED
-        near = nearest(explanation.target, opened.store.stamps()) if unknown else None
+        near = nearest(explanation.target, opened.paths()) if unknown else None
     put(explanation_data(explanation) if as_json else explanation, as_json)
     if near and not as_json:
         put(f"The most similar path in the index is {near}.")
@@ -129,7 +129,7 @@ def evaluate(
     chosen = pipelines_of(SYSTEMS if every else systems or HANDFUL, limit, min_score, settings)
     asked = load_questions(questions or memory / "questions.yaml")
     with opened_index(memory, index_file, re_embed) as opened, opened.snapshot():
-        check_targets(asked, opened.store.stamps())
+        check_targets(asked, opened.paths())
         index = CachedIndex(opened)
         evaluations = evaluate_all(asked, chosen, index)
         if as_json:

@@ -22,10 +22,10 @@ from workbench.memory.embedding.providers.catalogue import remembered
 from workbench.memory.files import content_hash
 from workbench.memory.store.scan import Scan
 from workbench.memory.store.sqlite.database import plain_errors
-from workbench.memory.store.sqlite.match import match_expression
+from workbench.memory.store.contract import IndexStore
 from workbench.memory.store.sqlite.store import Store
-from workbench.memory.store.values import Settings
-from workbench.records import Chunk, Document, Hits, Query, Rows, Vector
+from workbench.memory.store.values import Cached, Settings
+from workbench.records import Chunk, Document, Hits, Passage, Query, Rows, Vector
 
 
 def default_index_path(root: Path) -> Path:
@@ -34,7 +34,7 @@ def default_index_path(root: Path) -> Path:
     return index_home() / f"{root.resolve().name}-{digest}.sqlite"
 
 
-def embedder_of(store: Store, embedder: Embedder | None = None) -> Embedder:
+def embedder_of(store: IndexStore, embedder: Embedder | None = None) -> Embedder:
     """The embedder that made the store: `embedder` when given, or else the model that the store names.
 
     Raises InputError when that would give other vectors than the stored ones, and for a local model that the
@@ -44,28 +44,28 @@ def embedder_of(store: Store, embedder: Embedder | None = None) -> Embedder:
     if embedder is None:
         embedder = remembered(settings.model, settings.revision, settings.dimensions)
     if embedder is None:
-        embedder = _local(store.path, settings)
+        embedder = _local(store.name, settings)
     check_same(store, Settings(embedder.name, embedder.revision, 0, settings.chunker))
     return embedder
 
 
-def _local(path: Path, settings: Settings) -> LocalEmbedder:
+def _local(name: str, settings: Settings) -> LocalEmbedder:
     reading = READINGS.get(settings.revision.rpartition("/")[2])
     if reading is None:
         raise InputError(
-            f"The index {path} was made with another model: {settings.model} ({settings.revision}), which "
+            f"The index {name} was made with another model: {settings.model} ({settings.revision}), which "
             "the workbench cannot load by its name.",
             "Give that embedder to open_index(), or build again: workbench index FOLDER --rebuild",
         )
     if settings.model not in (PACKAGED_MODEL, choices_for(path).model):
         raise InputError(
-            f"The index {path} names the model {settings.model!r}, which you have not used with it here.",
-            f"If you trust that model: workbench index FOLDER --index {path} --model {settings.model}",
+            f"The index {name} names the model {settings.model!r}, which you have not used with it here.",
+            f"If you trust that model: workbench index FOLDER --index {name} --model {settings.model}",
         )
     return LocalEmbedder(settings.model, reading)
 
 
-def check_same(store: Store, here: Settings) -> None:
+def check_same(store: IndexStore, here: Settings) -> None:
     """Raises InputError when the store was made with another model or chunker than `here`."""
     there = store.settings
     differing = [
@@ -78,7 +78,7 @@ def check_same(store: Store, here: Settings) -> None:
     ]
     if differing:
         raise InputError(
-            f"The index {store.path} was made with {'; and with '.join(differing)}.",
+            f"The index {store.name} was made with {'; and with '.join(differing)}.",
             "Index with the same settings, or build it again: workbench index FOLDER --rebuild",
         )
 
@@ -93,7 +93,7 @@ class MemoryIndex(Index):
     indexes of one store share this copy.
     """
 
-    def __init__(self, store: Store, embedder: Embedder) -> None:
+    def __init__(self, store: IndexStore, embedder: Embedder) -> None:
         self.store = store
         self.embedder = embedder
         self._given: Embedder | None = embedder
@@ -106,7 +106,8 @@ class MemoryIndex(Index):
 
         Raises InputError when there is no index, or when `embedder` is not the one that made it.
         """
-        index = cls(*_opened(path, embedder))
+        store = Store.open(path)
+        index = cls(store, _embedder_or_close(store, embedder))
         index._given = embedder
         return index
 
@@ -120,8 +121,9 @@ class MemoryIndex(Index):
         Raises InputError when the index has been rebuilt with a model that this one does not have.
         """
         outlived = self.store.replaced or not self.store.writable
-        if outlived and not self.store.db.in_transaction:
-            fresh, self.embedder = _opened(self.store.path, self._given)
+        if outlived and not self.store.busy:
+            fresh = self.store.reopened()
+            self.embedder = _embedder_or_close(fresh, self._given)
             self.store.close()
             self.store = fresh
         with self.store.reading():
@@ -145,10 +147,10 @@ class MemoryIndex(Index):
 
     @property
     def name(self) -> str:
-        return str(self.store.path)
+        return self.store.name
 
     def compiled(self, query: Query) -> str:
-        return match_expression(query)
+        return self.store.compiled(query)
 
     def keyword(self, query: Query, limit: int) -> Hits:
         return self.store.keyword(query, limit)
@@ -185,6 +187,18 @@ class MemoryIndex(Index):
         """All indexed documents, by path, with their whole text."""
         return self.store.documents()
 
+    def paths(self) -> list[str]:
+        return sorted(self.store.stamps())
+
+    @property
+    def model(self) -> str:
+        """The name of the model that embedded the chunks."""
+        return self.store.settings.model
+
+    def add(self, document: Document, passages: Sequence[Passage], cached: Sequence[Cached]) -> None:
+        """Stores a document with its passages and their vectors."""
+        self.store.replace(document, passages, cached)
+
     def chunks(self, rows: Rows) -> Sequence[Chunk]:
         return self.store.chunks(rows)
 
@@ -192,25 +206,24 @@ class MemoryIndex(Index):
         return self.store.rows_of(path)
 
 
-_SCANS: WeakValueDictionary[tuple[Path, int], Scan] = WeakValueDictionary()
+_SCANS: WeakValueDictionary[tuple[str, int], Scan] = WeakValueDictionary()
 _SCANS_LOCK = threading.Lock()
 
 
-def _shared_scan(store: Store, generation: int) -> Scan:
+def _shared_scan(store: IndexStore, generation: int) -> Scan:
     """The vectors of one state of a store, read once for all indexes that search this state."""
     with _SCANS_LOCK:
-        scan = _SCANS.get((store.path, generation))
+        scan = _SCANS.get((store.name, generation))
         if scan is None:
             rows, vectors = store.matrix()
-            scan = _SCANS[store.path, generation] = Scan(rows, store.keys(), vectors)
+            scan = _SCANS[store.name, generation] = Scan(rows, store.keys(), vectors)
         return scan
 
 
-def _opened(path: Path, embedder: Embedder | None) -> tuple[Store, Embedder]:
-    store = Store.open(path)
+def _embedder_or_close(store: IndexStore, embedder: Embedder | None) -> Embedder:
     try:
-        with plain_errors(path):
-            return store, embedder_of(store, embedder)
+        with store.reading():
+            return embedder_of(store, embedder)
     except WorkbenchError:
         store.close()
         raise

@@ -53,6 +53,9 @@ class IndexAdapter(Index):
     def rows_of(self, path: str) -> Rows:
         return self.inner.rows_of(path)
 
+    def paths(self) -> list[str]:
+        return self.inner.paths()
+
     def documents(self) -> Sequence[Document] | None:
         return self.inner.documents()
 

@@ -180,19 +180,19 @@ class PathIndex(IndexAdapter):
 
     def __init__(self, inner: Index, paths: Paths, tokenizer: Tokenizer) -> None:
         super().__init__(inner)
-        self.paths, self.tokenizer = paths, tokenizer
+        self.path_table, self.tokenizer = paths, tokenizer
 
     def path_hits(self, question: str, limit: int) -> Hits:
         """The files whose path has all words of the question, each as its first chunk, best first.
 
         `raw` is bm25 over the paths, and 0, the best there is, for a file that substrings alone have found.
         """
-        found = self.paths.matching(question)
+        found = self.path_table.matching(question)
         return Hits(found.rows[:limit], found.raw[:limit])
 
     def exact_paths(self, question: str) -> Rows:
         """The first chunks of the files whose path, name or stem is the question, at most 200."""
-        return self.paths.exactly(question)
+        return self.path_table.exactly(question)
 
 
 @dataclass(frozen=True)

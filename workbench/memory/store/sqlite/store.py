@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from workbench.errors import InputError, WorkbenchError
 from workbench.memory.chunking import chunk_id
+from workbench.memory.store.contract import IndexStore
 from workbench.memory.store.sqlite import schema
 from workbench.memory.store.sqlite.database import connect_new, identity
 from workbench.memory.store.sqlite.embedding_cache import EmbeddingCache
@@ -67,7 +68,7 @@ def check_dimensions(settings: Settings) -> None:
         )
 
 
-class Store(EmbeddingCache):
+class Store(EmbeddingCache, IndexStore):
     """An open index file, for one thread at a time. Close it, or use it in a `with` statement."""
 
     @classmethod
@@ -214,9 +215,25 @@ class Store(EmbeddingCache):
         """The mean share of a chunk that the model has read, 0 to 1; 1 for an index without chunks."""
         return float(self.db.execute("SELECT ifnull(avg(read_share), 1) FROM chunks").get)
 
+    @property
+    def name(self) -> str:
+        """The path of the index file."""
+        return str(self.path)
+
+    @property
+    def busy(self) -> bool:
+        return bool(self.db.in_transaction)
+
+    def reopened(self) -> Store:
+        return Store.open(self.path)
+
+    def compiled(self, query: Query) -> str:
+        """The MATCH expression of a query."""
+        return match_expression(query)
+
     def keyword(self, query: Query, limit: int) -> Hits:
         """The chunks that match a query, by (bm25, chunk id), with FTS5's negative bm25."""
-        match = match_expression(query)
+        match = self.compiled(query)
         found = self.db.execute(KEYWORD_SQL, (match, limit + 1)).fetchall()
         if len(found) > limit and found[limit][1] == found[limit - 1][1]:
             sql = KEYWORD_TIES_SQL.format(tie="chunks.id" if self.ties_by_row else "chunks.key")

@@ -200,6 +200,10 @@ class LiveIndex(Index):
         with self._reading() as store:
             return store.documents()
 
+    def paths(self) -> list[str]:
+        with self._reading() as store:
+            return sorted(store.stamps())
+
     def chunks(self, rows: Rows) -> Sequence[Chunk]:
         with self._reading() as store:
             return store.chunks(rows)

@@ -1,0 +1,170 @@
+"""The contract of a store: what an index keeps its documents, chunks and vectors in.
+
+SQLite is the first store. Another one subclasses `IndexStore` and passes the suite in
+`tests/contracts/store_contract.py`; no module outside `memory/store/` changes for it.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.memory.paths import FileRules
+from workbench.memory.store.values import Cached, Settings, Stamp
+from workbench.records import Chunk, Document, Hits, Passage, Query, Rows
+
+
+class IndexStore(ABC):
+    """An open store, for one thread at a time.
+
+    Rows are positive whole numbers. A row belongs to one chunk until that chunk is deleted. Raw numbers are
+    the engine's own; `Hits.larger_is_better` states their direction. Hits come best first, ties by chunk id.
+    Raises StorageError when the store cannot be read or written, and InputError for input that it refuses.
+    """
+
+    # The state
+
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """The name of this store in messages: a path, or an address without its password."""
+
+    @property
+    @abstractmethod
+    def settings(self) -> Settings:
+        """The model and the chunker that the index was made with."""
+
+    @property
+    @abstractmethod
+    def generation(self) -> int:
+        """A number that grows with every change."""
+
+    # How the folder was read
+
+    @property
+    @abstractmethod
+    def folder(self) -> str:
+        """The memory's folder; empty in an index that does not say."""
+
+    @property
+    @abstractmethod
+    def extra_paths(self) -> tuple[str, ...]:
+        """The files and folders beside the memory that are indexed with it, as they were given."""
+
+    @property
+    @abstractmethod
+    def file_rules(self) -> FileRules:
+        """Which files of the folder are indexed."""
+
+    # Connections and transactions
+
+    @property
+    @abstractmethod
+    def writable(self) -> bool:
+        """Whether the store can be written."""
+
+    @property
+    @abstractmethod
+    def replaced(self) -> bool:
+        """Whether the index has been rebuilt since this store was opened, so that it must be opened again."""
+
+    @property
+    @abstractmethod
+    def busy(self) -> bool:
+        """Whether a block of `reading` or `writing` is open."""
+
+    @abstractmethod
+    def reopened(self) -> Self:
+        """The store of the latest build, opened anew; this one is not closed."""
+
+    @abstractmethod
+    def time_limit(self, seconds: float) -> AbstractContextManager[None]:
+        """Stops a search inside the block that takes more seconds. Raises InputError then."""
+
+    @abstractmethod
+    def reading(self) -> AbstractContextManager[None]:
+        """One state of the store for all reads inside the block, whatever other processes write meanwhile."""
+
+    @abstractmethod
+    def writing(self) -> AbstractContextManager[None]:
+        """One transaction: all writes inside the block are kept, or none. Blocks nest."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Closes the store."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    # Reading
+
+    @property
+    @abstractmethod
+    def size(self) -> int:
+        """The number of chunks."""
+
+    @abstractmethod
+    def stamps(self) -> dict[str, Stamp]:
+        """Every indexed file's stamp, by path."""
+
+    @abstractmethod
+    def documents(self) -> list[Document]:
+        """All indexed documents, by path."""
+
+    @abstractmethod
+    def chunks(self, rows: Rows) -> list[Chunk]:
+        """The chunks of these rows, in their order."""
+
+    @abstractmethod
+    def rows_of(self, path: str) -> Rows:
+        """The rows of a file's chunks, in the file's order; none for a file that is not indexed."""
+
+    @abstractmethod
+    def keys(self) -> list[str]:
+        """All chunk ids, in row order."""
+
+    @abstractmethod
+    def matrix(self) -> tuple[Rows, NDArray[np.float32]]:
+        """All rows and their unit vectors, in row order: shapes (n,) and (n, dimensions)."""
+
+    # Searching
+
+    @abstractmethod
+    def compiled(self, query: Query) -> str:
+        """The query in the engine's own language."""
+
+    @abstractmethod
+    def keyword(self, query: Query, limit: int) -> Hits:
+        """The best `limit` chunks that match a query, with the engine's own score of each."""
+
+    # Writing
+
+    @abstractmethod
+    def replace(self, document: Document, passages: Sequence[Passage], cached: Sequence[Cached]) -> None:
+        """Stores the document with exactly these passages and vectors, in one transaction."""
+
+    @abstractmethod
+    def delete(self, path: str) -> None:
+        """Removes a document and its chunks."""
+
+    @abstractmethod
+    def restamp(self, looks: Mapping[str, tuple[int, int]]) -> None:
+        """Sets the size and time of unchanged documents."""
+
+    # The embedding cache
+
+    @abstractmethod
+    def cached(self, settings: Settings, role: str, hashes: Iterable[str]) -> dict[str, Cached]:
+        """The known vectors of these text hashes, for the model and revision of `settings`."""
+
+    @abstractmethod
+    def remember(self, settings: Settings, role: str, found: Mapping[str, Cached]) -> None:
+        """Keeps vectors by model, revision, role, and the hash of their exact text."""
