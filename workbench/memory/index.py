@@ -20,9 +20,8 @@ from workbench.memory.embedding.cache import embed_through_cache
 from workbench.memory.embedding.local import PACKAGED_MODEL, READINGS, Embedder, LocalEmbedder
 from workbench.memory.embedding.providers.catalogue import remembered
 from workbench.memory.files import content_hash
-from workbench.memory.store.scan import Scan
-from workbench.memory.store.sqlite.database import plain_errors
 from workbench.memory.store.contract import IndexStore
+from workbench.memory.store.scan import Scan
 from workbench.memory.store.sqlite.store import Store
 from workbench.memory.store.values import Cached, Settings
 from workbench.records import Chunk, Document, Hits, Passage, Query, Rows, Vector
@@ -57,7 +56,7 @@ def _local(name: str, settings: Settings) -> LocalEmbedder:
             "the workbench cannot load by its name.",
             "Give that embedder to open_index(), or build again: workbench index FOLDER --rebuild",
         )
-    if settings.model not in (PACKAGED_MODEL, choices_for(path).model):
+    if settings.model not in (PACKAGED_MODEL, choices_for(Path(name)).model):
         raise InputError(
             f"The index {name} names the model {settings.model!r}, which you have not used with it here.",
             f"If you trust that model: workbench index FOLDER --index {name} --model {settings.model}",

@@ -131,7 +131,7 @@ def outdated(
     root = memory_root(folder)
     with index.snapshot():
         known, rules = index.store.stamps(), index.store.file_rules
-    given = (MemoryFolder(root, extra_paths_of(root, index.store.path), rules), *sources)
+    given = (MemoryFolder(root, extra_paths_of(root, Path(index.store.name)), rules), *sources)
     there = _there(given)
     differing = [path for path, (_, look) in there.items() if path not in known or known[path].look != look]
     return sorted([*differing, *_missing(there, known, given)])

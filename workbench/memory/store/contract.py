@@ -53,11 +53,6 @@ class IndexStore(ABC):
 
     @property
     @abstractmethod
-    def extra_paths(self) -> tuple[str, ...]:
-        """The files and folders beside the memory that are indexed with it, as they were given."""
-
-    @property
-    @abstractmethod
     def file_rules(self) -> FileRules:
         """Which files of the folder are indexed."""
 
