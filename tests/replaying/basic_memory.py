@@ -5,6 +5,7 @@ With several workspaces it is results[workspace][mode][question].
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -12,24 +13,29 @@ from pathlib import Path
 from typing import Any
 
 from tests.replaying import Answer, Asked, Row, Rows, Unreadable, chosen
-from workbench.lab.bench.basic_memory import as_benched, session_index
-from workbench.lab.bench.locomo import Locomo, load
-from workbench.records import Trace
+from workbench.lab.bench.basic_memory import note_index
+from workbench.lab.bench.locomo import SessionDocument, load
+from workbench.memory.files import content_hash
+from workbench.records import Document, Trace
 from workbench.retrieval.pipeline import search
+from workbench.systems.basic_memory.notes import note_of
 from workbench.systems.basic_memory.pipelines import VECTOR_ONLY
+from workbench.systems.basic_memory.scores import MinSimilarity
 from workbench.systems.registry import system as named
 
 MODES = ("text", "vector", "hybrid")
 LEAST = 0.3
 """The min similarity of the recording."""
 PAGE = 10
+PROJECT = "main"
 
 
 @dataclass(frozen=True)
 class BasicMemoryForm:
-    """A workspace's folder is a LoCoMo file, with `#N` behind it for its conversation N; a session is a note.
+    """A workspace is a folder of notes, or a LoCoMo file with `#N` behind it for its conversation N.
 
-    The one workspace of a record that names none may be given under any name.
+    A session of a conversation is a note, whose permalink is its id. The one workspace of a record that names
+    none may be given under any name.
     """
 
     def fits(self, record: Mapping[str, Any]) -> bool:
@@ -49,15 +55,21 @@ class BasicMemoryForm:
     def opened(
         self, record: Mapping[str, Any], system: str, folder: Path, scratch: Path, today: str
     ) -> Iterator[Answer]:
-        hybrid = as_benched(named(system), LEAST)
-        vector = replace(as_benched(VECTOR_ONLY, LEAST), view=hybrid.view)
-        with session_index(_conversation(folder), path=scratch / "index.sqlite") as index:
+        least = MinSimilarity(LEAST)
+        hybrid = named(system).with_stage(least)
+        vector = replace(VECTOR_ONLY.with_stage(least), layout=hybrid.layout)
+        with note_index(_notes(folder), PROJECT, path=scratch / "index.sqlite") as index:
+            permalinks = {note.path: note_of(note, PROJECT).permalink for note in index.documents()}
 
             def answer(asked: Asked) -> Rows:
                 if asked.arguments == "text":
-                    return _keyword_rows(search(asked.question, hybrid, index))
-                trace = search(asked.question, hybrid if asked.arguments == "hybrid" else vector, index)
-                return [Row(_permalink(one.chunk.path), one.score) for one in trace.results]
+                    found = _keyword_rows(search(asked.question, hybrid, index))
+                else:
+                    pipeline = hybrid if asked.arguments == "hybrid" else vector
+                    found = [
+                        (one.chunk.path, one.score) for one in search(asked.question, pipeline, index).results
+                    ]
+                return [Row(permalinks[path], score) for path, score in found]
 
             yield answer
 
@@ -66,27 +78,30 @@ def _modes(results: Mapping[str, Any]) -> bool:
     return bool(results) and results.keys() <= set(MODES)
 
 
-def _conversation(folder: Path) -> Locomo:
+def _notes(folder: Path) -> list[Document]:
+    """The notes of a folder, or of a LoCoMo file's conversation."""
+    if folder.is_dir():
+        return [
+            _note(path.relative_to(folder), path.read_text("utf-8")) for path in sorted(folder.rglob("*.md"))
+        ]
     file, _, number = str(folder).partition("#")
     if not Path(file).is_file():
-        raise Unreadable(f"{folder} is no LoCoMo file")
-    every = load(file)
-    wanted = int(number or 0)
-    return Locomo(
-        tuple(one for one in every.documents if one.conversation == wanted),
-        tuple(one for one in every.turns if one.conversation == wanted),
-        (),
-        0,
-    )
+        raise Unreadable(f"{folder} is no folder and no LoCoMo file")
+    sessions = [one for one in load(Path(file)).documents if one.conversation == int(number or 0)]
+    return [_note(Path(f"{one.id}.md"), _session(one)) for one in sessions]
 
 
-def _keyword_rows(trace: Trace) -> list[Row]:
+def _session(session: SessionDocument) -> str:
+    return f"---\ntitle: {json.dumps(session.title)}\npermalink: {session.id}\n---\n\n{session.body}"
+
+
+def _note(path: Path, text: str) -> Document:
+    return Document(path.as_posix(), "memory", text, content_hash(text), len(text.encode()), 0)
+
+
+def _keyword_rows(trace: Trace) -> list[tuple[str, float]]:
     """What the keyword leg alone returns: the first page of its hits, with FTS5's own numbers."""
     ranks = trace.columns["keyword_rank"]
     first = sorted((rank, row) for row, rank in enumerate(ranks.tolist()) if rank <= PAGE)
     raw = trace.columns["keyword_raw"]
-    return [Row(_permalink(trace.chunks[row].path), float(raw[row])) for _, row in first]
-
-
-def _permalink(path: str) -> str:
-    return path.removesuffix(".md")
+    return [(trace.chunks[row].path, float(raw[row])) for _, row in first]

@@ -92,24 +92,42 @@ def document(text: str, path: str = "memory/Tea Time.md") -> Document:
 
 
 def test_a_note_takes_its_title_permalink_and_tags_from_its_head() -> None:
-    note = note_of(
-        document("---\ntitle: On tea\npermalink: x/on-tea\ntags: [cups]\n---\n\nBody.\n"), "main", 0
-    )
-    assert (note.title, note.permalink, note.content_snippet) == ("On tea", "x/on-tea", "")
+    note = note_of(document("---\ntitle: On tea\npermalink: x/on-tea\ntags: [cups]\n---\n\nBody.\n"), "main")
+    assert (note.title, note.permalink, note.content_snippet) == ("On tea", "x/on-tea", "Body.")
     assert note.content_stems.splitlines()[-1] == "cups"
     assert "title:" not in note.content_stems
 
 
 def test_a_note_without_a_head_is_named_after_its_file() -> None:
-    note = note_of(document("# Tea\nA cup."), "main", 5)
-    assert (note.title, note.permalink, note.content_snippet) == ("Tea Time", "main/memory/tea-time", "# Tea")
+    note = note_of(document("# Tea\nA cup."), "main")
+    assert (note.title, note.permalink, note.content_snippet) == (
+        "Tea Time",
+        "main/memory/tea-time",
+        "# Tea\nA cup.",
+    )
 
 
-def test_what_is_beyond_6000_characters_of_a_note_is_not_found(tmp_path: Path) -> None:
+def test_what_is_beyond_6000_characters_of_a_note_is_found_since_the_snippet_is_searched(
+    tmp_path: Path,
+) -> None:
     early, late = "x" * 100, "zebra"
     with world.build(tmp_path, {"MEMORY.md": f"{early}\n" + "tea " * (LONGEST_STEMS // 4) + late}) as index:
-        assert search("tea", bm.HEAD, index).legs["keyword"].hits.rows.size == 1
-        assert search(late, bm.HEAD, index).legs["keyword"].hits.rows.size == 0
+        assert search("tea", bm.CJK_REGRESS, index).legs["keyword"].hits.rows.size == 1
+        assert search(late, bm.CJK_REGRESS, index).legs["keyword"].hits.rows.size == 0
+        assert search(late, bm.HEAD, index).legs["keyword"].hits.rows.size == 1
+
+
+def test_the_body_counts_twice_in_bm25_also_where_the_snippet_is_not_searched() -> None:
+    """Every other row has one word. A body of two words makes a row of two, and of four with the snippet."""
+    once, twice = (
+        NoteStore([Note("", "cup of", snippet, ""), *[Note("", "pot", "", "")] * 3]).search(
+            written("cup"), 1, EachColumn()
+        )
+        for snippet in ("", "cup of")
+    )
+    idf = math.log(3.5 / 1.5)
+    for found, length, mean in ((once, 2, 5 / 4), (twice, 4, 7 / 4)):
+        assert found.raw == pytest.approx([-idf * 2.2 / (1 + 1.2 * (0.25 + 0.75 * length / mean))])
 
 
 def test_variants_repeat_nothing() -> None:

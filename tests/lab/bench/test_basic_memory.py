@@ -86,7 +86,7 @@ def test_the_benchmarks_vector_text_is_title_permalink_and_body(small: MemoryInd
 
 
 def test_the_benchmarks_full_text_row_has_title_and_permalink_of_the_session() -> None:
-    note = note_of(session_note(SESSIONS.documents[0]), "bm-bench-run", 0)
+    note = note_of(session_note(SESSIONS.documents[0]), "bm-bench-run")
     assert (note.title, note.permalink) == ("locomo-c00-s01 (8 May)", "bm-bench-run/locomo-c00-s01")
 
 

@@ -34,7 +34,7 @@ from workbench.records import Document, Trace
 from workbench.retrieval.pipeline import Pipeline, search
 from workbench.systems.basic_memory import pipelines as basic_memory
 from workbench.systems.basic_memory.chunking import BulletChunker
-from workbench.systems.basic_memory.notes import NotesLayout
+from workbench.systems.basic_memory.notes import NotesLayout, note_of, vector_text
 from workbench.systems.basic_memory.scores import MinSimilarity
 
 PROJECT = "bm-bench-run"
@@ -62,16 +62,27 @@ def session_note(session: SessionDocument) -> Document:
     return Document(f"{session.id}.md", "memory", text, content_hash(text), len(text.encode()), 0)
 
 
-def vector_text(session: SessionDocument) -> str:
-    """The text of a session that is chunked and embedded: title, permalink and body."""
-    return "\n\n".join([session.title, f"{PROJECT}/{session.id}", session.body])
-
-
 @contextmanager
 def session_index(
     locomo: Locomo, embedder: Embedder | None = None, path: Path | None = None, chunker: Chunker | None = None
 ) -> Iterator[MemoryIndex]:
-    """An index of all sessions at `path`, by default in the user's cache folder; it also caches vectors.
+    """An index of all sessions as notes; it also caches the vectors of the questions. See `note_index`."""
+    notes = [session_note(session) for session in locomo.documents]
+    with note_index(notes, PROJECT, embedder, path, chunker) as index:
+        questions = [one.text for one in locomo.questions]
+        _vectors(index.store, index.store.settings, index.embedder, "query", questions)
+        yield index
+
+
+@contextmanager
+def note_index(
+    notes: Sequence[Document],
+    project: str,
+    embedder: Embedder | None = None,
+    path: Path | None = None,
+    chunker: Chunker | None = None,
+) -> Iterator[MemoryIndex]:
+    """An index of notes at `path`, by default in the user's cache folder; it also caches vectors.
 
     The defaults are Basic Memory's chunker, and all-MiniLM-L6-v2 with texts truncated after the first window,
     as sentence-transformers does.
@@ -82,23 +93,29 @@ def session_index(
     settings = Settings(embedder.name, embedder.revision, embedder.dimensions, chunker.name)
     path.parent.mkdir(parents=True, exist_ok=True)
     with Store.open(path) if path.exists() else Store.create(path, settings) as store:
-        _fill(store, settings, chunker, embedder, locomo)
-        _vectors(store, settings, embedder, "query", [one.text for one in locomo.questions])
+        _fill(store, settings, chunker, embedder, notes, project)
         yield MemoryIndex(store, embedder)
 
 
-def _fill(store: Store, settings: Settings, chunker: Chunker, embedder: Embedder, locomo: Locomo) -> None:
-    notes = {session.id: session_note(session) for session in locomo.documents}
+def _fill(
+    store: Store,
+    settings: Settings,
+    chunker: Chunker,
+    embedder: Embedder,
+    notes: Sequence[Document],
+    project: str,
+) -> None:
     stored = {path: stamp.hash for path, stamp in store.stamps().items()}
-    if store.settings == settings and stored == {note.path: note.hash for note in notes.values()}:
+    if store.settings == settings and stored == {note.path: note.hash for note in notes}:
         return
-    passages = {session.id: chunker.chunk(vector_text(session)) for session in locomo.documents}
+    passages = {note.path: chunker.chunk(vector_text(note_of(note, project))) for note in notes}
     texts = [passage.text for some in passages.values() for passage in some]
     known = _vectors(store, settings, embedder, "passage", texts)
     with store.writing():
         store.reset(settings)
-        for id_, note in notes.items():
-            store.replace(note, passages[id_], [known[passage.hash] for passage in passages[id_]])
+        for note in notes:
+            cut = passages[note.path]
+            store.replace(note, cut, [known[passage.hash] for passage in cut])
 
 
 def _vectors(

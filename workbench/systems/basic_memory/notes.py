@@ -19,8 +19,6 @@ from workbench.retrieval.index_adapters import IndexAdapter, kept, whole_documen
 from workbench.systems.basic_memory.note_table import EachColumn, Matching, Note, NoteStore
 
 LONGEST_STEMS = 6_000
-SNIPPET = 250
-"""The length of a snippet in characters; this value is our assumption."""
 VECTOR_POOL = 1_100
 """The number of chunks that the vector leg reads for a page of ten results: 110 candidates × 10."""
 CHUNKS_PER_NOTE = 10
@@ -57,17 +55,23 @@ def permalink_of(path: str, project: str) -> str:
     return "/".join([project, *(re.sub(r"[\W_]+", "-", part).strip("-") for part in parts)])
 
 
-def note_of(document: Document, project: str, snippet: int) -> Note:
-    """The full-text row of a document, with a snippet of `snippet` characters.
+def note_of(document: Document, project: str) -> Note:
+    """The full-text row of a document. The title is that of the front matter, or else the file name.
 
-    The title is that of the front matter, or else the file name.
+    content_snippet holds the whole body: the databases that e46555bf and the releases 0.19.0 to 0.23.2 write
+    show it. Release 0.18.5 stores 250 characters.
     """
     head, text = without_front_matter(document.path, document.text)
     body = text.strip()
     title = str(head.rest.get("title") or PurePosixPath(document.path).stem)
     permalink = str(head.rest.get("permalink") or permalink_of(document.path, project))
     parts = [*variants(title), body, *variants(permalink), *variants(document.path), *head.tags]
-    return Note(title, "\n".join(parts)[:LONGEST_STEMS], body[:snippet], permalink)
+    return Note(title, "\n".join(parts)[:LONGEST_STEMS], body, permalink)
+
+
+def vector_text(note: Note) -> str:
+    """The text of a note that is cut and embedded: title, permalink and body, with blank lines between."""
+    return "\n\n".join([note.title, note.permalink, note.content_snippet])
 
 
 @dataclass(frozen=True)
@@ -88,7 +92,7 @@ class ArrangedNotes:
         return found
 
 
-def lay_out(index: Index, documents: Sequence[Document], project: str, snippet: int) -> ArrangedNotes:
+def lay_out(index: Index, documents: Sequence[Document], project: str) -> ArrangedNotes:
     """The notes of an index. A note's id is its path, so ties are in the order of the documents."""
     rows = [index.rows_of(document.path) for document in documents]
     every = np.concatenate([*rows, np.empty(0, np.int64)])
@@ -96,7 +100,7 @@ def lay_out(index: Index, documents: Sequence[Document], project: str, snippet: 
     sorter = np.argsort(every)
     return ArrangedNotes(
         tuple(_whole(one, index.chunks(some)) for one, some in zip(documents, rows, strict=True)),
-        NoteStore([note_of(document, project, snippet) for document in documents]),
+        NoteStore([note_of(document, project) for document in documents]),
         every[sorter],
         owners[sorter],
     )
@@ -146,20 +150,19 @@ class NoteIndex(IndexAdapter):
 class NotesLayout:
     """Whole notes instead of chunks, in the full-text columns of Basic Memory.
 
-    `matching` is the WHERE clause of the keyword leg, `project` is the first part of every permalink, and
-    `snippet` is the number of characters in content_snippet, which affects bm25() even if it is not searched.
+    `matching` is the WHERE clause of the keyword leg, `project` is the first part of every permalink. bm25()
+    counts every column, also one that is not searched: with content_snippet the body counts twice in a row's
+    length, and in the mean.
     """
 
     matching: Matching = field(default_factory=EachColumn)
     project: str = "main"
-    snippet: int = 0
 
     @property
     def says(self) -> str:
-        snippet = f" and {self.snippet} in content_snippet" if self.snippet else ""
         return (
-            f"whole notes of the project {self.project}, {LONGEST_STEMS:,} characters each in the full-text "
-            f"index{snippet}; {self.matching.says}"
+            f"whole notes of the project {self.project}, with the body in content_snippet and up to "
+            f"{LONGEST_STEMS:,} characters in content_stems; {self.matching.says}"
         )
 
     def of(self, index: Index) -> Index:
@@ -167,9 +170,9 @@ class NotesLayout:
 
         Raises InputError for an index that has no whole documents.
         """
-        key = NotesLayout, self.project, self.snippet
+        key = NotesLayout, self.project
 
         def arranged() -> ArrangedNotes:
-            return lay_out(index, whole_documents(index, self), self.project, self.snippet)
+            return lay_out(index, whole_documents(index, self), self.project)
 
         return NoteIndex(index, kept(index, key, arranged), self.matching)

@@ -14,7 +14,7 @@ from workbench.retrieval.fusion import OneLeg
 from workbench.retrieval.legs import KeywordLeg, Union
 from workbench.retrieval.pipeline import Change, Pipeline, Source
 from workbench.systems.basic_memory.note_table import EachColumn, OneMatch
-from workbench.systems.basic_memory.notes import SNIPPET, NotesLayout
+from workbench.systems.basic_memory.notes import NotesLayout
 from workbench.systems.basic_memory.query import PunctuationMakesAPhrase, PunctuationStripped
 from workbench.systems.basic_memory.relaxation import (
     AnyPlainWord,
@@ -39,9 +39,9 @@ REPOSITORY_PY = "repository/sqlite_search_repository.py, repository/search_repos
 SIMPLIFIED = (
     "The shipped minimum similarity of 0.55 belongs to bge-small-en-v1.5; set another one for another model "
     "(min_similarity.least). Simplified: only notes, no observation or relation rows; chunks and vectors are "
-    "those of the index; cosine distance replaces d² / 2; ties are broken by path (in Basic Memory by "
-    "Python's hash seed); permalinks are approximated; content_snippet is empty before the release that "
-    "searches it (5e4b1196). There is no floor on the fused score."
+    "those of the index; cosine distance replaces d² / 2; permalinks are approximated. Ties are broken by "
+    "path: in Basic Memory equal bm25 numbers are in the order in which the notes were indexed, and equal "
+    "scores in that of Python's hash seed. There is no floor on the fused score."
 )
 
 
@@ -149,7 +149,7 @@ CJK_REGRESS = _profile("bm-cjk-regress", GATED, _at("a2f5edfa", "#1022"), TOKENS
 HEAD = replace(
     _profile("bm-head", CJK_REGRESS, _at("1f56fc76", "#1269"), UNICODE_TOKENS),
     # The third column is searched since 5e4b1196 (#1071).
-    layout=NotesLayout(EachColumn(("title", "content_stems", "content_snippet")), snippet=SNIPPET),
+    layout=NotesLayout(EachColumn(("title", "content_stems", "content_snippet"))),
 )
 ONE_MATCH = replace(
     CJK_REGRESS,
