@@ -10,6 +10,7 @@ is asked again, and the lists are compared. The last line is `N lists, M equal`.
 from __future__ import annotations
 
 import argparse
+import gzip
 import json
 import sys
 import tempfile
@@ -96,7 +97,9 @@ def _named(places: Counter[str]) -> str:
 def load(file: Path) -> Mapping[str, Any]:
     """The record in a file. Raises Unreadable when it holds none, or cannot be read."""
     try:
-        data = json.loads(file.read_text(encoding="utf-8"))
+        opened = gzip.open if file.suffix == ".gz" else open
+        with opened(file, "rt", encoding="utf-8") as text:
+            data = json.load(text)
     except (OSError, ValueError) as error:
         raise Unreadable(f"{file} cannot be read: {error}") from None
     if not isinstance(data, Mapping) or not isinstance(data.get("results"), Mapping):

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-from tests.adapters import Given, adapts
+from tests.adapters import Case, Given, adapts, adapts_every
 from tests.adapters.openclaw_february import FEBRUARY, content
 from workbench.memory.embedding.providers.clients import retryable
 from workbench.memory.embedding.providers.limits import batches, longest, within
@@ -60,8 +60,12 @@ WHOLE: Mapping[frozenset[str], str] = {
 """Which setting a case is about, by the keys that it sets, where it is about one."""
 
 
-@adapts("config", *FEBRUARY)
-def config(given: Given) -> Any:
+@adapts_every("config")
+def config(case: Case) -> Any:
+    """The settings that the case expects: all of them, some by name, or the one that it sets."""
+    if not case.version.startswith(FEBRUARY):
+        raise LookupError(f"no settings of {case.version}")
+    given = case.input
     with patch.dict(os.environ, {"OPENCLAW_STATE_DIR": "/state"}):
         made = configured(given["config"], Path("openclaw.json"), given["agentId"], release="2026.2.13")
     if not made.search.enabled:
@@ -69,9 +73,6 @@ def config(given: Given) -> Any:
     settings = made.search.model_dump(by_alias=True, exclude=LATER)
     settings["store"]["path"] = str(made.store)
     settings["extraPaths"] = made.extra_paths
-    asked = frozenset(at(given["config"], FEBRUARY_FORM, {}))
-    if asked in WHOLE:
-        return settings[WHOLE[asked]]
-    if asked == {"provider"}:
-        return {key: settings[key] for key in ("remote", "model")}
-    return {key: settings[key] for key in asked or settings}
+    if isinstance(case.expected, Mapping) and case.expected.keys() <= settings.keys():
+        return {key: settings[key] for key in case.expected}
+    return settings[WHOLE[frozenset(at(given["config"], FEBRUARY_FORM, {}))]]

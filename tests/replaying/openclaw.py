@@ -5,21 +5,25 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from tests.replaying import Answer, Asked, Row, Rows, Unreadable, chosen
-from workbench.memory.embedding.local import LocalEmbedder, Truncated
+from workbench.memory.embedding.local import Embedded, LocalEmbedder, Reading, Role, Truncated
+from workbench.memory.index import MemoryIndex
+from workbench.memory.sources import Indexing
 from workbench.memory.sync import index_folder, open_index
 from workbench.records import Candidate
 from workbench.retrieval.pipeline import Pipeline, search
 from workbench.retrieval.query import BLANKS
 from workbench.retrieval.settings import with_settings
 from workbench.systems.indexing import indexing
+from workbench.systems.openclaw.live.index import LiveIndex, open_live_store
 from workbench.systems.openclaw.pipelines import snippet
+from workbench.systems.registry import SYSTEMS
 from workbench.systems.registry import system as named
 
 ARGUMENTS = {"maxResults": "limit", "minScore": "min_score"}
@@ -48,11 +52,8 @@ class OpenClawForm:
         self, record: Mapping[str, Any], system: str, folder: Path, scratch: Path, today: str
     ) -> Iterator[Answer]:
         like = indexing(system)
-        pipeline = _on(named(like.name), today or _clock(record))
-        embedder = LocalEmbedder(reading=Truncated(), batch_size=1)  # the recording embedded text by text
-        file = scratch / "index.sqlite"
-        index_folder(folder, embedder, index_path=file, like=like, rebuild=file.exists())
-        with open_index(folder, embedder, index_path=file) as index:
+        pipeline = _on(named(system if system in SYSTEMS else like.name), today or _clock(record))
+        with _opened(folder, like, scratch / "index.sqlite") as index:
 
             def answer(asked: Asked) -> Rows:
                 if not asked.question.strip(BLANKS):
@@ -61,6 +62,37 @@ class OpenClawForm:
                 return [_row(one) for one in trace.results]
 
             yield answer
+
+
+@dataclass
+class RecordingEmbedder(LocalEmbedder):
+    """The embedder of the recordings: the first window of a text, one text at a time."""
+
+    reading: Reading = field(default_factory=Truncated)
+    batch_size: int = 1
+
+
+def _opened(folder: Path, like: Indexing, file: Path) -> MemoryIndex | LiveIndex:
+    """The folder indexed as the release does it, or the SQLite file that OpenClaw itself wrote."""
+    embedder = RecordingEmbedder()
+    if folder.is_file():
+        revision, dimensions = embedder.revision, embedder.dimensions
+        return open_live_store(folder, Renamed(embedder, revision, dimensions))
+    index_folder(folder, embedder, index_path=file, like=like, rebuild=file.exists())
+    return open_index(folder, embedder, index_path=file)
+
+
+@dataclass(frozen=True)
+class Renamed:
+    """The embedder under the name by which the recorded gateway asked for it."""
+
+    inner: LocalEmbedder
+    revision: str
+    dimensions: int
+    name: str = "text-embedding-3-small"
+
+    def embed(self, texts: Sequence[str], role: Role) -> Embedded:
+        return self.inner.embed(texts, role)
 
 
 def _recorded(rows: Any) -> Rows:

@@ -9,6 +9,9 @@ from contextlib import contextmanager
 
 from workbench.memory.embedding.local import Embedder
 from workbench.memory.index import MemoryIndex
+from workbench.systems.openclaw.live.index import LiveIndex
+
+OpenIndex = MemoryIndex | LiveIndex
 
 MOST_SEARCHES = 8
 SEARCH_SECONDS = 20.0
@@ -26,17 +29,17 @@ class IndexPool:
     loaded once, and share the vectors of one state of the store.
     """
 
-    def __init__(self, opened: Callable[[], MemoryIndex], most: int, seconds: float = SEARCH_SECONDS) -> None:
+    def __init__(self, opened: Callable[[], OpenIndex], most: int, seconds: float = SEARCH_SECONDS) -> None:
         self._opened = opened
         self._seconds = seconds
         self._room = threading.BoundedSemaphore(most)
         self._lock = threading.Lock()
-        self._idle: list[MemoryIndex] = []
+        self._idle: list[OpenIndex] = []
         self._closings = 0
         self._embedder: Embedder | None = None
 
     @contextmanager
-    def lend(self) -> Iterator[MemoryIndex]:
+    def lend(self) -> Iterator[OpenIndex]:
         """An index in one state, for the calling thread alone.
 
         Raises what opening it raises, and InputError when the search takes more than `seconds`.
@@ -53,7 +56,7 @@ class IndexPool:
             finally:
                 self._take_back(index, closings)
 
-    def _share_embedder(self, index: MemoryIndex) -> None:
+    def _share_embedder(self, index: OpenIndex) -> None:
         """Gives the index the embedder that the others use, unless it has been rebuilt with another model."""
         with self._lock:
             known, own = self._embedder, index.embedder
@@ -62,7 +65,7 @@ class IndexPool:
             else:
                 self._embedder = own
 
-    def _take_back(self, index: MemoryIndex, closings: int) -> None:
+    def _take_back(self, index: OpenIndex, closings: int) -> None:
         with self._lock:
             if closings == self._closings:
                 self._idle.append(index)

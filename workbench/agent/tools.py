@@ -13,7 +13,7 @@ import numpy as np
 
 from workbench.agent.arguments import Explain, checked
 from workbench.agent.contracts import SEPTEMBER, Answer, Citations, February, SearchOutcome
-from workbench.agent.pool import IndexPool, side_by_side
+from workbench.agent.pool import IndexPool, OpenIndex, side_by_side
 from workbench.agent.reading import FileMissingError, MemoryFiles
 from workbench.contracts import Context
 from workbench.errors import InputError, WorkbenchError
@@ -28,6 +28,7 @@ from workbench.retrieval.cutoff import dropped
 from workbench.retrieval.explain import explain
 from workbench.retrieval.pipeline import Pipeline, search
 from workbench.retrieval.query import check_question
+from workbench.systems.openclaw.live.index import open_live_store
 from workbench.systems.recommended import RECOMMENDED
 from workbench.views.data import explanation_data, trace_data
 from workbench.views.text import asked_lines, explanation_text, outcome_lines
@@ -55,7 +56,10 @@ class OfCorpora(PlainStage):
 
 @dataclass(eq=False)
 class AgentTools:
-    """`memory_search`, `memory_get` and `memory_explain` over the memory in a folder, safe in many threads.
+    """`memory_search`, `memory_get` and `memory_explain` over one memory, safe in many threads.
+
+    The memory is a folder with an index, or OpenClaw's SQLite file of one; `re_embed` is then that of
+    `open_live_store`, and `workspace` is the folder that `memory_get` reads from.
 
     The default pipeline is OpenClaw's with the three proposals of its bug report and a threshold on
     evidence. On the sample memory it answers 50 of 57 questions (as shipped 6, with the proposals alone 51)
@@ -75,9 +79,13 @@ class AgentTools:
     extra_paths: tuple[str, ...] | None = None
     embedder: Embedder | None = None
     index_path: Path | None = None
+    workspace: Path | None = None
+    re_embed: bool = False
 
     def __post_init__(self) -> None:
-        self._root = memory_root(self.memory)
+        self._is_store = self.memory.is_file()
+        folder = self.workspace if self._is_store else self.memory
+        self._root = None if folder is None else memory_root(folder)
         self._pool = IndexPool(self._open, side_by_side())
 
     def __enter__(self) -> AgentTools:
@@ -88,21 +96,30 @@ class AgentTools:
 
     @property
     def files(self) -> MemoryFiles:
-        """The files that may be read."""
-        return MemoryFiles(self._root, self.contract.heads, self._beside())
+        """The files that may be read. Raises InputError for an OpenClaw file without its workspace."""
+        if self._root is None:
+            raise InputError(
+                f"{self.memory} is OpenClaw's index; the notes lie in its workspace.",
+                "Name that folder: --workspace FOLDER",
+            )
+        return MemoryFiles(self._root, self.contract.heads, self._beside(self._root))
 
-    def _beside(self) -> tuple[str, ...]:
-        if self.extra_paths is not None:
-            return self.extra_paths
+    def _beside(self, root: Path) -> tuple[str, ...]:
+        if self.extra_paths is not None or self._is_store:
+            return self.extra_paths or ()
         with suppress(WorkbenchError):  # without an index that can be read the memory itself still can
-            return extra_paths_of(self._root, self.index_path or default_index_path(self._root))
+            return extra_paths_of(root, self.index_path or default_index_path(root))
         return ()
 
     def close(self) -> None:
         """Closes the indexes; the next search opens one again."""
         self._pool.close()
 
-    def _open(self) -> MemoryIndex:
+    def _open(self) -> OpenIndex:
+        if self._is_store:
+            return open_live_store(
+                self.memory, self.embedder, re_embed=self.re_embed, index_path=self.index_path
+            )
         return open_index(self.memory, self.embedder, index_path=self.index_path)
 
     # as Python functions
@@ -155,11 +172,14 @@ class AgentTools:
         try:
             with self._pool.lend() as index:
                 trace = search(question, pipeline, index)
-                model, changed = index.model, outdated(self.memory, index)
+                model, changed = index.model, self._changed(index)
         except WorkbenchError as error:
             return self.contract.unavailable(error)
         cited = self.citations.wanted(self.session_key)
         return self.contract.found(SearchOutcome(trace, model, self.citations, cited, asked.corpora, changed))
+
+    def _changed(self, index: OpenIndex) -> list[str]:
+        return outdated(self.memory, index) if isinstance(index, MemoryIndex) else []
 
     def _asking(self, limit: float | None, floor: float | None, corpora: tuple[str, ...] = ()) -> Pipeline:
         asked = self.pipeline.asking(limit, floor)

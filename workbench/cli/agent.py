@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from workbench.cli.app import SAMPLE, Extra, IndexFile, Memory, Settings, app, pipeline_of
+from workbench.cli.app import SAMPLE, Extra, IndexFile, Memory, ReEmbed, Settings, app, pipeline_of
 from workbench.cli.output import put
 from workbench.errors import InputError
 
@@ -22,6 +22,10 @@ Contract = Annotated[
     str,
     typer.Option(help="The form of the answers: that of OpenClaw 2026.2.13 or 2026.9.6, or workbench."),
 ]
+Workspace = Annotated[
+    Path | None,
+    typer.Option(readable=False, help="With OpenClaw's SQLite file: the folder that memory_get reads from."),
+]
 CitationMode = Annotated[
     str, typer.Option("--citations", help="Whether snippets end with their source: auto, on or off.")
 ]
@@ -35,6 +39,8 @@ def agent_tools(
     citations: str = "auto",
     extra: list[str] | None = None,
     settings: list[str] | None = None,
+    workspace: Path | None = None,
+    re_embed: bool = False,
 ) -> AgentTools:
     """The agent's tools with these options. Raises InputError with the choices for an unknown option."""
     from workbench.agent.contracts import CONTRACTS, Citations
@@ -51,6 +57,8 @@ def agent_tools(
         citations=Citations(citations),
         extra_paths=None if extra is None else tuple(extra),
         index_path=index_file,
+        workspace=workspace,
+        re_embed=re_embed,
     )
 
 
@@ -66,9 +74,12 @@ def memory_search(
     citations: CitationMode = "auto",
     settings: Settings = None,
     index_file: IndexFile = None,
+    re_embed: ReEmbed = False,
 ) -> None:
     """Print what memory_search returns to an agent. Exit code 1 if it returns no result."""
-    with agent_tools(memory, index_file, system, contract, citations, settings=settings) as tools:
+    with agent_tools(
+        memory, index_file, system, contract, citations, settings=settings, re_embed=re_embed
+    ) as tools:
         answer = tools.memory_search(query, max_results, min_score, corpus)
     _put(answer, bool(answer["results"]))
 
@@ -84,9 +95,10 @@ def memory_get(
     contract: Contract = "2026.9.6",
     extra: Extra = None,
     index_file: IndexFile = None,
+    workspace: Workspace = None,
 ) -> None:
     """Print what memory_get returns to an agent. Exit code 1 if the file cannot be read."""
-    with agent_tools(memory, index_file, contract=contract, extra=extra) as tools:
+    with agent_tools(memory, index_file, contract=contract, extra=extra, workspace=workspace) as tools:
         answer = tools.memory_get(path, from_, lines)
     _put(answer, not answer.get("disabled") and answer.get("status", "ok") == "ok")
 
@@ -110,6 +122,8 @@ def serve(
     extra: Extra = None,
     settings: Settings = None,
     index_file: IndexFile = None,
+    workspace: Workspace = None,
+    re_embed: ReEmbed = False,
 ) -> None:
     """Serve memory_search, memory_get and memory_explain to an agent, over MCP.
 
@@ -123,7 +137,9 @@ def serve(
             f"The server needs the package {error.name}.",
             "Install it: pip install 'hybrid-search-workbench[agent]'",
         ) from None
-    with agent_tools(memory, index_file, system, contract, citations, extra, settings) as tools:
+    with agent_tools(
+        memory, index_file, system, contract, citations, extra, settings, workspace, re_embed
+    ) as tools:
         if http:
             server.serve_http(tools, host, port)
         else:

@@ -12,7 +12,10 @@ from workbench.systems.openclaw import indexing as openclaw
 INDEXINGS: Mapping[str, Indexing] = {one.name: one for one in openclaw.INDEXINGS}
 """By the name of the system whose release indexes so."""
 
-SAME = {"openclaw-2026.2.12": "openclaw-2026.2.13"}
+SAME = {
+    "openclaw-2026.2.12": "openclaw-2026.2.13",
+    "openclaw-2026.9.6-trigram": "openclaw-2026.9.6",
+}
 """Releases that index as another one does."""
 
 

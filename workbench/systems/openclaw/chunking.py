@@ -87,7 +87,7 @@ class WeightedChunker:
     A line that is too heavy is cut between characters, all pieces under one line number. Carried are whole
     lines from the end, or the tail of the last one, and never more than the incoming line leaves room for.
     Source: openclaw 2026.9.6, packages/memory-host-sdk/src/host/markdown-chunks.ts (chunking version 5).
-    Left out: the comments `<!-- importance: … -->` and their like stay in the text.
+    `indexing` takes the comments `<!-- importance: … -->` and their like out of the text before it is cut.
     """
 
     tokens: int = 400

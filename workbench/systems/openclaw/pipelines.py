@@ -57,7 +57,9 @@ INSERTION = Order(ties=("vector_rank", "keyword_rank"))
 
 SIMPLIFIED = (
     "Simplified: one model and one source, so their filters are left out of the SQL; the vector leg is an "
-    "exact scan in NumPy instead of vec_distance_cosine(), with the same order."
+    "exact scan in NumPy instead of vec_distance_cosine(), with the same order. Equal numbers of a leg go by "
+    "chunk id; OpenClaw leaves them as they were stored, which depends on the file that was embedded first. "
+    "So another of equal chunks can pass a leg's limit. An index made with --as keeps the stored order."
 )
 
 SHIPPED = Pipeline(

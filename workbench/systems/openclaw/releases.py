@@ -267,7 +267,7 @@ _SEPTEMBER = (
     "Simplified: one source; the vector leg is an exact scan instead of vec0's KNN, which 2026.9.6 orders "
     "anew by the same cosine; our own stop words; today is the memory's newest date; a MATCH that SQLite "
     "refuses, for which 2026.9.6 looks for substrings, does not arise. It runs on whatever chunks are "
-    "indexed: its own cutting is memory.chunking_weighted, by entry for MEMORY.md and USER.md."
+    "indexed: an index made with --as openclaw-2026.9.6 has its files, chunks and order of equal hits."
 )
 
 SEPTEMBER = replace(

@@ -8,8 +8,8 @@ from __future__ import annotations
 import os
 import stat
 import threading
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any, Self
 
@@ -225,32 +225,9 @@ class Database:
                 self._reading = False
                 self._roll_back()
 
-    @contextmanager
-    def time_limit(self, seconds: float) -> Iterator[None]:
-        """Interrupts the statement that runs after so many seconds, and raises InputError then.
-
-        A question of 1,000 common words takes SQLite minutes in an index of 20,000 chunks.
-        """
-        lock, is_over = threading.Lock(), False
-
-        def interrupt() -> None:
-            with lock:
-                if not is_over:
-                    self.db.interrupt()
-
-        timer = threading.Timer(seconds, interrupt)
-        timer.daemon = True
-        timer.start()
-        try:
-            yield
-        except apsw.InterruptError:
-            raise InputError(
-                f"The search was stopped after {seconds:g} s.", "Ask with fewer words, or with rarer ones."
-            ) from None
-        finally:
-            timer.cancel()
-            with lock:
-                is_over = True
+    def time_limit(self, seconds: float) -> AbstractContextManager[None]:
+        """`stopped_after` for this database."""
+        return stopped_after(seconds, lambda: self.db)
 
     def _roll_back(self) -> None:
         if self.db.in_transaction:  # what a full disk has stopped, SQLite itself has rolled back
@@ -266,3 +243,31 @@ def libraries() -> Mapping[str, Any]:
     """The versions of SQLite and sqlite-vec that the index runs on."""
     db = _connect(Path(":memory:"), apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE)
     return {"sqlite": apsw.sqlite_lib_version(), "sqlite-vec": db.execute("SELECT vec_version()").get}
+
+
+@contextmanager
+def stopped_after(seconds: float, connection: Callable[[], apsw.Connection]) -> Iterator[None]:
+    """Interrupts the statement that runs after so many seconds, and raises InputError then.
+
+    A question of 1,000 common words takes SQLite minutes in an index of 20,000 chunks.
+    """
+    lock, is_over = threading.Lock(), False
+
+    def interrupt() -> None:
+        with lock:
+            if not is_over:
+                connection().interrupt()
+
+    timer = threading.Timer(seconds, interrupt)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    except apsw.InterruptError:
+        raise InputError(
+            f"The search was stopped after {seconds:g} s.", "Ask with fewer words, or with rarer ones."
+        ) from None
+    finally:
+        timer.cancel()
+        with lock:
+            is_over = True

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any, Self
 
@@ -24,6 +24,7 @@ from workbench.memory.index import default_index_path
 from workbench.memory.store.scan import Scan
 from workbench.memory.store.sqlite.match import match_expression
 from workbench.records import Chunk, Document, Hits, Query, Rows, Vector
+from workbench.systems.openclaw.annotations import Annotations
 from workbench.systems.openclaw.live.store import LiveStore, MadeWith
 from workbench.systems.openclaw.live.vectors import OwnVectors, StoredVectors, Vectors
 
@@ -203,6 +204,20 @@ class LiveIndex(Index):
     def paths(self) -> list[str]:
         with self._reading() as store:
             return sorted(store.stamps())
+
+    @property
+    def model(self) -> str:
+        """The name of the model that embedded the chunks which are searched."""
+        return self.embedder.name
+
+    def annotations(self) -> Mapping[str, Annotations]:
+        """The annotations of the chunks that have any, by chunk id, as OpenClaw keeps them."""
+        with self._reading() as store:
+            return store.annotations()
+
+    def time_limit(self, seconds: float) -> AbstractContextManager[None]:
+        """Stops a search in the store that takes more seconds. Raises InputError then."""
+        return self.store.time_limit(seconds)
 
     def chunks(self, rows: Rows) -> Sequence[Chunk]:
         with self._reading() as store:

@@ -11,8 +11,8 @@ src/memory/memory-schema.ts; newer: packages/memory-host-sdk/src/host/memory-sch
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, Self
@@ -22,10 +22,12 @@ import numpy as np
 
 from workbench.errors import InputError, StorageError, WorkbenchError
 from workbench.memory.store.errors import DamagedError, LockedError
-from workbench.memory.store.sqlite.database import BUSY_SECONDS, Identity, identity
+from workbench.memory.store.sqlite.database import BUSY_SECONDS, Identity, identity, stopped_after
 from workbench.memory.store.sqlite.match import match_expression
 from workbench.memory.store.values import Stamp
 from workbench.records import Chunk, Document, Hits, Query, Rows
+from workbench.systems.openclaw.annotations import Annotations
+from workbench.systems.openclaw.live.texts import whole_text
 
 META = "memory_index_meta_v1"
 KEYWORDS_ALONE = "fts-only"
@@ -50,6 +52,9 @@ LAYOUTS = (
 
 CHUNK_COLUMNS = {"id", "path", "source", "start_line", "end_line", "model", "text", "embedding"}
 FILE_COLUMNS = {"path", "source", "hash", "mtime", "size"}
+
+RECALL = "memory_index_chunk_recall_metadata"
+"""The table of annotations, in the agent's database alone."""
 
 KEYWORD_SQL = """
     WITH found AS MATERIALIZED (
@@ -204,6 +209,10 @@ class LiveStore:
                 "If OpenClaw was killed while it wrote, start it once to mend it; or check the permissions.",
             ) from None
 
+    def time_limit(self, seconds: float) -> AbstractContextManager[None]:
+        """Stops a search that takes more seconds. Raises InputError then."""
+        return stopped_after(seconds, lambda: self._now.db)
+
     # one state of it
 
     def hold(self) -> None:
@@ -343,6 +352,16 @@ class LiveStore:
         )
         return np.array([row for (row,) in found], np.int64)
 
+    def annotations(self) -> dict[str, Annotations]:
+        """The annotations that OpenClaw keeps apart, by chunk id; older releases keep none."""
+        if RECALL not in self._tables():
+            return {}
+        rows = self._all(
+            f"SELECT chunk_id, importance, triggers, project_key FROM {RECALL} "
+            "WHERE coalesce(importance, triggers, project_key) IS NOT NULL"
+        )
+        return {id_: Annotations(*said) for id_, *said in rows}
+
     def stamps(self) -> dict[str, Stamp]:
         """Every file's stamp, by path, as OpenClaw took it."""
         rows = self._from("SELECT path, hash, size, mtime, source FROM {files} ORDER BY path")
@@ -363,22 +382,3 @@ class LiveStore:
             Document(path, one.source, whole_text(pieces.get(path, [])), one.hash, one.size, one.mtime_ns)
             for path, one in self.stamps().items()
         ]
-
-
-def whole_text(pieces: Iterable[tuple[int, int, str]]) -> str:
-    """A text out of (first line, last line, text) in its order, the lines that pieces share taken once.
-
-    A piece that has more or fewer lines than it says, as a part of one very long line has, is taken whole.
-
-    >>> whole_text([(1, 2, "a\\nb"), (2, 3, "b\\nc")])
-    'a\\nb\\nc'
-    """
-    lines: dict[int, str] = {}
-    for first, last, text in pieces:
-        split = text.split("\n")
-        if len(split) == last - first + 1:
-            for number, line in enumerate(split, first):
-                lines.setdefault(number, line)
-        else:
-            lines[first] = f"{lines[first]}\n{text}" if first in lines else text
-    return "\n".join(lines[number] for number in sorted(lines))

@@ -1,0 +1,87 @@
+"""The agent's tools over OpenClaw's own SQLite file of a memory."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests import world
+from tests.commands import Run, runner
+from tests.openclaw_store import OpenClaw
+from workbench.agent.contracts import FEBRUARY, SEPTEMBER
+from workbench.agent.tools import AgentTools
+from workbench.errors import InputError
+from workbench.systems.openclaw.releases import SEPTEMBER as PIPELINE
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> OpenClaw:
+    return OpenClaw(tmp_path / "agent" / "wren.sqlite").create()
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    return runner(monkeypatch, capsys)
+
+
+def test_a_store_is_searched_and_explained(store: OpenClaw) -> None:
+    with AgentTools(store.file, PIPELINE, SEPTEMBER, embedder=world.EMBEDDER) as tools:
+        found = tools.memory_search("rooibos tea")
+        explained = tools.memory_explain("rooibos tea", path="memory/tea.md")
+    assert found["results"][0]["path"] == "memory/tea.md"
+    assert found["model"] == "toy"
+    assert "stale" not in found
+    assert explained["file"]["fate"] == "returned"
+
+
+def test_what_openclaw_writes_is_found_by_the_next_search(store: OpenClaw) -> None:
+    with AgentTools(store.file, PIPELINE, SEPTEMBER, embedder=world.EMBEDDER) as tools:
+        assert tools.memory_search("kiln")["results"] == []
+        with store.opened() as db:
+            store.write(db, "memory/kiln.md", "The kiln.\n")
+        assert [one["path"] for one in tools.memory_search("kiln")["results"]] == ["memory/kiln.md"]
+
+
+def test_files_are_read_from_the_workspace_that_is_named(store: OpenClaw, tmp_path: Path) -> None:
+    workspace = world.write(tmp_path / "wren")
+    with AgentTools(store.file, embedder=world.EMBEDDER, workspace=workspace) as tools:
+        assert tools.memory_get("memory/tea.md")["text"] == world.NOTES["memory/tea.md"].rstrip()
+
+
+@pytest.mark.parametrize(("contract", "field"), [(SEPTEMBER, "--workspace"), (FEBRUARY, "path required")])
+def test_without_a_workspace_no_file_is_read(contract: object, field: str, store: OpenClaw) -> None:
+    with AgentTools(store.file, contract=contract, embedder=world.EMBEDDER) as tools:  # type: ignore[arg-type]
+        answer = tools.memory_get("memory/tea.md")
+    assert answer["text"] == ""
+    assert field in answer["error"]
+
+
+def test_a_store_of_a_model_that_is_not_here_says_so(
+    store: OpenClaw, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    with store.opened() as db:
+        store.describe(db, json.dumps({"provider": "openai", "model": "text-embedding-3-small"}))
+    with AgentTools(store.file) as tools:
+        answer = tools.memory_search("tea")
+    assert answer["unavailable"]
+    assert "--re-embed" in answer["action"]
+
+
+def test_a_workspace_that_is_no_folder_is_refused(store: OpenClaw) -> None:
+    with pytest.raises(InputError, match="does not exist"):
+        AgentTools(store.file, workspace=store.file.parent / "none")
+
+
+def test_the_command_searches_a_store(run: Run, store: OpenClaw, tmp_path: Path) -> None:
+    given = ("--memory", store.file, "--re-embed", "--index", tmp_path / "own.sqlite")
+    found = run("memory-search", "rooibos tea", *given).json()
+    assert "memory/tea.md" in [one["path"] for one in found["results"]]
+
+
+def test_the_command_reads_from_a_workspace(run: Run, store: OpenClaw, tmp_path: Path) -> None:
+    workspace = world.write(tmp_path / "wren")
+    read = run("memory-get", "MEMORY.md", "--memory", store.file, "--workspace", workspace)
+    assert read.json()["text"].startswith("# Memory")

@@ -1,0 +1,116 @@
+"""A memory is indexed as a release does it when that is asked for, and otherwise in our own way."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests import world
+from tests.commands import Run, runner
+from workbench.errors import InputError
+from workbench.memory.index import MemoryIndex
+from workbench.memory.paths import FileRules, folders, list_files
+from workbench.memory.sync import index_folder, open_index, outdated
+from workbench.records import Clause, Query
+from workbench.systems.indexing import INDEXINGS, indexing
+from workbench.systems.openclaw.indexing import FEBRUARY_FILES, SEPTEMBER_FILES
+
+FILES = [
+    "MEMORY.md", "USER.md", "DREAMS.md", "notes.md", "memory/a.md", "memory/.hidden/b.md", "memory/c.txt",
+    "memory/deep/d.md", "other/e.md",
+]  # fmt: skip
+
+
+@pytest.fixture
+def wren(tmp_path: Path) -> Path:
+    return world.write(tmp_path / "wren", dict.fromkeys(FILES, "tea and a hub\n"))
+
+
+@pytest.mark.parametrize(
+    ("rules", "listed"),
+    [
+        (FileRules(), ["MEMORY.md", "memory/a.md", "memory/deep/d.md"]),
+        (FEBRUARY_FILES, ["MEMORY.md", "memory/.hidden/b.md", "memory/a.md", "memory/deep/d.md"]),
+        (SEPTEMBER_FILES, ["MEMORY.md", "USER.md", "memory/.hidden/b.md", "memory/a.md", "memory/deep/d.md"]),
+    ],
+)
+def test_each_release_lists_its_files(rules: FileRules, listed: list[str], wren: Path) -> None:
+    assert list_files(wren, (), rules) == listed
+    assert (wren / "memory" / ".hidden" in folders(wren, (), rules)) == rules.every_folder
+
+
+def test_a_folder_that_is_no_workspace_holds_nothing_for_a_release(tmp_path: Path) -> None:
+    world.write(tmp_path, {"notes.md": "tea"})
+    assert list_files(tmp_path) == ["notes.md"]
+    with pytest.raises(InputError, match=r"no MEMORY.md, no memory/\*.md\."):
+        list_files(tmp_path, (), SEPTEMBER_FILES)
+
+
+@pytest.mark.parametrize("head", ["../MEMORY.md", "memory/a.md", "MEMORY.txt"])
+def test_a_head_is_the_name_of_a_markdown_file(head: str) -> None:
+    with pytest.raises(InputError, match="not the name of a Markdown file"):
+        FileRules((head,))
+
+
+def made(folder: Path, root: Path, name: str) -> MemoryIndex:
+    """The index of a folder, made as a release does it."""
+    file = folder / "i.sqlite"
+    index_folder(root, world.EMBEDDER, index_path=file, like=indexing(name))
+    return open_index(root, world.EMBEDDER, index_path=file)
+
+
+@pytest.mark.parametrize("name", INDEXINGS)
+def test_an_index_knows_which_files_it_is_of(name: str, wren: Path, tmp_path: Path) -> None:
+    with made(tmp_path, wren, name) as index:
+        assert sorted(index.store.stamps()) == list_files(wren, (), indexing(name).rules)
+        assert outdated(wren, index) == []
+        world.write(wren, {"memory/.hidden/new.md": "tea"})
+        assert outdated(wren, index) == ["memory/.hidden/new.md"]
+
+
+def test_an_index_made_as_a_release_is_not_continued_in_another_way(wren: Path, tmp_path: Path) -> None:
+    made(tmp_path, wren, "openclaw-2026.9.6").close()
+    with pytest.raises(InputError, match="another chunker"):
+        index_folder(wren, world.EMBEDDER, index_path=tmp_path / "i.sqlite")
+
+
+TEA = Query((Clause("tea"),))
+
+
+def test_equal_hits_keep_the_order_of_storing_only_where_a_release_is_asked_for(tmp_path: Path) -> None:
+    notes = {f"memory/{name}.md": "tea and a hub" for name in "abcdefgh"} | {"memory/z.md": "nothing"}
+    root = world.write(tmp_path / "wren", notes)
+    with made(tmp_path, root, "openclaw-2026.2.13") as index:
+        stored = _paths(index)
+        assert stored == sorted(notes)[:8]
+        assert _paths(index, 3) == stored[:3]
+        assert index.vector(index.embed("tea hub"), 8).rows.tolist() == sorted(range(1, 9))
+    index_folder(root, world.EMBEDDER, index_path=tmp_path / "ours.sqlite")
+    with open_index(root, world.EMBEDDER, index_path=tmp_path / "ours.sqlite") as index:
+        ids = [one.id for one in index.chunks(index.keyword(TEA, 8).rows)]
+        assert ids == sorted(ids)
+        assert _paths(index) != stored
+
+
+def _paths(index: MemoryIndex, limit: int = 8) -> list[str]:
+    return [one.path for one in index.chunks(np.asarray(index.keyword(TEA, limit).rows))]
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    return runner(monkeypatch, capsys)
+
+
+def test_the_command_indexes_as_a_release(run: Run, wren: Path, tmp_path: Path) -> None:
+    given = ("index", wren, "--index", tmp_path / "i.sqlite", "--as", "openclaw-2026.9.6")
+    assert run(*given).out.startswith("5 new")
+    assert run(*given).out.startswith("0 new, 0 changed, 0 deleted, 5 unchanged")
+
+
+def test_a_release_that_is_not_known_is_named_with_the_nearest(run: Run, wren: Path) -> None:
+    refused = run("index", wren, "--as", "openclaw-2026.9.5")
+    assert refused.code == 2
+    assert "'openclaw-2026.9.5'" in refused.err
+    assert "openclaw-2026.9.6" in refused.err
