@@ -387,7 +387,7 @@ def test_the_command_prints_a_line_a_sync_and_ends_on_a_signal(
     first, second = ended.out.splitlines()
     assert re.match(r"\d\d:\d\d:\d\d  6 new, 0 changed, 0 deleted, 0 unchanged; ", first)
     assert re.match(r"\d\d:\d\d:\d\d  0 new, 0 changed, 1 deleted, 5 unchanged; ", second)
-    assert (ended.code, ended.err.splitlines()) == (0, [f"Watching {root}. Ctrl-C ends it.", "Stopped."])
+    assert (ended.code, ended.err.splitlines()) == (0, [f"Watching {root}. Stop with Ctrl-C.", "Stopped."])
 
 
 def test_the_command_names_a_bad_file_once_and_syncs_the_others(

@@ -151,10 +151,12 @@ def test_watch_prints_a_hostile_name_visibly(
 
     made = world.write(tmp_path / "memory", {"MEMORY.md": "tea", HOSTILE[0]: "[/] tea"})
     (made / "memory" / "bad\x1b[2J[red].md").write_bytes(b"caf\xe9")
+    (made / "memory" / "bad\nleft out: forged.md").write_bytes(b"caf\xe9")
     monkeypatch.setattr("workbench.memory.watching.Watcher", Once)
     outcome = run("watch", made, "--index", tmp_path / "i.sqlite")
     assert (outcome.code, is_safe(outcome)) == (0, True)
     assert "left out: memory/bad␛[2J[red].md" in outcome.err
+    assert "left out: memory/bad␊left out: forged.md" in outcome.err
     assert "2 new" in outcome.out
 
 

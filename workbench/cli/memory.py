@@ -11,6 +11,7 @@ import typer
 from workbench.cli.app import SAMPLE, AsJson, Extra, IndexFile, app
 from workbench.cli.configuring import asked_of, configured_embedder
 from workbench.cli.output import put, tell
+from workbench.safe_text import one_line
 
 if TYPE_CHECKING:
     from workbench.memory.chunking import Chunker
@@ -112,8 +113,8 @@ def cutting(context: typer.Context, like: str | None) -> tuple[Chunker | None, I
 def say_left_out(summary: Summary, sources: Iterable[Sessions]) -> None:
     """Prints on stderr which files and which lines of transcripts a sync has left out."""
     for problem in summary.skipped:
-        tell(f"left out: {problem}")
+        tell(one_line(f"left out: {problem}"))
     for source in sources:
         for path in (*summary.new, *summary.changed):
             for line in source.broken.get(path, ()):
-                tell(f"left out: {path}:{line} is not JSON.")
+                tell(one_line(f"left out: {path}:{line} is not JSON."))

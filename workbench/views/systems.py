@@ -57,7 +57,7 @@ def comparison_table(traces: Sequence[Trace]) -> RenderableType:
     table = PlainTable(padding=(0, 2, 0, 0))
     table.add_column("#", justify="right")
     for trace in traces:
-        table.add_column(trace.system)
+        table.add_column(plain(trace.system))
     results = [trace.results for trace in traces]
     for place in range(min(SHOWN, max((len(some) for some in results), default=0))):
         table.add_row(str(place + 1), *(_cell(some, place) for some in results))

@@ -340,8 +340,8 @@ def _grouped_table(evaluations: Sequence[Evaluation], groups: Sequence[dict[str,
 
 def _short_names(names: Sequence[str]) -> Sequence[str]:
     """The names without the folder `memory/` and underscores, unless two would then look the same."""
-    short = [name.removeprefix("memory/").replace("_", " ") for name in names]
-    return short if len(set(short)) == len(short) else names
+    short = [one_line(name.removeprefix("memory/").replace("_", " ")) for name in names]
+    return short if len(set(short)) == len(short) else [one_line(name) for name in names]
 
 
 def diff_text(differences: Sequence[Difference]) -> str:
