@@ -1,12 +1,14 @@
-"""The project against vectors of real systems: `python -m tests.run_vectors FILE.json`.
+"""The project against vectors of real systems: `python -m tests.run_vectors [--import MODULE] FILE.json`.
 
 A file is a list of cases: {group, version or commit, input, expected, note}. Each group of a version has an
-adapter in `tests.adapters`. A group or a version without one is a failure, and is named.
+adapter in `tests.adapters`. A group or a version without one is a failure, and is named. `--import` imports a
+module first, which may register systems.
 """
 
 from __future__ import annotations
 
 import argparse
+import importlib
 import json
 import math
 import sys
@@ -127,9 +129,13 @@ def report(outcomes: Sequence[Outcome]) -> Iterator[str]:
 def main(arguments: Sequence[str] | None = None) -> int:
     """0 when every case passes, 1 when one fails, 2 for a file that cannot be read."""
     parser = argparse.ArgumentParser(prog="python -m tests.run_vectors", description=__doc__)
+    parser.add_argument("--import", dest="module", metavar="MODULE", help="a module that registers systems")
     parser.add_argument("file", type=Path, metavar="FILE.json")
+    asked = parser.parse_args(arguments)
+    if asked.module:
+        importlib.import_module(asked.module)
     try:
-        outcomes = [run(case) for case in load(parser.parse_args(arguments).file)]
+        outcomes = [run(case) for case in load(asked.file)]
     except UnreadableError as error:
         print(error, file=sys.stderr)
         return 2

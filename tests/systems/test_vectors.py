@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from tests.adapters import ADAPTERS, Case, adapter_for
+from tests.conftest import PROJECT
 from tests.run_vectors import EXACT, VECTORS, load, main, run, same
 
 CASES = [
@@ -33,7 +34,10 @@ def test_the_workbench_gives_what_the_system_gave(case: Case) -> None:
 
 
 def test_every_adapter_has_a_case() -> None:
-    assert {group for group, _ in ADAPTERS} == {case.group for _, _, case in CASES}
+    examples = load(PROJECT / "docs" / "examples" / "acme.json")
+    assert {group for group, _ in ADAPTERS} == {case.group for _, _, case in CASES} | {
+        case.group for case in examples
+    }
 
 
 def test_a_right_expectation_exits_with_0(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

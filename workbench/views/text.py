@@ -208,7 +208,9 @@ def _never_indexed_line(target: str) -> str:
 
 def _verdict_lines(trace: Trace, verdict: Verdict) -> list[str]:
     lines = [f"{verdict.chunk.place}: {verdict.fate}"]
-    lines += [f"  {_standing_line(standing)}" for standing in verdict.standings]
+    lines += [
+        f"  {_standing_line(standing, trace.legs[standing.leg].asked)}" for standing in verdict.standings
+    ]
     if verdict.candidate is not None:
         lines += [f"  {line}" for line in formula_lines(trace, verdict.candidate)]
         lines += [f"  {line}" for line in decision_lines(trace, verdict.candidate)]
@@ -217,11 +219,12 @@ def _verdict_lines(trace: Trace, verdict: Verdict) -> list[str]:
     return lines
 
 
-def _standing_line(standing: Standing) -> str:
+def _standing_line(standing: Standing, asked: str | None) -> str:
     lacks = _words(standing.missing)
     if standing.rank is None:
-        reason = f"it lacks {lacks}" if lacks else "the question has no word to match"
-        return f"{standing.leg} leg: no match, {reason} ({standing.matched} chunks match)"
+        nothing = ", the question has no word to match" if asked is None else ""
+        reason = f", it lacks {lacks}" if lacks else nothing
+        return f"{standing.leg} leg: no match{reason} ({standing.matched} chunks match)"
     place = f"{standing.leg} leg: rank {standing.rank} of {standing.matched}"
     raw = f"{standing.number} {standing.raw:.4g}"
     pool = "" if standing.brought else f", beyond this leg's depth of {standing.depth}"
