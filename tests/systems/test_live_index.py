@@ -317,7 +317,7 @@ def test_re_embed_is_the_remedy_that_the_error_names(run: Run, of_large: OpenCla
 
 def test_re_embed_is_not_for_a_folder(run: Run, tmp_path: Path) -> None:
     outcome = run("search", QUESTION, "--memory", world.write(tmp_path / "notes"), "--re-embed")
-    assert (outcome.code, "--re-embed is for OpenClaw's SQLite file" in outcome.err) == (2, True)
+    assert (outcome.code, "--re-embed works on an OpenClaw SQLite file" in outcome.err) == (2, True)
 
 
 def test_doctor_looks_at_openclaws_file(run: Run, ours: OpenClaw, of_large: OpenClaw) -> None:
@@ -326,5 +326,5 @@ def test_doctor_looks_at_openclaws_file(run: Run, ours: OpenClaw, of_large: Open
         for file in (ours.file, of_large.file)
     )
     assert fine["fine"]
-    assert fine["says"].endswith("OpenClaw's, 6 files, 6 chunks, all-MiniLM-L6-v2.")
+    assert fine["says"].endswith("an OpenClaw store, 6 files, 6 chunks, all-MiniLM-L6-v2.")
     assert not not_fine["fine"]
