@@ -124,6 +124,10 @@ class Stage(Protocol):
     @property
     def says(self) -> str: ...
 
+    @property
+    def ranges(self) -> Mapping[str, tuple[float, float]]:
+        """The allowed values of parameters by their names, from the least to the greatest."""
+
     def reads(self) -> tuple[str, ...]:
         """The columns that must exist before this stage runs."""
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from workbench.contracts import Index, Layout
 from workbench.lab.bm25 import fts5_idf
 from workbench.records import Clause, Query, Stage, Trace
-from workbench.retrieval.pipeline import Pipeline, Running
+from workbench.retrieval.pipeline import Pipeline, Running, run
 from workbench.retrieval.query import ascii_words, check_question
 from workbench.systems.basic_memory.notes import NotesLayout
 from workbench.systems.basic_memory.relaxation import Relaxation
@@ -253,9 +253,9 @@ def asked(question: str, index: Index, pipelines: Iterable[Pipeline] | None = No
 def _attempts(pipeline: Pipeline, question: str, index: Index) -> Iterator[tuple[Stage, Queries]]:
     trace = Trace(question, pipeline.name, pipeline.stages)
     context = Running(index, question, pipeline.limit)
-    for stage in pipeline.stages:
+    for place, stage in enumerate(pipeline.stages):
         if stage.slot == "query":
-            trace = stage.run(trace, context)
+            trace = run(trace, context, place, place + 1)
             yield stage, (trace.query,) if trace.query else ()
         elif isinstance(stage, ManyQueries):
             every = [one.query for one in stage.asked(trace, index, stage.depth.of(pipeline.limit))]

@@ -124,6 +124,8 @@ class _Listener:
 class PlainStage:
     """Base of a stage that reads and writes no columns, unless it says otherwise."""
 
+    ranges: ClassVar[Mapping[str, tuple[float, float]]] = {}
+
     def reads(self) -> tuple[str, ...]:
         """The columns that must exist before this stage runs."""
         return ()

@@ -98,7 +98,7 @@ def _changed(stage: Stage, slot: str, parameter: str, text: str) -> Stage:
     name = f"{slot}.{parameter}"
     value = _typed(name, text, known[parameter])
     _check_whole(name, value, getattr(stage, outer) if inner else stage, inner or outer)
-    _check_range(name, value, {**NESTED_RANGES, **getattr(stage, "ranges", {})}.get(parameter))
+    _check_range(name, value, {**NESTED_RANGES, **stage.ranges}.get(parameter))
     if inner:
         value = replace(getattr(stage, outer), **{inner: value})
     changed: Stage = replace(stage, **{outer: value})  # type: ignore[type-var]

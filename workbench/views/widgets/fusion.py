@@ -207,7 +207,7 @@ class FusionLab(Panel):
     def _take_over_parameters(self) -> None:
         """Sets the sliders to the method's own numbers, and disables those that it does not have."""
         own = parameters(ENGINES[self.method.value].fusion)
-        ranges = getattr(ENGINES[self.method.value].fusion, "ranges", {})
+        ranges = ENGINES[self.method.value].fusion.ranges
         for name, number in self.numbers.items():
             _, low, high, step = PARAMETERS[name]
             number.enable(name in own)
