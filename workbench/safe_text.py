@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 C0 = [code for code in range(32) if code not in (ord("\t"), ord("\n"))]
@@ -99,12 +99,23 @@ def masked(text: str) -> str:
     return text
 
 
-def without_own_keys(text: str) -> str:
-    """The text without the values of this process's own variables that hold keys (see `masked`)."""
-    for name, value in os.environ.items():
-        if len(value) >= SHORTEST_OWN and _OWN.search(name.upper()) and value in text:
-            text = text.replace(value, MASK)
+def without_own_keys(text: str, keys: Sequence[str] | None = None) -> str:
+    """The text without the values of this process's own variables that hold keys (see `masked`).
+
+    `keys` are these values, where `own_keys()` has been called before.
+    """
+    for key in own_keys() if keys is None else keys:
+        text = text.replace(key, MASK)
     return text
+
+
+def own_keys() -> list[str]:
+    """The keys in this process's environment: values of variables named `…_KEY`, `…_TOKEN` and the like."""
+    return [
+        value
+        for name, value in os.environ.items()
+        if len(value) >= SHORTEST_OWN and _OWN.search(name.upper())
+    ]
 
 
 def is_secret_name(name: str) -> bool:

@@ -207,6 +207,20 @@ def test_an_output_that_is_only_ascii_is_enough(
         assert json.loads(outcome.out)
 
 
+def test_a_key_of_the_environment_is_printed_nowhere(
+    run: Run, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SOME_API_KEY", "key-of-the-environment-1")
+    for command in (
+        ["search", "tea key-of-the-environment-1", *options(root)],
+        ["search", "tea key-of-the-environment-1", *options(root), "--json"],
+        ["search", "tea", "-m", "key-of-the-environment-1"],
+        ["key-of-the-environment-1"],
+    ):
+        outcome = run(*command)
+        assert "key-of-the-environment-1" not in outcome.out + outcome.err
+
+
 # Structure
 
 

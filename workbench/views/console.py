@@ -17,7 +17,7 @@ from rich.style import StyleType
 from rich.table import Table
 from rich.text import Text
 
-from workbench.safe_text import one_line, visible, without_own_keys
+from workbench.safe_text import one_line, own_keys, visible, without_own_keys
 
 
 class PlainConsole(Console):
@@ -25,6 +25,7 @@ class PlainConsole(Console):
 
     def __init__(self, **options: Any) -> None:
         super().__init__(markup=False, emoji=False, highlight=False, **options)
+        self._own_keys = own_keys()
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
         """The segments of a renderable, without control characters and without this process's own keys."""
@@ -32,7 +33,7 @@ class PlainConsole(Console):
             if segment.control:
                 yield segment
             else:
-                yield Segment(visible(without_own_keys(segment.text)), segment.style)
+                yield Segment(visible(without_own_keys(segment.text, self._own_keys)), segment.style)
 
 
 class PlainTable(Table):
