@@ -244,7 +244,7 @@ def _rebuild(path: Path, work: Work) -> None:
 
 def _check_may_go(path: Path, work: Work) -> None:
     """Raises InputError for a file that is not an index, and for an index of more sources than were given."""
-    with Store.open(path, any_version=True) as old, suppress(DamagedError):
+    with suppress(DamagedError), Store.open(path, any_version=True) as old:
         if old.of_this_version:
             with old.reading():
                 sources = {stamp.source for stamp in old.stamps().values()}

@@ -46,6 +46,11 @@ def plain_errors(path: Path) -> Iterator[None]:
         raise DamagedError(
             f"The index {path} is damaged: {error}.", "Build it again: workbench index FOLDER --rebuild"
         ) from None
+    except UnicodeDecodeError as error:
+        raise DamagedError(
+            f"The index {path} is damaged: a text is not UTF-8: {error}.",
+            "Build it again: workbench index FOLDER --rebuild",
+        ) from None
     except (apsw.ReadOnlyError, apsw.CantOpenError, apsw.IOError, apsw.PermissionsError) as error:
         if disk_is_full(path):
             raise DiskFullError(path) from None
@@ -117,6 +122,7 @@ def _connect(path: Path, flags: int, name: str | None = None) -> apsw.Connection
         db.enable_load_extension(True)
         db.load_extension(sqlite_vec.loadable_path())
         db.enable_load_extension(False)
+        db.pragma("trusted_schema", False)  # an index file may come from elsewhere
         return db
 
 
@@ -239,9 +245,14 @@ class Database:
             self.db.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
 
 
+def connect_empty() -> apsw.Connection:
+    """A connection to an empty database in memory."""
+    return _connect(Path(":memory:"), apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE)
+
+
 def libraries() -> Mapping[str, Any]:
     """The versions of SQLite and sqlite-vec that the index runs on."""
-    db = _connect(Path(":memory:"), apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE)
+    db = connect_empty()
     return {"sqlite": apsw.sqlite_lib_version(), "sqlite-vec": db.execute("SELECT vec_version()").get}
 
 

@@ -13,6 +13,7 @@ import numpy as np
 from workbench.memory.store.errors import UnwritableError
 from workbench.memory.store.sqlite.database import Identity, plain_errors
 from workbench.memory.store.sqlite.meta import DescribedDatabase
+from workbench.memory.store.sqlite.soundness import has_a_cache
 from workbench.memory.store.values import Cached, Settings
 
 FORGET = """
@@ -61,8 +62,9 @@ class EmbeddingCache(DescribedDatabase):
         wanted = list(hashes)
         rows = self.db.execute(
             "SELECT hash, vector, read_share FROM embedding_cache WHERE model = ? AND revision = ? "
-            "AND role = ? AND hash IN (SELECT value FROM json_each(?))",
-            (settings.model, settings.revision, role, json.dumps(wanted)),
+            "AND role = ? AND hash IN (SELECT value FROM json_each(?)) "
+            "AND typeof(vector) = 'blob' AND length(vector) = ? AND typeof(read_share) = 'real'",
+            (settings.model, settings.revision, role, json.dumps(wanted), 4 * settings.dimensions),
         )
         put_off = (self._put_off or {}).get((settings, role), {})
         found = {hash_: Cached(np.frombuffer(blob, np.float32), share) for hash_, blob, share in rows}
@@ -114,6 +116,7 @@ class EmbeddingCache(DescribedDatabase):
         with plain_errors(file):
             self.db.execute("ATTACH ? AS other", (str(file),))
             try:
-                yield self.db.execute("PRAGMA other.user_version").get == self.version
+                same_version = self.db.execute("PRAGMA other.user_version").get == self.version
+                yield same_version and has_a_cache(self.db, "other")
             finally:
                 self.db.execute("DETACH other")

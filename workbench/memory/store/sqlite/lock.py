@@ -19,11 +19,11 @@ WAIT_SECONDS = 60.0
 
 @contextmanager
 def alone(path: Path, wait: float = WAIT_SECONDS) -> Iterator[None]:
-    """Nobody else syncs the index at `path` meanwhile.
+    """Keeps other processes from syncing the index at `path` inside the block.
 
-    Waits up to `wait` seconds for whoever does, and says so on stderr. The lock is `PATH.lock`, which stays
-    there and holds the number of the process that took it last. Raises InputError when the time is over,
-    and where no lock can be made.
+    Waits up to `wait` seconds for another process, and says so on stderr. The lock is `PATH.lock`; that file
+    stays, with the number of the process that held the lock last. Raises LockedError after the wait, and
+    another StorageError when the lock cannot be made.
     """
     lock = FileLock(f"{path}.lock")
     try:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 from dataclasses import asdict
 
+from workbench.errors import InputError
 from workbench.memory.paths import GENERAL, FileRules
 from workbench.memory.store.sqlite.database import Database
+from workbench.memory.store.sqlite.soundness import damaged
 
 
 class DescribedDatabase(Database):
@@ -15,7 +17,10 @@ class DescribedDatabase(Database):
     @property
     def generation(self) -> int:
         """A number that grows with every change."""
-        return int(self.meta("generation"))
+        text = self.meta("generation")
+        if not text.isdecimal() or len(text) > 30:
+            raise damaged(self.path, "it has no generation")
+        return int(text)
 
     @property
     def folder(self) -> str:
@@ -30,8 +35,11 @@ class DescribedDatabase(Database):
     @property
     def file_rules(self) -> FileRules:
         """Which files of the folder are indexed."""
-        known = json.loads(self.meta("file_rules", "{}"))
-        return FileRules(**{**known, "heads": tuple(known["heads"])}) if known else GENERAL
+        try:
+            known = json.loads(self.meta("file_rules", "{}"))
+            return FileRules(**{**known, "heads": tuple(known["heads"])}) if known else GENERAL
+        except (InputError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
+            raise damaged(self.path, "it does not say which files it has") from None
 
     @file_rules.setter
     def file_rules(self, rules: FileRules) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, astuple
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
@@ -20,10 +20,12 @@ from numpy.typing import NDArray
 from workbench.errors import InputError, WorkbenchError
 from workbench.memory.chunking import chunk_id
 from workbench.memory.store.contract import IndexStore
+from workbench.memory.store.errors import DamagedError
 from workbench.memory.store.sqlite import schema
 from workbench.memory.store.sqlite.database import connect_new, identity
 from workbench.memory.store.sqlite.embedding_cache import EmbeddingCache
 from workbench.memory.store.sqlite.match import match_expression
+from workbench.memory.store.sqlite.soundness import check_tables, damaged, typed
 from workbench.memory.store.values import Cached, Settings, Stamp
 from workbench.records import Chunk, Document, Hits, Passage, Query, Rows, Vector
 
@@ -56,6 +58,10 @@ CHUNKS_SQL = """
 
 STORED = attrgetter("path", "source", "hash", "size", "mtime_ns", "text")
 """The stored fields of a document, in the order of their columns."""
+STAMP = (str, str, int, int, str)
+DOCUMENT = (str, str, str, str, int, int)
+CHUNK = (int, str, str, str, int, int, str, float)
+"""The types of the values that a query for each gives."""
 
 
 def check_dimensions(settings: Settings) -> None:
@@ -91,6 +97,8 @@ class Store(EmbeddingCache, IndexStore):
         self._check_ours()
         if not any_version:
             self._check_version()
+        if self.of_this_version:
+            check_tables(self.path, self.db, self.settings.dimensions)
 
     def _check_ours(self) -> None:
         try:
@@ -112,15 +120,25 @@ class Store(EmbeddingCache, IndexStore):
             raise InputError(
                 f"The index {self.path} has schema version {self.version}; this workbench reads "
                 f"version {len(schema.STEPS)}.",
-                "Make it anew: workbench index FOLDER --rebuild",
+                "Build it again: workbench index FOLDER --rebuild",
             )
+
+    def _damaged(self, problem: str) -> DamagedError:
+        return damaged(self.path, problem)
 
     # meta
 
     @property
     def settings(self) -> Settings:
         """What the index was made with."""
-        return Settings(**json.loads(self.meta("settings")))
+        try:
+            made_with = Settings(**json.loads(self.meta("settings")))
+        except (ValueError, TypeError, RecursionError):
+            raise self._damaged("it does not say how it was made") from None
+        if list(map(type, astuple(made_with))) != [str, str, int, str]:
+            raise self._damaged("it does not say how it was made")
+        check_dimensions(made_with)
+        return made_with
 
     # writing
 
@@ -139,7 +157,7 @@ class Store(EmbeddingCache, IndexStore):
     def stamps(self) -> dict[str, Stamp]:
         """Every indexed file's stamp, by path."""
         rows = self.db.execute("SELECT path, hash, size, mtime_ns, source FROM documents")
-        return {path: Stamp(*stamp) for path, *stamp in rows}
+        return {path: Stamp(*stamp) for path, *stamp in typed(rows, STAMP, self._damaged)}
 
     def replace(self, document: Document, passages: Sequence[Passage], cached: Sequence[Cached]) -> None:
         """Stores the document with exactly these passages and vectors, in one transaction.
@@ -270,6 +288,10 @@ class Store(EmbeddingCache, IndexStore):
         found = self.db.execute("SELECT chunk_id, embedding FROM chunks_vec ORDER BY chunk_id").fetchall()
         blobs: list[Any] = [blob for _, blob in found]
         vectors = np.frombuffer(b"".join(blobs), np.float32).reshape(-1, self.settings.dimensions)
+        if not np.isfinite(vectors).all():
+            raise self._damaged("a vector has a number that is not finite")
+        if len(found) != self.size:
+            raise self._damaged(f"it has {self.size} chunks and {len(found)} vectors")
         return np.array([row for row, _ in found], np.int64), vectors
 
     def keys(self) -> list[str]:
@@ -280,12 +302,15 @@ class Store(EmbeddingCache, IndexStore):
     def documents(self) -> list[Document]:
         """All indexed documents, by path."""
         rows = self.db.execute("SELECT path, source, text, hash, size, mtime_ns FROM documents ORDER BY path")
-        return [Document(*row) for row in rows]
+        return [Document(*row) for row in typed(rows, DOCUMENT, self._damaged)]
 
     def chunks(self, rows: Rows) -> list[Chunk]:
         """The chunks of these rows, in their order."""
         found = self.db.execute(CHUNKS_SQL, (json.dumps(rows.tolist()),))
-        by_row = {row: Chunk(*fields) for row, *fields in found}
+        sound = typed(found, CHUNK, self._damaged)
+        by_row = {row: Chunk(*fields) for row, *fields in sound}
+        if len(by_row) < len(set(rows.tolist())):
+            raise self._damaged("a chunk belongs to no document")
         return [by_row[row] for row in rows.tolist()]
 
     def rows_of(self, path: str) -> Rows:

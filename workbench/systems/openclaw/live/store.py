@@ -24,6 +24,7 @@ from workbench.errors import InputError, StorageError, WorkbenchError
 from workbench.memory.store.errors import DamagedError, LockedError
 from workbench.memory.store.sqlite.database import BUSY_SECONDS, Identity, identity, stopped_after
 from workbench.memory.store.sqlite.match import match_expression
+from workbench.memory.store.sqlite.soundness import typed
 from workbench.memory.store.values import Stamp
 from workbench.records import Chunk, Document, Hits, Query, Rows
 from workbench.systems.openclaw.annotations import Annotations
@@ -52,6 +53,8 @@ LAYOUTS = (
 
 CHUNK_COLUMNS = {"id", "path", "source", "start_line", "end_line", "model", "text", "embedding"}
 FILE_COLUMNS = {"path", "source", "hash", "mtime", "size"}
+FILE_TYPES = (str, str, int, (int, float), str)
+LATEST_MS = 1e15
 
 RECALL = "memory_index_chunk_recall_metadata"
 """The table of annotations, in the agent's database alone."""
@@ -152,6 +155,7 @@ class LiveStore:
         flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
         db = apsw.Connection(f"{self.path.resolve().as_uri()}?{how}", flags=flags)
         db.set_busy_timeout(int(BUSY_SECONDS * 1000))
+        db.pragma("trusted_schema", False)  # the file may come from elsewhere
         return db
 
     def _rests(self, db: apsw.Connection) -> bool:
@@ -194,10 +198,9 @@ class LiveStore:
             ) from None
         except (apsw.CorruptError, UnicodeDecodeError) as error:
             self.check_unchanged()
-            raise DamagedError(
-                f"The store {self.path} is damaged: {error}.",
-                "Let OpenClaw rebuild it: openclaw memory index --force",
-            ) from None
+            raise self._damaged(str(error)) from None
+        except (apsw.SQLError, apsw.MismatchError) as error:
+            raise self._unknown(str(error)) from None
         except apsw.BusyError:
             raise LockedError(
                 f"The store {self.path} is being written by another process, for more than {BUSY_SECONDS} s.",
@@ -212,6 +215,12 @@ class LiveStore:
     def time_limit(self, seconds: float) -> AbstractContextManager[None]:
         """Stops a search that takes more seconds. Raises InputError then."""
         return stopped_after(seconds, lambda: self._now.db)
+
+    def _damaged(self, problem: str) -> DamagedError:
+        return DamagedError(
+            f"The store {self.path} is damaged: {problem}.",
+            "Let OpenClaw rebuild it: openclaw memory index --force",
+        )
 
     # one state of it
 
@@ -289,7 +298,7 @@ class LiveStore:
                 str(found["model"]),
                 dimensions if isinstance(dimensions, int) else None,
             )
-        except (KeyError, ValueError, TypeError, AttributeError):
+        except (KeyError, ValueError, TypeError, AttributeError, RecursionError):
             raise InputError(
                 f"The store {self.path} does not say which model it is of: it has never been indexed whole.",
                 "Let OpenClaw index it: openclaw memory index --force",
@@ -299,10 +308,11 @@ class LiveStore:
         """Whether there is a full-text index that SQLite here can search."""
         if self.layout.full_text not in self._tables():
             return False
-        try:
-            self._from("SELECT rowid FROM {full_text} LIMIT 1")
-        except apsw.SQLError:  # a tokenizer that only OpenClaw's SQLite has
-            return False
+        with self._plain_errors():
+            try:
+                self._now.db.execute(f"SELECT rowid FROM {self.layout.full_text} LIMIT 1").fetchall()
+            except apsw.SQLError:  # a tokenizer that only OpenClaw's SQLite has
+                return False
         return True
 
     def problems(self) -> list[str]:
@@ -323,24 +333,25 @@ class LiveStore:
 
     def keyword(self, query: Query, limit: int) -> Hits:
         """The chunks that match a query, by (bm25, chunk id); none without a full-text index."""
-        found = (
-            self._from(KEYWORD_SQL, match_expression(query), self.made_with.model, limit)
-            if self.full_text
-            else []
-        )
+        asked = match_expression(query), self.made_with.model, limit
+        found = self._from(KEYWORD_SQL, *asked) if self.full_text else []
         return Hits(np.array([row for row, _ in found], np.int64), np.array([raw for _, raw in found], float))
 
     def embeddings(self) -> list[tuple[int, str, Any]]:
         """The row, the id and the vector of every chunk, the vector as it is stored."""
-        return self._from("SELECT rowid, id, embedding FROM {chunks} WHERE model = ?", self.made_with.model)
+        rows = self._from("SELECT rowid, id, embedding FROM {chunks} WHERE model = ?", self.made_with.model)
+        return [(*row,) for row in typed(rows, (int, str, object), self._damaged)]
 
     def texts(self) -> list[tuple[int, str, str]]:
         """The row, the id and the text of every chunk."""
-        return self._from("SELECT rowid, id, text FROM {chunks} WHERE model = ?", self.made_with.model)
+        rows = self._from("SELECT rowid, id, text FROM {chunks} WHERE model = ?", self.made_with.model)
+        return [(*row,) for row in typed(rows, (int, str, str), self._damaged)]
 
     def chunks(self, rows: Rows) -> list[Chunk]:
         """The chunks of these rows, in their order."""
-        found = {row: Chunk(*fields) for row, *fields in self._from(CHUNKS_SQL, json.dumps(rows.tolist()))}
+        stored = self._from(CHUNKS_SQL, json.dumps(rows.tolist()))
+        sound = typed(stored, (int, str, str, str, int, int, str), self._damaged)
+        found = {row: Chunk(*fields) for row, *fields in sound}
         return [found[row] for row in rows.tolist()]
 
     def rows_of(self, path: str) -> Rows:
@@ -365,18 +376,22 @@ class LiveStore:
     def stamps(self) -> dict[str, Stamp]:
         """Every file's stamp, by path, as OpenClaw took it."""
         rows = self._from("SELECT path, hash, size, mtime, source FROM {files} ORDER BY path")
-        return {
-            path: Stamp(hash_, size, int(mtime * 1e6), source) for path, hash_, size, mtime, source in rows
-        }
+        found = {}
+        for path, hash_, size, mtime, source in typed(rows, FILE_TYPES, self._damaged):
+            if not abs(mtime) < LATEST_MS:
+                raise self._damaged(f"the time of {path} is {mtime}")
+            found[path] = Stamp(hash_, size, int(mtime * 1e6), source)
+        return found
 
     def documents(self) -> list[Document]:
         """All files, by path, their texts put together from their chunks."""
         pieces: dict[str, list[tuple[int, int, str]]] = {}
-        for path, *piece in self._from(
+        rows = self._from(
             "SELECT path, start_line, end_line, text FROM {chunks} WHERE model = ? "
             "ORDER BY path, start_line, end_line, rowid",
             self.made_with.model,
-        ):
+        )
+        for path, *piece in typed(rows, (str, int, int, str), self._damaged):
             pieces.setdefault(path, []).append(tuple(piece))
         return [
             Document(path, one.source, whole_text(pieces.get(path, [])), one.hash, one.size, one.mtime_ns)
