@@ -102,7 +102,7 @@ def test_a_memory_that_is_not_there_is_told_before_anything_is_copied(run: Run, 
 
 
 def test_a_folder_without_notebooks_is_told_before_anything_is_indexed(run: Run, tmp_path: Path) -> None:
-    outcome = run("lab", "--memory", tmp_path / "nowhere", "--notebooks", tmp_path)
+    outcome = run("lab", "--memory", tmp_path, "--notebooks", tmp_path)
     assert (outcome.code, outcome.out) == (2, "")
     assert f"There is no notebook {tmp_path / '00_start.ipynb'}" in outcome.err
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any, Protocol
+from weakref import finalize
 
 from workbench.errors import InputError
 from workbench.memory.embedding.local import Role
@@ -82,6 +83,7 @@ class OpenAIClient:
         self._library = openai
         # A redirect would send texts, and perhaps the key, to an address that the user has not named.
         http = openai.DefaultHttpxClient(follow_redirects=False)
+        finalize(self, http.close)
         self._client = openai.OpenAI(
             api_key=access.key, base_url=access.base_url, max_retries=0, http_client=http
         )
@@ -144,12 +146,14 @@ class GeminiClient:
             from google import genai
         self.access = access
         self._types, self._errors, self._http = genai.types, genai.errors, httpx2
+        http = httpx2.Client(follow_redirects=False)
+        finalize(self, http.close)
         self._client = genai.Client(
             api_key=access.key,
             vertexai=False,
             http_options=genai.types.HttpOptions(
                 base_url=access.base_url.removesuffix("/v1beta"),
-                httpx_client=httpx2.Client(follow_redirects=False),
+                httpx_client=http,
             ),
         )
 
