@@ -1,4 +1,4 @@
-"""A document's text becomes passages, by the rules of the systems that we reproduce."""
+"""Cuts a document's text into passages, by the rules of the systems that the workbench reproduces."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from workbench.records import Passage
 
 
 class Chunker(Protocol):
-    """Cuts text into passages; `name` tells settings apart that cut differently."""
+    """Cuts text into passages. Chunkers that cut differently have different names."""
 
     @property
     def name(self) -> str: ...
@@ -28,7 +28,7 @@ def chunker_of_file(chunker: Chunker, path: str) -> Chunker:
 
 
 def utf16_length(text: str) -> int:
-    """The length in UTF-16 code units, which is what JavaScript counts."""
+    """The length in UTF-16 code units, as JavaScript counts it."""
     return len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
@@ -42,7 +42,7 @@ def chunk_id(source: str, path: str, start_line: int, end_line: int, hash_: str,
 
 
 def whole_characters(text: str) -> str:
-    """The text with U+FFFD in place of every half of a surrogate pair."""
+    """The text with every lone surrogate replaced by U+FFFD."""
     return "".join("\ufffd" if "\ud800" <= c <= "\udfff" else c for c in text)
 
 
@@ -59,11 +59,11 @@ class Segment(NamedTuple):
 
 @dataclass(frozen=True)
 class LineChunker:
-    """Whole lines up to tokens × 4 UTF-16 units, at least overlap × 4 of them carried into the next chunk.
+    """Whole lines up to tokens × 4 UTF-16 units, at least overlap × 4 of them repeated in the next chunk.
 
-    It knows no Markdown: a chunk may end between a heading and its text. A longer line is cut hard, all
-    pieces under one line number. What is carried is whole segments, however long, so that a chunk can
-    reach about twice the budget (openclaw#138722).
+    It ignores Markdown: a chunk can end between a heading and its text. A longer line is cut into pieces that
+    share its line number. The overlap consists of whole segments of any length, so a chunk can reach about
+    twice the budget (openclaw#138722).
     Source: openclaw 2026.2.13, src/memory/internal.ts, chunkMarkdown.
     """
 
@@ -107,7 +107,7 @@ def _segments(text: str, budget: int) -> Iterator[Segment]:
 
 
 def _utf16_pieces(line: str, units: int) -> Iterator[str]:
-    """A half of a cut surrogate pair becomes U+FFFD here, as it does where JavaScript writes UTF-8."""
+    """Pieces of `units` code units. A cut surrogate pair becomes U+FFFD, as when JavaScript writes UTF-8."""
     data = line.encode("utf-16-le", "surrogatepass")
     for start in range(0, len(data), units * 2):
         yield whole_characters(data[start : start + units * 2].decode("utf-16-le", "surrogatepass"))

@@ -1,9 +1,9 @@
-"""An index is made anew beside the old one, and takes its place in one rename.
+"""Builds a new index beside the old one, and replaces the old one in a single rename.
 
-At the path of an index stands a link to the build in use, `NAME.build-…` in the same folder. SQLite follows
-the link before it names the -wal and -shm files, so that each build has its own; a database renamed over
-another would be given the other's -wal, and be destroyed by it. An index from before there were builds is a
-plain file, which the first rebuild replaces with a link.
+The path of an index is a link to the build in use, `NAME.build-…` in the same folder. SQLite follows the
+link before it names the -wal and -shm files, so each build has its own. A database that is renamed over
+another one would use the other's -wal, which would destroy it. An index from before there were builds is a
+plain file; the first rebuild replaces it with a link.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from workbench.memory.store.errors import unwritable
 
 BUILD = re.compile(r"(?P<index>.+)\.build-[0-9a-f]{8}(?P<end>|-wal|-shm|-journal|\.link)")
 BESIDE = ("-wal", "-shm", "-journal")
-"""What SQLite may put beside a database, by the end of its name."""
+"""Endings of the files that SQLite creates beside a database."""
 
 
 def new_build(path: Path) -> Path:
-    """Where the next build of the index at `path` is to be made."""
+    """The path for the next build of the index at `path`."""
     return path.with_name(f"{path.name}.build-{secrets.token_hex(4)}")
 
 
 def publish(build: Path, path: Path) -> None:
-    """Makes `build` the index at `path`, in one rename; whoever has the old one open keeps it."""
+    """Makes `build` the index at `path` in one rename. Processes that have the old one open keep it."""
     link = build.with_name(f"{build.name}.link")
     try:
         link.symlink_to(build.name)
@@ -38,7 +38,7 @@ def publish(build: Path, path: Path) -> None:
 
 
 def _settle(folder: Path) -> None:
-    """The rename is on the disk."""
+    """Waits until the rename is on the disk."""
     handle = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(handle)
@@ -47,7 +47,7 @@ def _settle(folder: Path) -> None:
 
 
 def leftovers(path: Path) -> list[Path]:
-    """The files of builds that are not in use: given up, killed in the middle, or replaced."""
+    """The files of builds that are not in use: unfinished or replaced."""
     used = os.readlink(path) if path.is_symlink() else None
     names = [name for name in os.listdir(path.parent) if _is_build_of(path, name)]
     if used is not None:  # a plain file may have stood at the path before
@@ -62,11 +62,11 @@ def _is_build_of(path: Path, name: str) -> bool:
 
 
 def databases(files: Iterable[Path]) -> list[Path]:
-    """Those of a build's files that are the database itself."""
+    """The database files among the files of builds."""
     return [file for file in files if (match := BUILD.fullmatch(file.name)) and not match["end"]]
 
 
 def remove(files: Iterable[Path]) -> None:
-    """Deletes what is there of these files."""
+    """Deletes those of the files that exist."""
     for file in files:
         file.unlink(missing_ok=True)

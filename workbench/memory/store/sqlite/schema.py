@@ -1,4 +1,4 @@
-"""The SQLite schema of an index, as numbered steps; `PRAGMA user_version` says how many have been taken."""
+"""The SQLite schema of an index in numbered steps. `PRAGMA user_version` is the number of steps taken."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import apsw
 
 APPLICATION_ID = 0x77626878
-"""What marks a SQLite file as ours, in `PRAGMA application_id`: the letters wbhx."""
+"""The `PRAGMA application_id` of an index file: the letters wbhx."""
 
 
 def step_1(db: apsw.Connection, dimensions: int) -> None:
@@ -41,7 +41,7 @@ STEPS: tuple[Callable[[apsw.Connection, int], None], ...] = (step_1,)
 
 
 def create(db: apsw.Connection, dimensions: int) -> None:
-    """An empty index of vectors with that many dimensions, in a database that has no tables yet."""
+    """Creates an empty index for vectors of that many dimensions, in a database without tables."""
     for step in STEPS:
         step(db, dimensions)
     db.pragma("application_id", APPLICATION_ID)
@@ -49,7 +49,7 @@ def create(db: apsw.Connection, dimensions: int) -> None:
 
 
 def drop_all(db: apsw.Connection, keep: Sequence[str]) -> None:
-    """Drops every table but those in `keep`; virtual tables first, which take their shadows along."""
+    """Drops every table except those in `keep`. Virtual tables come first: they drop their shadow tables."""
     tables = db.execute(
         "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' "
         "ORDER BY sql LIKE 'CREATE VIRTUAL%' DESC"

@@ -58,6 +58,7 @@ LATEST_MS = 1e15
 
 RECALL = "memory_index_chunk_recall_metadata"
 """The table of annotations, in the agent's database alone."""
+RECALL_TYPES = (str, (float, int, type(None)), (str, type(None)), (str, type(None)))
 
 KEYWORD_SQL = """
     WITH found AS MATERIALIZED (
@@ -371,7 +372,7 @@ class LiveStore:
             f"SELECT chunk_id, importance, triggers, project_key FROM {RECALL} "
             "WHERE coalesce(importance, triggers, project_key) IS NOT NULL"
         )
-        return {id_: Annotations(*said) for id_, *said in rows}
+        return {id_: Annotations(*said) for id_, *said in typed(rows, RECALL_TYPES, self._damaged)}
 
     def stamps(self) -> dict[str, Stamp]:
         """Every file's stamp, by path, as OpenClaw took it."""
