@@ -24,7 +24,7 @@ from workbench.lab.bench.locomo import Locomo, LocomoQuestion, SessionDocument, 
 from workbench.lab.cached_index import CachedIndex
 from workbench.lab.evaluation import Judged
 from workbench.memory.chunking import Chunker
-from workbench.memory.embedding.cache import embed_through_cache
+from workbench.memory.embedding.cache import Cache, embed_through_cache
 from workbench.memory.embedding.local import Embedder, LocalEmbedder, Role, Truncated
 from workbench.memory.files import content_hash
 from workbench.memory.index import MemoryIndex, default_index_path
@@ -119,7 +119,7 @@ def _fill(
 
 
 def _vectors(
-    store: Store, settings: Settings, embedder: Embedder, role: Role, texts: Sequence[str]
+    store: Cache, settings: Settings, embedder: Embedder, role: Role, texts: Sequence[str]
 ) -> Mapping[str, Cached]:
     """The vectors of these texts by hash; texts that are not in the cache are embedded and added to it."""
     by_hash = {content_hash(text): text for text in texts}
