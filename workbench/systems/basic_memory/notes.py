@@ -6,6 +6,7 @@ Source: basicmachines-co/basic-memory, models/search.py and services/search_serv
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
@@ -46,13 +47,23 @@ def variants(text: str) -> list[str]:
 
 
 def permalink_of(path: str, project: str) -> str:
-    """The permalink of a note: the project, and the path in lower case with hyphens.
+    """The permalink of a note: the project, and the path in lower case with hyphens, without accents.
 
-    >>> permalink_of("memory/Tea_Cups and more.md", "main")
-    'main/memory/tea-cups-and-more'
+    Dots stay. Basic Memory also writes Hangul in Latin letters; here it stays.
+
+    >>> permalink_of("memory/Tea_Cups and more.md", "main"), permalink_of("über/Tea.notes.md", "main")
+    ('main/memory/tea-cups-and-more', 'main/uber/tea.notes')
     """
-    parts = PurePosixPath(path).with_suffix("").as_posix().lower().split("/")
-    return "/".join([project, *(re.sub(r"[\W_]+", "-", part).strip("-") for part in parts)])
+    parts = _without_accents(PurePosixPath(path).with_suffix("").as_posix().lower()).split("/")
+    return "/".join([project, *(re.sub(r"(?:[^\w.]|_)+", "-", part).strip("-") for part in parts)])
+
+
+def _without_accents(text: str) -> str:
+    """Latin letters without their marks; letters of other scripts as they are."""
+    return "".join(
+        unicodedata.normalize("NFKD", letter)[0] if "LATIN" in unicodedata.name(letter, "") else letter
+        for letter in unicodedata.normalize("NFC", text)
+    )
 
 
 def note_of(document: Document, project: str) -> Note:
