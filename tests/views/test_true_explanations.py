@@ -18,6 +18,7 @@ from workbench.retrieval.explain import Explanation, Fate, Verdict, explain
 from workbench.retrieval.pipeline import Pipeline, search
 from workbench.systems.automem.recall import AdaptiveFloor
 from workbench.systems.basic_memory.scores import MinSimilarity
+from workbench.systems.openclaw.ranking import ReadableProjects
 from workbench.systems.registry import SYSTEMS
 from workbench.views.text import explanation_text
 
@@ -50,6 +51,8 @@ def limits_of(stage: Stage) -> set[float]:
             return {least}
         case EvidenceFloor(cosine=cosine, relevance=relevance):
             return {cosine, relevance}
+        case ReadableProjects():
+            return {0.0}
     assert isinstance(stage, AdaptiveFloor)
     return set()
 

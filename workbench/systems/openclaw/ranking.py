@@ -239,8 +239,8 @@ class ReadableProjects(PlainStage):
         invalid = of_candidates(
             trace, context.index, type(self).__name__, lambda chunk: float(said(chunk).has_invalid_project)
         )
-        readable = Threshold("project comment", np.where(invalid > 0, "unreadable", "readable"), "readable")
-        return dropped(trace, self, invalid > 0, DropKind.FILTER, readable)
+        unreadable = Threshold("unreadable project comments", invalid, 0.0, at_most=True)
+        return dropped(trace, self, invalid > 0, DropKind.FILTER, unreadable)
 
 
 # The score
