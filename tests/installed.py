@@ -12,6 +12,7 @@ import pytest
 from workbench import extensions
 from workbench.lab.museum.catalogue import SPECIMENS
 from workbench.systems.engines.presets import ENGINES
+from workbench.systems.opening import OPENERS
 from workbench.systems.registry import SYSTEMS
 
 
@@ -25,7 +26,7 @@ class Install(Protocol):
 def nothing_registered(monkeypatch: pytest.MonkeyPatch) -> None:
     """A workbench that has not loaded its extensions; what is registered is forgotten afterwards."""
     monkeypatch.setattr(extensions, "_extensions", extensions.Extensions())
-    for registry in (SYSTEMS, ENGINES, SPECIMENS):
+    for registry in (SYSTEMS, ENGINES, SPECIMENS, OPENERS):
         monkeypatch.setattr(registry, "_added", {})
 
 

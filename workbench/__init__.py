@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from workbench.retrieval.explain import explain
     from workbench.retrieval.pipeline import Pipeline, search
     from workbench.systems.indexing import indexing
+    from workbench.systems.opening import open_memory as open  # noqa: A004
     from workbench.systems.registry import SYSTEMS, register, system
     from workbench.views.text import show
 
@@ -36,6 +37,7 @@ _HOMES = {
     "search": "workbench.retrieval.pipeline",
     "explain": "workbench.retrieval.explain",
     "indexing": "workbench.systems.indexing",
+    "open": "workbench.systems.opening",
     "SYSTEMS": "workbench.systems.registry",
     "register": "workbench.systems.registry",
     "system": "workbench.systems.registry",
@@ -44,6 +46,9 @@ _HOMES = {
     "scores": "workbench.lab.thresholds",
     "show": "workbench.views.text",
 }
+
+# Inside the package no function hides Python's own `open`.
+_THERE = {"open": "open_memory"}
 
 __all__ = [
     "SYSTEMS",
@@ -57,6 +62,7 @@ __all__ = [
     "index_folder",
     "indexing",
     "load_questions",
+    "open",
     "open_index",
     "register",
     "scores",
@@ -69,7 +75,7 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'workbench' has no attribute {name!r}")
-    return getattr(import_module(_HOMES[name]), name)
+    return getattr(import_module(_HOMES[name]), _THERE.get(name, name))
 
 
 def __dir__() -> list[str]:

@@ -105,7 +105,8 @@ class Registry(Mapping[str, Thing]):
 def registrar(thing: object) -> None:
     """Adds a thing to the registry of its kind; each kind has its own variant of this function."""
     raise InputError(
-        f"{thing!r} cannot be registered.", "Register a Pipeline, an Engine (a fusion) or a Specimen."
+        f"{thing!r} cannot be registered.",
+        "Register a Pipeline, an Engine (a fusion), a Specimen or an Opener (a kind of memory).",
     )
 
 

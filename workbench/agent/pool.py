@@ -8,10 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from workbench.memory.embedding.local import Embedder
-from workbench.memory.index import MemoryIndex
-from workbench.systems.openclaw.live.index import LiveIndex
-
-OpenIndex = MemoryIndex | LiveIndex
+from workbench.memory.index import OpenIndex
 
 MOST_SEARCHES = 8
 SEARCH_SECONDS = 20.0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
@@ -13,22 +14,21 @@ import numpy as np
 
 from workbench.agent.arguments import Explain, checked
 from workbench.agent.contracts import SEPTEMBER, Answer, Citations, February, SearchOutcome
-from workbench.agent.pool import IndexPool, OpenIndex, side_by_side
+from workbench.agent.pool import IndexPool, side_by_side
 from workbench.agent.reading import FileMissingError, MemoryFiles
 from workbench.contracts import Context
 from workbench.errors import InputError, WorkbenchError
 from workbench.memory.choices import extra_paths_of
 from workbench.memory.embedding.local import Embedder
 from workbench.memory.files import memory_root
-from workbench.memory.index import MemoryIndex, default_index_path
-from workbench.memory.sync import open_index, outdated
+from workbench.memory.index import OpenIndex, default_index_path
 from workbench.records import DropKind, Threshold, Trace
 from workbench.retrieval.columns import PlainStage
 from workbench.retrieval.cutoff import dropped
 from workbench.retrieval.explain import explain
 from workbench.retrieval.pipeline import Pipeline, search
 from workbench.retrieval.query import check_question
-from workbench.systems.openclaw.live.index import open_live_store
+from workbench.systems.opening import folder_of, open_memory
 from workbench.systems.recommended import RECOMMENDED
 from workbench.views.data import explanation_data, trace_data
 from workbench.views.text import asked_lines, explanation_text, outcome_lines
@@ -58,8 +58,8 @@ class OfCorpora(PlainStage):
 class AgentTools:
     """`memory_search`, `memory_get` and `memory_explain` over one memory, safe in many threads.
 
-    The memory is a folder with an index, or OpenClaw's SQLite file of one; `re_embed` is then that of
-    `open_live_store`, and `workspace` is the folder that `memory_get` reads from.
+    `memory` is an address that `workbench.open` opens, and `re_embed` is its choice. For a memory that is not
+    a folder, `workspace` is the folder that `memory_get` reads from.
 
     The default pipeline is OpenClaw's with the three proposals of its bug report and a threshold on
     evidence. On the sample memory it answers 50 of 57 questions (as shipped 6, with the proposals alone 51)
@@ -71,7 +71,7 @@ class AgentTools:
     arguments that cannot be used.
     """
 
-    memory: Path
+    memory: str | os.PathLike[str]
     pipeline: Pipeline = RECOMMENDED
     contract: February = SEPTEMBER
     citations: Citations = Citations.AUTO
@@ -83,9 +83,10 @@ class AgentTools:
     re_embed: bool = False
 
     def __post_init__(self) -> None:
-        self._is_store = self.memory.is_file()
-        folder = self.workspace if self._is_store else self.memory
-        self._root = None if folder is None else memory_root(folder)
+        folder = folder_of(self.memory)
+        self._is_folder = folder is not None
+        read_from = folder or self.workspace
+        self._root = None if read_from is None else memory_root(read_from)
         self._pool = IndexPool(self._open, side_by_side())
 
     def __enter__(self) -> AgentTools:
@@ -99,13 +100,13 @@ class AgentTools:
         """The files that may be read. Raises InputError for an OpenClaw file without its workspace."""
         if self._root is None:
             raise InputError(
-                f"{self.memory} is OpenClaw's index; the notes lie in its workspace.",
+                f"{self.memory} is an index without its notes; OpenClaw keeps them in its workspace.",
                 "Name that folder: --workspace FOLDER",
             )
         return MemoryFiles(self._root, self.contract.heads, self._beside(self._root))
 
     def _beside(self, root: Path) -> tuple[str, ...]:
-        if self.extra_paths is not None or self._is_store:
+        if self.extra_paths is not None or not self._is_folder:
             return self.extra_paths or ()
         with suppress(WorkbenchError):  # without an index that can be read the memory itself still can
             return extra_paths_of(root, self.index_path or default_index_path(root))
@@ -116,11 +117,7 @@ class AgentTools:
         self._pool.close()
 
     def _open(self) -> OpenIndex:
-        if self._is_store:
-            return open_live_store(
-                self.memory, self.embedder, re_embed=self.re_embed, index_path=self.index_path
-            )
-        return open_index(self.memory, self.embedder, index_path=self.index_path)
+        return open_memory(self.memory, self.embedder, index_path=self.index_path, re_embed=self.re_embed)
 
     # as Python functions
 
@@ -172,14 +169,11 @@ class AgentTools:
         try:
             with self._pool.lend() as index:
                 trace = search(question, pipeline, index)
-                model, changed = index.model, self._changed(index)
+                model, changed = index.model, index.changed()
         except WorkbenchError as error:
             return self.contract.unavailable(error)
         cited = self.citations.wanted(self.session_key)
         return self.contract.found(SearchOutcome(trace, model, self.citations, cited, asked.corpora, changed))
-
-    def _changed(self, index: OpenIndex) -> list[str]:
-        return outdated(self.memory, index) if isinstance(index, MemoryIndex) else []
 
     def _asking(self, limit: float | None, floor: float | None, corpora: tuple[str, ...] = ()) -> Pipeline:
         asked = self.pipeline.asking(limit, floor)

@@ -32,7 +32,7 @@ CitationMode = Annotated[
 
 
 def agent_tools(
-    memory: Path,
+    memory: str,
     index_file: Path | None,
     system: str = RECOMMENDED,
     contract: str = "2026.9.6",

@@ -11,12 +11,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from workbench.cli.output import tell
-from workbench.errors import InputError
 
 if TYPE_CHECKING:
-    from workbench.memory.index import MemoryIndex
+    from workbench.memory.index import OpenIndex
     from workbench.retrieval.pipeline import Pipeline
-    from workbench.systems.openclaw.live.index import LiveIndex
 
 app = typer.Typer(
     name="workbench",
@@ -27,14 +25,13 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-SAMPLE = Path("sample_memory")
+SAMPLE = "sample_memory"
 
 Memory = Annotated[
-    Path,
+    str,
     typer.Option(
         "--memory",
         "-m",
-        readable=False,
         help="The memory's folder, or an OpenClaw SQLite file.",
     ),
 ]
@@ -118,38 +115,21 @@ def _named(name: str) -> Pipeline:
 
 
 @contextmanager
-def opened_index(
-    memory: Path, index_file: Path | None, re_embed: bool = False
-) -> Iterator[MemoryIndex | LiveIndex]:
-    """The index of a memory, or an OpenClaw file. Prints on stderr what limits the answers."""
-    from workbench.memory.sync import open_index, outdated
-    from workbench.systems.openclaw.live.index import open_live_store
+def opened_index(memory: str, index_file: Path | None, re_embed: bool = False) -> Iterator[OpenIndex]:
+    """The index of a memory. Prints on stderr what limits the answers."""
+    from workbench.systems.opening import open_memory
 
-    if memory.is_file():
-        with open_live_store(memory, re_embed=re_embed, index_path=index_file) as live:
-            for remark in live.remarks:
-                tell(remark)
-            yield live
-        return
-    if re_embed:
-        raise InputError(
-            f"--re-embed works on an OpenClaw SQLite file, and {memory} is a folder.", "Leave it out."
-        )
-    with open_index(memory, index_path=index_file) as opened:
-        changed = outdated(memory, opened)
-        if changed:
-            tell(
-                f"The index is out of date: {count(changed, 'file')} changed (first: {changed[0]}).\n"
-                f"  Update it: workbench index {memory}"
-            )
+    with open_memory(memory, index_path=index_file, re_embed=re_embed) as opened:
+        for remark in opened.remarks:
+            tell(remark)
         yield opened
 
 
-def relative(target: str, memory: Path) -> str:
+def relative(target: str, memory: str) -> str:
     """The target's path in the memory. The target may be given with the memory's folder in front."""
-    path = Path(target)
-    inside = path.resolve().is_relative_to(memory.resolve()) and path.exists()
-    return path.resolve().relative_to(memory.resolve()).as_posix() if inside else path.as_posix()
+    path, root = Path(target), Path(memory).resolve()
+    inside = path.resolve().is_relative_to(root) and path.exists()
+    return path.resolve().relative_to(root).as_posix() if inside else path.as_posix()
 
 
 def count(things: Sized, noun: str) -> str:

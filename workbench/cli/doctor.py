@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.metadata
+import os
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,7 +16,8 @@ from workbench.memory.index import default_index_path
 from workbench.memory.inventory import known_indexes, total_size
 from workbench.memory.store.sqlite.database import libraries
 from workbench.memory.store.sqlite.store import Store
-from workbench.systems.openclaw.live.index import open_live_store
+from workbench.systems.openclaw.live.index import LiveIndex
+from workbench.systems.opening import folder_of, open_memory
 
 
 @dataclass(frozen=True)
@@ -27,7 +29,7 @@ class Check:
     says: str
 
 
-def examine(memory: Path, index_path: Path | None = None) -> list[Check]:
+def examine(memory: str | os.PathLike[str], index_path: Path | None = None) -> list[Check]:
     """Checks Python, SQLite, the model, torch, JupyterLab and the indexes."""
     looks: dict[str, Callable[[], str]] = {
         "Python": lambda: sys.version.split()[0],
@@ -38,7 +40,7 @@ def examine(memory: Path, index_path: Path | None = None) -> list[Check]:
         "sentence-transformers": lambda: _installed("sentence-transformers"),
         "JupyterLab": lambda: _installed("jupyterlab"),
         "indexes": _indexes,
-        "index": lambda: _live(memory) if memory.is_file() else _index(memory, index_path),
+        "index": lambda: _memory(memory, index_path),
     }
     return [_look(what, look) for what, look in looks.items()]
 
@@ -55,6 +57,15 @@ def _installed(package: str) -> str:
         return importlib.metadata.version(package)
     except importlib.metadata.PackageNotFoundError:
         raise InputError(f"{package} is not installed.", "Install it: pip install -e '.[lab,test]'") from None
+
+
+def _memory(memory: str | os.PathLike[str], index_path: Path | None) -> str:
+    folder = folder_of(memory)
+    if folder is not None:
+        return _index(folder, index_path)
+    with open_memory(memory) as index, index.snapshot():
+        says = _live(index) if isinstance(index, LiveIndex) else f"{index.name}: {index.size} chunks."
+        return " ".join([says, *index.remarks])
 
 
 def _index(memory: Path, index_path: Path | None) -> str:
@@ -85,14 +96,12 @@ def _indexes() -> str:
     )
 
 
-def _live(file: Path) -> str:
-    with open_live_store(file) as index, index.snapshot():
-        problems = index.store.problems()
-        if problems:
-            raise InputError(
-                f"The store {file} is damaged: {'; '.join(problems)}.",
-                "Let OpenClaw rebuild it: openclaw memory index --force",
-            )
-        files, made_with = len(index.store.stamps()), index.store.made_with
-        says = f"{file}: an OpenClaw store, {files} files, {index.size} chunks, {made_with}."
-        return " ".join([says, *index.remarks])
+def _live(index: LiveIndex) -> str:
+    problems = index.store.problems()
+    if problems:
+        raise InputError(
+            f"The store {index.name} is damaged: {'; '.join(problems)}.",
+            "Let OpenClaw rebuild it: openclaw memory index --force",
+        )
+    files, made_with = len(index.store.stamps()), index.store.made_with
+    return f"{index.name}: an OpenClaw store, {files} files, {index.size} chunks, {made_with}."

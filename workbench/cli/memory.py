@@ -39,7 +39,7 @@ MODEL, READING = "all-MiniLM-L6-v2", "windowed"
 @app.command()
 def index(
     context: typer.Context,
-    folder: Folder = SAMPLE,
+    folder: Folder = Path(SAMPLE),
     index_file: IndexFile = None,
     sessions: Transcripts = None,
     extra: Extra = None,

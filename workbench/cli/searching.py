@@ -127,7 +127,7 @@ def evaluate(
     from workbench.views.missed import rendered_missed
 
     chosen = pipelines_of(SYSTEMS if every else systems or HANDFUL, limit, min_score, settings)
-    asked = load_questions(questions or memory / "questions.yaml")
+    asked = load_questions(questions or Path(memory) / "questions.yaml")
     with opened_index(memory, index_file, re_embed) as opened, opened.snapshot():
         check_targets(asked, opened.paths())
         index = CachedIndex(opened)

@@ -6,6 +6,7 @@ import signal
 import traceback
 from dataclasses import replace
 from datetime import datetime
+from pathlib import Path
 from threading import Event
 from typing import Annotated
 
@@ -31,7 +32,7 @@ from workbench.errors import WorkbenchError
 @app.command()
 def watch(
     context: typer.Context,
-    folder: Folder = SAMPLE,
+    folder: Folder = Path(SAMPLE),
     index_file: IndexFile = None,
     sessions: Transcripts = None,
     extra: Extra = None,

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import threading
+from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from types import TracebackType
+from typing import Self
 from weakref import WeakValueDictionary
 
 import numpy as np
@@ -82,11 +83,47 @@ def check_same(store: IndexStore, here: Settings) -> None:
         )
 
 
-class MemoryIndex(Index):
+class OpenIndex(Index):
+    """An index that was opened from somewhere, and that must be closed."""
+
+    embedder: Embedder
+
+    @property
+    @abstractmethod
+    def model(self) -> str:
+        """The name of the model that embedded the chunks which are searched."""
+
+    @abstractmethod
+    def time_limit(self, seconds: float) -> AbstractContextManager[None]:
+        """Stops a search in the store that takes more seconds. Raises InputError then."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Closes the store."""
+
+    def changed(self) -> list[str]:
+        """The files of the memory that the index has not read in their present state."""
+        return []
+
+    @property
+    def remarks(self) -> list[str]:
+        """What limits every answer of this index, one remark each."""
+        return []
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+class MemoryIndex(OpenIndex):
     """What a search asks: keyword and vector candidates, chunks, and the vector of a question.
 
     It follows its file: what is asked after another process has stored something sees that, and after a
     rebuild the next `snapshot` opens the new index. One index is for one thread at a time.
+
+    `root` is the memory's folder, if the index was opened by it.
 
     Vectors are scanned exactly, in NumPy, over a copy that is read again when the store has changed. The open
     indexes of one store share this copy.
@@ -94,6 +131,7 @@ class MemoryIndex(Index):
 
     def __init__(self, store: IndexStore, embedder: Embedder) -> None:
         self.store = store
+        self.root: Path | None = None
         self.embedder = embedder
         self._given: Embedder | None = embedder
         self._seen = -1
@@ -129,16 +167,27 @@ class MemoryIndex(Index):
             yield
 
     def time_limit(self, seconds: float) -> AbstractContextManager[None]:
-        """Stops a search in the store that takes more seconds. Raises InputError then."""
         return self.store.time_limit(seconds)
 
-    def __enter__(self) -> MemoryIndex:
-        return self
+    def changed(self) -> list[str]:
+        """The files that are new, deleted, or changed since they were indexed.
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
+        Empty for an index that was opened without its folder.
+        """
+        from workbench.memory.sync import outdated  # which imports this module
+
+        return [] if self.root is None else outdated(self.root, self)
+
+    @property
+    def remarks(self) -> list[str]:
+        changed = self.changed()
+        if not changed:
+            return []
+        files = f"{len(changed)} file{'' if len(changed) == 1 else 's'}"
+        return [
+            f"The index is out of date: {files} changed (first: {changed[0]}).\n"
+            f"  Update it: workbench index {self.root}"
+        ]
 
     @property
     def size(self) -> int:
@@ -191,7 +240,6 @@ class MemoryIndex(Index):
 
     @property
     def model(self) -> str:
-        """The name of the model that embedded the chunks."""
         return self.store.settings.model
 
     def add(self, document: Document, passages: Sequence[Passage], cached: Sequence[Cached]) -> None:

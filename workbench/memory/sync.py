@@ -121,7 +121,9 @@ def open_index(
             f"The memory {folder} has no index yet: there is no index at {path}.",
             f"Make one: workbench index {folder}",
         )
-    return MemoryIndex.open(path, embedder)
+    index = MemoryIndex.open(path, embedder)
+    index.root = Path(folder)
+    return index
 
 
 def outdated(

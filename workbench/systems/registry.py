@@ -8,6 +8,7 @@ from typing import Any
 
 from workbench.errors import InputError
 from workbench.extensions import Registry, all_or_nothing, registrar
+from workbench.memory.store.opening import Opener
 from workbench.retrieval.pipeline import Pipeline
 from workbench.systems import recommended, tutorial
 from workbench.systems.automem import pipelines as automem
@@ -15,6 +16,7 @@ from workbench.systems.basic_memory import pipelines as basic_memory
 from workbench.systems.engines import presets as engines
 from workbench.systems.openclaw import pipelines as openclaw
 from workbench.systems.openclaw import releases as openclaw_releases
+from workbench.systems.opening import OPENERS
 
 _MODULES = (
     openclaw,
@@ -57,9 +59,9 @@ def system(name: str) -> Pipeline:
 
 
 def register(*things: Any) -> None:
-    """Adds systems (Pipeline), fusions (Engine) and specimens (Specimen) to those that can be listed and run.
+    """Adds systems (Pipeline), fusions (Engine), specimens (Specimen) and kinds of memory (Opener).
 
-    Either all of them are added, or none. Registering the same thing again changes nothing. Raises InputError
+    What is registered is listed and run like the workbench's own. Either all of it is added, or none. Registering the same thing again changes nothing. Raises InputError
     for a name that another thing of that kind has, and for a thing of another kind.
     """
     with all_or_nothing():
@@ -74,3 +76,6 @@ def _add(pipeline: Pipeline) -> None:
             f"The name {pipeline.name!r} would be read as the name of a file.", "Choose another name."
         )
     SYSTEMS.add(pipeline)
+
+
+registrar.register(Opener, OPENERS.add)

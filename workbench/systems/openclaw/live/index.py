@@ -11,16 +11,16 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
-from workbench.contracts import Index
 from workbench.errors import InputError, WorkbenchError
 from workbench.memory.chunking import whole_characters
 from workbench.memory.embedding.local import PACKAGED_MODEL, Embedder, LocalEmbedder
 from workbench.memory.embedding.providers.catalogue import PROVIDERS, remote_embedder
-from workbench.memory.index import default_index_path
+from workbench.memory.index import OpenIndex, default_index_path
+from workbench.memory.store.opening import How, Opener
 from workbench.memory.store.scan import Scan
 from workbench.memory.store.sqlite.match import match_expression
 from workbench.records import Chunk, Document, Hits, Query, Rows, Vector
@@ -32,7 +32,7 @@ ATTEMPTS = 20
 """How often a state of a store is begun, before the store counts as changing too fast."""
 
 
-class LiveIndex(Index):
+class LiveIndex(OpenIndex):
     """An OpenClaw memory that can be searched while OpenClaw runs; one index is for one thread at a time.
 
     Within a `snapshot` everything is of one state, the latest when something is first read: a question that
@@ -54,12 +54,6 @@ class LiveIndex(Index):
     def close(self) -> None:
         self.store.close()
         self._vectors.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     @contextmanager
     def snapshot(self) -> Iterator[None]:
@@ -207,7 +201,6 @@ class LiveIndex(Index):
 
     @property
     def model(self) -> str:
-        """The name of the model that embedded the chunks which are searched."""
         return self.embedder.name
 
     def annotations(self) -> Mapping[str, Annotations]:
@@ -216,7 +209,6 @@ class LiveIndex(Index):
             return store.annotations()
 
     def time_limit(self, seconds: float) -> AbstractContextManager[None]:
-        """Stops a search in the store that takes more seconds. Raises InputError then."""
         return self.store.time_limit(seconds)
 
     def chunks(self, rows: Rows) -> Sequence[Chunk]:
@@ -287,3 +279,12 @@ def _why_not(made_with: MadeWith, given: Embedder | None) -> str:
     if provider.needs_key and not provider.key:
         return f"{' or '.join(provider.key_variables)} is not set, so that it cannot be asked"
     return ""
+
+
+def _open(address: str, how: How) -> OpenIndex:
+    return open_live_store(address, how.embedder, re_embed=how.re_embed, index_path=how.index_path)
+
+
+OPENCLAW_FILE = Opener(
+    "openclaw", "OpenClaw's SQLite file", lambda address: os.path.isfile(os.path.expanduser(address)), _open
+)
