@@ -61,8 +61,9 @@ def system(name: str) -> Pipeline:
 def register(*things: Any) -> None:
     """Adds systems (Pipeline), fusions (Engine), specimens (Specimen) and kinds of memory (Opener).
 
-    What is registered is listed and run like the workbench's own. Either all of it is added, or none. Registering the same thing again changes nothing. Raises InputError
-    for a name that another thing of that kind has, and for a thing of another kind.
+    What is registered is listed and run like the workbench's own. Either all of it is added, or none.
+    Registering the same thing again changes nothing. Raises InputError for a name that another thing of that
+    kind has, and for a thing of another kind.
     """
     with all_or_nothing():
         for thing in things:
