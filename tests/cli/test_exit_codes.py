@@ -61,7 +61,7 @@ def test_an_index_that_another_process_syncs_ends_with_3(
     run: Run, home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = home.contents()
-    monkeypatch.setattr("workbench.memory.sync.alone", lambda path, _: lock.alone(path, 0.01))
+    monkeypatch.setattr("workbench.memory.store.sqlite.place.alone", lambda path, _: lock.alone(path, 0.01))
     with lock.alone(home.file):
         ended = run("index", home.root, "--index", home.file)
     assert ended.code == 3

@@ -39,7 +39,7 @@ class Staged:
 
 
 @contextmanager
-def staging(path: Path) -> Iterator[Staged]:
-    """An empty queue, deleted at the end of the block. A large one uses the disk of the index at `path`."""
-    with SpooledTemporaryFile(IN_MEMORY, dir=str(path.parent)) as file:
-        yield Staged(file, path)
+def staging(folder: Path | None) -> Iterator[Staged]:
+    """An empty queue, deleted at the end of the block. A large one uses a file in `folder`."""
+    with SpooledTemporaryFile(IN_MEMORY, dir=None if folder is None else str(folder)) as file:
+        yield Staged(file, folder or Path("a temporary file"))

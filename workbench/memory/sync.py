@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -26,11 +25,9 @@ from workbench.memory.files import SOURCE, GoneError, memory_root
 from workbench.memory.index import MemoryIndex, check_same, default_index_path
 from workbench.memory.sources import DocumentSource, Indexing, Look, MemoryFolder
 from workbench.memory.staging import Staged, staging
-from workbench.memory.store.errors import DamagedError, UnwritableError, unwritable
-from workbench.memory.store.sqlite import builds
-from workbench.memory.store.sqlite.database import plain_errors
-from workbench.memory.store.sqlite.lock import WAIT_SECONDS, alone
-from workbench.memory.store.sqlite.store import Store
+from workbench.memory.store.contract import IndexPlace, IndexStore
+from workbench.memory.store.sqlite.lock import WAIT_SECONDS
+from workbench.memory.store.sqlite.place import SQLitePlace
 from workbench.memory.store.values import Cached, Settings, Stamp
 from workbench.records import Document, Passage
 
@@ -89,19 +86,18 @@ def index_folder(
     embedder = embedder or LocalEmbedder()
     like = like or Indexing("", chunker or LineChunker())
     chunker = chunker or like.chunker
-    path = index_path or default_index_path(root)
+    place = SQLitePlace(index_path or default_index_path(root))
     settings = Settings(embedder.name, embedder.revision, embedder.dimensions, chunker.name)
-    make_folder(path.parent)
-    with alone(path, wait):
-        beside = extra_paths_of(root, path) if extra is None else tuple(extra)
+    with place.alone(wait):
+        beside = extra_paths_of(root, Path(place.name)) if extra is None else tuple(extra)
         model = embedder.name if isinstance(embedder, LocalEmbedder) else PACKAGED_MODEL
         chosen = Choices(str(root), beside, "" if model == PACKAGED_MODEL else model)
         every = (MemoryFolder(root, beside, like.rules), *sources)
         work = Work(settings, embedder, chunker, chosen, every, skip, like, extra is not None)
-        if rebuild or not path.exists():
-            _rebuild(path, work)
+        if rebuild or not place.exists():
+            _rebuild(place, work)
         else:
-            _update(path, work)
+            _update(place, work)
     work.summary.seconds = time.perf_counter() - started
     return work.summary
 
@@ -187,94 +183,46 @@ class Plan:
     deleted: Sequence[str]
 
 
-def make_folder(folder: Path) -> None:
-    """Makes the folder for an index if it does not exist. Raises StorageError when that fails."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise unwritable(folder, error) from None
-
-
-def _update(path: Path, work: Work) -> None:
-    with Store.open(path) as store, plain_errors(path), staging(path) as staged:
+def _update(place: IndexPlace, work: Work) -> None:
+    with place.updating() as store, staging(place.scratch) as staged:
         check_same(store, work.settings)
         known = store.stamps()
-        _check_extra(path, known, work)
-        if not store.folder:
-            store.folder = work.chosen.memory
+        _check_extra(place, known, work)
+        store.describe(folder=store.folder or work.chosen.memory)
         plan = _planned(work, known, staged)
-        remember(path, work.chosen)
-        _clear_up(builds.leftovers(path), store)
+        remember(Path(place.name), work.chosen)
         _carry_out(plan, work, store)
 
 
-def _check_extra(path: Path, known: Mapping[str, Stamp], work: Work) -> None:
+def _check_extra(place: IndexPlace, known: Mapping[str, Stamp], work: Work) -> None:
     """Raises InputError when the index has notes beside the memory and nobody says where they come from."""
     beside = [one for one, stamp in known.items() if stamp.source == SOURCE and one.startswith("../")]
     if beside and not work.chosen.extra and not work.extra_given:
         raise InputError(
-            f"The index {path} has notes beside the memory (first: {min(beside)}), and the extra paths that "
-            "they come from are not known here.",
+            f"The index {place.name} has notes beside the memory (first: {min(beside)}), and the extra paths "
+            "that they come from are not known here.",
             "Give the paths again with --extra PATH, or leave these notes out with --rebuild.",
         )
 
 
-def _rebuild(path: Path, work: Work) -> None:
-    old = [path] if path.exists() else []
-    for one in old:
-        _check_may_go(one, work)
-    with staging(path) as staged:
+def _rebuild(place: IndexPlace, work: Work) -> None:
+    _check_sources_stay(place, work)
+    with staging(place.scratch) as staged:
         plan = _planned(work, {}, staged)
-        left, build = builds.leftovers(path), builds.new_build(path)
-        try:
-            with Store.create(build, work.settings) as store:
-                store.folder = work.chosen.memory
-                for one in old:
-                    _take_cache(store, one)
-                _clear_up(left, store)
-                _carry_out(plan, work, store)
-                for one in old:
-                    _forget(store, one)
-                store.settle()
-            remember(path, work.chosen)
-            builds.publish(build, path)
-        except UnwritableError:
-            builds.remove(builds.leftovers(path))
-            raise
-    builds.remove(builds.leftovers(path))
+        with place.rebuilding(work.settings) as store:
+            store.describe(folder=work.chosen.memory)
+            _carry_out(plan, work, store)
+            remember(Path(place.name), work.chosen)
 
 
-def _check_may_go(path: Path, work: Work) -> None:
-    """Raises InputError for a file that is not an index, and for an index of more sources than were given."""
-    with suppress(DamagedError), Store.open(path, any_version=True) as old:
-        if old.of_this_version:
-            with old.reading():
-                sources = {stamp.source for stamp in old.stamps().values()}
-            lost = sources - {source.name for source in work.sources}
-            if lost:
-                raise InputError(
-                    f"The index {path} also holds {' and '.join(sorted(lost))}, which a rebuild would lose.",
-                    "Give their folder too (--sessions FOLDER), or make a new index with --index FILE.",
-                )
-
-
-def _clear_up(left: Sequence[Path], store: Store) -> None:
-    """Removes the files of unfinished rebuilds, after taking their vectors into the cache of `store`."""
-    try:
-        for file in builds.databases(left):
-            _take_cache(store, file)
-    finally:
-        builds.remove(left)
-
-
-def _take_cache(store: Store, file: Path) -> None:
-    with suppress(DamagedError):  # a rebuild is the remedy for a damaged index
-        store.take_cache(file)
-
-
-def _forget(store: Store, file: Path) -> None:
-    with suppress(DamagedError):
-        store.forget_texts_of(file)
+def _check_sources_stay(place: IndexPlace, work: Work) -> None:
+    """Raises InputError for a place that holds no index, and for an index of more sources than were given."""
+    lost = place.stored_sources() - {source.name for source in work.sources}
+    if lost:
+        raise InputError(
+            f"The index {place.name} also holds {' and '.join(sorted(lost))}, which a rebuild would lose.",
+            "Give their folder too (--sessions FOLDER), or make a new index with --index FILE.",
+        )
 
 
 def _there(sources: Iterable[DocumentSource]) -> dict[str, Listed]:
@@ -309,9 +257,9 @@ def _planned(work: Work, known: Mapping[str, Stamp], staged: Staged) -> Plan:
     return Plan(known, staged, {path: source for path, (source, _) in there.items()}, touched, missing)
 
 
-def _carry_out(plan: Plan, work: Work, store: Store) -> None:
+def _carry_out(plan: Plan, work: Work, store: IndexStore) -> None:
     summary, stored = work.summary, 0
-    store.file_rules, store.ties_by_row = work.like.rules, work.like.ties_by_row
+    store.describe(file_rules=work.like.rules, ties_by_row=work.like.ties_by_row)
     if plan.touched:
         store.restamp(plan.touched)
     with tqdm(total=plan.changed.count, desc="indexing", unit="file", disable=None) as bar:
@@ -349,7 +297,7 @@ def _groups(cuts: Iterable[Cut]) -> Iterator[list[Cut]]:
         yield group
 
 
-def _vectors(group: Iterable[Cut], work: Work, store: Store) -> Mapping[str, Cached]:
+def _vectors(group: Iterable[Cut], work: Work, store: IndexStore) -> Mapping[str, Cached]:
     def count(embedded: int) -> None:
         work.summary.embedded += embedded
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
+from pathlib import Path
 from typing import Self
 
 import numpy as np
@@ -50,6 +51,15 @@ class IndexStore(ABC):
     @abstractmethod
     def folder(self) -> str:
         """The memory's folder; empty in an index that does not say."""
+
+    @abstractmethod
+    def describe(
+        self, folder: str | None = None, file_rules: FileRules | None = None, ties_by_row: bool | None = None
+    ) -> None:
+        """Keeps how the folder was read; None leaves a value as it is.
+
+        With `ties_by_row`, hits with equal numbers come in the order in which they were stored.
+        """
 
     @property
     @abstractmethod
@@ -161,5 +171,50 @@ class IndexStore(ABC):
         """The known vectors of these text hashes, for the model and revision of `settings`."""
 
     @abstractmethod
+    def forget_removed_texts(self) -> None:
+        """Removes the vectors of texts that are no longer in the index."""
+
+    @abstractmethod
     def remember(self, settings: Settings, role: str, found: Mapping[str, Cached]) -> None:
         """Keeps vectors by model, revision, role, and the hash of their exact text."""
+
+
+class IndexPlace(ABC):
+    """Where the index of one memory is kept: it opens the store, updates it, and rebuilds it."""
+
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """The name of this place in messages: a path, or an address without its password."""
+
+    @abstractmethod
+    def exists(self) -> bool:
+        """Whether there is an index at this place."""
+
+    @abstractmethod
+    def alone(self, wait: float) -> AbstractContextManager[None]:
+        """Keeps other writers out of the block; raises StorageError after `wait` seconds of waiting."""
+
+    @abstractmethod
+    def open(self) -> IndexStore:
+        """The store, for reading. Raises InputError when there is none, or one of another version."""
+
+    @property
+    @abstractmethod
+    def scratch(self) -> Path | None:
+        """The folder for temporary files; None for the system's own."""
+
+    @abstractmethod
+    def updating(self) -> AbstractContextManager[IndexStore]:
+        """The store, for writing inside the block; it takes over the vectors of unfinished rebuilds."""
+
+    @abstractmethod
+    def rebuilding(self, settings: Settings) -> AbstractContextManager[IndexStore]:
+        """A new, empty store that replaces the old one at the end of the block.
+
+        Known vectors are taken over. If the block fails, the old store stays as it was.
+        """
+
+    @abstractmethod
+    def stored_sources(self) -> set[str]:
+        """The names of the sources that the index holds; none for an index that cannot be read."""

@@ -58,6 +58,17 @@ class DescribedDatabase(Database):
             with self.writing():
                 self.set_meta("ties_by_row", "yes" if on else "")
 
+    def describe(
+        self, folder: str | None = None, file_rules: FileRules | None = None, ties_by_row: bool | None = None
+    ) -> None:
+        """Keeps how the folder was read; None leaves a value as it is."""
+        if folder is not None and folder != self.folder:
+            self.folder = folder
+        if file_rules is not None:
+            self.file_rules = file_rules
+        if ties_by_row is not None:
+            self.ties_by_row = ties_by_row
+
     def meta(self, key: str, absent: str = "") -> str:
         """One value of the table meta."""
         found = self.db.execute("SELECT value FROM meta WHERE key = ?", (key,)).get

@@ -17,9 +17,9 @@ from workbench.memory.embedding.cache import embed_through_cache
 from workbench.memory.embedding.local import Embedder, unit
 from workbench.memory.files import content_hash
 from workbench.memory.store.sqlite.lock import alone
+from workbench.memory.store.sqlite.place import make_folder
 from workbench.memory.store.sqlite.store import Store
 from workbench.memory.store.values import Settings
-from workbench.memory.sync import make_folder
 from workbench.records import Vector
 from workbench.systems.openclaw.live.store import LiveStore
 

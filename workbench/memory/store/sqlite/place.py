@@ -1,0 +1,98 @@
+"""Where a SQLite index is kept: its file, the lock beside it, and the builds that replace it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, suppress
+from pathlib import Path
+
+from workbench.memory.store.contract import IndexPlace
+from workbench.memory.store.errors import DamagedError, UnwritableError, unwritable
+from workbench.memory.store.sqlite import builds
+from workbench.memory.store.sqlite.database import plain_errors
+from workbench.memory.store.sqlite.lock import alone
+from workbench.memory.store.sqlite.store import Store
+from workbench.memory.store.values import Settings
+
+
+def make_folder(folder: Path) -> None:
+    """Makes the folder for an index if it does not exist. Raises StorageError when that fails."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise unwritable(folder, error) from None
+
+
+class SQLitePlace(IndexPlace):
+    """An index file. A rebuild writes a new file beside it, and replaces it by one rename."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    @property
+    def name(self) -> str:
+        return str(self.path)
+
+    def exists(self) -> bool:
+        return self.path.exists()
+
+    def alone(self, wait: float) -> AbstractContextManager[None]:
+        """Holds the lock file, in a folder that it makes if need be."""
+        make_folder(self.path.parent)
+        return alone(self.path, wait)
+
+    @property
+    def scratch(self) -> Path:
+        return self.path.parent
+
+    def open(self) -> Store:
+        return Store.open(self.path)
+
+    @contextmanager
+    def updating(self) -> Iterator[Store]:
+        with Store.open(self.path) as store, plain_errors(self.path):
+            _clear_up(builds.leftovers(self.path), store)
+            yield store
+
+    @contextmanager
+    def rebuilding(self, settings: Settings) -> Iterator[Store]:
+        old = [self.path] if self.path.exists() else []
+        left, build = builds.leftovers(self.path), builds.new_build(self.path)
+        try:
+            with Store.create(build, settings) as store:
+                for one in old:
+                    _take_cache(store, one)
+                _clear_up(left, store)
+                yield store
+                for one in old:
+                    with suppress(DamagedError):
+                        store.forget_texts_of(one)
+                store.settle()
+            builds.publish(build, self.path)
+        except UnwritableError:
+            builds.remove(builds.leftovers(self.path))
+            raise
+        builds.remove(builds.leftovers(self.path))
+
+    def stored_sources(self) -> set[str]:
+        if not self.path.exists():
+            return set()
+        with suppress(DamagedError), Store.open(self.path, any_version=True) as old:
+            if old.of_this_version:
+                with old.reading():
+                    return {stamp.source for stamp in old.stamps().values()}
+        return set()
+
+
+def _clear_up(left: Sequence[Path], store: Store) -> None:
+    """Removes the files of unfinished rebuilds, after taking their vectors into the cache of `store`."""
+    try:
+        for file in builds.databases(left):
+            _take_cache(store, file)
+    finally:
+        builds.remove(left)
+
+
+def _take_cache(store: Store, file: Path) -> None:
+    with suppress(DamagedError):  # a rebuild is the remedy for a damaged index
+        store.take_cache(file)
