@@ -211,6 +211,28 @@ def test_evaluate_prints_a_table(run: Run, place: Place) -> None:
     assert [word for word in ("hit rate", "MRR", "unanswerable", "natural") if word not in outcome.out] == []
 
 
+def test_evaluate_compares_each_later_system_with_the_first(run: Run, place: Place) -> None:
+    options = ("-s", SYSTEM, "-s", FIXED, *place.options)
+    first, second = run("evaluate", *options, "--json").json()
+    assert first["paired"] is None
+    verdict = second["paired"]
+    assert verdict.keys() >= {"wins", "losses", "p", "interval", "sentence"}
+    assert verdict["wins"] - verdict["losses"] == second["hits"] - first["hits"]
+    assert "3 questions cannot tell them apart" in verdict["sentence"]
+    assert verdict["sentence"] in " ".join(run("evaluate", *options).out.split())
+    assert "cannot tell" not in run("evaluate", "-s", SYSTEM, *place.options).out
+
+
+def test_evaluate_compares_by_the_measure_that_is_asked(run: Run, place: Place) -> None:
+    options = ("-s", SYSTEM, "-s", FIXED, *place.options)
+    first, second = run("evaluate", *options, "--measure", "RR", "--json").json()
+    assert second["paired"]["measure"] == "RR"
+    assert abs(second["paired"]["difference"] - (second["mrr"] - first["mrr"])) < 1e-12
+    refused = run("evaluate", *options, "--measure", "nonsense")
+    assert refused.code == 2
+    assert "'nonsense' is not a measure" in refused.err
+
+
 # index and doctor
 
 

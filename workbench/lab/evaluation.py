@@ -152,19 +152,34 @@ def means(judged: Sequence[Judged], *measures: Any) -> list[float]:
 
     0 for no questions. ir_measures leaves out questions without truth, which would flatter the mean.
     """
-    from ir_measures import Qrel, ScoredDoc, calc_aggregate
+    from ir_measures import calc_aggregate
 
     known = sum(bool(one.truth) for one in judged)
     if not known:
         return [0.0] * len(measures)
+    found = calc_aggregate(measures, *_qrels_and_run(judged))
+    return [float(found[measure]) * known / len(judged) for measure in measures]
+
+
+def values(judged: Sequence[Judged], measure: Any) -> list[float]:
+    """The value of one of ir_measures' measures for each question, in their order; 0 without any truth."""
+    from ir_measures import iter_calc
+
+    found = {one.query_id: one.value for one in iter_calc([measure], *_qrels_and_run(judged))}
+    return [float(found.get(str(i), 0.0)) for i in range(len(judged))]
+
+
+def _qrels_and_run(judged: Sequence[Judged]) -> tuple[list[Any], list[Any]]:
+    """The truth and the returned ids in the form of TREC; a question's id is its place."""
+    from ir_measures import Qrel, ScoredDoc
+
     qrels = [Qrel(str(i), id_, 1) for i, one in enumerate(judged) for id_ in one.truth]
     run = [
         ScoredDoc(str(i), id_, -float(place))
         for i, one in enumerate(judged)
         for place, id_ in enumerate(one.returned)
     ]
-    found = calc_aggregate(measures, qrels, run)
-    return [float(found[measure]) * known / len(judged) for measure in measures]
+    return qrels, run
 
 
 def evaluate(questions: QuestionSet, pipelines: Sequence[Pipeline], index: Index) -> list[Evaluation]:

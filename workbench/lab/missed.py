@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from workbench.lab.cached_index import CachedIndex
 from workbench.lab.evaluation import Evaluation
+from workbench.lab.paired import HITS, paired_with_first
 from workbench.retrieval.explain import explain
 
 
@@ -29,9 +30,19 @@ def missed_questions(evaluation: Evaluation, index: CachedIndex) -> list[Missed]
     ]
 
 
-def evaluations_data(evaluations: Sequence[Evaluation], index: CachedIndex) -> list[dict[str, Any]]:
-    """The figures of every evaluation for JSON, with its missed questions under `missed`."""
+def evaluations_data(
+    evaluations: Sequence[Evaluation], index: CachedIndex, measure: Any = HITS
+) -> list[dict[str, Any]]:
+    """The figures of every evaluation for JSON, with its missed questions under `missed`.
+
+    `paired` compares it with the first evaluation by `measure`; the first has None.
+    """
+    verdicts = [None, *(one.as_json() for one in paired_with_first(evaluations, measure))]
     return [
-        {**one.as_json(), "missed": [miss._asdict() for miss in missed_questions(one, index)]}
-        for one in evaluations
+        {
+            **one.as_json(),
+            "paired": verdict,
+            "missed": [miss._asdict() for miss in missed_questions(one, index)],
+        }
+        for one, verdict in zip(evaluations, verdicts, strict=True)
     ]

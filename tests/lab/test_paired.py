@@ -1,0 +1,340 @@
+"""Paired comparison: its arithmetic by hand, its symmetry, how often it errs, and what it says."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from math import comb, sqrt
+from typing import Any
+
+import numpy as np
+import pytest
+import pytrec_eval
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from ir_measures import (
+    AP,
+    RR,
+    P,
+    R,
+    Success,
+    calc_aggregate,
+    iter_calc,
+    nDCG,
+    read_trec_run,
+)
+from ir_measures import (
+    Judged as JudgedAt,
+)
+from numpy.testing import assert_allclose
+
+from workbench.errors import InputError
+from workbench.lab.evaluation import Evaluation, Judged, evaluate, values
+from workbench.lab.paired import (
+    LEVEL,
+    Paired,
+    holm,
+    measured,
+    paired,
+    paired_values,
+    paired_with_first,
+)
+from workbench.lab.questions import Question, QuestionSet
+from workbench.memory.index import MemoryIndex
+from workbench.records import Floats
+from workbench.systems.openclaw.pipelines import SHIPPED, THREE_FIXES, WORKAROUND
+
+QUESTIONS = QuestionSet(
+    questions=(
+        Question(question="rooibos tea", target="memory/tea.md"),
+        Question(question="which bike has a hub", target="memory/bike.md"),
+        Question(question="disk", target="memory/bike.md"),
+    )
+)
+
+
+def flips(wins: int, losses: int, n: int) -> Paired:
+    """A comparison in which so many of n questions became hits, and so many stopped being hits."""
+    before, after = np.zeros(n), np.zeros(n)
+    after[:wins] = before[wins : wins + losses] = 1
+    return paired_values(before, after)
+
+
+# arithmetic by hand
+
+
+def test_the_p_of_hits_is_that_of_fair_coins() -> None:
+    assert flips(3, 0, 57).p == pytest.approx(2 / 2**3)
+    assert flips(1, 9, 20).p == pytest.approx(2 * (1 + 10) / 2**10)
+    assert flips(31, 2, 57).p == pytest.approx(2 * sum(comb(33, k) for k in range(3)) / 2**33)
+    assert flips(2, 2, 9).p == flips(0, 0, 9).p == 1
+
+
+def test_the_interval_of_hits_is_that_of_bonett_and_price() -> None:
+    found = flips(31, 2, 57)
+    half = 1.959964 * sqrt((32 + 3) / 59 - ((32 - 3) / 59) ** 2) / sqrt(59)
+    assert found.interval == pytest.approx((29 / 59 - half, 29 / 59 + half), abs=1e-6)
+    assert found.difference == pytest.approx(29 / 57)
+
+
+def test_the_p_of_a_mean_counts_all_signs_of_few_changes() -> None:
+    # Of the 8 signs of 0.1, 0.2 and 0.4, two sums are as far from 0 as 0.7, and four as far as 0.5.
+    zeros = np.zeros(5)
+    assert paired_values(zeros, np.array([0.1, 0.2, 0.4, 0, 0])).p == pytest.approx(2 / 8)
+    assert paired_values(zeros, np.array([-0.1, 0.2, 0.4, 0, 0])).p == pytest.approx(4 / 8)
+    assert paired_values(zeros, np.array([0.1, 0, 0, 0, 0])).p == 1
+
+
+def test_the_interval_of_a_mean_is_the_middle_of_what_resampling_gives() -> None:
+    # Two questions, drawn with replacement: the mean is 0.2, 0.5 or 0.8, the ends in a quarter of draws each.
+    found = paired_values(np.array([0.1, 0.1]), np.array([0.3, 0.9]), "RR")
+    assert found.interval == pytest.approx((0.2, 0.8))
+    assert (found.wins, found.losses, found.difference) == (2, 0, pytest.approx(0.5))
+
+
+def test_holm_multiplies_the_smallest_by_their_number_and_never_decreases() -> None:
+    assert_allclose(holm([0.01, 0.04, 0.03, 0.005]), [0.03, 0.06, 0.06, 0.02])
+    assert holm([0.5, 0.6]) == [1.0, 1.0]
+    assert (holm([]), holm([0.2])) == ([], [0.2])
+
+
+@given(st.lists(st.floats(0, 1), max_size=12))
+def test_holm_keeps_the_order_and_lies_between_p_and_bonferroni_s(ps: list[float]) -> None:
+    corrected = holm(ps)
+    assert all(p <= one <= min(1.0, p * len(ps)) for p, one in zip(ps, corrected, strict=True))
+    ranked = [one for _, one in sorted(zip(ps, corrected, strict=True))]
+    assert all(a <= b for a, b in pairwise(ranked))
+
+
+# the same both ways, and the same twice
+
+lists = st.integers(2, 30).flatmap(
+    lambda n: st.tuples(
+        *[st.lists(st.sampled_from([0, 0.2, 0.25, 1 / 3, 0.5, 1]), min_size=n, max_size=n)] * 2
+    )
+)
+
+
+@settings(max_examples=15, deadline=None)
+@given(lists)
+def test_the_other_way_round_it_is_the_same_with_the_signs_changed(pair: tuple[list[float], ...]) -> None:
+    before, after = map(np.array, pair)
+    there, back = paired_values(before, after, "RR"), paired_values(after, before, "RR")
+    assert (there.wins, there.losses, there.differs) == (back.losses, back.wins, back.differs)
+    assert there.p == pytest.approx(back.p)
+    assert there.difference == -back.difference
+    if there.interval is None:
+        assert back.interval is None
+    else:
+        assert back.interval == pytest.approx([-end for end in reversed(there.interval)])
+
+
+def test_it_says_the_same_twice() -> None:
+    before, after = np.random.default_rng(1).random((2, 40))
+    assert paired_values(before, after, "RR") == paired_values(before, after, "RR")
+
+
+# how often it errs
+
+
+def drawn_hits(rng: np.random.Generator, gain: float, loss: float, n: int) -> tuple[Floats, Floats]:
+    """The hits of two pipelines: a question is gained and lost with these probabilities."""
+    changes = rng.choice([1, -1, 0], n, p=[gain, loss, 1 - gain - loss])
+    same = rng.integers(0, 2, n)
+    return np.where(changes == 0, same, changes < 0) * 1.0, np.where(changes == 0, same, changes > 0) * 1.0
+
+
+@pytest.mark.parametrize(("gain", "loss"), [(0.3, 0.05), (0.1, 0.1), (0.04, 0.0), (0.0, 0.0)])
+def test_the_interval_of_hits_has_the_true_difference_inside_in_95_of_100(gain: float, loss: float) -> None:
+    rng = np.random.default_rng(7)
+    found = [paired_values(*drawn_hits(rng, gain, loss, 57)).interval for _ in range(600)]
+    inside = np.mean([one is not None and one[0] <= gain - loss <= one[1] for one in found])
+    assert inside >= 0.93
+
+
+def test_the_interval_of_a_mean_has_the_true_difference_inside_in_more_than_90_of_100() -> None:
+    rng = np.random.default_rng(7)
+    before = [rng.choice([0, 1 / 3, 0.5, 1], 57) for _ in range(80)]
+    after = [rng.choice([0, 0.5, 1], 57, p=[0.2, 0.2, 0.6]) for _ in before]
+    truth = 0.7 - np.mean([0, 1 / 3, 0.5, 1])
+    found = [paired_values(*pair, "RR").interval for pair in zip(before, after, strict=True)]
+    inside = np.mean([one is not None and one[0] <= truth <= one[1] for one in found])
+    assert 0.90 <= inside <= 0.99
+
+
+@pytest.mark.parametrize("chance", [0.3, 0.1])
+def test_equal_pipelines_are_told_apart_in_at_most_5_of_100(chance: float) -> None:
+    rng = np.random.default_rng(7)
+    found = [paired_values(*drawn_hits(rng, chance, chance, 57)).differs for _ in range(600)]
+    assert np.mean(found) <= LEVEL + 0.01
+
+
+def test_a_real_difference_is_found() -> None:
+    rng = np.random.default_rng(7)
+    assert np.mean([paired_values(*drawn_hits(rng, 0.4, 0.05, 57)).differs for _ in range(100)]) > 0.95
+
+
+# what it says
+
+
+def test_a_difference_is_told_with_counts_and_interval() -> None:
+    assert str(flips(31, 2, 57)) == "better on 31 of 57, worse on 2; 95 % interval 34 to 64 points"
+    assert str(flips(0, 11, 57)) == "worse on 11 of 57, better on 0; 95 % interval −30 to −8 points"
+
+
+def test_too_few_questions_are_named() -> None:
+    assert str(flips(0, 3, 57)) == (
+        "57 questions cannot tell them apart: better on 0, worse on 3; 95 % interval −12 to 2 points"
+    )
+    assert str(flips(1, 0, 1)).startswith("1 question cannot tell them apart: better on 1, worse on 0")
+    assert "cannot tell" in str(flips(5, 0, 5))
+
+
+def test_a_mean_is_told_in_its_own_unit() -> None:
+    before = np.full(20, 0.5)
+    after = np.where(np.arange(20) < 15, 1.0, 1 / 3)
+    assert "better on 15 of 20, worse on 5; 95 % interval of the mean RR 0." in str(
+        paired_values(before, after, "RR")
+    )
+    assert str(paired_values(before, before, "RR")) == (
+        "20 questions cannot tell them apart: better on 0, worse on 0"
+    )
+
+
+@given(st.integers(0, 60), st.integers(0, 60), st.integers(0, 20))
+def test_no_claim_of_a_difference_has_zero_in_its_interval(wins: int, losses: int, same: int) -> None:
+    found = flips(wins, losses, wins + losses + same or 1)
+    low, high = found.interval or (0.0, 0.0)
+    assert found.differs == ("cannot tell" not in str(found))
+    assert not found.differs or (low > 0) != (high < 0)
+
+
+# evaluations
+
+
+def test_two_evaluations_are_compared_by_their_hits(toy: MemoryIndex) -> None:
+    before, after = evaluate(QUESTIONS, [SHIPPED, WORKAROUND], toy)
+    found = paired(before, after)
+    hits = [(one.hit, other.hit) for one, other in zip(before.asked, after.asked, strict=True)]
+    assert found.wins == hits.count((False, True))
+    assert found.losses == hits.count((True, False))
+    assert found.difference * found.n == pytest.approx(after.overall.hits - before.overall.hits)
+
+
+@pytest.mark.parametrize("measure", [RR, "RR", nDCG @ 10, "nDCG@10", "R@5", "P@5", "Success@5", "Judged@5"])
+def test_any_measure_is_an_argument(measure: Any, toy: MemoryIndex) -> None:
+    before, after = evaluate(QUESTIONS, [SHIPPED, THREE_FIXES], toy)
+    found = paired(before, after, measure=measure)
+    mean = measured(after, measure).mean() - measured(before, measure).mean()
+    assert found.difference == pytest.approx(mean)
+    assert found.measure == str(measure)
+
+
+def test_the_mean_of_the_reciprocal_ranks_is_the_mrr(toy: MemoryIndex) -> None:
+    (found,) = evaluate(QUESTIONS, [THREE_FIXES], toy)
+    assert measured(found, RR).mean() == pytest.approx(found.mrr, abs=1e-12)
+
+
+def test_several_systems_are_corrected_for_their_number(toy: MemoryIndex) -> None:
+    evaluations = evaluate(QUESTIONS, [SHIPPED, WORKAROUND, THREE_FIXES], toy)
+    found = paired_with_first(evaluations)
+    assert [one.comparisons for one in found] == [2, 2]
+    assert [one.p_holm for one in found] == holm([one.p for one in found])
+    assert [one.p for one in found] == [paired(evaluations[0], one).p for one in evaluations[1:]]
+
+
+def test_a_difference_that_the_correction_takes_away_says_so() -> None:
+    once = flips(6, 0, 57)
+    assert once.differs
+    assert once.p == pytest.approx(2 / 2**6)
+    twice = Paired(**{**vars(once), "p_holm": 2 * once.p, "comparisons": 2})
+    assert str(twice).startswith(
+        "57 questions cannot tell them apart after 2 comparisons: better on 6, worse on 0"
+    )
+
+
+# equal to ir_measures and pytrec_eval
+
+
+def generated_run() -> list[Judged]:
+    """120 questions over 300 files: one to four right ones, and up to 30 returned, sometimes none."""
+    rng = np.random.default_rng(3)
+    files = [f"f{i}" for i in range(300)]
+    judged = []
+    for _ in range(120):
+        truth = list(rng.choice(files, rng.integers(1, 5), replace=False))
+        found = [one for one in truth if rng.random() < 0.7]
+        others = rng.choice([one for one in files if one not in truth], rng.integers(0, 30), replace=False)
+        judged.append(Judged(list(rng.permutation([*found, *others])), truth))
+    return judged
+
+
+@pytest.mark.parametrize(
+    ("measure", "name"),
+    [
+        (RR, "recip_rank"),
+        (AP, "map"),
+        (nDCG @ 10, "ndcg_cut_10"),
+        (R @ 5, "recall_5"),
+        (P @ 5, "P_5"),
+        (Success @ 5, "success_5"),
+        (JudgedAt @ 5, None),
+    ],
+)
+def test_measures_equal_ir_measures_and_pytrec_eval(measure: Any, name: str | None) -> None:
+    judged = generated_run()
+    qrels = {f"q{i}": {str(id_): 1 for id_ in one.truth} for i, one in enumerate(judged)}
+    lines = "\n".join(
+        f"q{i} Q0 {id_} {rank} {1 / rank} x"
+        for i, one in enumerate(judged)
+        for rank, id_ in enumerate(one.returned, start=1)
+    )
+    run: dict[str, dict[str, float]] = {}
+    for one in (parsed := list(read_trec_run(lines))):
+        run.setdefault(one.query_id, {})[one.doc_id] = one.score
+    ours = values(judged, measure)
+    assert np.mean(ours) == pytest.approx(calc_aggregate([measure], qrels, parsed)[measure], abs=1e-9)
+    theirs = {one.query_id: one.value for one in iter_calc([measure], qrels, parsed)}
+    assert_allclose(ours, [theirs[f"q{i}"] for i in range(len(judged))], atol=1e-9, rtol=0)
+    if name is not None:
+        found = pytrec_eval.RelevanceEvaluator(
+            qrels, {name.rpartition("_")[0] if name[-1].isdigit() else name}
+        )
+        scores = {query: each[name] for query, each in found.evaluate(run).items() if name in each}
+        assert scores
+        assert_allclose([ours[int(query[1:])] for query in scores], list(scores.values()), atol=1e-9, rtol=0)
+
+
+# bad input
+
+
+def test_different_questions_are_refused(toy: MemoryIndex) -> None:
+    (before,) = evaluate(QUESTIONS, [SHIPPED], toy)
+    fewer = QuestionSet(questions=QUESTIONS.questions[:2])
+    other = QuestionSet(
+        questions=(*QUESTIONS.questions[:2], Question(question="tea", target="memory/tea.md"))
+    )
+    with pytest.raises(InputError, match=r"has 3 questions, and .* has 2") as refused:
+        paired(before, one_evaluation(fewer, toy))
+    assert "one call" in refused.value.remedy
+    with pytest.raises(InputError, match="Question 3 differs: “disk”"):
+        paired(before, one_evaluation(other, toy))
+
+
+def one_evaluation(questions: QuestionSet, index: MemoryIndex) -> Evaluation:
+    return evaluate(questions, [WORKAROUND], index)[0]
+
+
+@pytest.mark.parametrize("measure", ["nonsense", "R", "nDCG@", 3, None, ""])
+def test_what_is_no_measure_is_refused(measure: Any, toy: MemoryIndex) -> None:
+    evaluation = one_evaluation(QUESTIONS, toy)
+    with pytest.raises(InputError, match="is not a measure") as refused:
+        paired(evaluation, evaluation, measure)
+    assert "nDCG@10" in refused.value.remedy
+
+
+@pytest.mark.parametrize(
+    ("before", "after"), [([], []), ([1.0], [1.0, 0.0]), ([float("nan")], [1.0]), ([[1.0]], [[0.0]])]
+)
+def test_what_is_not_a_pair_of_lists_is_refused(before: Any, after: Any) -> None:
+    with pytest.raises(InputError):
+        paired_values(before, after)
