@@ -1,5 +1,5 @@
-# Two commands: `make lab` opens the workbench, `make test` runs every test.
-# Both set up .venv first, from Python 3.11 or newer: make lab PYTHON=python3.12
+# `make lab` opens the workbench, `make test` runs all tests.
+# Both set up .venv first. They need Python 3.11 or newer: make lab PYTHON=python3.12
 
 PYTHON ?= python3
 BIN := .venv/bin

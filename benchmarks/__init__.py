@@ -1,1 +1,1 @@
-"""Speed and quality, printed as ratios: absolute times do not travel between machines."""
+"""Speed and quality, printed as ratios, because absolute times differ between machines."""

@@ -1,7 +1,7 @@
-"""A synthetic index of any size: Zipfian words, random unit vectors, and questions in its language.
+"""A synthetic index of any size: Zipfian words, random unit vectors, and questions of the same words.
 
-A question has 5 to 12 words, 45 % of them stop words, so that OR over all of them matches about nine rows
-in ten, as English questions do.
+A question has 5 to 12 words, 45 % of them stop words, so OR over all of them matches about nine rows in
+ten, as with English questions.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class RandomEmbedder:
 
 
 def build(path: Path, chunks: int, seed: int = 1) -> MemoryIndex:
-    """An index of `chunks` chunks of about 1,000 characters, ten a document."""
+    """An index of `chunks` chunks of about 1,000 characters, ten per document."""
     random, embedder = np.random.default_rng(seed), RandomEmbedder()
     settings = Settings(embedder.name, embedder.revision, embedder.dimensions, LineChunker().name)
     store = Store.create(path, settings)
@@ -58,7 +58,7 @@ def build(path: Path, chunks: int, seed: int = 1) -> MemoryIndex:
 
 
 def questions(count: int, seed: int = 2) -> list[str]:
-    """Questions of 5 to 12 words, a little under half of them common ones."""
+    """Questions of 5 to 12 words, of which a little under half are common."""
     random = np.random.default_rng(seed)
     return [" ".join(_question_words(random)) for _ in range(count)]
 

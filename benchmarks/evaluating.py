@@ -1,4 +1,4 @@
-"""How long a system takes for the labelled questions, from cached legs: CPU time, the best of several.
+"""The CPU time of a system for the labelled questions, with cached legs: the best of several runs.
 
 python -m benchmarks.evaluating [FOLDER]
 """
@@ -31,14 +31,14 @@ def main() -> None:
         index = CachedIndex(opened)
         print(f"{len(questions)} questions from cached legs: CPU seconds, and the ratio to {BUDGET} s")
         for name, pipeline in SYSTEMS.items():
-            # The first time fills the cache.
+            # The first run fills the cache.
             task = partial(ask, questions, pipeline, index)
             _, *seconds = repeat(task, timer=process_time, number=1, repeat=1 + TIMES)
             print(f"{name:40} {min(seconds):.3f}  {min(seconds) / BUDGET:.2f}")
 
 
 def ask(questions: Sequence[str], pipeline: Pipeline, index: Index) -> None:
-    """Searches for each of the questions."""
+    """Searches for each question."""
     for question in questions:
         search(question, pipeline, index)
 

@@ -1,4 +1,4 @@
-"""What indexing costs over the bare `encode` call for the same texts, and what a second run costs.
+"""The time of indexing, compared with the bare `encode` call for the same texts, and with a second run.
 
 python -m benchmarks.indexing [FOLDER]
 """
@@ -19,7 +19,7 @@ from workbench.memory.sync import index_folder
 
 
 def encoded_texts(root: Path, embedder: LocalEmbedder) -> list[str]:
-    """The very texts that indexing hands to the model: every window of every chunk, each chunk once."""
+    """The texts that indexing gives to the model: every window of every chunk, each chunk once."""
     documents = [MemoryFolder(root).read(path) for path in list_files(root)]
     chunks = {p.hash: p.text for d in documents for p in LineChunker().chunk(d.text) if p.text.strip()}
     texts = list(chunks.values())

@@ -1,4 +1,4 @@
-"""From a slider's event to the pixel: JupyterLab, its kernel, and Chromium, as a reader has them.
+"""The time from a slider's event to the painted figure, in JupyterLab with its kernel and Chromium.
 
 python -m benchmarks.pixels
 """
@@ -38,7 +38,7 @@ MEASURE = """figure => {
   }).observe(figure.querySelector('.cartesianlayer'), {subtree: true, childList: true, attributes: true});
   figure.taken = taken;
 }"""
-"""Notes on the figure how long each key press takes until it is painted anew."""
+"""Records on the figure how long each key press takes until the figure is painted."""
 
 
 def main() -> None:
@@ -49,9 +49,9 @@ def main() -> None:
         tab.page.goto(f"{address}/widgets.ipynb?reset")
         run_all_cells(tab.page)
         print(
-            f"median milliseconds from the key to the pixel, {MOVES} moves, and the ratio to {BUDGET:g} ms;"
+            f"median milliseconds from key to painted figure, {MOVES} moves, and the ratio to {BUDGET:g} ms;"
         )
-        print("and the share of the processors' work that waited while their host did other machines'")
+        print("and the share of CPU time that the host gave to other machines (steal)")
         for widget in ("threshold-lab", "fusion-lab"):
             before = psutil.cpu_times()
             taken = median(_milliseconds(tab.page, tab.page.locator(f".workbench-{widget}")))
@@ -60,14 +60,14 @@ def main() -> None:
 
 
 def _milliseconds(page: Page, widget: Locator) -> list[float]:
-    """How long each move of the widget's last slider takes until its figure stands painted."""
+    """The milliseconds from each move of the widget's last slider until its figure is painted."""
     figure, handle = widget.locator(".js-plotly-plot"), widget.locator(".noUi-handle").last
     widget.evaluate("widget => widget.scrollIntoView()")
     figure.locator(".trace").first.wait_for(state="attached")
     figure.evaluate(MEASURE)
     for move in range(MOVES):
         handle.press("ArrowLeft" if move % 2 else "ArrowRight")
-        page.wait_for_timeout(PAUSE)  # and not asking the page all the time, which would slow it down
+        page.wait_for_timeout(PAUSE)  # polling the page without a pause would slow it down
         page.wait_for_function(
             "([figure, n]) => figure.taken.length > n", arg=[figure.element_handle(), move]
         )
@@ -75,7 +75,7 @@ def _milliseconds(page: Page, widget: Locator) -> list[float]:
 
 
 def _waited(before: Any, after: Any) -> float:
-    """The share of stolen time, as Linux calls it, in all that was not idle; 0 on other systems."""
+    """The share of steal time (a Linux counter) in all time that was not idle; 0 on other systems."""
     spent = {kind: getattr(after, kind) - getattr(before, kind) for kind in before._fields}
     waited = spent.get("steal", 0.0)
     return float(waited / (spent["user"] + spent["system"] + waited))

@@ -1,4 +1,4 @@
-"""What reading all of a chunk is worth: windowed against truncated, by the labelled questions.
+"""The effect of reading whole chunks: windowed against truncated, on the labelled questions.
 
 python -m benchmarks.reading [FOLDER]
 """

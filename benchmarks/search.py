@@ -1,4 +1,4 @@
-"""How long one search takes from a warm index, stage by stage, the question's embedding left out.
+"""The time of one search on a warm index, stage by stage, without the embedding of the question.
 
 python -m benchmarks.search [CHUNKS]
 """
@@ -47,7 +47,7 @@ def medians(pipeline: Pipeline, index: MemoryIndex, asked: list[str]) -> dict[st
 
 
 def timed(call: Callable[[str], object], asked: list[str]) -> float:
-    """The median milliseconds of a call a question."""
+    """The median milliseconds of one call per question."""
     times = []
     for question in asked:
         started = perf_counter()
@@ -79,7 +79,7 @@ def main() -> None:
 
 
 def _print(chunks: int, measured: dict[str, dict[str, float]]) -> None:
-    table = Table(title=f"one search over {chunks:,} chunks, median ms of 60 questions, embedding left out")
+    table = Table(title=f"one search over {chunks:,} chunks, median ms of 60 questions, without embedding")
     table.add_column("stage")
     for name in measured:
         table.add_column(name, justify="right")

@@ -1,4 +1,4 @@
-"""How long clients of `workbench serve --http` wait when one searches, and when eight search at once.
+"""How long clients of `workbench serve --http` wait if one searches, and if eight search at once.
 
 python -m benchmarks.serving [CHUNKS] [CLIENTS]
 """
@@ -23,7 +23,7 @@ from benchmarks.corpus import RandomEmbedder, questions, random_text
 from workbench.memory.sync import index_folder
 
 SEARCHES = 12
-"""How many searches each client does, one after the other."""
+"""The number of searches of each client, one after the other."""
 
 SERVER = """
 from benchmarks.corpus import RandomEmbedder
@@ -45,7 +45,7 @@ def write(root: Path, chunks: int) -> None:
 
 @contextmanager
 def served(root: Path, index: Path) -> Iterator[str]:
-    """The address of a server of this memory, in a process of its own."""
+    """The address of a server of this memory in a separate process."""
     command = [sys.executable, "-c", SERVER.format(root=str(root), index=str(index))]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
         try:
@@ -56,7 +56,7 @@ def served(root: Path, index: Path) -> Iterator[str]:
 
 
 def waits(address: str, clients: int) -> list[float]:
-    """The seconds of every search, when so many clients search at once."""
+    """The seconds of every search, if this many clients search at once."""
     taken: list[float] = []
 
     async def search(number: int) -> None:
@@ -88,7 +88,7 @@ def main() -> None:
             waits(address, clients)
             one, many = median(waits(address, 1)), median(waits(address, clients))
     cores = min(os.cpu_count() or 1, clients)
-    print(f"{summary.chunks:,} chunks, {cores} cores, the median wait:")
+    print(f"{summary.chunks:,} chunks, {cores} cores, median wait:")
     print(f"  one client {one:.3f} s, each of {clients} clients {many:.3f} s")
     print(f"  ratio to {clients} searches shared between the cores: {many / (one * clients / cores):.2f}")
 

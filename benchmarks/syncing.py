@@ -1,4 +1,4 @@
-"""What a sync costs when nothing has changed, when one file has, and how much memory a large first one takes.
+"""The time of a sync without changes and with one changed file, and the memory of a large first sync.
 
 python -m benchmarks.syncing [FILES] [CHUNKS]
 """
@@ -27,7 +27,7 @@ LINES_A_CHUNK = 14
 
 
 def write(root: Path, files: int, lines: int) -> None:
-    """That many notes of that many lines, in folders of 100."""
+    """Writes this many notes with this many lines, in folders of 100."""
     for number in range(files):
         folder = root / "memory" / f"{number // 100:03}"
         folder.mkdir(parents=True, exist_ok=True)
@@ -46,7 +46,7 @@ def walk(folder: str) -> Iterator[os.stat_result]:
 
 
 def seconds(run: Callable[[], object], times: int = 5) -> float:
-    """The least of several runs."""
+    """The shortest of several runs."""
     taken = []
     for _ in range(times):
         started = perf_counter()
@@ -56,7 +56,7 @@ def seconds(run: Callable[[], object], times: int = 5) -> float:
 
 
 def print_speed(files: int) -> None:
-    """The sync of unchanged files beside the bare walk, and the sync of one changed file."""
+    """Prints the time of a sync without changes, of a bare walk, and of a sync with one changed file."""
     with tempfile.TemporaryDirectory() as home:
         root, index = Path(home) / "wren", Path(home) / "i.sqlite"
         write(root, files, 120)
@@ -81,7 +81,7 @@ def print_speed(files: int) -> None:
 
 
 def index_much(chunks: int) -> None:
-    """Indexes that many chunks in this process, and prints its peak."""
+    """Indexes this many chunks in this process, and prints its peak memory."""
     with tempfile.TemporaryDirectory() as home:
         root, files = Path(home) / "wren", chunks // 100
         write(root, files, 100 * LINES_A_CHUNK + 5)
@@ -95,7 +95,7 @@ def main() -> None:
     files = int(sys.argv[1]) if len(sys.argv) > 1 else 10_000
     chunks = int(sys.argv[2]) if len(sys.argv) > 2 else 100_000
     print_speed(files)
-    # In a process of its own, whose peak is that of the indexing alone.
+    # A separate process: its peak memory is that of indexing alone.
     code = f"from benchmarks.syncing import index_much; index_much({chunks})"
     sys.stdout.flush()
     subprocess.run([sys.executable, "-c", code], check=True)

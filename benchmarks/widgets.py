@@ -1,4 +1,4 @@
-"""From a slider's event to changed traits, in Python: no browser, no kernel.
+"""The time from a slider's event to changed traits in Python, without a browser or a kernel.
 
 python -m benchmarks.widgets [FOLDER]
 """
@@ -47,7 +47,7 @@ def main() -> None:
 
 
 def _milliseconds(control: Any, values: Sequence[Any]) -> list[float]:
-    """How long each value takes, from setting it until every observer has returned."""
+    """The milliseconds for each value, from setting it until every observer has returned."""
     control.value = values[-1]
     taken = []
     for value in values:

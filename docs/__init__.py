@@ -1,1 +1,1 @@
-"""The notebooks as pages that need no kernel, and the README's pictures, which are taken from them."""
+"""Makes HTML pages of the notebooks, and takes the README's pictures from these pages."""

@@ -1,4 +1,4 @@
-"""The notebooks, run, as HTML pages that read well without a kernel and without a network.
+"""Runs the notebooks, and writes them as HTML pages that need no kernel and no network.
 
 python -m docs.pages [--to SITE] [NOTEBOOK ...]
 """
@@ -34,29 +34,29 @@ SECONDS_A_CELL = 120
 KERNEL = [
     "--InteractiveShellApp.extensions=docs.still",
     "--InteractiveShellApp.reraise_ipython_extension_failures=True",
-    "--log-level=ERROR",  # a kernel on the loopback address warns of it
+    "--log-level=ERROR",  # hides the kernel's warning about its loopback address
 ]
 
 
 class FailedError(Exception):
-    """A cell failed: the message names the notebook and the cell, and says how."""
+    """A cell failed: the message names the notebook, the cell and the error."""
 
 
 @dataclass(frozen=True)
 class Lesson:
-    """A notebook that has run; `name` is its path below the folder of notebooks, without the ending."""
+    """A notebook that has run; `name` is its path in the notebooks folder, without the ending."""
 
     name: str
     notebook: NotebookNode
 
     @property
     def page(self) -> str:
-        """Where its page is in the site."""
+        """The path of its page in the site."""
         return f"{self.name}.html"
 
     @property
     def root(self) -> str:
-        """From its page to the site's root."""
+        """The relative path from its page to the site's root."""
         return "../" * self.name.count("/")
 
     @property
@@ -75,7 +75,7 @@ class Lesson:
 
 
 class Markup(IPythonRenderer):
-    """Markdown whose formulas a browser draws by itself, and whose links lead to pages."""
+    """Renders Markdown with formulas as MathML, and with links to pages instead of notebooks."""
 
     def block_math(self, body: str) -> str:
         return str(mathml(body, display="block"))
@@ -88,14 +88,14 @@ class Markup(IPythonRenderer):
 
 
 def html(markdown: str) -> str:
-    """Markdown as HTML that needs no script."""
+    """Converts Markdown to HTML without scripts."""
     return MarkdownWithMath(renderer=Markup(escape=False, exclude_anchor_links=True)).render(markdown)
 
 
 def run(path: Path, bar: tqdm[Any]) -> Lesson:
-    """The notebook at `path`, run from top to bottom in a kernel whose figures and widgets stand still.
+    """Runs the notebook at `path` from top to bottom; its figures and widgets become static HTML.
 
-    Raises FailedError when a cell fails, takes too long, or ends the kernel.
+    Raises FailedError if a cell fails, takes too long, or ends the kernel.
     """
     notebook = nbformat.read(path, as_version=4)
     name = f"solutions/{path.stem}" if path.parent.name == "solutions" else path.stem
@@ -129,14 +129,14 @@ def _reason(error: Exception) -> str:
 
 
 def exporter() -> HTMLExporter:
-    """What makes a page of a notebook: JupyterLab's look, nothing from anywhere else."""
+    """The exporter from notebooks to pages: JupyterLab's look, without external resources."""
     made = HTMLExporter(template_file=str(HERE / "page.html.j2"))
     made.register_filter("markdown2html", html)
     return made
 
 
 def ways(lesson: Lesson, lessons: Sequence[Lesson]) -> Iterator[tuple[str, str]]:
-    """Where one may go from a page: label and page."""
+    """The links of a page to other pages: label and page."""
     yield "All notebooks", "index.html"
     pages = [one.page for one in lessons]
     other = lesson.page.removeprefix("solutions/") if "/" in lesson.page else f"solutions/{lesson.page}"
@@ -145,7 +145,7 @@ def ways(lesson: Lesson, lessons: Sequence[Lesson]) -> Iterator[tuple[str, str]]
     beside = [one for one in lessons if one.root == lesson.root]
     here = beside.index(lesson)
     if here:
-        yield f"Before: {beside[here - 1].title}", beside[here - 1].page
+        yield f"Previous: {beside[here - 1].title}", beside[here - 1].page
     if here + 1 < len(beside):
         yield f"Next: {beside[here + 1].title}", beside[here + 1].page
 
@@ -168,7 +168,7 @@ def contents(lessons: Sequence[Lesson]) -> str:
 
 
 def write(lessons: Sequence[Lesson], site: Path) -> None:
-    """The pages, their contents, and what they share, into `site`."""
+    """Writes the pages, the table of contents, and the shared files into `site`."""
     made = exporter()
     site.mkdir(parents=True, exist_ok=True)
     for lesson in lessons:
@@ -188,7 +188,7 @@ def every_notebook() -> list[Path]:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Runs the notebooks, and writes the site when all have run. A cell that fails is exit code 1."""
+    """Runs the notebooks, and writes the site after all have run. A failed cell gives exit code 1."""
     parser = argparse.ArgumentParser(prog="python -m docs.pages", description="The notebooks as HTML pages.")
     parser.add_argument("notebooks", nargs="*", type=Path, help="some notebooks; by default all of them")
     parser.add_argument("--to", type=Path, default=SITE, help="the folder to write to")

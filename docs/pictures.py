@@ -1,4 +1,4 @@
-"""The README's pictures: each widget as it stands on the first page, in reading order, that shows it.
+"""Takes the README's pictures: each widget as on the first page that shows it, in reading order.
 
 python -m docs.pictures [SITE]
 """
@@ -23,7 +23,7 @@ FRAMED = ".still { padding: 16px; } .still details { display: none; }"
 
 @contextmanager
 def opened() -> Iterator[Page]:
-    """A page of a browser in the light theme, 1280 wide, that has no network."""
+    """A browser page in the light theme, 1280 pixels wide, without a network."""
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
         yield browser.new_context(viewport=WINDOW, color_scheme="light", offline=True).new_page()
@@ -31,7 +31,7 @@ def opened() -> Iterator[Page]:
 
 
 def take(page: Page, site: Path, folder: Path) -> list[Path]:
-    """The pictures made in `folder`: one a widget, named as the widget is, without what is folded."""
+    """Takes one picture per widget into `folder`, named after the widget, without its folded parts."""
     taken: dict[str, Path] = {}
     for path in sorted(site.glob("*.html")):
         page.goto(path.resolve().as_uri())
@@ -45,7 +45,7 @@ def take(page: Page, site: Path, folder: Path) -> list[Path]:
 
 
 def main() -> None:
-    """Takes the pictures into docs/. Exit code 1 without pages or Chromium, and for too large a picture."""
+    """Takes the pictures into docs/. Exit code 1 without pages or Chromium, and if a picture is too large."""
     site = Path(sys.argv[1]) if len(sys.argv) > 1 else SITE
     if not (site / "index.html").is_file():
         sys.exit(f"There are no pages in {site}.\n  Make them: make html")

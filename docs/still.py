@@ -1,7 +1,7 @@
-"""Figures and widgets as HTML that needs no kernel: an IPython extension, loaded while pages are made.
+"""An IPython extension that shows figures and widgets as HTML without a kernel, for the pages.
 
-A figure stays interactive. A widget becomes its controls' values, its sentence, its figure, its table and
-its code, as they were when the cell ran. The page that shows them provides plotly.js.
+A figure stays interactive. A widget becomes static: the values of its controls, its sentence, its figure, its
+table and its code, as they were when the cell ran. The page that shows them provides plotly.js.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ CONFIG = {"responsive": True, "displayModeBar": False}
 
 
 def load_ipython_extension(shell: InteractiveShell) -> None:
-    """From now on, this kernel shows figures and widgets as `still` writes them."""
+    """Makes this kernel show figures and widgets as `still` writes them."""
     for kind in (BaseFigure, Panel, Prediction, w.Widget):
         shell.display_formatter.ipython_display_formatter.for_type(kind, _show)
 
@@ -32,7 +32,7 @@ def _show(shown: Any) -> None:
 
 
 def still(shown: Any) -> str:
-    """What a figure or a widget shows now, as HTML."""
+    """The current content of a figure or a widget as HTML."""
     match shown:
         case BaseFigure():
             return str(shown.to_html(full_html=False, include_plotlyjs=False, config=CONFIG))
@@ -44,7 +44,7 @@ def still(shown: Any) -> str:
         case w.Widget(layout=w.Layout(display="none")) | w.Button() | w.ToggleButton():
             return ""
         case w.Box(children=[_, w.FloatProgress(), _]):
-            return ""  # tqdm's bar, which is gone when the cell has run
+            return ""  # tqdm's bar, which disappears when the cell has run
         case w.Box():
             content = "".join(map(still, shown.children))
             return f'<div class="{type(shown).__name__}">{content}</div>' if content else ""

@@ -1,7 +1,7 @@
 """A workbench for hybrid search: a folder of memories becomes an index, a question becomes a trace.
 
-The names below are the path in its order. They are imported when first used, so that importing the
-workbench costs next to nothing and torch is loaded only where texts are embedded.
+Each name below is imported at its first use, so `import workbench` is fast, and torch is loaded only if texts
+are embedded.
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ SET = QuestionSet(
 
 
 def asked_again(pipeline: Pipeline, questions: QuestionSet, index: Index, floor: float) -> tuple[int, ...]:
-    """Hits, right chunks, returned chunks and silent controls of a search with this floor."""
+    """Hits, right chunks, returned chunks and empty answers of a search with this floor."""
     [found] = evaluate(questions, [pipeline.asking(min_score=floor)], index)
     results = [(one.question.target, result) for one in found.asked for result in one.trace.results]
     right = sum(result.chunk.path == target for target, result in results)

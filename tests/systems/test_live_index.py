@@ -115,7 +115,7 @@ def test_a_provider_whose_key_is_there_is_asked_for_the_question_alone(
 
 
 def test_a_question_of_other_dimensions_is_an_error(openclaw: OpenClaw) -> None:
-    refused = pytest.raises(InputError, match=r"has 4 dimensions, those of .* have 3")
+    refused = pytest.raises(InputError, match=r"has 4 dimensions, but those of .* have 3")
     with open_live_store(openclaw.file, world.EMBEDDER) as live, refused:
         live.vector(np.ones(4, np.float32), 1)
 
@@ -207,7 +207,7 @@ def test_re_embedded_it_answers_as_our_own_index_and_says_whose_the_vectors_are(
             {one.chunk.place: one.score for one in here.candidates}
         )
         (remark,) = live.remarks
-        assert "its vectors are openai/text-embedding-3-large's; re-embedded with toy" in remark
+        assert "its vectors come from openai/text-embedding-3-large; re-embedded with toy" in remark
 
 
 def test_what_has_been_embedded_is_not_embedded_again(of_large: OpenClaw) -> None:

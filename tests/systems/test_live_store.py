@@ -132,7 +132,7 @@ def test_a_change_is_seen_by_the_next_search(openclaw: OpenClaw) -> None:
         assert "memory/new.md" in search("cup rooibos", SHIPPED, live).paths()
 
 
-def test_a_file_made_anew_and_renamed_into_place_is_followed(openclaw: OpenClaw) -> None:
+def test_a_file_that_a_new_one_replaces_is_followed(openclaw: OpenClaw) -> None:
     with opened(openclaw) as live:
         assert live.size == 6
         fresh = OpenClaw(openclaw.file.with_name("main.sqlite.tmp"), openclaw.form).create({"a.md": "tea"})
@@ -145,7 +145,9 @@ def test_another_model_in_the_meantime_is_an_error_and_no_mixture(openclaw: Open
         search("tea", SHIPPED, live)
         with openclaw.opened() as db:
             openclaw.describe(db, json.dumps({"provider": "openai", "model": "text-embedding-3-small"}))
-        with pytest.raises(InputError, match="is of openai/text-embedding-3-small now; it was of toy"):
+        with pytest.raises(
+            InputError, match="now come from openai/text-embedding-3-small, no longer from toy"
+        ):
             search("tea", SHIPPED, live)
 
 
@@ -241,11 +243,11 @@ def test_another_sqlite_file_is_no_openclaw_memory(sql: str, tmp_path: Path) -> 
     db = apsw.Connection(str(file))
     db.execute(sql)
     db.close()
-    assert "is no OpenClaw memory: it lacks the tables of one.\n  Give OpenClaw's file" in refused(file)
+    assert "is not an OpenClaw memory: it does not have its tables.\n  Give OpenClaw's file" in refused(file)
 
 
 def test_our_own_index_is_no_openclaw_memory(toy: MemoryIndex) -> None:
-    assert "is no OpenClaw memory" in refused(toy.store.path)
+    assert "is not an OpenClaw memory" in refused(toy.store.path)
 
 
 UNKNOWN: dict[str, tuple[Callable[[OpenClaw, apsw.Connection], object], str]] = {
@@ -269,7 +271,7 @@ def test_a_layout_that_is_not_known_is_said(change: str, february: OpenClaw) -> 
     make, says = UNKNOWN[change]
     with february.opened() as db:
         make(february, db)
-    assert f"is of an OpenClaw that this workbench does not know: {says}" in refused(february.file)
+    assert f"comes from an OpenClaw release that is not supported: {says}" in refused(february.file)
 
 
 @pytest.mark.parametrize("value", [None, "{", "[]", "{}", '{"provider": "openai"}'])

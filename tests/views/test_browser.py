@@ -154,9 +154,9 @@ def test_the_microscope_answers_what_is_typed(shown: dict[str, Shown]) -> None:
 
 def test_the_question_explorer_answers_why_not(shown: dict[str, Shown]) -> None:
     explorer = shown["question-explorer"]
-    explorer.type("why not?", TENACITY)
+    explorer.type("explain file", TENACITY)
     explorer.agrees(target=TENACITY)
-    why = explorer.root.get_by_role("region", name=f"why not, {SHOWN_SYSTEMS[0]}", exact=True)
+    why = explorer.root.get_by_role("region", name=f"explanation, {SHOWN_SYSTEMS[0]}", exact=True)
     assert why.inner_text() == explanation_text(explorer.twin.explanations[0])
     explorer.picture("question-explorer_why_not")
     explorer.control("left").select_option(SHOWN_SYSTEMS[2])

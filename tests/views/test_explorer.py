@@ -76,7 +76,7 @@ def test_the_file_in_question_has_rings_and_a_line_of_its_own(sample: MemoryInde
         one.position for one in found[1].candidates if one.chunk.path == target
     ]
     joined = [one for one, other in beside(*found) if one and other and one.chunk.path == target]
-    assert len(named["in both, of the file"].y) == 3 * len(joined) > 0
+    assert len(named["in both, in the chosen file"].y) == 3 * len(joined) > 0
 
 
 @pytest.mark.parametrize(

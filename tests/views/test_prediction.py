@@ -34,7 +34,7 @@ def test_the_button_waits_for_a_choice_and_closes_the_question(prediction: Predi
     prediction.button.click()
     assert prediction.options.disabled
     assert prediction.settings == {"guess": "floor"}
-    with pytest.raises(InputError, match="The guess is made: floor"):
+    with pytest.raises(InputError, match="already committed to floor"):
         prediction.guess = "fusion"
 
 

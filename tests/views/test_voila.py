@@ -33,6 +33,6 @@ def test_what_is_drawn_follows_every_widget(
         shown["survival-chart"].agrees(systems=SHOWN_SYSTEMS[2:])
         shown["microscope"].type("question", "falsification rules")
         shown["microscope"].agrees(question="falsification rules")
-        shown["question-explorer"].type("why not?", "MEMORY.md")
+        shown["question-explorer"].type("explain file", "MEMORY.md")
         shown["question-explorer"].agrees(target="MEMORY.md")
         assert [one for one in tab.errors if not any(own in one for own in ITS_OWN)] == []

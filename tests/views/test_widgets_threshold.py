@@ -56,7 +56,7 @@ def test_the_floor_line_follows_the_floor_with_its_numbers_beside_it(lab: Thresh
         "",
         f"{outcome.hits.hits} of 57 questions hit",
         f"precision {outcome.precision:.0%}: {outcome.right.hits} of {outcome.right.n} returned are right",
-        f"{outcome.silent.hits} of 20 are silent",
+        f"nothing returned for {outcome.silent.hits} of 20",
     ]
 
 
@@ -112,8 +112,8 @@ def test_the_table_says_what_the_figure_shows(lab: ThresholdLab) -> None:
     lab.settings = {"min_score": 0.25}
     rows = {row[0]: row[1:] for row in lab.table.rows}
     assert lab.table.header[1:] == ("at 0.25", "as it is: 0.35")
-    assert rows["questions that hit"] == (f"{lab.hits} of 57", f"{lab.scores.hits(0.35)} of 57")
-    assert rows["silent controls"][0] == f"{lab.silent} of 20"
+    assert rows["questions with a hit"] == (f"{lab.hits} of 57", f"{lab.scores.hits(0.35)} of 57")
+    assert rows["unanswerable, nothing returned"][0] == f"{lab.silent} of 20"
 
 
 def test_its_code_asks_again_and_finds_the_same(

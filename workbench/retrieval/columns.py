@@ -122,7 +122,7 @@ class _Listener:
 
 
 class PlainStage:
-    """Base of a stage that reads and writes no columns, unless it says otherwise."""
+    """Base of a stage that reads and writes no columns by default."""
 
     ranges: ClassVar[Mapping[str, tuple[float, float]]] = {}
 

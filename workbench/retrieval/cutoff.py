@@ -69,7 +69,7 @@ class MinScore(PlainStage):
 
 @dataclass(frozen=True)
 class AddedFloor(MinScore):
-    """The floor of a caller, for a system that has none of its own."""
+    """The floor that a caller adds to a system without a floor of its own."""
 
     slot: ClassVar[str] = "added_floor"
 
@@ -195,7 +195,7 @@ def keyword_backed(trace: Trace) -> NDArray[np.bool_]:
 
 
 def _brought_back(trace: Trace, rows: NDArray[np.bool_]) -> Trace:
-    """The trace with those rows back that a floor has dropped; what another stage dropped stays out."""
+    """The trace with these rows brought back if a floor dropped them; other drops stay."""
     floors = [place for place, stage in enumerate(trace.stages) if isinstance(stage, MinScore)]
     return replace(trace, dropped=np.where(rows & np.isin(trace.dropped, floors), KEPT, trace.dropped))
 

@@ -66,7 +66,7 @@ class FeatureCache:
     def pairs(self, name: Hashable, rows: Rows, work_out: Callable[[Rows], Floats]) -> Floats:
         """A number for every two of these rows, which are distinct: shape (n, n).
 
-        `work_out` gives the numbers of some of them, named by their places among the rows, with all.
+        `work_out` computes the numbers of some rows with all rows; it gets their positions among the rows.
         """
         if rows.size > MOST_CHUNKS:
             return work_out(np.arange(rows.size))

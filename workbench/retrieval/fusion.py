@@ -130,8 +130,8 @@ class Fusion(ColumnStage):
 
     @property
     def says(self) -> str:
-        """The formula in a line."""
-        raise NotImplementedError(f"{type(self).__name__} says nothing")
+        """The formula in one line."""
+        raise NotImplementedError(f"{type(self).__name__} has no text for `says`")
 
     @property
     def legs(self) -> tuple[str, ...]:

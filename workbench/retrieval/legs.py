@@ -76,11 +76,11 @@ class LegStage(PlainStage):
 
     def deepest(self, limit: float) -> int:
         """How many candidates the leg may bring for a limit on the results."""
-        raise NotImplementedError(f"{type(self).__name__} does not say how deep it is")
+        raise NotImplementedError(f"{type(self).__name__} does not define its depth")
 
     def run(self, trace: Trace, context: Context) -> Trace:
         """The trace with what this leg brought."""
-        raise NotImplementedError(f"{type(self).__name__} brings nothing")
+        raise NotImplementedError(f"{type(self).__name__} does not define which candidates it brings")
 
     def every(self, trace: Trace, context: Context) -> Hits | None:
         """All matches, ignoring the depth, the hits that the leg brought first; None if it was not asked."""

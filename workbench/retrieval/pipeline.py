@@ -107,7 +107,7 @@ class Pipeline:
         return changed
 
     def asking(self, limit: float | None = None, min_score: float | None = None) -> Pipeline:
-        """This pipeline as a caller asks it: another limit, another floor; candidate depths follow.
+        """This pipeline with a caller's limit and floor; candidate depths follow the limit.
 
         A system that has no floor gets one ahead of its limit, which says that it is not the system's own.
         Raises InputError for what is not a number.

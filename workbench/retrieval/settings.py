@@ -23,7 +23,7 @@ def with_settings(pipeline: Pipeline, settings: Sequence[str]) -> Pipeline:
     """`pipeline` with each `slot.parameter=value` set.
 
     Raises InputError for text of another form, for a slot or parameter that the pipeline does not have
-    (naming the nearest), for a value that is no number where one is needed, and for one out of its range.
+    (naming the nearest), for a value that must be a number and is not, and for one out of its range.
     """
     for text in settings:
         slot, parameter, value = _parts(text)

@@ -43,9 +43,9 @@ LIMIT = 10
 
 @dataclass(frozen=True)
 class TurnFigures(Figures):
-    """The figures over the questions that some turn answers.
+    """The figures over the questions that have a turn for an answer.
 
-    `kept` is the mean number of turns in an answer, `floors` how often the adaptive floor cut.
+    `kept` is the mean number of turns in an answer; `floors` counts how often the adaptive floor cut.
     """
 
     kept: float

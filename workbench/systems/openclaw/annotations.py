@@ -1,9 +1,9 @@
-"""The comments in which a note says how much it matters and which project it belongs to.
+"""Annotations: comments in a note that state its importance, its triggers and its projects.
 
-OpenClaw 2026.9.6 takes `<!-- importance: 8 -->`, `<!-- project: x; y -->` and `<!-- trigger: a, b -->` out of
-the text before it cuts and embeds it, and keeps their values apart. Importance and triggers count only in the
-root MEMORY.md and USER.md, and there only on lines that end with `-->`; projects count everywhere but in
-USER.md. Source: openclaw 2026.9.6, packages/memory-host-sdk/src/host/curated-annotations.ts, and
+OpenClaw 2026.9.6 removes `<!-- importance: 8 -->`, `<!-- project: x; y -->` and `<!-- trigger: a, b -->` from
+the text before it cuts and embeds it, and stores their values separately. Importance and triggers count only
+in the root MEMORY.md and USER.md, and there only on lines that end with `-->`. Projects count in all files
+except USER.md. Source: openclaw 2026.9.6, packages/memory-host-sdk/src/host/curated-annotations.ts, and
 extensions/memory-core/src/memory/manager-index-preparation.ts.
 """
 
@@ -24,7 +24,7 @@ from workbench.systems.openclaw.chunking import Entry, entries
 ROOT_FILES = ("MEMORY.md", "USER.md")
 """The files that are cut by entry, and whose comments give importance and triggers."""
 INVALID_PROJECT = "!invalid-project-annotation"
-"""What OpenClaw keeps as the project of a chunk with a project comment that it cannot read."""
+"""OpenClaw stores this as the project of a chunk whose project comment it cannot read."""
 
 MARKER = re.compile(rf"<!--[{BLANKS}]*(trigger|importance|project)[{BLANKS}]*:", re.ASCII | re.IGNORECASE)
 LINE_END = re.compile(r"[\r\n]")
@@ -34,7 +34,7 @@ LEVELS = {str(level): level for level in range(1, 11)}
 
 @dataclass(frozen=True)
 class Annotations:
-    """What comments say of a chunk: importance from 1 to 10, triggers and projects, parted by `; `."""
+    """The annotations of a chunk: importance from 1 to 10; triggers and projects, separated by `; `."""
 
     importance: int | None = None
     triggers: str | None = None
@@ -42,7 +42,7 @@ class Annotations:
 
     @property
     def has_invalid_project(self) -> bool:
-        """Whether a project comment cannot be read; OpenClaw never returns such a chunk."""
+        """Whether a project comment is unreadable; OpenClaw never returns such a chunk."""
         return self.projects == INVALID_PROJECT
 
 
@@ -50,7 +50,7 @@ NOTHING_SAID = Annotations()
 
 
 class Comment(NamedTuple):
-    """One comment: where it is in the text, its kind in small letters, and its trimmed value."""
+    """One comment: its position in the text, its kind in lower case, and its trimmed value."""
 
     start: int
     end: int
@@ -59,7 +59,7 @@ class Comment(NamedTuple):
 
 
 def comments(text: str, within_lines: bool = False) -> Iterator[Comment]:
-    """The annotations of a text, in their order; `within_lines` leaves out values that span lines."""
+    """The annotation comments of a text, in order; `within_lines` skips values that span lines."""
     place, closing, line_end = 0, -1, -1
     while marker := MARKER.search(text, place):
         place = marker.end()
@@ -78,7 +78,7 @@ def comments(text: str, within_lines: bool = False) -> Iterator[Comment]:
 
 
 def without_annotations(text: str) -> str:
-    """A text without its annotations; where it had any, also without the blanks at the ends of lines.
+    """A text without its annotations; if it has any, trailing blanks of all lines are removed too.
 
     >>> without_annotations("Tea at four. <!-- importance: 8 -->")
     'Tea at four.'
@@ -93,7 +93,7 @@ def without_annotations(text: str) -> str:
 
 
 def annotations_of_lines(path: str, lines: Sequence[str]) -> Annotations:
-    """What the comments on these lines of a memory's file say.
+    """The annotations in these lines of a file of the memory.
 
     >>> annotations_of_lines("MEMORY.md", ["- Tea. <!-- importance: 3 --> <!-- importance: 8 -->"])
     Annotations(importance=8, triggers=None, projects=None)
@@ -114,12 +114,12 @@ def annotations_of_lines(path: str, lines: Sequence[str]) -> Annotations:
 
 
 def _level(value: str) -> int | None:
-    """A level as it is written, leading zeros allowed; None for what is no whole number from 1 to 10."""
+    """A written level, with or without leading zeros; None unless it is a whole number from 1 to 10."""
     return LEVELS.get(value.lstrip("0")) if value.isascii() else None
 
 
 def _projects(text: str) -> str | None:
-    """The projects that a text names, each once; `INVALID_PROJECT` when one of its comments names none."""
+    """The projects that a text names, each once; `INVALID_PROJECT` if one of its comments names none."""
     opened = sum(marker[1].lower() == "project" for marker in MARKER.finditer(text))
     if not opened:
         return None
@@ -131,7 +131,7 @@ def _projects(text: str) -> str | None:
 
 
 def _project_comments(text: str) -> Iterator[str]:
-    """The values of project comments, whatever other comments they stand in."""
+    """The values of project comments, also of those inside other comments."""
     place = 0
     while marker := MARKER.search(text, place):
         place = marker.end()
@@ -144,7 +144,7 @@ def _project_comments(text: str) -> Iterator[str]:
 
 
 def _project(text: str) -> str | None:
-    """A project's key: `GitHub.com/a/B` as `github.com/a/B`; None for what is no key."""
+    """A project's key: `github.com/a/B` for `GitHub.com/a/B`; None if the text is not a key."""
     key = text.strip(BLANKS)
     if not key or re.search(r"[\r\n<>]", key):
         return None
@@ -152,18 +152,18 @@ def _project(text: str) -> str | None:
     return key if key.startswith("path:") or not host else f"{host.lower()}{slash}{path}" if slash else key
 
 
-# The annotations of an index's chunks
+# Annotations of the chunks of an index
 
 
 @runtime_checkable
 class Annotated(Protocol):
-    """An index that knows the annotations of its chunks, by chunk id."""
+    """An index that stores the annotations of its chunks, by chunk id."""
 
     def annotations(self) -> Mapping[str, Annotations]: ...
 
 
 def annotations_of(index: Index) -> Callable[[Chunk], Annotations]:
-    """The annotations of a chunk: those that its index keeps, or else those on its lines of its document."""
+    """A function that gives a chunk's annotations: from the index, or else from the lines of its document."""
     store = innermost(index)
     if isinstance(store, Annotated):
         known = kept(index, "annotations", store.annotations)
@@ -183,7 +183,7 @@ def _annotated(documents: Sequence[Document] | None) -> dict[str, AnnotatedFile]
 
 @dataclass(frozen=True)
 class AnnotatedFile:
-    """The lines of a file with comments, and its entries, which belong together, where it has any."""
+    """The lines of a file with comments, and its entries (list items), if it is cut by entry."""
 
     path: str
     lines: Sequence[str]
@@ -197,7 +197,7 @@ class AnnotatedFile:
         return cls(document.path, lines, [one for one in bullets if one.bullet])
 
     def of_chunk(self, chunk: Chunk) -> Annotations:
-        """The annotations of a chunk: of all of its entry, when it lies within one, else of its own lines."""
+        """The annotations of a chunk: from its whole entry if it lies within one, else from its lines."""
         first, last = chunk.start_line, chunk.end_line
         for entry in self.entries:
             if entry.start_line <= first and last <= entry.end_line:

@@ -1,8 +1,8 @@
-"""A document's text becomes passages as OpenClaw 2026.9.6 cuts it: by weighted characters, overlap bounded.
+"""Cuts a document's text into passages as OpenClaw 2026.9.6 does: by weighted characters, bounded overlap.
 
-Two rules changed since 2026.2.13 (`chunking.LineChunker`): a character weighs what a tokeniser makes of it,
-so that Chinese text is no longer four times over its budget; and what is carried into the next chunk can no
-longer push that chunk past its budget (openclaw#138722, mended by #138798).
+Two rules changed since 2026.2.13 (`chunking.LineChunker`). A character's weight follows the tokens that it
+becomes, so Chinese text is no longer four times over its budget. The text carried into the next chunk can no
+longer push that chunk past its budget (openclaw#138722, fixed by #138798).
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _HEAVY = re.compile(
 
 
 def weight(text: str) -> int:
-    """What a text costs: four for each token that it is likely to become.
+    """The weight of a text: four for each token that it is likely to become.
 
     >>> weight("abc"), weight("中文"), weight("a中"), weight("😀"), weight("\\U00020000")
     (3, 8, 5, 2, 16)
@@ -65,7 +65,7 @@ def weight(text: str) -> int:
 
 
 class _Segment(NamedTuple):
-    """A line or a piece of one, its number, and what it costs with its line break."""
+    """A line or a piece of one, its line number, and its weight with its line break."""
 
     text: str
     line: int
@@ -73,7 +73,7 @@ class _Segment(NamedTuple):
 
 
 class Entry(NamedTuple):
-    """A stretch of lines from 1, both ends included; `bullet` when it is an item of a list."""
+    """A range of lines, counted from 1, both ends included; `bullet` if it is a list item."""
 
     start_line: int
     end_line: int
@@ -82,12 +82,12 @@ class Entry(NamedTuple):
 
 @dataclass(frozen=True)
 class WeightedChunker:
-    """Whole lines up to tokens × 4 of `weight`, with at most overlap × 4 of them carried into the next chunk.
+    """Cuts whole lines up to a `weight` of tokens × 4, and repeats at most overlap × 4 in the next chunk.
 
-    A line that is too heavy is cut between characters, all pieces under one line number. Carried are whole
-    lines from the end, or the tail of the last one, and never more than the incoming line leaves room for.
+    A line that is too heavy is cut between characters; all pieces keep its line number. The overlap is whole
+    lines from the end, or the tail of the last one, and never more than the next line leaves room for.
     Source: openclaw 2026.9.6, packages/memory-host-sdk/src/host/markdown-chunks.ts (chunking version 5).
-    `indexing` takes the comments `<!-- importance: … -->` and their like out of the text before it is cut.
+    `indexing` removes comments such as `<!-- importance: … -->` from the text before it is cut.
     """
 
     tokens: int = 400
@@ -109,7 +109,7 @@ class WeightedChunker:
         return max(32, self.tokens * CHARACTERS_PER_TOKEN)
 
     def chunk(self, text: str) -> list[Passage]:
-        """The passages of `text` in order; an empty text is one empty passage."""
+        """The passages of `text` in order; an empty text gives one empty passage."""
         return self._passages(text.split("\n"), 1)
 
     def _passages(self, lines: Sequence[str], first_line: int) -> list[Passage]:
@@ -128,9 +128,9 @@ class WeightedChunker:
 
 @dataclass(frozen=True)
 class EntryChunker(WeightedChunker):
-    """`WeightedChunker` for each entry by itself: no chunk reaches into the next bullet or heading.
+    """Cuts each entry with `WeightedChunker`: no chunk reaches into the next bullet or heading.
 
-    OpenClaw 2026.9.6 cuts the root MEMORY.md and USER.md so, and all other files as `WeightedChunker` does.
+    OpenClaw 2026.9.6 does this for the root MEMORY.md and USER.md only.
     """
 
     @property
@@ -141,7 +141,7 @@ class EntryChunker(WeightedChunker):
         return [passage for passage, _ in self.by_entry(text)]
 
     def by_entry(self, text: str) -> list[tuple[Passage, Entry]]:
-        """Each passage, with the entry that it belongs to."""
+        """Each passage with the entry that it belongs to."""
         lines = text.split("\n")
         return [
             (passage, entry)
@@ -154,7 +154,7 @@ HEADING = re.compile(r"#{1,6}(?:\s|$)")
 
 
 def entries(text: str) -> list[Entry]:
-    """The text cut before every line that begins with `- ` or is a heading of level 1 to 6."""
+    """The entries of a text: each begins at a line that starts with `- ` or is a heading."""
     lines = text.split("\n")
     later = enumerate(lines[1:], 2)
     starts = [1, *(number for number, line in later if line.startswith("- ") or HEADING.match(line))]
@@ -173,7 +173,7 @@ def _segments(line: str, number: int, budget: int) -> Iterator[_Segment]:
 
 
 def _whole_units(line: str, units: int) -> Iterator[str]:
-    """Pieces of at most `units` UTF-16 units; a pair of surrogates stays together."""
+    """Pieces of at most `units` UTF-16 units; a surrogate pair is never split."""
     data = line.encode("utf-16-le", "surrogatepass")
     start = 0
     while start < len(data):
@@ -199,7 +199,7 @@ def _light_pieces(text: str, budget: int) -> Iterator[str]:
 
 
 def _carried(segments: Sequence[_Segment], window: int) -> list[_Segment]:
-    """The last segments that fit into `window`; of the last one at least its tail, if that fits."""
+    """The last segments that fit into `window`; at least the tail of the last one, if that fits."""
     kept: list[_Segment] = []
     for segment in reversed(segments):
         room = window - _cost(kept)

@@ -1,4 +1,4 @@
-"""Maximal marginal relevance: a candidate that repeats what stands above it gives way to one that does not.
+"""Maximal marginal relevance: candidates that repeat a higher-ranked one move down.
 
 Source: Carbonell and Goldstein, SIGIR 1998; openclaw 2026.2.15, src/memory/mmr.ts (openclaw#18097).
 """
@@ -23,7 +23,7 @@ from workbench.retrieval.feature_cache import feature_cache_of, square
 
 WORD = re.compile(r"[a-z0-9_]+")
 UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\u1100-\u11ff]")
-"""Kana, Han, Hangul: scripts whose words no space parts."""
+"""Kana, Han, Hangul: scripts that write words without spaces between them."""
 
 
 def words_of(text: str) -> list[str]:
@@ -36,7 +36,7 @@ def words_of(text: str) -> list[str]:
 
 
 def words_and_characters_of(text: str) -> list[str]:
-    """`words_of`, then every two neighbouring characters of an unspaced script, then each of them.
+    """`words_of`, then every pair of neighbouring characters of an unspaced script, then each character.
 
     >>> words_and_characters_of("我喜欢hello你好")
     ['hello', '我喜', '喜欢', '你好', '我', '喜', '欢', '你', '好']
@@ -48,7 +48,7 @@ def words_and_characters_of(text: str) -> list[str]:
 
 
 def jaccard(one: Sequence[str], other: Sequence[str]) -> float:
-    """|A ∩ B| / |A ∪ B|, and 1 for two empty sets.
+    """The Jaccard index |A ∩ B| / |A ∪ B|; 1 for two empty sets.
 
     >>> jaccard("abc", "bcd"), jaccard("", ""), jaccard("a", "")
     (0.5, 1.0, 0.0)
@@ -58,18 +58,18 @@ def jaccard(one: Sequence[str], other: Sequence[str]) -> float:
 
 
 def mmr_score(relevance: Any, similarity: Any, weight: Any) -> Any:
-    """weight × relevance - (1 - weight) × similarity, on columns, numbers and terms."""
+    """weight × relevance - (1 - weight) × similarity. Works on columns, numbers and terms."""
     return weight * relevance - (1 - weight) * similarity
 
 
 def relevances(scores: Floats) -> Floats:
-    """Scores stretched to 0 to 1, and 1 for all of them when they are equal."""
+    """Scores scaled to the range 0 to 1; all 1 if the scores are equal."""
     spread = np.ptp(scores) if scores.size else 0.0
     return np.ones(scores.size) if spread == 0 else (scores - scores.min()) / spread
 
 
 class Picked(NamedTuple):
-    """Places in the order of picking; of each place its relevance, and its similarity when it was picked."""
+    """The places in the order in which they were picked, and each one's relevance and similarity then."""
 
     order: NDArray[np.int64]
     relevance: Floats
@@ -77,16 +77,17 @@ class Picked(NamedTuple):
 
 
 def pick(scores: Floats, similarity: Floats, weight: float) -> Picked:
-    """All places, each time the one with the best `mmr_score` against what has been picked before.
+    """Picks all places one by one: next is the best `mmr_score` against the places picked so far.
 
-    `scores` fall, and `similarity` has the shape (n, n), from 0 to 1. Ties go to the earlier place, which has
-    the higher score. With weight 1 nothing changes place; the weight is held between 0 and 1.
+    `scores` are in descending order, and `similarity` has the shape (n, n), from 0 to 1. Ties go to the
+    earlier place, which has the higher score. With weight 1 the order stays as it is. The weight is clamped
+    to the range 0 to 1.
     """
     weight = min(1.0, max(0.0, weight))
     relevance = relevances(scores)
     value = mmr_score(relevance, 0.0, weight)
-    # Row i: what the values are at most, once i has been picked. Only the nearest one above counts, and it
-    # leaves the least value; argmax takes the first of equals.
+    # Row i holds upper bounds of the values once i has been picked. Only the most similar picked place
+    # counts, and it gives the smallest value. argmax takes the first of equal values.
     after = mmr_score(relevance, similarity, weight)
     np.fill_diagonal(after, -np.inf)
     rows, picked = list(after), []
@@ -101,15 +102,15 @@ def pick(scores: Floats, similarity: Floats, weight: float) -> Picked:
 
 
 def beginning(text: str, units: int) -> str:
-    """The first `units` UTF-16 code units of a text, never half a surrogate pair."""
+    """The first `units` UTF-16 code units of a text; a surrogate pair is never split."""
     return text.encode("utf-16-le", "surrogatepass")[: units * 2].decode("utf-16-le", "ignore")
 
 
 @dataclass(frozen=True)
 class MMR(ColumnStage):
-    """Reorders all candidates by `pick`. Scores do not change, so a floor decides as before.
+    """Reorders all candidates by `pick`. Scores do not change, so a floor drops the same candidates.
 
-    Two candidates are similar when the first 700 UTF-16 units of their texts share words.
+    Two candidates are similar if the first 700 UTF-16 units of their texts share words.
     Source: openclaw 2026.2.17.
     """
 
@@ -123,19 +124,19 @@ class MMR(ColumnStage):
     @property
     def says(self) -> str:
         return (
-            f"order anew by MMR: {self.relevance_weight:g} × relevance - {1 - self.relevance_weight:.3g} × "
-            "similarity to the texts above; scores stay"
+            f"reorder by MMR: {self.relevance_weight:g} × relevance - {1 - self.relevance_weight:.3g} × "
+            "similarity to higher-ranked texts; scores do not change"
         )
 
     def tokens(self, text: str) -> list[str]:
         return words_of(text)
 
     def alike(self, one: str, other: str) -> bool:
-        """Whether two texts without a token count as the same."""
+        """Whether two texts without tokens count as equal."""
         return True
 
     def groups(self, trace: Trace) -> list[NDArray[np.int64]]:
-        """The rows that are ordered among themselves, in the order of the groups."""
+        """Groups of rows, in order; MMR reorders the rows within each group."""
         return [trace.order]
 
     def scores(self, trace: Trace) -> Floats:
@@ -169,7 +170,7 @@ class MMR(ColumnStage):
         return self.similarities([beginning(trace.chunks[row].text, self.units) for row in group], some)
 
     def similarities(self, texts: Sequence[str], rows: Rows | None = None) -> Floats:
-        """`jaccard` of every two texts, shape (n, n), or of those in `rows` with all, shape (rows, n)."""
+        """`jaccard` of every two texts, shape (n, n); or of the texts in `rows` with all, shape (rows, n)."""
         has = _incidence([self.tokens(text) for text in texts])
         rows = np.arange(len(texts)) if rows is None else rows
         shared = (has.common[rows] @ has.common.T).astype(float)
@@ -182,7 +183,7 @@ class MMR(ColumnStage):
 
 
 class _Incidence(NamedTuple):
-    """Which text has which token, for the tokens of more than one text; and how many each has of all."""
+    """Which text has which token (tokens of two or more texts only), and how many tokens each text has."""
 
     common: NDArray[np.float32]
     sizes: Floats
@@ -199,7 +200,7 @@ def _incidence(tokens: Sequence[Sequence[str]]) -> _Incidence:
 
 @dataclass(frozen=True)
 class UnspacedMMR(MMR):
-    """`MMR` that also sees the characters of unspaced scripts. Source: openclaw 2026.9.6, mmr.ts."""
+    """`MMR` that also compares the characters of unspaced scripts. Source: openclaw 2026.9.6, mmr.ts."""
 
     def tokens(self, text: str) -> list[str]:
         return words_and_characters_of(text)

@@ -1,7 +1,7 @@
-"""A conversational question becomes its keywords: stop words dropped, scripts without spaces cut apart.
+"""The keywords of a conversational question: stop words are removed, scripts without spaces are split.
 
-The rules are OpenClaw's (2026.9.6, query-expansion.ts). The sets of stop words are our own, of about the
-stated sizes: words of grammar, vague words for times and things, and words that only ask.
+The rules are OpenClaw's (2026.9.6, query-expansion.ts). The sets of stop words are our own, with about the
+stated sizes: function words, vague words for times and things, and words of request.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ def _words(text: str) -> frozenset[str]:
 
 
 ENGLISH = _words(
-    # articles, pronouns and what points
+    # articles, pronouns and demonstratives
     "a an the this that these those i me my we our you your he she it its they them "
     # auxiliaries
     "is are was were be been being have has had do does did will would could should can may might "
@@ -29,7 +29,7 @@ ENGLISH = _words(
     # vague times and things
     "yesterday today tomorrow earlier later recently ago now just "
     "thing things stuff something anything everything nothing "
-    # words that only ask
+    # words of request
     "please help find show get tell give"
 )
 
@@ -56,12 +56,12 @@ PARTICLES = (
     *("에서", "으로", "에게", "한테", "처럼", "같이", "보다", "까지", "부터", "마다", "밖에", "대로"),
     *"은는이가을를의에로와과도만",
 )
-"""What Korean writes behind a noun without a space, longest first."""
+"""Korean particles, which follow a noun without a space, longest first."""
 
 KOREAN = frozenset(PARTICLES) | _words(
     # pronouns and places
     "께 나 나는 내가 나를 너 우리 저 저희 그 그녀 그들 이것 저것 그것 여기 저기 거기 "
-    # verbs of grammar, dependent nouns, adverbs
+    # auxiliary verbs, dependent nouns, adverbs
     "있다 없다 하다 되다 이다 아니다 주다 오다 가다 것 거 등 수 때 곳 중 분 "
     "잘 더 또 매우 정말 아주 많이 너무 좀 그리고 하지만 그래서 그런데 그러나 또는 그러면 "
     # questions, vague times, requests
@@ -83,7 +83,7 @@ CHINESE = _words(
 
 EVERY_LANGUAGE = ENGLISH | SPANISH | PORTUGUESE | ARABIC | KOREAN | JAPANESE | CHINESE
 FEBRUARY_LANGUAGES = ENGLISH | CHINESE
-"""Release 2026.2.17 had these two."""
+"""The languages of release 2026.2.17."""
 
 HAN = re.compile(r"[\u4e00-\u9fff]")
 KANA = re.compile(r"[\u3040-\u30ff]")
@@ -95,14 +95,14 @@ ASCII_WORD = re.compile(r"[A-Za-z0-9_]+")
 ASCII_DIGITS = re.compile(r"[0-9]+")
 
 Cut = Callable[[str], Iterator[str]]
-"""A segment without spaces and punctuation becomes tokens."""
+"""A function that cuts a segment without spaces and punctuation into tokens."""
 
 
 def keywords(question: str, cut: Cut | None = None, stop: frozenset[str] = EVERY_LANGUAGE) -> list[str]:
-    """The question's words that say something, lower case, each once, in their order.
+    """The question's meaningful words, in lower case, each once, in their order.
 
-    Dropped are stop words, ASCII words of one or two letters, and what is digits or symbols alone.
-    `cut` takes segments apart: `for_words` (the default), `for_trigrams`, or `of_february`.
+    Stop words, ASCII words of one or two letters, and tokens of digits or symbols only are removed.
+    `cut` splits segments: `for_words` (the default), `for_trigrams`, or `of_february`.
     Source: openclaw 2026.9.6, packages/memory-host-sdk/src/host/query-expansion.ts, extractKeywords.
 
     >>> keywords("that thing we discussed about the API"), keywords("what is AI"), keywords("bug #1234 in v2")
@@ -125,7 +125,7 @@ def says_something(token: str) -> bool:
 
 
 def for_words(segment: str) -> Iterator[str]:
-    """A segment for an index of whole words: single Han characters too, and every two neighbours.
+    """The tokens of a segment for an index of whole words, with single Han characters and pairs of them.
 
     >>> list(for_words("讨论")), list(for_words("서버에서")), list(for_words("デプロイの戦略"))
     (['讨', '论', '讨论'], ['서버에서', '서버'], ['デプロイ', '戦略', '戦略'])
@@ -141,7 +141,7 @@ def for_words(segment: str) -> Iterator[str]:
 
 
 def for_trigrams(segment: str) -> Iterator[str]:
-    """A segment for an index of trigrams, which finds nothing shorter: Han characters stay one block.
+    """The tokens of a segment for an index of trigrams: a block of Han characters is not split.
 
     >>> list(for_trigrams("讨论的方案"))
     ['讨论的方案']
@@ -155,7 +155,7 @@ def for_trigrams(segment: str) -> Iterator[str]:
 
 
 def of_february(segment: str) -> Iterator[str]:
-    """A segment as release 2026.2.17 cut it, which knew Chinese and nothing else without spaces."""
+    """The tokens of a segment as in 2026.2.17, where Chinese was the only script without spaces."""
     yield from _characters_and_pairs(segment) if HAN.search(segment) else (segment,)
 
 
@@ -170,7 +170,7 @@ def _pairs(characters: Iterable[str]) -> Iterator[str]:
 
 
 def _korean(segment: str) -> Iterator[str]:
-    """A word, unless it is a stop word with a particle, and its stem where that can stand alone."""
+    """A word, unless it is a stop word with a particle, and its stem if the stem can stand alone."""
     stem = next((segment[: -len(p)] for p in PARTICLES if segment.endswith(p) and segment != p), None)
     if stem not in KOREAN:
         yield segment
@@ -179,6 +179,6 @@ def _korean(segment: str) -> Iterator[str]:
 
 
 def _segments(text: str) -> list[str]:
-    """The text cut at white space, as JavaScript knows it, and at punctuation of any script."""
+    """The text split at white space, as JavaScript defines it, and at punctuation of any script."""
     spaced = "".join(" " if c in BLANKS or unicodedata.category(c)[0] == "P" else c for c in text)
     return [segment for segment in spaced.split(" ") if segment]

@@ -1,4 +1,4 @@
-"""Texts in a full-text table of their own, in memory: chunks cut into trigrams, or the paths of files."""
+"""A full-text table in memory, separate from the index: for chunks cut into trigrams, or for paths."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ TOKENIZERS = {"unicode61": "unicode61", "trigram": "trigram case_sensitive 0"}
 Tokenizer = Literal["unicode61", "trigram"]
 
 SUBSTRINGS = {
-    # FTS5's words have no % and no backslash, so that the underscore is the one wildcard to escape.
+    # FTS5's words contain no % and no backslash, so the underscore is the only wildcard to escape.
     "like": r"text LIKE '%' || replace(value, '_', '\_') || '%' ESCAPE '\'",
     "composed": "composed_contains(text, value)",
 }
 Substring = Literal["like", "composed"]
-"""How a substring is looked for: as LIKE does, which folds ASCII case, or as `composed_contains` does."""
+"""How a substring is searched: with LIKE, which ignores ASCII case, or with `composed_contains`."""
 
 SEARCH_SQL = """
     SELECT rowid, {rank} AS raw FROM texts
@@ -33,7 +33,7 @@ SEARCH_SQL = """
 
 
 def composed_contains(text: str, part: str) -> bool:
-    """Whether `part` is in `text`, whatever the case and the composition of the characters.
+    """Whether `part` is in `text`, ignoring case and Unicode composition.
 
     >>> composed_contains("CAFE\\u0301.md", "café"), composed_contains("cafe.md", "café")
     (True, False)
@@ -48,7 +48,7 @@ def _contains(*values: apsw.SQLiteValue) -> bool:
 
 
 class TextTable:
-    """An FTS5 table of `texts`, row 0 first, under one of FTS5's tokenizers."""
+    """An FTS5 table of `texts`, numbered from row 0, with one of FTS5's tokenizers."""
 
     def __init__(self, texts: Sequence[str], tokenizer: Tokenizer, substring: Substring) -> None:
         self._substring = SUBSTRINGS[substring]
@@ -61,9 +61,9 @@ class TextTable:
             self._db.executemany("INSERT INTO texts (rowid, text) VALUES (?, ?)", list(enumerate(texts)))
 
     def search(self, query: Query | None, substrings: Sequence[str], limit: int) -> Hits:
-        """The rows that match and have all substrings, by (bm25, row); none when nothing is asked.
+        """The rows that match and contain all substrings, by (bm25, row); no rows for an empty query.
 
-        FTS5's bm25 is negative; a row that only substrings have found has 0.
+        FTS5's bm25 is negative; a row that only substrings found has 0.
         """
         if query is None and not substrings:
             return Hits(np.empty(0, np.int64), np.empty(0))

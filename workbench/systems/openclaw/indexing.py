@@ -1,4 +1,4 @@
-"""How OpenClaw's releases index a memory: the files that they list, and how they cut each of them."""
+"""How OpenClaw's releases index a memory: which files they list, and how they cut each file."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SEPTEMBER_FILES = FileRules(ROOT_FILES, anywhere=False, every_folder=True)
 
 @dataclass(frozen=True)
 class UnannotatedChunker:
-    """Another chunker, over the text without its annotations."""
+    """Removes the annotations from a text, and then cuts the text with another chunker."""
 
     chunker: Chunker
 
@@ -30,15 +30,15 @@ class UnannotatedChunker:
         return f"{self.chunker.name} without annotations"
 
     def chunk(self, text: str) -> list[Passage]:
-        """The passages of the text that is left."""
+        """The passages of the text without its annotations."""
         return self.chunker.chunk(without_annotations(text))
 
 
 @dataclass(frozen=True)
 class SeptemberChunker(WeightedChunker):
-    """Cuts as 2026.9.6 does: annotations are taken out, the root MEMORY.md and USER.md are cut by entry.
+    """Cuts as 2026.9.6 does: it removes annotations, and cuts the root MEMORY.md and USER.md by entry.
 
-    Transcripts are cut as they are. Source: openclaw 2026.9.6,
+    Transcripts keep their annotations. Source: openclaw 2026.9.6,
     extensions/memory-core/src/memory/manager-index-preparation.ts.
     """
 

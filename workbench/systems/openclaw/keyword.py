@@ -1,6 +1,6 @@
-"""How OpenClaw's keyword leg grew after February: more than one query, a lexical boost, the paths of files.
+"""OpenClaw's later keyword legs: more than one query, a lexical boost, the paths of files.
 
-Read from the published builds of 2026.7.1 and 2026.9.6: extensions/memory-core/src/memory, manager-search.ts
+Source: the published builds of 2026.7.1 and 2026.9.6: extensions/memory-core/src/memory, manager-search.ts
 and the keyword part of manager.ts, which is manager-keyword-retrieval.ts in 2026.9.6.
 """
 
@@ -36,19 +36,19 @@ from workbench.systems.openclaw.words import (
 
 @dataclass(frozen=True)
 class Pool(Depth):
-    """The same number of candidates whatever the limit, so that the first result does not depend on it.
+    """The same number of candidates for every limit, so the first result does not depend on the limit.
 
-    OpenClaw 2026.9.6 asks each leg for four times max(200, limit), at most 200; #134604 is its likely reason.
+    OpenClaw 2026.9.6 asks each leg for four times max(200, limit), at most 200. The likely reason is #134604.
     """
 
     def of(self, limit: float) -> int:
         return self.cap
 
     def __str__(self) -> str:
-        return f"at most {self.cap} candidates, whatever the limit"
+        return f"at most {self.cap} candidates, for any limit"
 
 
-# Legs that ask more than once
+# Legs with more than one query
 
 
 class TextQuery(NamedTuple):
@@ -64,7 +64,7 @@ def _nothing() -> Floats:
 
 @dataclass(frozen=True)
 class LegOfMany(Leg):
-    """A keyword leg with all that was asked for it, and the `features` of its hits."""
+    """A keyword leg with all of its queries, and the `features` of its hits."""
 
     queries: tuple[TextQuery, ...] = ()
     features: Floats = field(default_factory=_nothing)
@@ -72,7 +72,7 @@ class LegOfMany(Leg):
 
 @dataclass(frozen=True)
 class ManyQueries(QueryLeg):
-    """Base of a keyword leg that asks the whole question first, and perhaps its keywords one by one."""
+    """Base of a keyword leg that searches the whole question first, and then perhaps single keywords."""
 
     depth: Depth
 
@@ -80,12 +80,12 @@ class ManyQueries(QueryLeg):
         return self.depth.of(limit)
 
     def asked(self, trace: Trace, index: Index, depth: int) -> list[TextQuery]:
-        """All that this question is asked as, the whole question first."""
-        raise NotImplementedError(f"{type(self).__name__} does not say what it asks")
+        """All queries for this question, the whole question first."""
+        raise NotImplementedError(f"{type(self).__name__} does not say which queries it runs")
 
     def leg(self, trace: Trace, index: Index, queries: Sequence[TextQuery], depth: int) -> LegOfMany:
-        """What these queries bring, each of them at most `depth` hits."""
-        raise NotImplementedError(f"{type(self).__name__} does not say what it brings")
+        """The leg with the hits of these queries, each query with at most `depth` hits."""
+        raise NotImplementedError(f"{type(self).__name__} does not say which hits it brings")
 
     def run(self, trace: Trace, context: Context) -> Trace:
         depth = self.deepest(context.limit)
@@ -93,7 +93,7 @@ class ManyQueries(QueryLeg):
         return with_leg(trace, self.leg(trace, context.index, queries, depth))
 
     def every(self, trace: Trace, context: Context) -> Hits | None:
-        """All chunks that any of the queries finds: first those that the leg brought, then the rest."""
+        """All chunks that any of the queries finds: first the hits of the leg, then the rest."""
         leg, index = trace.legs[self.name], context.index
         if not (isinstance(leg, LegOfMany) and leg.queries):
             return None
@@ -124,7 +124,7 @@ def _together(hits: Sequence[Hits]) -> Hits:
 
 
 class Best(NamedTuple):
-    """A row's best hit over all queries, by score and then by bm25."""
+    """The best hit of each row over all queries, by score and then by bm25."""
 
     score: float
     relevance: float
@@ -133,17 +133,17 @@ class Best(NamedTuple):
 
 @dataclass(frozen=True)
 class FallbackWhenEmpty(ManyQueries):
-    """The whole question; when no chunk has all of its words, at most six keywords of it, one by one.
+    """Searches the whole question; if no chunk has all of its words, at most six keywords, one by one.
 
-    Each keyword's hits are measured against that keyword alone, which they have, so they score 0.63 or more.
-    A chunk keeps its best hit. The order is by boosted score, then BM25, path, line and chunk id.
+    The hits of a keyword are scored against that keyword alone, which they contain, so they score 0.63 or
+    more. A chunk keeps its best hit. The order is by boosted score, then BM25, path, line and chunk id.
     Source: openclaw 2026.7.1, searchKeywordWithFallback.
     """
 
     @property
     def says(self) -> str:
         return (
-            f"keyword leg: FTS5; when the question brings nothing, up to {MOST_TERMS} of its keywords one by "
+            f"keyword leg: FTS5; if the question finds nothing, up to {MOST_TERMS} of its keywords one by "
             f"one; {self.depth}"
         )
 
@@ -186,10 +186,10 @@ def _place(chunk: Chunk) -> tuple[tuple[str, str], int, str]:
 
 @dataclass(frozen=True)
 class LegWithPaths(LegOfMany):
-    """A keyword leg whose hits are of the text, of the file's path, or of both.
+    """A keyword leg whose hits match the text, the file's path, or both.
 
-    For each hit, `path_raw` is bm25 over the paths, NaN where the path was not found, and `in_text` says
-    whether the text was. The raw number of a hit that no MATCH of the text has found is 0.
+    For each hit, `path_raw` is bm25 over the paths (NaN if the path does not match), and `in_text` says
+    whether the text matches. The raw number of a hit without a MATCH in the text is 0.
     """
 
     path_raw: Floats = field(default_factory=lambda: np.empty(0))
@@ -197,7 +197,7 @@ class LegWithPaths(LegOfMany):
 
 
 class Found(NamedTuple):
-    """What all queries together have found, in columns; NaN for not found. `tiers` are of the paths."""
+    """The hits of all queries, in columns; NaN for not found. `tiers` are the tiers of the paths."""
 
     rows: Rows
     chunks: Sequence[Chunk]
@@ -208,20 +208,20 @@ class Found(NamedTuple):
 
 @dataclass(frozen=True)
 class SupplementWhenThin(ManyQueries):
-    """The whole question; unless that fills the leg, at most six keywords as well, one by one.
+    """Searches the whole question; unless its hits fill the leg, also at most six keywords, one by one.
 
-    A small memory never fills the leg, so in practice this is an OR of keywords behind an AND. When the
-    question is nothing but its keywords and has found something, nothing more is asked. Each query is put to
-    the texts of chunks and to the paths of files; a file that its path has found is its first chunk. All
-    hits are measured against the question. Exact paths stand first; then score, BM25, path and line decide.
+    A small memory never fills the leg, so in practice this is an AND, followed by an OR of keywords. If the
+    question consists of keywords only and has hits, no further query runs. Each query searches the texts of
+    chunks and the paths of files; a file found by its path is represented by its first chunk. All hits are
+    scored against the question. Exact paths come first; then score, BM25, path and line decide.
     Source: openclaw 2026.9.6, searchKeywordWithFallback (openclaw#121196).
     """
 
     @property
     def says(self) -> str:
         return (
-            f"keyword leg: FTS5 over texts and paths; unless the question fills it, up to {MOST_TERMS} of "
-            f"its keywords too, one by one; {self.depth}, and exact paths"
+            f"keyword leg: FTS5 over texts and paths; unless the question fills it, also up to {MOST_TERMS} "
+            f"keywords, one by one; {self.depth}, and exact paths"
         )
 
     def asked(self, trace: Trace, index: Index, depth: int) -> list[TextQuery]:
@@ -253,7 +253,7 @@ class SupplementWhenThin(ManyQueries):
 
 
 class AllHits(NamedTuple):
-    """What all queries have found: in the texts, by the paths, and the first chunks of exact paths."""
+    """The hits of all queries: in the texts, by the paths, and the first chunks of exact paths."""
 
     texts: Hits
     paths: Hits
@@ -261,7 +261,7 @@ class AllHits(NamedTuple):
 
     @property
     def size(self) -> int:
-        """How many hits there are; a chunk may be several."""
+        """The number of hits; a chunk may have several."""
         return self.texts.rows.size + self.paths.rows.size + self.exact.size
 
 
@@ -289,14 +289,14 @@ def _found(question: str, index: Index, hits: AllHits) -> Found:
 
 
 def _best(raw: Floats, score: Floats, places: Rows, size: int) -> Floats:
-    """For each place the raw number of its hit with the best score."""
+    """For each place, the raw number of its hit with the best score."""
     best, order = np.full(size, np.nan), np.argsort(score, kind="stable")
-    best[places[order]] = raw[order]  # of several the last one stays
+    best[places[order]] = raw[order]  # of several hits the last one stays
     return best
 
 
 def matched(raw: Any) -> Any:
-    """`relevance`, and 0 for what no MATCH of the text has found (openclaw#120603); on columns and terms."""
+    """`relevance`, but 0 without a MATCH in the text (openclaw#120603). Works on columns and terms."""
     return np.where(raw < 0, relevance(raw), 0.0)
 
 

@@ -1,4 +1,4 @@
-"""How OpenClaw lays a memory out for its keyword search: chunks cut into trigrams, and the paths of files.
+"""The full-text tables of OpenClaw's keyword search: chunks cut into trigrams, and the paths of files.
 
 Source: openclaw, packages/memory-host-sdk/src/host/memory-schema.ts; `store.fts.tokenizer` since #56707.
 """
@@ -32,7 +32,7 @@ from workbench.systems.openclaw.words import (
 NO_CHUNK = -1
 """The row of a file that has no chunk."""
 MOST_PATHS = 200
-"""How many exact paths OpenClaw looks at."""
+"""The largest number of exact paths that OpenClaw looks up."""
 
 
 # Chunks cut into trigrams
@@ -53,7 +53,7 @@ def _texts(index: Index, paths: Sequence[str], substring: Substring) -> TextsLai
 
 
 class TrigramIndex(IndexAdapter):
-    """An index whose keyword search is by trigrams, and by substrings for the words that `apart` names."""
+    """An index whose keyword search uses trigrams, and substrings for the words that `apart` selects."""
 
     def __init__(self, inner: Index, texts: TextsLaidOut, apart: Apart) -> None:
         super().__init__(inner)
@@ -70,26 +70,26 @@ class TrigramIndex(IndexAdapter):
 
 @dataclass(frozen=True)
 class TrigramLayout:
-    """Chunks in a full-text index of trigrams, as 2026.3.31 has it: any three characters can be found.
+    """Chunks in a full-text index of trigrams, as in 2026.3.31: any three characters can be found.
 
-    Short words of Chinese, Japanese and Korean are looked for with LIKE. What LIKE alone has found has a
-    bm25 of 0, which is the best there is.
+    Short words of Chinese, Japanese and Korean are searched with LIKE. A hit that only LIKE found gets a bm25
+    of 0, which is the best possible value.
     """
 
     substring: ClassVar[Substring] = "like"
     says: ClassVar[str] = (
-        "a full-text index of trigrams; words of one or two characters are looked for with LIKE in Chinese, "
-        "Japanese and Korean, and never found in other scripts"
+        "a full-text index of trigrams; words of one or two characters are searched with LIKE in Chinese, "
+        "Japanese and Korean, and are not found in other scripts"
     )
 
     def apart(self, word: str) -> bool:
-        """Whether a word is looked for as a substring."""
+        """Whether a word is searched as a substring."""
         return too_short_and_unspaced(word)
 
     def of(self, index: Index) -> Index:
-        """The index with its chunks in trigrams, arranged once for each generation.
+        """The index with its chunks in trigrams, built once for each generation.
 
-        Raises InputError for an index that keeps no whole documents.
+        Raises InputError for an index that does not keep whole documents.
         """
 
         def arranged() -> TextsLaidOut:
@@ -104,11 +104,14 @@ def _paths_of(index: Index, layout: Layout) -> list[str]:
 
 @dataclass(frozen=True)
 class ShortWordsLayout(TrigramLayout):
-    """`TrigramLayout` as 2026.9.6 has it: short words of any script are substrings, in either composition."""
+    """`TrigramLayout` as in 2026.9.6: short words of any script are searched as substrings.
+
+    Composed and decomposed Unicode count as equal.
+    """
 
     substring: ClassVar[Substring] = "composed"
     says: ClassVar[str] = (
-        "a full-text index of trigrams; words of one or two characters are looked for as substrings"
+        "a full-text index of trigrams; words of one or two characters are searched as substrings"
     )
 
     def apart(self, word: str) -> bool:
@@ -143,7 +146,7 @@ def exact_path_tiers(question: str, index: Index, chunks: Sequence[Chunk]) -> Fl
 
 
 class Paths:
-    """The paths of files in a full-text table; `first` has the row of each file's first chunk, or NO_CHUNK.
+    """The paths of files in a full-text table; `first` holds the row of each file's first chunk, or NO_CHUNK.
 
     A file without chunks is never found, but its path counts in the bm25 of the others.
     """
@@ -153,7 +156,7 @@ class Paths:
         self._first = first
         self._tokenizer = tokenizer
         self._table = TextTable(paths, tokenizer, "composed")
-        # Neither the table nor the paths ever change, and terms come back from question to question.
+        # The table and the paths never change, and different questions share terms.
         self.matching = lru_cache(maxsize=KNOWN)(self._matching)
         self.exactly = lru_cache(maxsize=KNOWN)(self._exactly)
 
@@ -176,7 +179,7 @@ class Paths:
 
 
 class PathIndex(IndexAdapter):
-    """An index that searches the paths of files too, and knows which tokenizer it has."""
+    """An index that also searches the paths of files, and knows its tokenizer."""
 
     def __init__(self, inner: Index, paths: Paths, tokenizer: Tokenizer) -> None:
         super().__init__(inner)
@@ -185,7 +188,7 @@ class PathIndex(IndexAdapter):
     def path_hits(self, question: str, limit: int) -> Hits:
         """The files whose path has all words of the question, each as its first chunk, best first.
 
-        `raw` is bm25 over the paths, and 0, the best there is, for a file that substrings alone have found.
+        `raw` is bm25 over the paths. A file that only substrings found gets 0, the best possible value.
         """
         found = self.path_table.matching(question)
         return Hits(found.rows[:limit], found.raw[:limit])
@@ -197,7 +200,7 @@ class PathIndex(IndexAdapter):
 
 @dataclass(frozen=True)
 class PathsLayout:
-    """The paths of files in a full-text index beside that of the chunks, as 2026.9.6 has it.
+    """A full-text index of the files' paths beside the one of the chunks, as in 2026.9.6.
 
     With the tokenizer trigram, both tables hold trigrams.
     """
@@ -207,12 +210,12 @@ class PathsLayout:
     @property
     def says(self) -> str:
         chunks = ShortWordsLayout.says if self.tokenizer == "trigram" else "the full-text index of the chunks"
-        return f"{chunks}; beside it one of the files' paths"
+        return f"{chunks}, and another one of the files' paths"
 
     def of(self, index: Index) -> Index:
-        """The index with its paths beside it, arranged once for each generation.
+        """The index with a table of its paths, built once for each generation.
 
-        Raises InputError for an index that keeps no whole documents.
+        Raises InputError for an index that does not keep whole documents.
         """
         paths = kept(index, self, lambda: _path_table(index, _paths_of(index, self), self.tokenizer))
         chunks = ShortWordsLayout().of(index) if self.tokenizer == "trigram" else index

@@ -1,6 +1,6 @@
 """OpenClaw's memory search as release 2026.2.13 shipped it, and the changes that its bug report proposes.
 
-OR-join, RRF and min-max are the proposals of openclaw#16021; none of them ever shipped in OpenClaw.
+OR-join, RRF and min-max are the proposals of openclaw#16021. OpenClaw never shipped any of them.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ DEFAULT_WEIGHTS = {"vector": 0.7, "keyword": 0.3}
 
 @dataclass(frozen=True)
 class ConfiguredSum(WeightedSum):
-    """`WeightedSum` under the weights that OpenClaw makes of the configured ones.
+    """`WeightedSum` with the weights that OpenClaw derives from the configured ones.
 
-    They are scaled to sum to 1; 0 and 0 become 0.7 and 0.3. The trace says so where they differ.
+    They are scaled to sum to 1; 0 and 0 become 0.7 and 0.3. The trace says so if they differ.
     """
 
     @property
@@ -52,14 +52,14 @@ class ConfiguredSum(WeightedSum):
 DEPTH = Depth(multiplier=4, cap=200)
 REPORT = "#16021"
 
-# Equal scores stay in the order in which they were inserted: the vector leg's, then the keyword leg's.
+# Equal scores stay in insertion order: the candidates of the vector leg, then those of the keyword leg.
 INSERTION = Order(ties=("vector_rank", "keyword_rank"))
 
 SIMPLIFIED = (
-    "Simplified: one model and one source, so their filters are left out of the SQL; the vector leg is an "
-    "exact scan in NumPy instead of vec_distance_cosine(), with the same order. Equal numbers of a leg go by "
-    "chunk id; OpenClaw leaves them as they were stored, which depends on the file that was embedded first. "
-    "So another of equal chunks can pass a leg's limit. An index made with --as keeps the stored order."
+    "Simplified: there is one model and one source, so the SQL has no filters for them; the vector leg is an "
+    "exact scan in NumPy instead of vec_distance_cosine(), with the same order. Equal numbers in a leg are "
+    "ordered by chunk id. OpenClaw keeps the stored order, which depends on the file that was embedded first, "
+    "so a leg's limit can cut between equal chunks differently. An index made with --as keeps the stored order."
 )
 
 SHIPPED = Pipeline(
@@ -101,7 +101,7 @@ WORKAROUND = Pipeline(
         "2026.2.13",
         "configuration hybrid.enabled=false, minScore=0.25, maxResults=10",
         REPORT,
-        f"The report's work-around, which it measured at 94.7 %. {SIMPLIFIED}",
+        f"The report's workaround, which it measured at 94.7 %. {SIMPLIFIED}",
     ),
 )
 
@@ -115,17 +115,17 @@ OR_JOIN = _proposal("or", JoinedWords(join="OR"), "one matching word is enough f
 RRF = _proposal(
     "rrf",
     WeightedRRF(vector=0.7, keyword=0.3, k=60),
-    "ranks instead of scores, so that a missing leg adds nothing and takes nothing away",
+    "ranks instead of scores, so a missing leg adds nothing and takes nothing away",
     "fix 2",
 )
 MIN_MAX = _proposal(
     "minmax", MinMaxRank(), "a gradient over the hits, instead of 1.0 for every match", "fix 3"
 )
-ABSOLUTE = _proposal("abs", AbsoluteRank(), "the minimal fix, which turns the order upside down", "fix 3")
+ABSOLUTE = _proposal("abs", AbsoluteRank(), "the minimal fix, which reverses the order", "fix 3")
 RENORMALISED = Change(
     "renormalised",
     AnsweredSum(vector=0.7, keyword=0.3, absent=0.0),
-    "a leg that brought nothing has no say in the scale",
+    "the weight of a leg that found nothing is not counted",
     Source("openclaw/openclaw", "proposed", "src/memory/hybrid.ts", "#29485", "Closed unmerged."),
 )
 
@@ -142,8 +142,10 @@ def combinations(shipped: Pipeline, fixes: Sequence[Change]) -> list[Pipeline]:
 EIGHT = combinations(SHIPPED, FIXES)
 THREE_FIXES = EIGHT[-1]
 
-# The report measured its work-around with ten results and the default with six. To compare like with like:
-TEN = _proposal("ten", Limit(10), "ten results, as many as the report gave its work-around", "validation")
+# The report measured its workaround with ten results and the default with six; this makes them equal.
+TEN = _proposal(
+    "ten", Limit(10), "ten results, the number that the report used for its workaround", "validation"
+)
 
 PIPELINES = (
     *EIGHT,
@@ -160,14 +162,14 @@ SNIPPET = 700
 
 
 def snippet(chunk: Chunk) -> str:
-    """The first 700 UTF-16 code units of a chunk's text, never half a surrogate pair."""
+    """The first 700 UTF-16 code units of a chunk's text; a surrogate pair is never split."""
     return beginning(chunk.text, SNIPPET)
 
 
 def cosine(a: Sequence[float], b: Sequence[float]) -> float:
-    """The cosine over the common prefix of two vectors, 0 when one has no length.
+    """The cosine over the common prefix of two vectors; 0 if one of them has length 0.
 
-    What OpenClaw 2026.2.13 computes in the process when sqlite-vec is not there.
+    OpenClaw 2026.2.13 computes this in the process if sqlite-vec is not available.
     """
     width = min(len(a), len(b))
     left, right = np.asarray(a[:width], float), np.asarray(b[:width], float)

@@ -1,7 +1,7 @@
-"""What OpenClaw weighs after fusion: age, importance, project, exact paths; and the order that comes of it.
+"""OpenClaw's factors (age, importance, project, exact paths), and the order that they give.
 
-Decay and MMR came with 2026.2.15, switched off; 2026.9.6 has them on. Importance and project come from
-`annotations`; a memory without them is weighed by 1 throughout.
+Decay and MMR came with 2026.2.15, switched off; 2026.9.6 switches them on. Importance and project come from
+`annotations`. Without annotations, these factors are 1.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from workbench.systems.openclaw.words import ordered, path_key
 
 
 class Dated(NamedTuple):
-    """A file's day, where its name has one, and whether the file never ages."""
+    """The date in a file's name, if there is one, and whether the file never ages."""
 
     day: date | None
     evergreen: bool
@@ -41,13 +41,13 @@ class Dated(NamedTuple):
 
 @dataclass(frozen=True)
 class DatedNames:
-    """Which file names carry a date, and which files without one never age."""
+    """Which file names contain a date, and which files without a date never age."""
 
     pattern: str
     roots: tuple[str, ...]
 
     def of(self, path: str) -> Dated:
-        """A day that does not exist, such as 30 February, is no date; the file is not evergreen for it."""
+        """The date in a path. A file with an impossible date, such as 30 February, is not evergreen."""
         path = path.replace("\\", "/").removeprefix("./")
         found = re.search(self.pattern, path)
         evergreen = path in self.roots or (path.startswith("memory/") and not found)
@@ -56,7 +56,7 @@ class DatedNames:
 
 def _day(year: int, month: int, day: int) -> date | None:
     if year < 100:
-        return None  # which JavaScript takes for a year of the last century, and then refuses
+        return None  # JavaScript reads it as a year of the last century, and then rejects it
     try:
         return date(year, month, day)
     except ValueError:
@@ -69,16 +69,16 @@ FEBRUARY_NAMES = DatedNames(r"(?:^|/)memory/(\d{4})-(\d{2})-(\d{2})\.md$", ("MEM
 SEPTEMBER_NAMES = DatedNames(
     r"(?:^|/)memory/(?:.*/)?(\d{4})-(\d{2})-(\d{2})(?:-[^/]+)?\.md$", ("MEMORY.md", "USER.md")
 )
-"""In any folder below memory/, and with words behind the date. Source: openclaw 2026.9.6."""
+"""Dates in any folder below memory/, also with words after the date. Source: openclaw 2026.9.6."""
 
 
 def decay_rate(half_life_days: float) -> float:
-    """ln 2 / half-life, and 0, which is no decay, for a half-life that is none."""
+    """ln 2 / half-life; 0 (no decay) for a half-life that is not a positive number."""
     return math.log(2) / half_life_days if 0 < half_life_days < math.inf else 0.0
 
 
 def decay(age_days: Any, rate: Any) -> Any:
-    """exp(-rate × age), and 1 for the future and for what has no age; on columns, numbers and terms.
+    """exp(-rate × age); 1 for future dates and for no age. Works on columns, numbers and terms.
 
     Source: openclaw 2026.2.15, src/memory/temporal-decay.ts.
 
@@ -91,11 +91,11 @@ def decay(age_days: Any, rate: Any) -> Any:
 
 @dataclass(frozen=True)
 class Recency(ColumnStage):
-    """`decay` by the date in the file's name. Undated files, and dates after today, count in full.
+    """`decay` by the date in the file's name. Undated files and dates after today get the factor 1.
 
-    `today` is written YYYY-MM-DD. Left empty it is the newest date in the memory's file names, so that the
-    same memory gives the same answer on any day; OpenClaw takes the clock, and for files outside memory/
-    the time of their last change, which is left out.
+    `today` has the form YYYY-MM-DD. If it is empty, it is the newest date in the memory's file names, so the
+    same memory gives the same answer on any day. OpenClaw uses the clock instead. For files outside memory/
+    it also uses the time of the last change, which is left out here.
     """
 
     slot: ClassVar[str] = "recency"
@@ -154,19 +154,19 @@ def _parsed(text: str) -> date:
 
 
 def importance_level(importance: float | None) -> float:
-    """The importance as a whole number from 1 to 10, NaN for none."""
+    """The importance as a whole number from 1 to 10; NaN if there is none."""
     if importance is None or math.isnan(importance):
         return math.nan
     return max(1.0, min(10.0, math.floor(importance)))
 
 
 def importance_factor(level: Any) -> Any:
-    """0.75 + 0.05 × level: 0.8 to 1.25, and 1 without a level. Source: openclaw 2026.9.6, importance.ts."""
+    """0.75 + 0.05 × level, from 0.8 to 1.25; 1 without a level. Source: openclaw 2026.9.6, importance.ts."""
     return np.where(np.isnan(level), 1.0, 0.75 + 0.05 * level)
 
 
 def project_affinity(projects: str | None, active: Iterable[str]) -> float:
-    """1.15 when all projects, parted by `;`, are active, 0.9 when one is not; 1 without projects on a side.
+    """1.15 if all projects (separated by `;`) are active, 0.9 if one is not, 1 if either side has none.
 
     Source: openclaw 2026.9.6, project-ranking.ts.
 
@@ -181,7 +181,7 @@ def project_affinity(projects: str | None, active: Iterable[str]) -> float:
 
 @dataclass(frozen=True)
 class Importance(ColumnStage):
-    """`importance_factor` of the importance that annotations give a chunk."""
+    """`importance_factor` of a chunk's annotated importance."""
 
     slot: ClassVar[str] = "importance"
     output: ClassVar[str] = "importance"
@@ -203,7 +203,7 @@ class Importance(ColumnStage):
 
 @dataclass(frozen=True)
 class ProjectAffinity(PlainStage):
-    """`project_affinity` of the projects that annotations give a chunk to the active projects."""
+    """`project_affinity` of a chunk's annotated projects and the active projects."""
 
     slot: ClassVar[str] = "affinity"
     active: tuple[str, ...] = ()
@@ -211,7 +211,7 @@ class ProjectAffinity(PlainStage):
     @property
     def says(self) -> str:
         active = ", ".join(self.active) or "none"
-        return f"affinity = 1.15 for a chunk of the active projects ({active}), 0.9 of others, 1 of none"
+        return f"affinity = 1.15 for a chunk of the active projects ({active}), 0.9 for others, 1 for none"
 
     def writes(self) -> tuple[str, ...]:
         return ("affinity",)
@@ -226,7 +226,7 @@ class ProjectAffinity(PlainStage):
 
 @dataclass(frozen=True)
 class ReadableProjects(PlainStage):
-    """Drops chunks with a project comment that cannot be read, before anything compares candidates.
+    """Drops chunks with an unreadable project comment, before candidates are compared.
 
     Source: openclaw 2026.9.6, project-ranking.ts, applyProjectRanking.
     """
@@ -246,13 +246,13 @@ class ReadableProjects(PlainStage):
 # The score
 
 DROPPED = -1
-"""The tier of candidates that a stage before MMR has dropped."""
+"""The tier of candidates that a stage before MMR dropped."""
 
 FACTORS = ("recency", "importance", "affinity")
 
 
 def exact_path_tie(content: Any) -> Any:
-    """(1 + content held to 0..1) / 2: among exact paths, half for the path and half for what the text says.
+    """(1 + content clamped to 0..1) / 2: an exact path gives half of the score, the content the other half.
 
     Source: openclaw 2026.9.6, scoreExactPathTieForTemporalDecay.
     """
@@ -261,10 +261,10 @@ def exact_path_tie(content: Any) -> Any:
 
 @dataclass(frozen=True)
 class WeighedSum(ColumnStage):
-    """The weighted sum of 2026.2.13, times recency, importance and affinity where stages give them.
+    """The weighted sum of 2026.2.13, times recency, importance and affinity if stages compute them.
 
-    An exact path scores 1, times its affinity; among themselves exact paths are ordered by `rank_score`,
-    which goes through all the factors. Source: openclaw 2026.9.6, mergeHybridResults.
+    An exact path scores 1 times its affinity. `rank_score` orders exact paths among themselves, and uses all
+    the factors. Source: openclaw 2026.9.6, mergeHybridResults.
     """
 
     slot: ClassVar[str] = "fusion"
@@ -278,12 +278,12 @@ class WeighedSum(ColumnStage):
     def says(self) -> str:
         return (
             f"score = ({self.vector:g} × vector score + {self.keyword:g} × keyword score, "
-            "or else path score, absent as 0) "
-            "× recency × importance × affinity, and 1 × affinity for an exact path"
+            "or else path score; absent counts as 0) "
+            "× recency × importance × affinity; 1 × affinity for an exact path"
         )
 
     def content(self, of: Numbers) -> Any:
-        """The sum before any factor. A hit by its path alone counts with that path's score, where given."""
+        """The sum before any factor. A hit by its path only counts with its path score, if there is one."""
         said = filled(of["keyword_score"], 0.0)
         by_path = of.given("path_score")
         if by_path is not None:
@@ -304,9 +304,9 @@ class WeighedSum(ColumnStage):
         return np.where(tier > 0, exact, np.where(content == 0, 0.0, score))
 
     def rank_score(self, of: Numbers) -> Any:
-        """What orders candidates of one tier: the score, and among exact paths `exact_path_tie` instead.
+        """Orders candidates of one tier: the score, or `exact_path_tie` among exact paths.
 
-        Where nothing is known of the content but that it has the words, it is `lexical_rank`.
+        If the content scores 0, it is based on `lexical_rank`.
         """
         content, tier, lexical = self.content(of), of.given("path_tier"), of.given("lexical_rank")
         rank = content if lexical is None else np.where(content == 0, lexical, content)
@@ -335,7 +335,7 @@ def _weighed(of: Numbers, score: Any) -> Any:
 
 @dataclass(frozen=True)
 class ByTier(Order):
-    """Exact paths first, the more exact the higher; then by score, path and lines.
+    """Exact paths first, the most exact on top; then by score, path and lines.
 
     Source: openclaw 2026.9.6, mergeHybridResults.
     """
@@ -363,13 +363,13 @@ def _place(chunks: Sequence[Chunk], row: int) -> tuple[Any, ...]:
 
 
 def tiers_of(trace: Trace) -> Floats:
-    """Each candidate's path tier, 0 where no stage has marked them."""
+    """Each candidate's path tier; 0 if no stage has marked them."""
     return trace.columns.get("path_tier", np.zeros(len(trace.chunks)))
 
 
 @dataclass(frozen=True)
 class TieredMMR(UnspacedMMR):
-    """MMR within each tier of exact paths, and among all other candidates; those dropped before come last."""
+    """MMR within each tier of exact paths, and among all other candidates. Dropped candidates come last."""
 
     def may_read(self) -> tuple[str, ...]:
         return "path_tier", "rank_score"

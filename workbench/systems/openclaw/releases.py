@@ -1,7 +1,7 @@
-"""OpenClaw's memory search from 2026.2.15 to 2026.9.6: what became of the bug report, release by release.
+"""OpenClaw's memory search from 2026.2.15 to 2026.9.6: how the releases answered the bug report.
 
-Each pipeline of HISTORY comes from the one before it by named changes. None of the report's own proposals
-(OR-join, RRF, min-max) is among them: the AND stayed, and other things grew around it.
+Each pipeline of HISTORY consists of the one before it and named changes. None of the report's own proposals
+(OR-join, RRF, min-max) is among them: the AND stayed, and other features were added around it.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def released(
     note: str,
     simplified: str = SIMPLIFIED,
 ) -> Pipeline:
-    """The pipeline of a release: the one before it, with the release's own changes and no others named."""
+    """The pipeline of a release: the one before it, with this release's changes; only these are named."""
     changed = replace(before, changes=()).but(*changes)
     source = Source("openclaw/openclaw", release, place, note=f"{note} {simplified}")
     return replace(changed, name=f"openclaw-{release}", source=source)
@@ -68,14 +68,14 @@ UNICODE = _step(
     "2026.2.15",
     "unicode",
     UnicodeWords(join="AND"),
-    "words of any script count; Chinese and accented questions had no keyword leg, or a broken one",
+    "words of any script count; before, Chinese and accented questions had no keyword leg or a broken one",
     "src/memory/hybrid.ts",
     "#17672",
 )
 
-# What the release could do when it was switched on: each for itself, or both.
+# Options of the release, off by default; each can be switched on alone, or both together.
 WEIGHED = _step(
-    "2026.2.15", "weighed", WeighedSum(), "the same sum, ready to be multiplied", "src/memory/hybrid.ts"
+    "2026.2.15", "weighed", WeighedSum(), "the same sum, which factors can multiply", "src/memory/hybrid.ts"
 )
 DECAY = _step(
     "2026.2.15",
@@ -90,7 +90,7 @@ DIVERSE = _step(
     "2026.2.15",
     "mmr",
     MMR(relevance_weight=0.7),
-    "near-copies give way; off by default",
+    "near-duplicates move down; off by default",
     "src/memory/mmr.ts",
     "#18097",
     before="floor",
@@ -101,8 +101,8 @@ FEBRUARY_15 = released(
     "2026.2.15",
     [UNICODE],
     "src/memory/hybrid.ts",
-    "Temporal decay and MMR came with this release, switched off: the changes WEIGHED with DECAY, and "
-    "DIVERSE, switch them on.",
+    "Temporal decay and MMR came with this release, switched off. The changes WEIGHED and DECAY switch on "
+    "decay, DIVERSE switches on MMR.",
 )
 
 # 2026.2.27
@@ -111,7 +111,7 @@ RESCUE = _step(
     "2026.2.27",
     "rescue",
     KeywordRescue(floor=0.3),
-    "a keyword hit can score 0.3 at most, below the floor of 0.35; when nothing passes, it is kept",
+    "a keyword hit scores at most 0.3, below the floor of 0.35; if nothing passes the floor, it is kept",
     "src/memory/manager.ts",
     "#29112",
     before="limit",
@@ -122,7 +122,7 @@ FEBRUARY_27 = released(
     "2026.2.27",
     [RESCUE],
     "src/memory/manager.ts",
-    "The release is that of a maintainer's comment in #46671; the rule is in 2026.3.13 and not in 2026.2.26.",
+    "A maintainer's comment in #46671 names this release; the rule is in 2026.3.13 and not in 2026.2.26.",
 )
 
 # 2026.3.7
@@ -131,7 +131,7 @@ SIGN = _step(
     "2026.3.7",
     "sign",
     Relevance(),
-    "FTS5's negative rank is read as relevance, so that keyword scores differ",
+    "FTS5's negative rank is read as relevance, so keyword scores differ from each other",
     "src/memory/hybrid.ts",
     "#33757, which closes #5767",
 )
@@ -141,7 +141,7 @@ MARCH = released(
     "2026.3.7",
     [SIGN],
     "src/memory/hybrid.ts",
-    "With scores below 1 a keyword hit alone no longer reaches the 0.3 of the rescue: the fix undoes it.",
+    "With scores below 1, a keyword hit alone no longer reaches the rescue's 0.3: the fix disables it.",
 )
 
 # 2026.3.31
@@ -150,8 +150,8 @@ TRIGRAM = with_trigrams(
     MARCH,
     "2026.3.31",
     TrigramLayout(),
-    "An option, off by default; the stages are those of 2026.3.7. What LIKE alone has found scores 1, so "
-    f"that two characters of Chinese are a perfect match (#115001). {SIMPLIFIED}",
+    "An option, off by default; the stages are those of 2026.3.7. A hit of LIKE alone scores 1, so "
+    f"two characters of Chinese are a perfect match (#115001). {SIMPLIFIED}",
 )
 
 # 2026.7.1
@@ -160,7 +160,7 @@ FALLBACK = _step(
     "2026.7.1",
     "fallback",
     FallbackWhenEmpty(DEPTH),
-    "when no chunk has all the words, the question's keywords are asked one by one",
+    "if no chunk has all the words, the question's keywords are searched one by one",
     "extensions/memory-core/src/memory/manager.ts",
     "#39484",
 )
@@ -168,7 +168,7 @@ BOOST = _step(
     "2026.7.1",
     "boost",
     BoostedRelevance(),
-    "in a small memory BM25 says next to nothing; the words themselves now count too",
+    "in a small memory BM25 scores are close to 0; now shared words count too",
     "extensions/memory-core/src/memory/manager-search.ts",
 )
 ZERO = _step(
@@ -185,7 +185,8 @@ JULY = released(
     "2026.7.1",
     [FALLBACK, BOOST, ZERO],
     "extensions/memory-core/src/memory",
-    "By this release at the latest. Words are compared in composed Unicode, as 2026.9.6 compares them.",
+    "These changes came with this release or an earlier one. Words are compared in composed Unicode, as "
+    "in 2026.9.6.",
 )
 
 # 2026.9.6
@@ -197,7 +198,7 @@ SEPTEMBER_CHANGES = (
         "2026.9.6",
         "pool",
         VectorLeg(POOL),
-        "200 candidates whatever the limit, so that the limit does not change who is first",
+        "200 candidates for any limit, so the limit does not change the first result",
         "extensions/memory-core/src/memory/manager.ts",
         "#134604",
     ),
@@ -205,7 +206,7 @@ SEPTEMBER_CHANGES = (
         "2026.9.6",
         "supplement",
         SupplementWhenThin(POOL),
-        "keywords are asked one by one also where the whole question brings a little",
+        "keywords are searched one by one even if the whole question has a few hits",
         "extensions/memory-core/src/memory/manager-keyword-retrieval.ts",
         "#121196",
     ),
@@ -213,7 +214,7 @@ SEPTEMBER_CHANGES = (
         "2026.9.6",
         "matched",
         MatchedRelevance(),
-        "a hit that only LIKE has found was a perfect one; now it says nothing about relevance",
+        "a hit of LIKE alone scored 1; now it scores 0",
         "extensions/memory-core/src/memory/manager-search.ts",
         "#120603, which closes #115001",
     ),
@@ -221,7 +222,7 @@ SEPTEMBER_CHANGES = (
         "2026.9.6",
         "path-score",
         PathScore(),
-        "a file is found by words of its path, too",
+        "words of its path find a file, too",
         "extensions/memory-core/src/memory/manager-search.ts",
         before="fusion",
     ),
@@ -230,27 +231,25 @@ SEPTEMBER_CHANGES = (
         "2026.9.6",
         "recency",
         Recency(),
-        "decay is on, and knows dates with words",
+        "decay is on, and file names may have words after the date",
         _MERGE,
         "#121224",
         "fusion",
     ),
-    _step(
-        "2026.9.6", "importance", Importance(), "a note can say how much it matters", _MERGE, before="fusion"
-    ),
+    _step("2026.9.6", "importance", Importance(), "a note can state its importance", _MERGE, before="fusion"),
     _step(
         "2026.9.6",
         "readable",
         ReadableProjects(),
-        "a project comment that cannot be read keeps its chunk out of every answer",
+        "a chunk with an unreadable project comment is never returned",
         "extensions/memory-core/src/memory/project-ranking.ts",
         before="fusion",
     ),
-    _step("2026.9.6", "affinity", ProjectAffinity(), "a note can say its project", _MERGE, before="fusion"),
+    _step("2026.9.6", "affinity", ProjectAffinity(), "a note can state its project", _MERGE, before="fusion"),
     _step(
-        "2026.9.6", "weighed", WeighedSum(), "the sum is multiplied by what notes say of themselves", _MERGE
+        "2026.9.6", "weighed", WeighedSum(), "the sum is multiplied by the factors that notes state", _MERGE
     ),
-    _step("2026.9.6", "tiers", ByTier(), "exact paths stand first, ties are ordered by path", _MERGE),
+    _step("2026.9.6", "tiers", ByTier(), "exact paths come first, ties are ordered by path", _MERGE),
     _step(
         "2026.9.6",
         "mmr",
@@ -260,14 +259,15 @@ SEPTEMBER_CHANGES = (
         "#121224",
         "floor",
     ),
-    _step("2026.9.6", "spare", SpareSlots(), "free places go to keyword hits", _MERGE, "#92524"),
+    _step("2026.9.6", "spare", SpareSlots(), "empty places go to keyword hits", _MERGE, "#92524"),
 )
 
 _SEPTEMBER = (
-    "Simplified: one source; the vector leg is an exact scan instead of vec0's KNN, which 2026.9.6 orders "
-    "anew by the same cosine; our own stop words; today is the memory's newest date; a MATCH that SQLite "
-    "refuses, for which 2026.9.6 looks for substrings, does not arise. It runs on whatever chunks are "
-    "indexed: an index made with --as openclaw-2026.9.6 has its files, chunks and order of equal hits."
+    "Simplified: there is one source; the vector leg is an exact scan instead of vec0's KNN, which 2026.9.6 "
+    "reorders by the same cosine; the stop words are our own; today is the memory's newest date; the case "
+    "of a MATCH that SQLite rejects, where 2026.9.6 searches substrings, cannot occur. The pipeline searches "
+    "the indexed chunks: an index made with --as openclaw-2026.9.6 has its files, chunks and order of equal "
+    "hits."
 )
 
 SEPTEMBER = replace(
@@ -276,7 +276,7 @@ SEPTEMBER = replace(
         "2026.9.6",
         SEPTEMBER_CHANGES,
         "extensions/memory-core/src/memory",
-        "A file's path is searched as well as its text.",
+        "The search covers a file's path and its text.",
         _SEPTEMBER,
     ),
     layout=PathsLayout(),
@@ -284,6 +284,6 @@ SEPTEMBER = replace(
 SEPTEMBER_TRIGRAM = with_trigrams(SEPTEMBER, "2026.9.6", PathsLayout("trigram"), _SEPTEMBER)
 
 HISTORY = (SHIPPED, FEBRUARY_15, FEBRUARY_27, MARCH, JULY, SEPTEMBER)
-"""The releases in order, each made from the one before it."""
+"""The releases in order; each is built from the one before it."""
 
 PIPELINES = (*HISTORY[1:], TRIGRAM, SEPTEMBER_TRIGRAM)

@@ -1,6 +1,6 @@
-"""What OpenClaw makes of the hits of its later keyword legs: the lexical boost, path scores, exact paths.
+"""How OpenClaw scores the hits of its later keyword legs: lexical boost, path scores, exact paths.
 
-Read from the published builds of 2026.7.1 and 2026.9.6: extensions/memory-core/src/memory, manager-search.ts.
+Source: the published builds of 2026.7.1 and 2026.9.6: extensions/memory-core/src/memory, manager-search.ts.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from workbench.systems.openclaw.words import FEATURES, boosted, features, rankin
 
 @dataclass(frozen=True)
 class BoostedRelevance(ColumnStage):
-    """`boosted` over r / (1 + r): what BM25 makes of a match, and what the words themselves say.
+    """`boosted` over r / (1 + r): the score from BM25, plus a boost for shared words.
 
-    The words are the question's, or those that the leg has measured its hits against.
+    The words are those of the question, or those that the leg scored its hits against.
     """
 
     slot: ClassVar[str] = "keyword_score"
@@ -56,7 +56,7 @@ class BoostedRelevance(ColumnStage):
 
 
 def spread(values: Floats, trace: Trace) -> Floats:
-    """Numbers of the keyword leg's hits, shape (…, hits), as columns of the candidates; else NaN."""
+    """Numbers of the keyword leg's hits, shape (…, hits), as columns of the candidates; NaN for the rest."""
     rank = trace.columns["keyword_rank"]
     brought = np.flatnonzero(~np.isnan(rank))
     columns = np.full((*values.shape[:-1], rank.size), np.nan)
@@ -66,9 +66,9 @@ def spread(values: Floats, trace: Trace) -> Floats:
 
 @dataclass(frozen=True)
 class MatchedRelevance(BoostedRelevance):
-    """`BoostedRelevance` for what MATCH has found in the text; 0 for what substrings or the path have.
+    """`BoostedRelevance` for hits of MATCH in the text; 0 for hits of substrings or of the path only.
 
-    Such hits keep their place in the leg, and among candidates that score 0: `lexical_rank` orders those.
+    Hits that score 0 keep their place in the leg, and `lexical_rank` orders them among the candidates.
     Source: openclaw 2026.9.6, searchKeyword and mergeHybridResults (openclaw#115001, #120603).
     """
 
@@ -91,9 +91,9 @@ class MatchedRelevance(BoostedRelevance):
 
 @dataclass(frozen=True)
 class PathScore(ColumnStage):
-    """What BM25 over the paths makes of a file that its path has found: `relevance`.
+    """The score of a file that was found by its path: `relevance` of BM25 over the paths.
 
-    A path that only substrings have found has the raw number 0, and so the score 1.
+    A path that only substrings found has the raw number 0, and therefore the score 1.
     """
 
     slot: ClassVar[str] = "path_score"
@@ -115,10 +115,10 @@ class PathScore(ColumnStage):
 
 @dataclass(frozen=True)
 class PathTier(PlainStage):
-    """Marks the candidates whose path, file name or stem is the question: `exact_path_tier`, 0 to 3."""
+    """Marks candidates whose path, file name or stem equals the question: `exact_path_tier`, 0 to 3."""
 
     slot: ClassVar[str] = "path_tier"
-    says: ClassVar[str] = "path tier = 3 when the question is a path, 2 a file's name, 1 without .md, else 0"
+    says: ClassVar[str] = "path tier = 3 if the question is the path, 2 for its name, 1 without .md, else 0"
 
     def writes(self) -> tuple[str, ...]:
         return ("path_tier",)

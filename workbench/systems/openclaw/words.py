@@ -1,6 +1,6 @@
-"""The words of a question as OpenClaw's keyword search uses them: plans, the lexical boost, exact paths.
+"""How OpenClaw's keyword search uses the words of a question: plans, the lexical boost, exact paths.
 
-Read from the published builds of 2026.7.1 and 2026.9.6: extensions/memory-core/src/memory/manager-search.ts.
+Source: the published builds of 2026.7.1 and 2026.9.6: extensions/memory-core/src/memory/manager-search.ts.
 """
 
 from __future__ import annotations
@@ -26,30 +26,30 @@ STRICT = UnicodeWords(join="AND")
 MOST_TERMS = 6
 SHORTEST_TRIGRAM = 3
 KNOWN = 8_192
-"""Of how many texts and paths it is remembered what was read of them."""
+"""The size of the caches of texts and paths."""
 
 # The plan of a keyword query
 
 
 class KeywordPlan(NamedTuple):
-    """What is asked of FTS5, and what must be found as a substring."""
+    """A query for FTS5, and the words that must be found as substrings."""
 
     query: Query | None
     substrings: tuple[str, ...] = ()
 
 
 Apart = Callable[[str], bool]
-"""Whether a word is looked for as a substring."""
+"""Whether a word is searched as a substring."""
 
 
 def planned(words: Sequence[str], apart: Apart) -> KeywordPlan:
-    """The AND of all words, except those that are found as substrings."""
+    """A plan that joins all words with AND, except those that are searched as substrings."""
     whole = [word for word in words if not apart(word)]
     return KeywordPlan(words_query(whole), tuple(filter(apart, words)))
 
 
 def too_short(word: str) -> bool:
-    """Whether a table of trigrams cannot find a word: 2026.9.6 looks for it as a substring."""
+    """Whether a word is too short for a table of trigrams: 2026.9.6 searches it as a substring."""
     return len(word) < SHORTEST_TRIGRAM
 
 
@@ -57,9 +57,9 @@ UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\u3131-\u3163]")
 
 
 def too_short_and_unspaced(word: str) -> bool:
-    """What 2026.3.31 looks for as a substring: short words of Chinese, Japanese and Korean alone.
+    """Whether 2026.3.31 searches a word as a substring: only short words of Chinese, Japanese and Korean.
 
-    Any other short word went to the trigrams, which cannot find it, so that the whole AND failed.
+    Any other short word goes to the trigrams, which cannot find it, so the whole AND fails.
 
     >>> [too_short_and_unspaced(word) for word in ("怀孕", "AI", "飞书插件")]
     [True, False, False]
@@ -68,7 +68,7 @@ def too_short_and_unspaced(word: str) -> bool:
 
 
 def keyword_plan(question: str, tokenizer: Tokenizer) -> KeywordPlan:
-    """What 2026.9.6 asks the chunks.
+    """The plan with which 2026.9.6 searches the chunks.
 
     >>> plan = keyword_plan("AI plan", "trigram")
     >>> [clause.text for clause in plan.query.clauses], plan.substrings
@@ -80,7 +80,9 @@ def keyword_plan(question: str, tokenizer: Tokenizer) -> KeywordPlan:
 
 
 def path_plans(question: str, tokenizer: Tokenizer) -> list[KeywordPlan]:
-    """What 2026.9.6 asks the paths: the same, and the words beyond ASCII in either composition of Unicode.
+    """The plans with which 2026.9.6 searches the paths.
+
+    They are the plan for the chunks, and non-ASCII words in composed and in decomposed Unicode.
 
     >>> path_plans("café notes", "unicode61")[1].substrings
     ('café',)
@@ -95,17 +97,17 @@ def path_plans(question: str, tokenizer: Tokenizer) -> list[KeywordPlan]:
 
 
 def marked_words(text: str) -> list[str]:
-    """The words of a text, in which combining marks are parts of words."""
+    """The words of a text; combining marks belong to words."""
     spaced = "".join(c if c == "_" or unicodedata.category(c)[0] in "LMN" else " " for c in text)
     return [word for word in spaced.split(" ") if word]
 
 
 CUTS: Mapping[str, Cut] = {"unicode61": for_words, "trigram": for_trigrams}
-"""By the name of FTS5's tokenizer."""
+"""How a segment is cut, by the name of FTS5's tokenizer."""
 
 
 def fallback_terms(question: str, tokenizer: Tokenizer = "unicode61") -> list[str]:
-    """At most six keywords of the question that may be asked one by one."""
+    """At most six keywords of the question, which may be searched one by one."""
     whole = question.strip(BLANKS).lower()
     return [word for word in keywords(question, CUTS[tokenizer]) if word != whole][:MOST_TERMS]
 
@@ -123,11 +125,11 @@ def ranking_words(question: str) -> list[str]:
 
 
 FEATURES = ("query_coverage", "query_density", "path_words", "text_length")
-"""What the boost sees of a text: two shares, the words that are in the path, and its UTF-16 units."""
+"""What the boost uses: two shares, the number of words in the path, and the text's UTF-16 units."""
 
 
 def features(words: Sequence[str], rows: Rows, chunks: Sequence[Chunk], cache: FeatureCache) -> Floats:
-    """How much of `words`, which are distinct and in lower case, is in each chunk: a row for each FEATURE."""
+    """The FEATURES of each chunk, one row each; `words` must be distinct and in lower case."""
     names = [(fact, word) for fact in (_in_text, _in_path) for word in words]
     numbers = cache.columns([*names, (_words, ""), (_units, "")], rows, chunks, _feature)
     in_text, in_path = numbers[: len(words)].sum(axis=0), numbers[len(words) : -2].sum(axis=0)
@@ -162,9 +164,9 @@ def _distinct(text: str) -> frozenset[str]:
 
 
 def boosted(base: Any, coverage: Any, density: Any, path_words: Any, length: Any) -> Any:
-    """A BM25 score with what the words themselves say added, at most 1; works on columns and terms.
+    """A BM25 score plus a boost for shared words, at most 1. Works on columns and terms.
 
-    The length of a text is worth its 0.18 from 29 characters on, so that nearly every chunk has it.
+    A text of 29 characters or more gets the full 0.18 for its length, so nearly every chunk gets it.
     Source: openclaw 2026.9.6, scoreFallbackKeywordResult.
     """
     text = 0.45 * coverage + 0.2 * density + 0.18 * path_words
@@ -176,7 +178,7 @@ def boosted(base: Any, coverage: Any, density: Any, path_words: Any, length: Any
 
 @lru_cache(maxsize=KNOWN)
 def path_identifier(text: str) -> str:
-    """A path as it is compared: slashes, composed, in lower case.
+    """A path in the form that is compared: with slashes, in composed Unicode and lower case.
 
     >>> path_identifier(".\\\\Notes\\\\A.md")
     'notes/a.md'
@@ -186,7 +188,7 @@ def path_identifier(text: str) -> str:
 
 
 def exact_path_tier(question: str, path: str) -> int:
-    """3 when the question is the path, 2 for its last part, 1 for that without its ending, else 0.
+    """3 if the question is the path, 2 for the file name, 1 for the file name without its ending, else 0.
 
     Case and Unicode composition do not matter. Source: openclaw 2026.9.6, prepareExactPathMatcher.
 
@@ -200,7 +202,7 @@ def exact_path_tier(question: str, path: str) -> int:
 
 @lru_cache(maxsize=KNOWN)
 def _names(path: str) -> tuple[str, str, str]:
-    """What a question can call a file: its path, its last part, and that without its ending."""
+    """The names of a file that a question can use: path, file name, file name without its ending."""
     whole = path_identifier(path)
     last = whole.rsplit("/", 1)[-1]
     place = last.rfind(".")
@@ -208,7 +210,7 @@ def _names(path: str) -> tuple[str, str, str]:
 
 
 def ordered(columns: Sequence[NDArray[Any]], place: Callable[[int], Any]) -> Rows:
-    """The rows by these columns, ascending, the first column first; equal rows by what `place` gives."""
+    """The rows sorted by these columns, ascending, first column first; equal rows are sorted by `place`."""
     order = np.lexsort(tuple(reversed(columns)))
     differ = np.any([column[order[1:]] != column[order[:-1]] for column in columns], axis=0)
     for begin, end in pairwise([0, *(np.flatnonzero(differ) + 1).tolist(), order.size]):
@@ -219,8 +221,9 @@ def ordered(columns: Sequence[NDArray[Any]], place: Callable[[int], Any]) -> Row
 
 @lru_cache(maxsize=KNOWN)
 def path_key(path: str) -> tuple[str, str]:
-    """What equal scores are ordered by: the path without regard to case, small letters first among equals.
+    """The sort key of a path among equal scores: case-insensitive, then small letters first.
 
-    OpenClaw compares with localeCompare(), which orders punctuation differently; between equal scores only.
+    OpenClaw compares with localeCompare(), which orders punctuation differently. This matters only between
+    equal scores.
     """
     return path.casefold(), path.swapcase()

@@ -1,4 +1,4 @@
-"""Figures, as plain plotly figures: each is drawn from numbers that were computed elsewhere."""
+"""Plain plotly figures, drawn from numbers that other modules compute."""
 
 from workbench.views.figures.explorer import explorer_figure
 from workbench.views.figures.fusion import fusion_figure

@@ -14,7 +14,7 @@ from workbench.retrieval.explain import Fate, fate_of, floor_of
 from workbench.views.figures.style import BLUE, GREEN, GREY, INK, ORANGE, PURPLE, VERMILION, dress, restyle
 
 MOST_DRAWN = 48
-"""So many positions of each system are drawn: two legs of 24 candidates."""
+"""The number of positions drawn for each system: two legs of 24 candidates."""
 
 SIDES = ("left", "right")
 LOOKS: dict[Fate, dict[str, Any]] = {
@@ -24,17 +24,16 @@ LOOKS: dict[Fate, dict[str, Any]] = {
     Fate.BELOW_LEG_FLOOR: {"color": PURPLE, "symbol": "x-open"},
     Fate.FILTERED: {"color": GREY, "symbol": "square-open"},
 }
-"""How a candidate is drawn, by what became of it."""
+"""How a candidate is drawn, by its fate."""
 
-MOVED, MOVED_TARGET = "in both", "in both, of the file"
+MOVED, MOVED_TARGET = "in both", "in both, in the chosen file"
 
 
 def explorer_figure(left: Trace, right: Trace, target: str = "") -> go.Figure:
     """The candidates of two searches for one question, first position on top, and their fates.
 
-    Outside: each candidate's score, with the floor as a line; circle, triangle and cross say what became of
-    it, and a ring that it is of the file `target`. Between them: a line from each candidate's position in
-    the one search to that in the other.
+    The outer plots show each candidate's score and the floor. The symbol of a candidate shows its fate; a
+    ring marks chunks of the file `target`. In the middle, a line joins a chunk's positions in both searches.
     """
     figure = make_subplots(rows=1, cols=3, column_widths=[0.38, 0.24, 0.38], horizontal_spacing=0.03)
     for column, side in ((1, "left"), (3, "right")):
@@ -64,7 +63,7 @@ def _ring_trace(side: str) -> go.Scatter:
 
 
 def _floor_trace(side: str) -> go.Scatter:
-    # A trace, not a layout shape: shapes that move are lost under Voila.
+    # A trace and not a layout shape: Voila loses shapes that move.
     return go.Scatter(
         name=f"floor ({side})", mode="lines", line={"color": INK, "width": 1.5, "dash": "dash"},
         hovertemplate="floor %{x:.3g}<extra></extra>", showlegend=False,
@@ -77,19 +76,19 @@ def _line_trace(name: str, colour: str, width: int) -> go.Scatter:
 
 
 def _legend() -> list[go.Scatter]:
-    """A key to every look, whether or not a candidate has it: plotly leaves empty traces out."""
+    """Legend entries for all symbols: plotly leaves out those of empty traces."""
     keys = [
         *(_dots("", fate).update(name=fate.value) for fate in LOOKS),
         _floor_trace("").update(name="floor"),
-        _ring_trace("").update(name="of the file"),
+        _ring_trace("").update(name="in the chosen file"),
     ]
     return [key.update(x=[None], y=[None], showlegend=True) for key in keys]
 
 
 def beside(left: Trace, right: Trace) -> list[tuple[Candidate | None, Candidate | None]]:
-    """Each candidate of two searches beside the same chunk's in the other, or None; the left ones come first.
+    """Pairs of the same chunk's candidates in two searches (None if absent); the left search comes first.
 
-    Where one search is of whole notes and the other of chunks, a note stands beside its best chunk.
+    If one search returns whole notes and the other chunks, a note is paired with its best chunk.
     """
     of_notes = any(chunk.id == chunk.path for chunk in (*left.chunks, *right.chunks))
 
@@ -103,7 +102,7 @@ def beside(left: Trace, right: Trace) -> list[tuple[Candidate | None, Candidate 
 
 
 def trace_updates(left: Trace, right: Trace, target: str = "") -> dict[str, dict[str, Any]]:
-    """What to set on each of the figure's traces, by name, for these two searches and this file."""
+    """The properties of the figure's traces, by name, for these two searches and this file."""
     updates: dict[str, dict[str, Any]] = {}
     for side, trace in zip(SIDES, (left, right), strict=True):
         shown = _shown(trace)
@@ -121,12 +120,12 @@ def trace_updates(left: Trace, right: Trace, target: str = "") -> dict[str, dict
 
 
 def _ends(left: Trace, right: Trace) -> list[float]:
-    """The ends of the axis of positions, the first above."""
+    """The ends of the position axis; position 1 is at the top."""
     return [max([1, len(_shown(left)), len(_shown(right))]) + 0.5, 0.5]
 
 
 def axis_updates(left: Trace, right: Trace) -> dict[str, dict[str, Any]]:
-    """What to set on the figure's axes, by name, for these two searches."""
+    """The properties of the figure's axes, by name, for these two searches."""
     down = {"range": _ends(left, right)}
     return {
         "xaxis": {"title": {"text": f"score: {left.system}"}, "range": _span(left)},
@@ -159,7 +158,7 @@ def _lines(pairs: Sequence[tuple[Candidate, Candidate]]) -> dict[str, Any]:
 
 
 def _span(trace: Trace) -> list[float]:
-    """The score axis: zero, every score that is drawn, and the floor."""
+    """The range of the score axis: it covers zero, every drawn score, and the floor."""
     floor = floor_of(trace)
     ends = [0.0, *(one.score for one in _shown(trace)), *([floor] if floor and isfinite(floor) else [])]
     low, high = min(ends), max(ends)

@@ -1,4 +1,4 @@
-"""The fusion lab's figure: from each leg's ranks to fused places, and the fused scores beside the floor."""
+"""The figure of the fusion lab: ranks in each leg, fused ranks, and fused scores with the floor."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from workbench.views.figures.style import BLUE, FLOOR, GREEN, GREY, INK, Updates
 
 MOST_ROWS = 16
 NAME = 27
-"""How many characters of a candidate's name are shown."""
+"""The number of characters shown of a candidate's name."""
 
 LEGS = {"keyword": 0.0, "vector": 1.4}
-"""Where each leg's slopes begin, which are one unit wide."""
+"""The x where the lines of each leg begin; they are one unit wide."""
 
 NAMES = 2.65
-"""Where the names of the candidates begin."""
+"""The x where the names of the candidates begin."""
 
 STYLES: dict[str, dict[str, Any]] = {
     "passing": {"line": {"color": GREEN, "width": 2}, "marker": {"symbol": "circle", "size": 8}},
@@ -35,11 +35,11 @@ STYLES: dict[str, dict[str, Any]] = {
 
 
 def fusion_figure(places: Sequence[Placed], min_score: float, watched: Collection[str] = ()) -> go.Figure:
-    """A slope chart from the ranks of the keyword leg and of the vector leg to the fused places.
+    """A slope chart from the ranks in the keyword leg and in the vector leg to the fused ranks.
 
-    Ties end in one point, and a bracket holds their names. To the right, the fused scores with the floor:
-    solid lines and dots pass it, dotted ones and crosses do not; thick lines with diamonds are `watched`,
-    by id. At most MOST_ROWS candidates are drawn, those that are watched among them.
+    Ties end in one point, and a bracket joins their names. The right plot shows the fused scores and the
+    floor. Solid lines and dots pass the floor, dotted lines and crosses do not. Thick lines with diamonds
+    are the candidates in `watched`, by id. At most MOST_ROWS candidates are drawn, watched ones always.
     """
     figure = make_subplots(
         rows=1, cols=2, shared_yaxes=True, horizontal_spacing=0.02, column_widths=[0.7, 0.3]
@@ -92,13 +92,13 @@ def _floor_line() -> go.Scatter:
 
 
 def shown(places: Sequence[Placed], watched: Collection[str]) -> list[Placed]:
-    """The candidates that are drawn, one a row: those that are watched, and the first of the others."""
+    """The candidates that are drawn, one per row: the watched ones, and the first of the others."""
     wanted = sorted(enumerate(places), key=lambda pair: (pair[1].id not in watched, pair[0]))
     return [one for _, one in sorted(wanted[:MOST_ROWS], key=lambda pair: pair[0])]
 
 
 def list_updates(places: Sequence[Placed]) -> Updates:
-    """What to set on the traces for other lists: all that stays when they are fused in another way."""
+    """The trace properties that depend on the lists, but not on the fusion."""
     rows = np.arange(1.0, min(len(places), MOST_ROWS) + 1)
     slopes = {
         f"{leg} {kind}": {"x": _lines(rows * 0 + start, rows * 0 + start + 1)}
@@ -117,7 +117,7 @@ def list_updates(places: Sequence[Placed]) -> Updates:
 
 
 def list_axes(places: Sequence[Placed]) -> Updates:
-    """What to set on the rank axes for other lists, which hold all ranks and all rows."""
+    """The properties of the rank axes for these lists; they cover all ranks and rows."""
     rows = _rows(places)
     ticks = {"dtick": 1, "tick0": 1} if rows <= 12 else {"dtick": 4, "tick0": 0}
     axis = {"range": [rows + 0.6, 0.4], **ticks}
@@ -125,7 +125,7 @@ def list_axes(places: Sequence[Placed]) -> Updates:
 
 
 def figure_height(places: Sequence[Placed]) -> int:
-    """The pixels that the rows need, and the axes."""
+    """The height in pixels for the rows and the axes."""
     return 110 + max(10, _rows(places)) * 14
 
 
@@ -134,7 +134,7 @@ def _rows(places: Sequence[Placed]) -> int:
 
 
 def _lines(starts: Floats, ends: Floats) -> Floats:
-    """One coordinate of many lines as one trace has it: start, end, gap, start, …"""
+    """One coordinate of many lines in one trace: start, end, gap, start, …"""
     return np.column_stack([starts, ends, np.full(starts.size, np.nan)]).ravel()
 
 
@@ -144,7 +144,7 @@ def _deepest(places: Sequence[Placed]) -> int:
 
 
 def place_updates(places: Sequence[Placed], min_score: float, watched: Collection[str]) -> Updates:
-    """What to set on the traces for another fusion, or another floor, of the same lists."""
+    """The trace properties that depend on the fusion or the floor."""
     drawn = shown(places, watched)
     scores = np.array([one.score for one in drawn])
     passing, bold = scores >= min_score, np.array([one.id in watched for one in drawn], bool)
@@ -168,9 +168,9 @@ def place_updates(places: Sequence[Placed], min_score: float, watched: Collectio
 
 
 def axis_updates(places: Sequence[Placed], min_score: float) -> Updates:
-    """What to set on the score axis, which holds all scores and the floor, and ends at 1, 2 or 5 times 10ⁿ.
+    """The properties of the score axis: it covers all scores and the floor, and ends at 1, 2 or 5 times 10ⁿ.
 
-    An axis that went along with the floor would leave its line where it is.
+    Round ends keep the axis still while the floor moves; otherwise the floor's line would not seem to move.
     """
     ends = [0.0, min_score, *(one.score for one in places)]
     low, high = 0.0 - _step_up(-min(ends)), _step_up(max(ends))
@@ -178,7 +178,7 @@ def axis_updates(places: Sequence[Placed], min_score: float) -> Updates:
 
 
 def _step_up(most: float) -> float:
-    """The least of 1, 2 and 5 times a power of ten that is not below a number; 0 for 0."""
+    """The smallest 1, 2 or 5 times a power of ten that is at least the number; 0 for 0."""
     if most <= 0:
         return 0.0
     unit = 10.0 ** floor(log10(most))
@@ -191,7 +191,7 @@ def _rank(one: Placed, leg: str) -> float:
 
 
 def _ties(drawn: Sequence[Placed]) -> tuple[Floats, Floats, Floats]:
-    """Of each candidate's tie, alone or not: the first row, the middle one, and how many rows it has."""
+    """For each candidate's tie (perhaps of one): its first row, its middle, and its number of rows."""
     first, back, sizes = np.unique([one.first for one in drawn], return_inverse=True, return_counts=True)
     starts = 1.0 + np.concatenate([[0], np.cumsum(sizes)[:-1]]) if first.size else np.empty(0)
     return starts[back], (starts + (sizes - 1) / 2)[back], sizes[back].astype(float)

@@ -1,4 +1,4 @@
-"""The microscope's figure: the lattice of words joined with AND, over the rows and the IDF of each word."""
+"""The figure of the microscope: the lattice of words joined with AND, and each word's rows and IDF."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from workbench.lab.microscope import Dissection, Word, WordSet
 from workbench.views.figures.style import BLUE, CLEAR, GRID, INK, ORANGE, VERMILION, dress, restyle
 
 MOST_DRAWN = 16
-"""Of more words than this, the rarest are drawn."""
+"""With more words than this, only the rarest are drawn."""
 
 NODE = 24
 """The width of a node, in pixels."""
 
 IDF_HEIGHT, HEADROOM = 1.32, 1.48
-"""Where the IDF is written, and where the bars' axis ends: in shares of all chunks."""
+"""The height of the IDF labels, and the end of the bars' axis, as shares of all chunks."""
 
 MATCHED, NOTHING, BEST = "chunks match", "nothing matches", "after the best drop"
 BARS, FLOORED = "chunks with the word", "IDF at its floor"
 EDGES, KEYS, IDF, HALF = "edges", "keys", "IDF", "half of the chunks"
-"""The names of the traces; those in words stand in the legend."""
+"""The names of the traces; those made of words are in the legend."""
 
 MARKERS: dict[str, dict[str, Any]] = {
     MATCHED: {"color": BLUE, "symbol": "circle"},
@@ -41,14 +41,14 @@ MARKERS: dict[str, dict[str, Any]] = {
 
 
 class Level(NamedTuple):
-    """Sets of words that stand side by side in the lattice, from left to right."""
+    """One row of the lattice: sets of words, from left to right."""
 
     label: str
     sets: tuple[WordSet, ...]
 
 
 class Node(NamedTuple):
-    """A set of words where it is drawn: `x` in words from the left, `y` in levels from below."""
+    """A set of words and its position: `x` counts words from the left, `y` counts levels from below."""
 
     found: WordSet
     x: float
@@ -56,11 +56,12 @@ class Node(NamedTuple):
 
 
 def microscope_figure(found: Dissection) -> go.Figure:
-    """A question's words, dissected: what each set of them matches, and what each word is worth.
+    """How many chunks match each set of a question's words, and the weight of each word.
 
-    Top: every set of words as a node with the number of chunks that have them all, one word at the
-    bottom, all words at the top; with more than six words, only these and all but one, each over the
-    word. Below: how many chunks have the word, and its IDF; hatched where FTS5 has put its floor.
+    Top: each set of words is a node with the number of chunks that have all of them. Single words are at the
+    bottom, all words at the top. With more than six words, only these are drawn, and all but one, each above
+    the left-out word. Bottom: the number of chunks with each word, and its IDF; hatched if FTS5 uses its
+    smallest IDF.
     """
     figure = make_subplots(rows=2, cols=1, vertical_spacing=0.03, row_heights=[0.66, 0.34])
     lattice = [
@@ -90,7 +91,7 @@ def _node_trace(kind: str) -> go.Scatter:
 
 
 def _key_trace() -> go.Scatter:
-    beneath = {"size": NODE, "color": CLEAR}  # an unseen marker as large as the node's
+    beneath = {"size": NODE, "color": CLEAR}  # an invisible marker of the size of a node
     return go.Scatter(
         name=KEYS, mode="markers+text", marker=beneath, textposition="bottom center",
         textfont={"color": INK, "size": 9}, hoverinfo="skip", showlegend=False,
@@ -123,7 +124,7 @@ def drawn(found: Dissection) -> tuple[Word, ...]:
 
 
 def trace_updates(found: Dissection) -> dict[str, dict[str, Any]]:
-    """What to set on each of the figure's traces, by name, for this dissection."""
+    """The properties of the figure's traces, by name, for this dissection."""
     words = drawn(found)
     nodes = [node for level in _nodes(found) for node in level]
     best = _best(found)
@@ -142,7 +143,7 @@ def trace_updates(found: Dissection) -> dict[str, dict[str, Any]]:
 
 
 def axis_updates(found: Dissection) -> dict[str, dict[str, Any]]:
-    """What to set on the figure's axes, by name, for this dissection."""
+    """The properties of the figure's axes, by name, for this dissection."""
     words, levels = drawn(found), _levels(found)
     span = [-0.5, max(1, len(words)) - 0.5]
     return {
@@ -166,7 +167,7 @@ def axis_updates(found: Dissection) -> dict[str, dict[str, Any]]:
 
 
 def _best(found: Dissection) -> WordSet | None:
-    """What is left of the words when the best ones are dropped."""
+    """The words that remain after the best drop."""
     if found.drop is None:
         return None
     kept = tuple(word.text for word in found.words if word.text not in found.drop.words)
@@ -174,7 +175,7 @@ def _best(found: Dissection) -> WordSet | None:
 
 
 def _levels(found: Dissection) -> list[Level]:
-    """The rows of nodes, from single words up to all of them."""
+    """The rows of nodes, from single words up to all words."""
     n = len(found.words)
     by_size = [tuple(one for one in found.sets if len(one.words) == size) for size in range(1, n + 1)]
     if found.complete:
@@ -199,7 +200,7 @@ def _nodes(found: Dissection) -> list[list[Node]]:
 
 
 def _edge_points(found: Dissection) -> dict[str, Any]:
-    """Lines between sets on neighbouring levels that are one word apart, and to the best one."""
+    """Lines between sets on neighbouring levels that differ by one word, and lines to the best set."""
     best = _best(found)
     ends = [
         (low, high)
@@ -225,7 +226,7 @@ def _node_points(nodes: Sequence[Node]) -> dict[str, Any]:
 
 
 def _key(word: Word, found: Dissection) -> str:
-    """The letter by which nodes name a word, where every set of words has its node."""
+    """The letter of each word in node labels, if every set of words has a node."""
     return ascii_uppercase[found.words.index(word)] if found.complete else ""
 
 
@@ -257,7 +258,7 @@ def _idf_points(words: Sequence[Word], size: int) -> dict[str, Any]:
 
 
 def idf_text(word: Word) -> str:
-    """A word's IDF with two decimals; 0.000001 where it is the floor."""
+    """A word's IDF with two decimals; 0.000001 if it is FTS5's smallest."""
     return "0.000001" if word.floored else f"{word.idf:.2f}"
 
 

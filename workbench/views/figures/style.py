@@ -1,4 +1,4 @@
-"""What all figures share: a palette that colour-blind readers can tell apart, and quiet axes on any theme."""
+"""The palette and the axes of all figures; colour-blind readers can tell the colours apart."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 import traitlets
 from plotly.basewidget import BaseFigureWidget
 
-# Okabe and Ito's palette, told apart under the common colour-blindnesses; the figures say it again in words.
+# The palette of Okabe and Ito. Colours are never the only sign: symbols and words repeat them.
 BLUE, ORANGE, PURPLE, GREEN = "#0072B2", "#E69F00", "#CC79A7", "#009E73"
 VERMILION, SKY, GREY = "#D55E00", "#56B4E9", "#999999"
 
@@ -21,21 +21,20 @@ INK = OUT_OF_REACH = "#757575"
 CLEAR, GRID = "rgba(0,0,0,0)", "rgba(128,128,128,0.25)"
 
 Updates = dict[str, dict[str, Any]]
-"""Of each trace, or each axis, by its name: the properties to set."""
+"""The properties to set, by the name of a trace or an axis."""
 
 
 class _Whole(go.FigureWidget):  # type: ignore[misc]
-    """A figure widget that reaches the browser whole.
+    """A figure widget that reaches the browser complete.
 
-    plotly opens the channel to the browser with an empty figure and sends the traces after it; a browser
-    that draws in between stays empty. Here the channel opens when the figure has them, and `live.js` loads
-    plotly once for all figures of a page.
+    plotly first sends an empty figure to the browser and then its traces; a browser that draws in between
+    stays empty. Here the first message already has the traces. `live.js` loads plotly once per page.
     """
 
     _esm = Path(__file__).with_name("live.js")
     _css = Path(__file__).with_name("live.css")
     _plotly = traitlets.Unicode(str(BaseFigureWidget._esm)).tag(sync=True)
-    # Numbers of changes for a browser that reports back, which live.js does not: each would be a message.
+    # plotly numbers changes for a browser that reports back. live.js does not, and each number is a message.
     _last_trace_edit_id = traitlets.Integer(0)
     _last_layout_edit_id = traitlets.Integer(0)
     _ready = False
@@ -43,7 +42,7 @@ class _Whole(go.FigureWidget):  # type: ignore[misc]
     def __init__(self, figure: go.Figure) -> None:
         super().__init__(figure)
         self._config = {"displayModeBar": False}
-        # Not plotly's copies of the beginning: a page that comes late, or again, draws from these.
+        # Not plotly's copies of the first state: a page that opens later draws from these.
         self._widget_data, self._widget_layout = self._data, self._layout_obj._props
         self._ready = True
         self.open()
@@ -55,10 +54,10 @@ class _Whole(go.FigureWidget):  # type: ignore[misc]
     def _send_animate_msg(
         self, styles_data: Any, relayout_data: Any, trace_indexes: Any, animation_opts: Any
     ) -> None:
-        # Axes at once, and by themselves: plotly animates the ranges of some, and forgets those of others.
+        # All axes at once, before the traces: plotly animates some ranges, and forgets others.
         if relayout_data:
             self._send_relayout_msg(relayout_data)
-        # All traces, since a subplot of which none is named is emptied; and nothing drawn anew behind them.
+        # Name all traces, because plotly empties a subplot without a named one; and redraw nothing else.
         changed = dict(zip(trace_indexes, styles_data, strict=True))
         every = range(len(self.data))
         at_once = {**animation_opts, "frame": {"duration": 0, "redraw": False}}
@@ -71,16 +70,16 @@ def live(figure: go.Figure) -> go.FigureWidget:
 
 
 def restyle(figure: go.Figure, updates: Updates, axes: Updates | None = None) -> None:
-    """Sets properties of traces and axes, by their names; in a shown figure, in one message."""
+    """Sets properties of traces and axes by name; a figure on a page gets them in one message."""
     with figure.batch_update():
         _put(figure, updates, axes)
 
 
 def move(figure: go.Figure, updates: Updates, axes: Updates | None = None) -> None:
-    """Like `restyle`, for what follows a slider: where no axis changes, none is drawn anew.
+    """Like `restyle`, for changes by a slider: axes are redrawn only if one changes.
 
-    So every axis needs a range of its own: one that plotly finds would stay as it is.
-    A figure that is moved is not restyled, too: what plotly has still to move would undo it.
+    Every axis needs an explicit range, because a range that plotly chose would not change. Do not mix `move`
+    and `restyle` on one figure: a pending move would undo the restyle.
     """
     with figure.batch_animate(duration=0):
         _put(figure, updates, axes)
@@ -98,13 +97,13 @@ def _put(figure: go.Figure, updates: Updates, axes: Updates | None) -> None:
 
 
 def _same(old: Any, new: Any) -> bool:
-    # plotly finds out too, after a tenth of a millisecond.
+    # plotly compares too, but takes a tenth of a millisecond.
     return isinstance(new, np.ndarray) and np.array_equal(old, new, equal_nan=True)
 
 
 def dress(figure: go.Figure, height: int, width: int = 840) -> None:
-    """The house's look: a clear background, ink that both themes carry, and a faint grid that stays put."""
-    # Without a template, and without axes to drag, a browser redraws in two thirds of the time.
+    """Sets the common look: transparent background, text for light and dark themes, a faint fixed grid."""
+    # Without a template and without draggable axes, a browser redraws in two thirds of the time.
     figure.update_xaxes(gridcolor=GRID, zeroline=False, fixedrange=True)
     figure.update_yaxes(gridcolor=GRID, zeroline=False, fixedrange=True)
     figure.update_layout(

@@ -14,9 +14,9 @@ PATTERNS = ("", "/", "x", ".", "-", "+", "|", "\\")
 
 
 def survival_figure(survivals: Sequence[Survival], chosen: Sequence[str] | None = None) -> go.Figure:
-    """One bar a step and system: how many questions still have their target, with the number on top.
+    """One bar per step and system: the number of questions whose target is left, written on top.
 
-    `chosen` names the systems that are shown, all by default.
+    `chosen` names the systems to show; by default all.
     """
     figure = go.Figure([_bars(place, one) for place, one in enumerate(survivals)])
     names = [one.system for one in survivals] if chosen is None else chosen
@@ -55,7 +55,7 @@ def _bars(place: int, survival: Survival) -> go.Bar:
 
 
 def survival_updates(survivals: Sequence[Survival], chosen: Sequence[str]) -> dict[str, dict[str, object]]:
-    """What to set on the bars, by system: how many are left after each step, and whether they are shown."""
+    """The properties of the bars, by system: the number left after each step, and whether it is shown."""
     updates: dict[str, dict[str, object]] = {}
     for one in survivals:
         counts = [one.count(step) for step in SurvivalStep]
@@ -64,6 +64,6 @@ def survival_updates(survivals: Sequence[Survival], chosen: Sequence[str]) -> di
 
 
 def axis_updates(survivals: Sequence[Survival]) -> dict[str, dict[str, object]]:
-    """What to set on the axes: from no question to all that were asked, and room for the numbers on top."""
+    """The properties of the axes: from 0 to the number of questions, with room for the labels."""
     most = max((len(one.survivors) for one in survivals), default=1)
     return {"yaxis": {"range": [0, most * 1.12]}}

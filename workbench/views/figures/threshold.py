@@ -1,4 +1,4 @@
-"""The threshold lab's figure: scores by kind of candidate, the floor across them, what one leg can reach."""
+"""The figure of the threshold lab: scores by kind of candidate, the floor, and each leg's reach."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ from workbench.views.text import apart
 
 BINS = 50
 LEGS = ("keyword", "vector")
-ACROSS_BOXES = [-0.25, 0.25, None, 0.75, 1.25]  # and not through the words between them
+ACROSS_BOXES = [-0.25, 0.25, None, 0.75, 1.25]  # the line skips the text between the boxes
 KINDS = {
     "target": ("chunks of the<br>right file", TARGET),
     "other": ("chunks of<br>other files", OTHER),
-    "control": ("answers to<br>controls", CONTROL),
+    "control": ("answers to<br>unanswerable<br>questions", CONTROL),
 }
 
 Reaches = Mapping[str, Reach | None]
 
 
 class Span(NamedTuple):
-    """The ends of the score axis, and the step of a floor along it."""
+    """The ends of the score axis, and the floor's step along it."""
 
     low: float
     high: float
@@ -48,12 +48,12 @@ class Span(NamedTuple):
 
 
 def threshold_figure(scores: Scores, reaches: Reaches, min_score: float | None = None) -> go.Figure:
-    """The distribution of a pipeline's scores, with the floor across it and what one leg alone can reach.
+    """The distribution of a pipeline's scores, with the floor, and the reach of each leg alone.
 
-    Top row: per leg, a box up to the highest score that a candidate of that leg alone can get, a hatched one
-    over what it cannot, and the arithmetic. Below: candidates per score, for the right file, other files,
-    and controls, filled where they pass the floor and an outline where they do not. Beside the line
-    stands what the floor lets through.
+    Top row, for each leg: a box up to the highest score that a candidate of this leg alone can get, a hatched
+    box above it, and the formula. Below: the number of candidates per score, for the right files, other
+    files, and unanswerable questions. It is filled where candidates pass the floor, and an outline elsewhere.
+    The text at the floor's line says what passes.
     """
     figure = go.Figure([*_reach_traces(), _floor_line(1)])
     for row, (kind, (_, colour)) in enumerate(KINDS.items(), 2):
@@ -66,7 +66,7 @@ def threshold_figure(scores: Scores, reaches: Reaches, min_score: float | None =
 
 
 def score_span(scores: Scores) -> Span:
-    """An axis that holds all scores and the floor: 0 to 1, or more, or less where no score is above 0.1."""
+    """An axis that covers all scores and the floor: 0 to 1, wider, or narrower if no score is above 0.1."""
     every = np.concatenate([scores.target, scores.other, scores.control, [0.0]])
     every = np.append(every[np.isfinite(every)], scores.floor if isfinite(scores.floor) else 0.0)
     most = float(every.max())
@@ -77,7 +77,7 @@ def score_span(scores: Scores) -> Span:
 
 
 def _reach_traces() -> list[go.Scatter]:
-    """Two thin boxes a leg, what it reaches alone and what it cannot, and a line of words above them."""
+    """For each leg two thin boxes (within reach, out of reach), and a line of text above them."""
     box: dict[str, Any] = {"mode": "lines", "fill": "toself", "hoverinfo": "skip"}
     hatches = {"shape": "/", "fgcolor": OUT_OF_REACH, "bgcolor": CLEAR, "size": 6}
     return [
@@ -90,8 +90,8 @@ def _reach_traces() -> list[go.Scatter]:
 
 
 def _histograms(kind: str, colour: str, row: int) -> list[go.Scatter]:
-    """An outline of all candidates, and a filled one in it of those that pass the floor."""
-    # Outlines, not bars: with a path instead of fifty bars each, the figure is drawn in 0.7 of the time.
+    """An outline of all candidates, and inside it a filled area of those that pass the floor."""
+    # Outlines, not bars: with one path instead of fifty bars, drawing takes 0.7 of the time.
     steps = {"color": colour, "shape": "hvh"}
     return [
         go.Scatter(
@@ -106,7 +106,7 @@ def _histograms(kind: str, colour: str, row: int) -> list[go.Scatter]:
 
 
 def _floor_line(row: int) -> go.Scatter:
-    # A trace, not a layout shape: shapes that move are lost under Voila.
+    # A trace and not a layout shape: Voila loses shapes that move.
     return go.Scatter(
         name=f"floor {row}", yaxis=f"y{row}", mode="lines+text", textfont={"color": INK},
         line={"color": FLOOR, "width": 2, "dash": "dash"}, hovertemplate="min score %{x:.3g}<extra></extra>",
@@ -114,7 +114,7 @@ def _floor_line(row: int) -> go.Scatter:
 
 
 def system_updates(scores: Scores, reaches: Reaches) -> Updates:
-    """What to set on the traces for another system: all but what the floor moves."""
+    """The trace properties that depend on the system, but not on the floor."""
     low, high, _ = score_span(scores)
     ends = [_end(reaches.get(leg), low, high) for leg in LEGS]
     updates: Updates = {
@@ -125,7 +125,7 @@ def system_updates(scores: Scores, reaches: Reaches) -> Updates:
     }
     edges = _edges(scores)
     half = (high - low) / BINS / 2
-    middles = np.linspace(low - half, high + half, BINS + 2)  # and an empty bin at each end
+    middles = np.linspace(low - half, high + half, BINS + 2)  # plus an empty bin at each end
     for row, kind in enumerate(KINDS, 2):
         counts = _counts(getattr(scores, kind), edges)
         updates[kind] = {"x": middles, "y": counts}
@@ -135,7 +135,7 @@ def system_updates(scores: Scores, reaches: Reaches) -> Updates:
 
 
 def axis_updates(scores: Scores) -> Updates:
-    """What to set on the axes for another system: the ends of the scores, and of the candidates in a row."""
+    """The axis properties for a system: the range of the scores, and of the counts in each row."""
     low, high, _ = score_span(scores)
     edges = _edges(scores)
     tops = [_top(_counts(getattr(scores, kind), edges)) for kind in KINDS]
@@ -144,7 +144,7 @@ def axis_updates(scores: Scores) -> Updates:
 
 
 def _top(counts: Floats) -> float:
-    """Where the floor's line ends, above all candidates and with place for its words."""
+    """The top of the floor's line: above all counts, with room for its text."""
     return 1.3 * max(1.0, float(counts.max()))
 
 
@@ -153,19 +153,19 @@ def _end(reach: Reach | None, low: float, high: float) -> float:
 
 
 def _boxes(starts: Sequence[float], ends: Sequence[float]) -> dict[str, Any]:
-    """The outlines of a box a leg, from a score to another, as one trace has them."""
+    """The outlines of one box per leg, from one score to another, in one trace."""
     x = [at for start, end in zip(starts, ends, strict=True) for at in (start, end, end, start, start, None)]
     y = [row + side for row in range(len(starts)) for side in (-0.15, -0.15, 0.15, 0.15, -0.15, 0)]
     return {"x": x, "y": y}
 
 
 def reach_words(leg: str, reaches: Reaches, min_score: float) -> str:
-    """What one leg alone can reach, against a floor: `keyword alone: 0.7 × 0 + 0.3 × 1 = 0.300 < 0.350`."""
+    """The highest score of one leg alone, against a floor: `… 0.7 × 0 + 0.3 × 1 = 0.300 < 0.350`."""
     if leg not in reaches:
         return f"no {leg} leg"
     reach = reaches[leg]
     if reach is None:
-        return f"{leg} leg alone: depends on the texts, too"
+        return f"{leg} leg alone: also depends on the texts"
     score, least = apart(reach.score, min_score)
     made = "" if reach.formula.text == f"{reach.score:g}" else f"{reach.formula} = "
     if not isfinite(min_score):
@@ -175,7 +175,7 @@ def reach_words(leg: str, reaches: Reaches, min_score: float) -> str:
 
 
 def floor_updates(scores: Scores, reaches: Reaches, outcome: Outcome, min_score: float) -> Updates:
-    """What to set on the traces for another floor: who passes it, the line, and what is said of it."""
+    """The trace properties that depend on the floor: what passes, the line, and its text."""
     low, high, _ = score_span(scores)
     edges = _edges(scores)
     updates: Updates = {"arithmetic": {"text": [reach_words(leg, reaches, min_score) for leg in LEGS]}}
@@ -196,22 +196,26 @@ def _edges(scores: Scores) -> Floats:
 
 
 def _counts(column: Floats, edges: Floats) -> Floats:
-    """How many numbers of a column fall between each pair of edges, and none before and behind them."""
+    """The counts of a column's numbers between the edges, with a 0 before and after them."""
     counts: Floats = np.pad(np.histogram(column, edges)[0].astype(float), 1)
     return counts
 
 
 def beside(outcome: Outcome) -> list[str]:
-    """What a floor lets through, in a few words for each row: hits, precision, silent controls."""
+    """What passes a floor, in a few words per row: hits, precision, empty answers."""
     hits, right, silent = outcome.hits, outcome.right, outcome.silent
     precision = "nothing returned" if outcome.precision is None else (
         f"precision {outcome.precision:.0%}: {right.hits} of {right.n} returned are right"
     )  # fmt: skip
-    return [f"{hits.hits} of {hits.n} questions hit", precision, f"{silent.hits} of {silent.n} are silent"]
+    return [
+        f"{hits.hits} of {hits.n} questions hit",
+        precision,
+        f"nothing returned for {silent.hits} of {silent.n}",
+    ]
 
 
 def _dress(figure: go.Figure) -> None:
-    # One score axis below all rows, and not one a row: a browser takes its time for each.
+    # One score axis below all rows: an axis per row takes a browser longer.
     rows = {"rows": 4, "columns": 1, "subplots": [["xy"], ["xy2"], ["xy3"], ["xy4"]], "ygap": 0.2}
     figure.update_layout(grid=rows, hovermode="x", xaxis_title_text="fused score (no unit)")
     for row, (label, _) in enumerate(KINDS.values(), 2):

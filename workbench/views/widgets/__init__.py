@@ -1,6 +1,6 @@
-"""Widgets: a few named values, a figure computed from them, and the same in words beside it.
+"""Widgets: a few named settings, a figure computed from them, and the same numbers as text.
 
-Every widget can be set and read without a browser.
+You can set and read every widget without a browser.
 """
 
 from workbench.views.widgets.explorer import QuestionExplorer

@@ -1,4 +1,4 @@
-"""The question explorer: one question, two systems, every candidate with its fate, and “why not?”."""
+"""The question explorer: one question, two systems, all candidates, and why a file is among them."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ WHY = (
 
 
 class QuestionExplorer(Asking):
-    """Two systems' answers to one question side by side, and why a file is in them, or not.
+    """Two systems' answers to one question side by side, and why a file is among them or not.
 
     `settings` are the question, the systems `left` and `right`, and the file `target`, which may be empty.
-    `traces` are the two searches, `explanations` what became of the file in them; None without a file.
-    `pipelines` are the systems to choose from, by name; all of them when none are given. Raises InputError
-    for a question that no search can answer, and for a system that is not among them.
+    `traces` are the two searches; `explanations` state the fate of the file in each (None without a file).
+    `pipelines` are the systems to choose from, by name; by default all. Raises InputError for a question
+    that cannot be searched, and for a system that is not among them.
     """
 
     name = "question-explorer"
@@ -57,7 +57,7 @@ class QuestionExplorer(Asking):
             for side in ("left", "right")
         )
         self.target = w.Combobox(
-            value=target, options=[one.path for one in index.documents() or ()], description="why not?",
+            value=target, options=[one.path for one in index.documents() or ()], description="explain file",
             placeholder="a file of the memory", continuous_update=False, layout=dict(BOX),
         )  # fmt: skip
         self.controls = {
@@ -73,11 +73,11 @@ class QuestionExplorer(Asking):
 
     @property
     def asked_for(self) -> str:
-        """The file that “why not?” is about; empty for none."""
+        """The file to explain; empty for none."""
         return str(self.target.value).strip()
 
     def look(self) -> None:
-        """Searches with both systems, and explains what became of the file in each."""
+        """Searches with both systems, and explains the file's fate in each."""
         question = check_question(self.question.value)
         left, right = (
             search(question, self.pipelines[side.value], self.index) for side in (self.left, self.right)
@@ -90,27 +90,27 @@ class QuestionExplorer(Asking):
             )
 
     def draw(self) -> None:
-        """Moves the figure's traces and axes to the present searches."""
+        """Updates the figure's traces and axes to the current searches."""
         restyle(self.figure, trace_updates(*self.traces, self.asked_for), axis_updates(*self.traces))
 
     def tell(self) -> None:
-        """Says the present state, “why not?” included."""
+        """Updates the texts, including the explanations."""
         super().tell()
         self.why.value = _why_html(self.explanations or ())
 
     @property
     def finding(self) -> str:
-        """What each system returns, what became of the file, and what the figure leaves out."""
+        """What each system returns, the fate of the file, and what the figure leaves out."""
         said = [_outcome(trace) for trace in self.traces]
         if self.explanations:
             said.append(_fates_sentence(*self.explanations))
         if any(len(trace.chunks) > MOST_DRAWN for trace in self.traces):
-            said.append(f"The figure draws the first {MOST_DRAWN} positions of each.")
+            said.append(f"The figure shows the first {MOST_DRAWN} positions of each.")
         return " ".join(said)
 
     @property
     def table(self) -> Table:
-        """Every candidate of the two searches: its position, its score as it came about, and its fate."""
+        """Every candidate of the two searches: its position, how its score was computed, and its fate."""
         left, right = self.traces
         return Table(
             f"Every candidate for “{left.question}”: position, score and fate",
@@ -124,7 +124,9 @@ class QuestionExplorer(Asking):
     @property
     def code(self) -> str:
         left, right = self.left.value, self.right.value
-        given = "" if self.pipelines is SYSTEMS else "# `pipelines` are the systems that it was given.\n"
+        given = (
+            "" if self.pipelines is SYSTEMS else "# `pipelines` are the systems that the widget was given.\n"
+        )
         pipelines = "wb.SYSTEMS" if self.pipelines is SYSTEMS else "pipelines"
         lines = [
             f"{GIVEN}{given}import workbench as wb",
@@ -156,7 +158,7 @@ def _outcome(trace: Trace) -> str:
 
 def _fates_sentence(left: Explanation, right: Explanation) -> str:
     if left.fate is Fate.NEVER_INDEXED:
-        return f"The index has no file {left.target!r}; choose one of the list, or index it."
+        return f"The index has no file {left.target!r}; choose one from the list, or index the file."
     if left.fate is right.fate:
         return f"{left.target} is {left.fate} in both."
     return f"{left.target} is {left.fate} on the left, {right.fate} on the right."
@@ -176,7 +178,7 @@ def _cells(trace: Trace, one: Candidate | None) -> tuple[str, str]:
 
 def _why_html(explanations: Sequence[Explanation]) -> str:
     blocks = (
-        f'<pre tabindex="0" role="region" aria-label="why not, {escape(one.trace.system)}" '
+        f'<pre tabindex="0" role="region" aria-label="explanation, {escape(one.trace.system)}" '
         f'style="{WHY}">{escape(explanation_text(one))}</pre>'
         for one in explanations
     )

@@ -1,4 +1,4 @@
-"""The fusion lab: two lists, a method with its weights, and what a floor makes of the fused scores."""
+"""The fusion lab: two lists, a fusion method with its weights, and a floor on the fused scores."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from workbench.views.figures.style import live, move
 from workbench.views.text import ABSENT, apart
 from workbench.views.widgets.panel import Number, Panel, Table, number_text
 
-# What can be slid: the label, the ends, and the step.
+# The sliders: the label, the ends, and the step.
 PARAMETERS = {
     "keyword": ("keyword weight", 0.0, 2.0, 0.05),
     "vector": ("vector weight", 0.0, 2.0, 0.05),
@@ -42,12 +42,12 @@ NOTHING = "nothing"
 
 
 class FusionLab(Panel):
-    """Two lists under any engine's fusion, with its weights and constants to slide, and a floor.
+    """Fuses two lists with any engine's method; sliders set its weights and constants, and a floor.
 
-    `settings` are `method`, those of `keyword`, `vector`, `k` and `share` that the method has, `min_score`
-    and `watch`. With an `index`, the lists are what the legs bring for `question`, a setting too; then
-    `trace` is the search with this fusion. Without, they are `lists`: the vector leg's scores by id and the
-    keyword leg's, larger is better. `places` are the candidates behind the figure.
+    `settings` are `method`, `min_score`, `watch`, and those of `keyword`, `vector`, `k` and `share` that the
+    method has. With an `index`, the lists are the hits of the legs for `question`, which is a setting too;
+    `trace` is then the search with this fusion. Without an index, they are `lists`: the scores of the vector
+    leg by id, and those of the keyword leg; larger is better. `places` are the candidates in the figure.
     """
 
     name = "fusion-lab"
@@ -97,7 +97,7 @@ class FusionLab(Panel):
 
     @property
     def fusion(self) -> Fusion:
-        """The method with its numbers as they are set."""
+        """The method with the current values of its sliders."""
         return replace(ENGINES[self.method.value].fusion, **self._parameters)
 
     @property
@@ -112,14 +112,16 @@ class FusionLab(Panel):
 
     @property
     def trace(self) -> Trace:
-        """The search for the question with this fusion. Raises InputError where two lists were given."""
+        """The search for the question with this fusion. Raises InputError if two lists were given."""
         if self._index is None:
-            raise InputError("Two lists were given, and no search made.", "Give an index and a question.")
+            raise InputError(
+                "This fusion lab shows two given lists, not a search.", "Give it an index and a question."
+            )
         return search(self.question.value, self.pipeline, self._index)
 
     @property
     def watched(self) -> set[str]:
-        """The ids that are watched: one, or all chunks of a file."""
+        """The watched ids: one, or all chunks of a file."""
         return {name for name in (*self.lists[0], *self.lists[1]) if _watch_name(name) == self.watch.value}
 
     def _watchable(self) -> list[str]:
@@ -138,7 +140,7 @@ class FusionLab(Panel):
             f"{' = '.join(leaders)} {'is' if len(leaders) == 1 else 'are'} first with {best:.4g}.",
             f"{len(ties)} ties." if len(ties) != 1 else "One tie.",
             f"{passing} of {len(self.places)} candidates pass {number_text(floor, 0.01)}.",
-            *([f"The figure draws {MOST_ROWS}."] if len(self.places) > MOST_ROWS else []),
+            *([f"The figure shows {MOST_ROWS} of them."] if len(self.places) > MOST_ROWS else []),
         ]
         watched = self.watched
         looked_for = [one for one in self.places if one.id in watched]
@@ -183,7 +185,7 @@ class FusionLab(Panel):
 
     @contextmanager
     def _together(self) -> Iterator[None]:
-        """Several controls change, and the figure is drawn once, afterwards."""
+        """Changes several controls, and draws the figure once afterwards."""
         self._quiet = True
         try:
             yield
@@ -205,7 +207,7 @@ class FusionLab(Panel):
         self._changed(None)
 
     def _take_over_parameters(self) -> None:
-        """Sets the sliders to the method's own numbers, and disables those that it does not have."""
+        """Sets the sliders to the method's default values, and disables those that it does not have."""
         own = parameters(ENGINES[self.method.value].fusion)
         ranges = ENGINES[self.method.value].fusion.ranges
         for name, number in self.numbers.items():
@@ -234,7 +236,7 @@ class FusionLab(Panel):
 
 
 def _watch_name(name: str) -> str:
-    """What is chosen to watch a candidate: its file, where its name is a place in one."""
+    """The choice that watches a candidate: its file, if its name is a place in a file."""
     return name.rpartition(":")[0] or name
 
 

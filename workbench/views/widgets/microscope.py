@@ -1,4 +1,4 @@
-"""The FTS microscope: a question, and what FTS5 makes of its words, one by one and together."""
+"""The FTS microscope: what the words of a question match in FTS5, one by one and together."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ from workbench.views.widgets.panel import Table
 from workbench.views.widgets.question_panel import GIVEN, Asking, question_box
 
 WORDS: Mapping[str, Words] = {"ASCII": ascii_words, "any script": unicode_words}
-"""How a question is cut into words: as OpenClaw 2026.2.13 does it, and as it does since 2026.2.15."""
+"""How a question is cut into words: as in OpenClaw 2026.2.13, and as in OpenClaw since 2026.2.15."""
 
 NO_BREAK = "\N{NO-BREAK SPACE}"
 NAMED = 2
-"""How many of the systems that ask alike are named."""
+"""The number of systems that are named for one MATCH expression."""
 
 
 class Microscope(Asking):
-    """A question under the microscope: its words, the rows of each and of all together, and who asks what.
+    """The words of a question: the rows that match each word and all together, and each system's MATCH.
 
-    `settings` are the question and the letters that make words; `dissection` and `asked` are the numbers
-    behind the figure and the tables. Raises InputError for a question that no search can answer; one that
-    is typed into the widget is refused in the status line.
+    `settings` are the question and the letters that form words; `dissection` and `asked` are the numbers
+    behind the figure and the tables. Raises InputError for a question that cannot be searched; if you type
+    one into the widget, the status line says why.
     """
 
     name = "microscope"
@@ -53,26 +53,26 @@ class Microscope(Asking):
         self.watch()
 
     def look(self) -> None:
-        """Dissects the question, and asks it as every system does."""
+        """Dissects the question, and runs the MATCH expressions of all systems."""
         question, words = self.question.value, WORDS[self.letters.value]
         self.dissection, self.asked = dissect(question, self.index, words), asked(question, self.index)
 
     def draw(self) -> None:
-        """Moves the figure's traces and axes to the present dissection."""
+        """Updates the figure's traces and axes to the current dissection."""
         restyle(self.figure, trace_updates(self.dissection), axis_updates(self.dissection))
 
     def tell(self) -> None:
-        """Says the present state, the MATCH expressions included."""
+        """Updates the texts, including the MATCH expressions."""
         super().tell()
         self.builders.value = builders_table(self.asked).html
 
     @property
     def finding(self) -> str:
-        """What the words find, alone and together, and what to drop."""
+        """What the words match alone and together, and which to leave out."""
         said = sentences(self.dissection)
         shown, n = len(drawn(self.dissection)), len(self.dissection.words)
         return " ".join(
-            [*said, *([f"The figure draws the {shown} rarest of {n} words."] if shown < n else [])]
+            [*said, *([f"The figure shows the {shown} rarest of {n} words."] if shown < n else [])]
         )
 
     @property
@@ -118,17 +118,17 @@ def _set_text(one: WordSet, found: Dissection) -> str:
 
 
 def builders_table(ways: list[MatchAttempt]) -> Table:
-    """What each way to ask sends to the full-text index, what it finds, and whose it is."""
+    """Each MATCH expression, what it finds, and which systems send it."""
     return Table(
-        "What the systems ask",
-        ("MATCH", "finds", "asked by", "how"),
+        "What the systems send to FTS5",
+        ("MATCH", "finds", "systems", "how it is built"),
         tuple((_match_text(one), _count_text(one), _named(one), _how(one)) for one in ways),
     )
 
 
 def _match_text(one: MatchAttempt) -> str:
     if not one.matches:
-        return "nothing: no word that it reads"
+        return "nothing: no usable word"
     return ("one by one: " if len(one.matches) > 1 else "") + " ; ".join(one.matches)
 
 
@@ -144,4 +144,8 @@ def _named(one: MatchAttempt) -> str:
 def _how(one: MatchAttempt) -> str:
     others = len(one.says) - 1
     said = one.says[0].removeprefix("MATCH = ")
-    return f"{said} ({others} other {'way' if others == 1 else 'ways'} to the same)" if others else said
+    return (
+        f"{said} ({others} other {'rule gives' if others == 1 else 'rules give'} the same)"
+        if others
+        else said
+    )

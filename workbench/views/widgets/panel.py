@@ -1,4 +1,4 @@
-"""What all widgets share: named settings, and what the figure shows as a sentence, a table and code."""
+"""The base of all widgets: named settings, and the figure as a sentence, a table and code."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ CODE = "padding:8px;overflow:auto;line-height:1.4;user-select:all;border:1px sol
 
 @dataclass(frozen=True)
 class Table:
-    """What a figure shows as rows of words; the first cell of a row names the row."""
+    """The content of a figure as rows of text; the first cell of a row names the row."""
 
     caption: str
     header: tuple[str, ...]
@@ -35,7 +35,7 @@ class Table:
 
     @property
     def html(self) -> str:
-        """The table for a browser and a screen reader: a caption, and headers with their scope."""
+        """The table as HTML with a caption and header scopes, which screen readers use."""
         head = "".join(f'<th scope="col">{escape(name)}</th>' for name in self.header)
         body = "".join(f"<tr>{_row(row)}</tr>" for row in self.rows)
         caption = f"<caption>{escape(self.caption)}</caption>"
@@ -49,14 +49,14 @@ def _row(cells: Sequence[str]) -> str:
 
 
 def status_html(sentence: str) -> str:
-    """A sentence as a status line, which a screen reader reads out when it changes."""
+    """A sentence as a status line, which a screen reader reads when it changes."""
     return f'<div role="status" style="{STATUS}">{escape(sentence)}</div>'
 
 
 class Number:
-    """A slider and a number box that always agree, under one label; `row` is both side by side.
+    """A slider and a number box with one label and one value; `row` shows them side by side.
 
-    With each change `changed` is called.
+    Each change calls `changed`.
     """
 
     def __init__(
@@ -74,7 +74,9 @@ class Number:
             **span, description=label, readout=False, style=LABEL, layout={"width": width}
         )
         self.box = w.BoundedFloatText(**span, tooltip=label, layout={"width": "4.5em"})
-        self.slider.observe(changed, "value")  # before the link: the figure does not wait for the box
+        self.slider.observe(
+            changed, "value"
+        )  # registered before the link, so the figure does not wait for the box
         w.link((self.slider, "value"), (self.box, "value"))
         self.row = w.HBox([self.slider, self.box])
 
@@ -83,19 +85,19 @@ class Number:
         return float(self.slider.value)
 
     def enable(self, yes: bool) -> None:
-        """Lets both be moved, or not."""
+        """Enables or disables both."""
         self.slider.disabled = self.box.disabled = not yes
 
     def span(self, low: float, high: float, step: float, value: float) -> None:
         """Sets the ends, the step and the value of both."""
         for control in (self.slider, self.box):
-            # In one message: a browser that saw the ends alone would move the value, and send that back.
+            # In one message: given new ends only, a browser would move the value and send it back.
             with control.hold_sync(), control.hold_trait_notifications():
                 control.min, control.max, control.step, control.value = low, high, step, value
 
 
 def number_text(value: float, step: float) -> str:
-    """A number with as many decimals as its slider's step, and with all of them where it has more.
+    """A number with the decimals of its slider's step, or with all of its decimals if it has more.
 
     >>> number_text(0.3, 0.01), number_text(0.123, 0.01), number_text(60, 1)
     ('0.30', '0.123', '60')
@@ -106,7 +108,7 @@ def number_text(value: float, step: float) -> str:
 
 
 class Folded:
-    """A button that opens and closes some HTML, which is written only while it is open."""
+    """A button that opens and closes some HTML; the HTML is written only while it is open."""
 
     def __init__(self, label: str, write: Callable[[], str]) -> None:
         self._write = write
@@ -119,23 +121,24 @@ class Folded:
         self.content.layout = SHOWN if self.button.value else HIDDEN
 
     def refresh(self) -> None:
-        """Writes the content anew, if it is open."""
+        """Writes the content again if it is open."""
         if self.button.value:
             self.content.value = self._write()
 
 
 def pipeline_code(pipeline: Pipeline, name: str = "pipeline") -> list[str]:
-    """Lines of code that make `pipeline`: by its name, or, where it has none, from the evaluations."""
+    """Lines of code that get `pipeline`: by its name if it is registered, else from the evaluations."""
     if SYSTEMS.get(pipeline.name) == pipeline:
         return [f"{name} = wb.system({pipeline.name!r})"]
     return [f"{name} = next(one.pipeline for one in evaluations if one.pipeline.name == {pipeline.name!r})"]
 
 
 class Panel:
-    """A widget: named settings, a figure, and what it shows as a sentence, a table and code.
+    """A widget: named settings, a figure, and its content as a sentence, a table and code.
 
-    A subclass names its `controls` in the order in which they are set, computes `sentence`, `table` and
-    `code` from their values, and calls `tell` when one has changed. Naming it in a notebook displays it.
+    A subclass lists its `controls` in the order in which they are set, computes `sentence`, `table` and
+    `code` from their values, and calls `tell` after a change. As the last line of a notebook cell, a widget
+    displays itself.
     """
 
     name: str
@@ -143,21 +146,21 @@ class Panel:
 
     @property
     def sentence(self) -> str:
-        """What the figure shows, in words."""
+        """The content of the figure as a sentence."""
         raise NotImplementedError
 
     @property
     def table(self) -> Table:
-        """What the figure shows, as a table."""
+        """The content of the figure as a table."""
         raise NotImplementedError
 
     @property
     def code(self) -> str:
-        """Plain code that computes the same numbers."""
+        """Code that computes the same numbers."""
         raise NotImplementedError
 
     def lay_out(self, controls: Sequence[w.Widget], figure: w.Widget) -> None:
-        """Puts the controls, the status line, the figure, the table and the code below one another."""
+        """Arranges the controls, the status line, the figure, the table and the code vertically."""
         self.status = w.HTML()
         self.folded = [
             Folded("table", lambda: self.table.html),
@@ -177,14 +180,14 @@ class Panel:
         self.tell()
 
     def tell(self) -> None:
-        """Says the present state in the status line, and in the table and the code where they are open."""
+        """Updates the status line, and the table and the code if they are open."""
         self.status.value = status_html(self.sentence)
         for one in self.folded:
             one.refresh()
 
     @property
     def settings(self) -> dict[str, Any]:
-        """The named values. Setting some of them leaves the others, and sets all or nothing.
+        """The named values. You can set some of them; if one is wrong, none is set.
 
         Raises InputError for a name or a value that this widget does not have.
         """
@@ -214,9 +217,9 @@ class Panel:
 
 
 def put(name: str, control: Any, value: Any) -> None:
-    """Sets a control. Raises InputError, where ipywidgets would clamp, for a value that it cannot take."""
+    """Sets a control. Raises InputError for an invalid value, which ipywidgets would clamp."""
     if control.disabled:
-        raise InputError(f"{name} counts for nothing here.", "Set it together with what gives it a meaning.")
+        raise InputError(f"{name} has no effect with the current settings.", "Choose a method that uses it.")
     try:
         if _within(control, value):
             control.value = value
@@ -235,5 +238,5 @@ def _within(control: Any, value: Any) -> bool:
 
 def _choices(control: Any) -> str:
     if hasattr(control, "options"):
-        return f"Choose of: {', '.join(map(str, control.options))}."
+        return f"Choose one of: {', '.join(map(str, control.options))}."
     return f"It goes from {control.min:g} to {control.max:g}." if hasattr(control, "min") else "Give text."

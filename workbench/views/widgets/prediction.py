@@ -1,4 +1,4 @@
-"""A prediction: what the reader expects, said before the answer is shown."""
+"""A prediction: you commit to an expected answer before the real one is shown."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from workbench.views.widgets.panel import status_html
 
 
 class Prediction:
-    """A question with choices, one of which the reader commits to; `reveal` sets the truth beside it.
+    """A question with choices: you commit to one, and `reveal` shows the correct answer beside it.
 
-    Set `guess` to answer without a browser. Raises InputError for a guess that is no choice, and for a
-    second thought after committing.
+    Set `guess` to answer without a browser. Raises InputError for a guess that is not one of the choices, and
+    for a new guess after you have committed.
     """
 
     def __init__(self, question: str, choices: Sequence[str]) -> None:
@@ -33,39 +33,45 @@ class Prediction:
 
     @property
     def settings(self) -> Mapping[str, Any]:
-        """The named values: the guess, None before there is one."""
+        """The named values: the guess, which is None at first."""
         return {"guess": self.guess}
 
     @property
     def guess(self) -> str | None:
-        """What the reader expects."""
+        """The chosen answer; None at first."""
         return self.options.value  # type: ignore[no-any-return]
 
     @guess.setter
     def guess(self, choice: str) -> None:
         if self.committed:
-            made = f"The guess is made: {self.guess}." if self.guess else "The answer is out."
-            raise InputError(made, "Run the cell again for another.")
+            made = (
+                f"You have already committed to {self.guess}."
+                if self.guess
+                else "The answer is already shown."
+            )
+            raise InputError(made, "Run the cell again for a new guess.")
         self._check(choice)
         self.options.value = choice
 
     def _check(self, choice: str) -> None:
         if choice not in self.choices:
-            raise InputError(f"{choice!r} is no choice.", f"Choose one of: {', '.join(self.choices)}.")
+            raise InputError(
+                f"{choice!r} is not one of the choices.", f"Choose one of: {', '.join(self.choices)}."
+            )
 
     def _chosen(self, _: Any) -> None:
         self.button.disabled = self.guess is None or self.committed
 
     def commit(self) -> None:
-        """Closes the question; the guess stays as it is."""
+        """Closes the question; the guess can no longer change."""
         if self.guess is None:
-            raise InputError("There is no guess yet.", "Choose one first.")
+            raise InputError("There is no guess yet.", "Choose an answer first.")
         self.committed = True
         self.options.disabled = self.button.disabled = True
         self._say(f"You expect {self.guess}. Read on.")
 
     def reveal(self, truth: str) -> str:
-        """The truth beside the guess, in a sentence, here and in the widget."""
+        """Shows the correct answer and the guess in the widget, and returns the sentence."""
         self._check(truth)
         if self.guess is None:
             sentence = f"It is “{truth}”. (You made no guess.)"

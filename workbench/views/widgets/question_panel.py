@@ -1,4 +1,4 @@
-"""A panel that asks an index: what is typed into it may be unanswerable, and is then refused in words."""
+"""Base of widgets that search an index: an invalid question gives a message, not an exception."""
 
 from __future__ import annotations
 
@@ -11,43 +11,43 @@ from workbench.errors import WorkbenchError
 from workbench.views.widgets.panel import Panel
 
 GIVEN = "# `index` is the index that the widget was given.\n"
-"""The first line of its code."""
+"""The first line of a widget's code."""
 
 BOX = {"width": "31em"}
-"""How wide a box for text is: two stand side by side, even beside JupyterLab's list of files."""
+"""The layout of a text box: two fit side by side, even with JupyterLab's file list open."""
 
 
 class Asking(Panel):
-    """A panel of answers to a question. One that cannot be asked leaves the last answer where it is.
+    """A widget with answers to a question. After an invalid question, the last answers stay.
 
-    A subclass finds in `look` all that it shows, or raises InputError and changes nothing; `draw` shows
-    it, and `finding` says it.
+    A subclass implements three methods: `look` computes everything that the widget shows, or raises
+    InputError and changes nothing; `draw` updates the figure; `finding` is the sentence.
     """
 
     problem: WorkbenchError | None = None
 
     def look(self) -> None:
-        """Finds what the present settings ask for. Raises InputError where that cannot be asked."""
+        """Computes the answers to the current settings. Raises InputError for invalid ones."""
         raise NotImplementedError
 
     def draw(self) -> None:
-        """Shows what was found."""
+        """Updates the figure."""
         raise NotImplementedError
 
     @property
     def finding(self) -> str:
-        """What was found, in words."""
+        """The answers as a sentence."""
         raise NotImplementedError
 
     @property
     def sentence(self) -> str:
-        """What the figure shows, in words; or why the present question cannot be asked."""
+        """The content of the figure as a sentence; or why the current question is invalid."""
         if self.problem is None:
             return self.finding
-        return f"{self.problem.problem} {self.problem.remedy} The figure is still that of the last question."
+        return f"{self.problem.problem} {self.problem.remedy} The figure still shows the last valid question."
 
     def watch(self) -> None:
-        """Answers every change of a control from now on."""
+        """Updates the widget after every change of a control, from now on."""
         for control in self.controls.values():
             control.observe(self._changed, "value")
 
@@ -68,5 +68,5 @@ class Asking(Panel):
 
 
 def question_box(question: str) -> w.Text:
-    """A box for a question, which is asked on Enter."""
+    """A text box for a question; Enter searches."""
     return w.Text(question, description="question", continuous_update=False, layout=dict(BOX))

@@ -1,4 +1,4 @@
-"""The survival chart: at which step the right files are lost, in two or more systems."""
+"""The survival chart: at which step of a search the right files are lost, system by system."""
 
 from __future__ import annotations
 
@@ -25,22 +25,22 @@ LOST = {
     SurvivalStep.WITHIN_LIMIT: "at the limit",
     SurvivalStep.RETURNED: "behind the limit",
 }
-"""What loses a target that survives the step before, and not this one."""
+"""Where a target is lost that survives the step before, but not this one."""
 
 
 class SurvivalChart(Panel):
     """How many targets are left after each step of the search, for the chosen systems.
 
-    `settings` are `systems`, those that are shown, and `kind`, which questions count. `survivals` are the
-    numbers behind the figure, one a chosen system; `lost` names the questions behind a step, and `traces`
-    opens the searches. Raises InputError when there is no evaluation.
+    `settings` are `systems` (which are shown) and `kind` (which questions count). `survivals` are the numbers
+    behind the figure, one entry per chosen system; `lost` lists the questions lost at a step, and `traces`
+    returns the searches. Raises InputError if there is no evaluation.
     """
 
     name = "survival-chart"
 
     def __init__(self, evaluations: Sequence[Evaluation], index: Index) -> None:
         if not evaluations:
-            raise InputError("The survival chart was given no evaluation.", "Pass what evaluate() returned.")
+            raise InputError("The survival chart got no evaluation.", "Pass the result of evaluate().")
         self._by_system = {one.pipeline.name: one for one in evaluations}
         self._all = {one.system: one for one in survivals(evaluations, index)}
         names = list(self._all)
@@ -57,7 +57,7 @@ class SurvivalChart(Panel):
 
     @property
     def survivals(self) -> list[Survival]:
-        """The chosen systems' numbers, of the chosen kind of question."""
+        """The numbers of the chosen systems for the chosen kind of question."""
         return [one for one in self._of_kind if one.system in self.systems.value]
 
     @property
@@ -67,7 +67,7 @@ class SurvivalChart(Panel):
 
     @property
     def traces(self) -> dict[str, list[Trace]]:
-        """The searches of the chosen systems, one a question."""
+        """The searches of the chosen systems, one per question."""
         return {name: [one.trace for one in self._by_system[name].asked] for name in self.systems.value}
 
     @property

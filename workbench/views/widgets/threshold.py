@@ -1,4 +1,4 @@
-"""The threshold lab: a floor to slide over the scores of evaluated pipelines."""
+"""The threshold lab: you move a floor over the scores of evaluated pipelines."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ from workbench.views.widgets.panel import Number, Panel, Table, number_text, pip
 
 
 class ThresholdLab(Panel):
-    """A floor to slide over the scores of evaluated pipelines, and what it lets through.
+    """A floor that you move over the scores of evaluated pipelines, and what passes it.
 
-    `settings` are `system` and `min_score`; another system comes with its own floor. `scores` are the
-    numbers behind the figure, `outcome` is what the floor lets through: hits, precision, silent controls.
-    Raises InputError when there is no evaluation.
+    `settings` are `system` and `min_score`; choosing a system also sets its own floor. `scores` are the
+    numbers behind the figure, `outcome` is what passes the floor: hits, precision, and the unanswerable
+    questions for which nothing is returned. Raises InputError if there is no evaluation.
     """
 
     name = "threshold-lab"
 
     def __init__(self, evaluations: Sequence[Evaluation]) -> None:
         if not evaluations:
-            raise InputError("The threshold lab was given no evaluation.", "Pass what evaluate() returned.")
+            raise InputError("The threshold lab got no evaluation.", "Pass the result of evaluate().")
         self._by_system = {one.pipeline.name: one for one in evaluations}
         self._scores = {name: scores(one) for name, one in self._by_system.items()}
         self._reaches = {name: reaches(one.pipeline) for name, one in self._by_system.items()}
@@ -67,22 +67,22 @@ class ThresholdLab(Panel):
 
     @property
     def reaches(self) -> Reaches:
-        """What each leg of the chosen system can reach alone."""
+        """The highest score that each leg of the chosen system can reach alone."""
         return self._reaches[self.system.value]
 
     @property
     def hits(self) -> int:
-        """How many questions hit at the floor."""
+        """The number of questions with a hit at this floor."""
         return self.outcome.hits.hits
 
     @property
     def silent(self) -> int:
-        """How many controls return nothing at the floor."""
+        """The number of unanswerable questions for which nothing is returned at this floor."""
         return self.outcome.silent.hits
 
     @property
     def floor_text(self) -> str:
-        """The floor, with as many decimals as it has."""
+        """The floor with all of its decimals."""
         return number_text(self.floor.value, self.floor.step)
 
     @property
@@ -90,7 +90,7 @@ class ThresholdLab(Panel):
         hits, silent = self.outcome.hits, self.outcome.silent
         said = (
             f"At {self.floor_text}, {hits.hits} of {hits.n} questions hit, {_precision(self.outcome)}, "
-            f"and {silent.hits} of {silent.n} controls return nothing."
+            f"and nothing is returned for {silent.hits} of {silent.n} unanswerable questions."
         )
         legs = [f"{reach_words(leg, self.reaches, self.floor.value).capitalize()}." for leg in LEGS]
         return " ".join([said, *legs])
@@ -98,11 +98,10 @@ class ThresholdLab(Panel):
     @property
     def table(self) -> Table:
         own = self.scores.floor
-        shipped = f"{own:g}" if isfinite(own) else "no floor"
         columns = [self._column(self.outcome, self.floor.value), self._column(self.scores.at(own), own)]
         return Table(
             f"{self.system.value}: what passes the floor",
-            ("", f"at {self.floor_text}", f"as it is: {shipped}"),
+            ("", f"at {self.floor_text}", f"its own floor: {own:g}" if isfinite(own) else "without a floor"),
             tuple((name, *(column[name] for column in columns)) for name in columns[0]),
         )
 
@@ -112,10 +111,10 @@ class ThresholdLab(Panel):
             for kind, (label, _) in KINDS.items()
         }
         return {
-            "questions that hit": f"{outcome.hits.hits} of {outcome.hits.n}",
+            "questions with a hit": f"{outcome.hits.hits} of {outcome.hits.n}",
             "returned chunks of the right file": f"{outcome.right.hits} of {outcome.right.n}",
             "precision": "–" if outcome.precision is None else f"{outcome.precision:.1%}",
-            "silent controls": f"{outcome.silent.hits} of {outcome.silent.n}",
+            "unanswerable, nothing returned": f"{outcome.silent.hits} of {outcome.silent.n}",
             **{name: f"{np.sum(some >= floor)} of {some.size}" for name, some in passing.items()},
         }
 
@@ -127,8 +126,8 @@ class ThresholdLab(Panel):
                 "",
                 *pipeline_code(self.evaluation.pipeline),
                 f"pipeline = pipeline.asking(min_score={self.floor.value!r})",
-                "[asked_again] = wb.evaluate(questions, [pipeline], index)",
-                "print(asked_again.overall, asked_again.silent)",
+                "[evaluated] = wb.evaluate(questions, [pipeline], index)",
+                "print(evaluated.overall, evaluated.silent)",
             ]
         )
 

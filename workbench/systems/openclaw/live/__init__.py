@@ -1,1 +1,1 @@
-"""OpenClaw's own memory files, searched where they are and never written."""
+"""OpenClaw's own memory files: searched in place, never written."""

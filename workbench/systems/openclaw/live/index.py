@@ -1,7 +1,7 @@
-"""An OpenClaw memory as an index: its own keyword search, and its own vectors or ours.
+"""An OpenClaw memory as an index: its own keyword search, with its own vectors or ours.
 
-A question is embedded by the model that the store names. Where that cannot be asked, no other one takes its
-place unasked: the texts of the store can then be embedded by a model of this machine.
+A question is embedded with the model that the store names. If that model is not available, the workbench
+never switches to another one silently: you can have the chunks re-embedded with a local model.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ from workbench.systems.openclaw.live.store import LiveStore, MadeWith
 from workbench.systems.openclaw.live.vectors import OwnVectors, StoredVectors, Vectors
 
 ATTEMPTS = 20
-"""How often a state of a store is begun, before the store counts as changing too fast."""
+"""The number of attempts to read one state, before the store counts as changing too fast."""
 
 
 class LiveIndex(OpenIndex):
-    """An OpenClaw memory that can be searched while OpenClaw runs; one index is for one thread at a time.
+    """An OpenClaw memory that can be searched while OpenClaw runs; use an index in one thread at a time.
 
-    Within a `snapshot` everything is of one state, the latest when something is first read: a question that
-    is embedded before that keeps no writer waiting.
+    Within a `snapshot`, everything comes from one state: the latest one at the first read. Embed the question
+    before that, so that no writer has to wait.
     """
 
     def __init__(self, store: LiveStore, embedder: Embedder, own: OwnVectors | None = None) -> None:
@@ -57,9 +57,9 @@ class LiveIndex(OpenIndex):
 
     @contextmanager
     def snapshot(self) -> Iterator[None]:
-        """One state of the store for all that is asked within.
+        """One state of the store for everything that is read within it.
 
-        Raises InputError at its end when the store has changed in spite of that; what was read is void then.
+        Raises InputError at its end if the store changed nevertheless; do not use what was read then.
         """
         if self._within:
             yield
@@ -79,20 +79,20 @@ class LiveIndex(OpenIndex):
             yield self.store
 
     def _hold(self) -> None:
-        """A state of the store is held, and the vector of each of its chunks is known."""
+        """Holds a state of the store, with a known vector for each of its chunks."""
         for _ in range(ATTEMPTS):
             self.store.hold()
             missing = self._refreshed() if self.store.generation != self._seen else {}
             if not missing:
                 return
-            self.store.release()  # what takes long comes in between
+            self.store.release()  # embedding takes long: hold no state meanwhile
             self._vectors.add(missing)
         raise InputError(
-            f"The store {self.store.path} changes faster than it can be read.", "Ask again later."
+            f"The store {self.store.path} changes faster than it can be read.", "Search again later."
         )
 
     def _refreshed(self) -> Mapping[Any, Any]:
-        """Values, by their keys, whose vectors are not known yet; when there are none, all is up to date."""
+        """The values, by key, whose vectors are not known yet; if there are none, the scan is up to date."""
         self._check_model()
         values = self._vectors.values(self.store)
         keys = [self._vectors.key(value) for _, _, value in values]
@@ -106,12 +106,13 @@ class LiveIndex(OpenIndex):
     def _check_model(self) -> None:
         if self._own is None and self.store.made_with != self._made_with:
             raise InputError(
-                f"The store {self.store.path} is of {self.store.made_with} now; it was of {self._made_with}.",
+                f"The vectors of the store {self.store.path} now come from {self.store.made_with}, no longer "
+                f"from {self._made_with}.",
                 "Open it again.",
             )
 
     def _scan_all(self, found: Sequence[tuple[int, str, Vector | None]]) -> None:
-        """Vectors of the usual length are scanned from now on; a chunk with another one, or none, is not."""
+        """Scans vectors of the most common length; leaves out chunks with another length or no vector."""
         sizes = Counter(vector.size for _, _, vector in found if vector is not None)
         usual = next((size for size, _ in sizes.most_common(1)), 0)
         usable = [
@@ -124,14 +125,16 @@ class LiveIndex(OpenIndex):
 
     @property
     def remarks(self) -> list[str]:
-        """What is to be known of every answer: whose vectors, and what is left out. One sentence each."""
+        """Remarks on every answer: which vectors it uses, and what is left out. One sentence each."""
         with self._reading() as store:
             return list(self._remarks(store))
 
     def _remarks(self, store: LiveStore) -> Iterator[str]:
         if self._own:
             whose = (
-                f"its vectors are {store.made_with}'s" if store.made_with.has_vectors else "it has no vectors"
+                f"its vectors come from {store.made_with}"
+                if store.made_with.has_vectors
+                else "it has no vectors"
             )
             yield f"{store.path}: {whose}; re-embedded with {self.embedder.name}, in {self._own.path}."
         if not store.full_text:
@@ -140,12 +143,12 @@ class LiveIndex(OpenIndex):
             first = store.chunks(np.array(self._unusable[:1], np.int64))[0]
             yield (
                 f"{store.path}: {len(self._unusable)} of {store.size} chunks have no usable vector, "
-                f"{first.place} first; the vector leg does not find them."
+                f"{first.place} is the first; the vector leg does not find them."
             )
         if store.of_other_models:
             yield f"{store.path}: chunks of other models are left out: {store.of_other_models}."
 
-    # what a search asks
+    # the methods that a search calls
 
     @property
     def size(self) -> int:
@@ -169,14 +172,14 @@ class LiveIndex(OpenIndex):
                 return Hits(np.empty(0, np.int64), np.empty(0))
             if query.size != self._scan.dimensions:
                 raise InputError(
-                    f"The question's vector has {query.size} dimensions, those of {store.path} have "
+                    f"The question's vector has {query.size} dimensions, but those of {store.path} have "
                     f"{self._scan.dimensions}.",
-                    f"{self.embedder.name} is not what made them. Embed the chunks anew: --re-embed",
+                    f"{self.embedder.name} did not make them. Embed the chunks again: --re-embed",
                 )
             return self._scan.nearest(query, limit)
 
     def embed(self, question: str) -> Vector:
-        """The question's unit vector; a question is embedded once."""
+        """The question's unit vector; each question is embedded once."""
         text = whole_characters(question)
         if self._own:
             return self._own.question(text)
@@ -191,7 +194,7 @@ class LiveIndex(OpenIndex):
             return store.generation
 
     def documents(self) -> Sequence[Document]:
-        """All files, by path, their texts put together from their chunks."""
+        """All files by path, with texts joined from their chunks."""
         with self._reading() as store:
             return store.documents()
 
@@ -227,12 +230,12 @@ def open_live_store(
     re_embed: bool = False,
     index_path: Path | None = None,
 ) -> LiveIndex:
-    """The OpenClaw memory in a SQLite file, ready to be searched; nothing is written to it or beside it.
+    """Opens the OpenClaw memory in a SQLite file for searching; nothing is written to it or beside it.
 
-    Questions are embedded by `embedder`, or else by the model that the store names. With `re_embed` its
-    chunks are embedded by `embedder`, or else by the packaged model; the vectors are kept at `index_path`,
-    by default in the cache folder. Raises InputError for a file that is no such memory, and, without
-    `re_embed`, for a model that cannot be asked here and an embedder that is not the store's.
+    Questions are embedded with `embedder`, or else with the model that the store names. With `re_embed`, the
+    chunks are embedded with `embedder`, or else with the packaged model; the vectors are stored at
+    `index_path`, by default in the cache folder. Raises InputError for a file that is not such a memory, and,
+    without `re_embed`, if the store's model is not available or `embedder` is another one.
     """
     path = Path(file).expanduser()
     store = LiveStore(path)
@@ -241,7 +244,10 @@ def open_live_store(
             return LiveIndex(store, _embedder_of(store, embedder))
         chosen, ours = embedder or LocalEmbedder(), index_path or default_index_path(path)
         if ours.resolve() == path.resolve():
-            raise InputError(f"{path} is OpenClaw's, and not written to.", "Give --index another file.")
+            raise InputError(
+                f"{path} belongs to OpenClaw, and the workbench does not write to it.",
+                "Give --index another file.",
+            )
         return LiveIndex(store, chosen, OwnVectors.open(ours, chosen))
     except WorkbenchError:
         store.close()
@@ -255,10 +261,10 @@ def _embedder_of(store: LiveStore, given: Embedder | None) -> Embedder:
     why = _why_not(made_with, given)
     if why:
         raise InputError(
-            f"The vectors of {store.path} are {made_with}'s: {why}."
+            f"The vectors of {store.path} come from {made_with}: {why}."
             if made_with.has_vectors
-            else f"The store {store.path} has no vectors: it was indexed for keywords alone.",
-            f"Embed its chunks with {PACKAGED_MODEL}, into an index of our own: --re-embed "
+            else f"The store {store.path} has no vectors: it was indexed for keywords only.",
+            f"Embed its chunks with {PACKAGED_MODEL}, into a separate index: --re-embed "
             "(re_embed=True in Python)",
         )
     if made_with.provider not in PROVIDERS:
@@ -270,14 +276,14 @@ def _embedder_of(store: LiveStore, given: Embedder | None) -> Embedder:
 
 
 def _why_not(made_with: MadeWith, given: Embedder | None) -> str:
-    """Why questions cannot be embedded as the store's chunks were; empty where they can."""
+    """Why questions cannot be embedded with the store's model; empty if they can."""
     if given is not None:
-        return f"{given.name} has others"
+        return f"{given.name} makes other vectors"
     provider = PROVIDERS.get(made_with.provider)
     if provider is None:
         return "" if made_with.model == PACKAGED_MODEL else "that model is not on this machine"
     if provider.needs_key and not provider.key:
-        return f"{' or '.join(provider.key_variables)} is not set, so that it cannot be asked"
+        return f"{' or '.join(provider.key_variables)} is not set, so it is not available"
     return ""
 
 

@@ -1,11 +1,11 @@
-"""OpenClaw's own memory file, while OpenClaw may be writing it: read, and never written.
+"""Reads OpenClaw's own memory file, even while OpenClaw writes to it; never writes to it.
 
-A file that keeps a rollback journal is locked against its writer for as long as a state of it is held, so
-whoever holds one lets go of it soon. A file in WAL mode that nobody has open is read as one that does not
-change, for SQLite would put a -wal and a -shm beside it, and leave them there; that it did not change is
-checked. One that OpenClaw has open is read through the -wal and -shm that are there; if OpenClaw ends while
-it is being read here, they stay until OpenClaw's next start. Source: openclaw 2026.2.13,
-src/memory/memory-schema.ts; newer: packages/memory-host-sdk/src/host/memory-schema.ts.
+A file with a rollback journal is locked against writers while a state of it is held, so each state is
+released soon. A file in WAL mode that nobody has open is opened as immutable: otherwise SQLite would create a
+-wal and a -shm file beside it, and leave them there. Afterwards we check that it did not change. A file that
+OpenClaw has open is read through its -wal and -shm files. If OpenClaw ends meanwhile, these stay until its
+next start. Source: openclaw 2026.2.13, src/memory/memory-schema.ts; later releases:
+packages/memory-host-sdk/src/host/memory-schema.ts.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from workbench.systems.openclaw.live.texts import whole_text
 
 META = "memory_index_meta_v1"
 KEYWORDS_ALONE = "fts-only"
-"""What OpenClaw calls the model of an index without vectors."""
+"""OpenClaw's model name for an index without vectors."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ LAYOUTS = (
     TableNames("memory_index_meta", "memory_index_sources", "memory_index_chunks", "memory_index_chunks_fts"),
     TableNames("meta", "files", "chunks", "chunks_fts"),
 )
-"""In the agent's database, as newer releases have it, and in the file of its own that a memory had before."""
+"""The tables in the agent's database (newer releases), and in a separate memory file (older releases)."""
 
 CHUNK_COLUMNS = {"id", "path", "source", "start_line", "end_line", "model", "text", "embedding"}
 FILE_COLUMNS = {"path", "source", "hash", "mtime", "size"}
@@ -67,7 +67,7 @@ KEYWORD_SQL = """
     SELECT chunks.rowid, min(raw) AS best FROM found JOIN {chunks} AS chunks ON chunks.id = found.id
     GROUP BY chunks.rowid ORDER BY best, chunks.id LIMIT ?
 """
-# The segments of one very long line can share an id: one chunk, but as many rows of the full-text index.
+# The segments of one very long line can share an id: they are one chunk, but several full-text rows.
 
 CHUNKS_SQL = """
     SELECT rowid, id, path, source, start_line, end_line, text FROM {chunks}
@@ -77,7 +77,7 @@ CHUNKS_SQL = """
 
 @dataclass(frozen=True)
 class MadeWith:
-    """The model that a store says its vectors are of, and how many numbers those have where it says that."""
+    """The model that a store names for its vectors, and their dimensions if it names them."""
 
     provider: str
     model: str
@@ -92,7 +92,7 @@ class MadeWith:
 
 
 class FileState(NamedTuple):
-    """What can be seen of a file without reading it, which another content changes."""
+    """Properties of a file that change with its content, and that can be read without opening it."""
 
     which: Identity
     size: int
@@ -100,7 +100,7 @@ class FileState(NamedTuple):
 
 
 class Connection(NamedTuple):
-    """An open store: the file that its path led to, and how that looked if it is taken not to change."""
+    """An open store: the identity of its file, and the file's state if it was opened as immutable."""
 
     db: apsw.Connection
     seen: Identity
@@ -108,11 +108,11 @@ class Connection(NamedTuple):
 
 
 class LiveStore:
-    """An OpenClaw memory that is open to be read, for one thread at a time.
+    """An OpenClaw memory that is open for reading, in one thread at a time.
 
-    Raises InputError for what is no SQLite file, no OpenClaw memory, and one of a layout that is not known;
-    StorageError for a file that is damaged, locked or cannot be read. `generation` grows with every change
-    that `hold` meets.
+    Raises InputError for a file that is not a SQLite file or not an OpenClaw memory, and for an unknown
+    layout; StorageError for a file that is damaged, locked or unreadable. `generation` grows with every
+    change that `hold` finds.
     """
 
     def __init__(self, path: Path) -> None:
@@ -150,7 +150,7 @@ class LiveStore:
                     db, frozen = self._opened("mode=ro"), None
             if identity(self.path) == seen:
                 return Connection(db, seen, frozen)
-            db.close()  # OpenClaw has made it anew meanwhile, and renamed it into place
+            db.close()  # meanwhile OpenClaw has replaced it by a new file
 
     def _opened(self, how: str) -> apsw.Connection:
         flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
@@ -176,7 +176,7 @@ class LiveStore:
         return FileState((info.st_dev, info.st_ino), info.st_size, info.st_mtime_ns)
 
     def _follow(self) -> None:
-        """Opens the file anew when the path leads to another one, or when it does not rest any more."""
+        """Opens the file again if it was replaced, or if somebody has opened an immutable one."""
         replaced = identity(self.path) not in (self._now.seen, None)
         woken = self._now.frozen is not None and (self._has_wal() or self._look() != self._now.frozen)
         if replaced or woken:
@@ -185,9 +185,9 @@ class LiveStore:
             self._now, self._version = fresh, None
 
     def check_unchanged(self) -> None:
-        """Nothing, unless a file that was taken not to change has changed. Raises InputError then."""
+        """Raises InputError if a file that was opened as immutable has changed."""
         if self._now.frozen is not None and self._look() != self._now.frozen:
-            raise InputError(f"OpenClaw has changed {self.path} while it was being read.", "Ask again.")
+            raise InputError(f"OpenClaw changed {self.path} while it was being read.", "Search again.")
 
     @contextmanager
     def _plain_errors(self) -> Iterator[None]:
@@ -195,7 +195,7 @@ class LiveStore:
             yield
         except apsw.NotADBError:
             raise InputError(
-                f"{self.path} is no SQLite file.", "Give a memory's folder, or OpenClaw's SQLite file of one."
+                f"{self.path} is not a SQLite file.", "Give a memory's folder, or OpenClaw's SQLite file."
             ) from None
         except (apsw.CorruptError, UnicodeDecodeError) as error:
             self.check_unchanged()
@@ -204,17 +204,17 @@ class LiveStore:
             raise self._unknown(str(error)) from None
         except apsw.BusyError:
             raise LockedError(
-                f"The store {self.path} is being written by another process, for more than {BUSY_SECONDS} s.",
-                "Try again when that is done.",
+                f"Another process has been writing to the store {self.path} for more than {BUSY_SECONDS} s.",
+                "Try again when it has finished.",
             ) from None
         except (apsw.CantOpenError, apsw.ReadOnlyError, apsw.IOError, apsw.PermissionsError) as error:
             raise StorageError(
                 f"The store {self.path} cannot be read without writing to it: {error}.",
-                "If OpenClaw was killed while it wrote, start it once to mend it; or check the permissions.",
+                "If OpenClaw was killed while it wrote, start it once to repair it; or check permissions.",
             ) from None
 
     def time_limit(self, seconds: float) -> AbstractContextManager[None]:
-        """Stops a search that takes more seconds. Raises InputError then."""
+        """Stops a search that takes longer. Raises InputError then."""
         return stopped_after(seconds, lambda: self._now.db)
 
     def _damaged(self, problem: str) -> DamagedError:
@@ -223,10 +223,10 @@ class LiveStore:
             "Let OpenClaw rebuild it: openclaw memory index --force",
         )
 
-    # one state of it
+    # one state of the file
 
     def hold(self) -> None:
-        """From now on one state of the store, the latest, until `release`; nothing to do when one is held."""
+        """Holds the latest state of the store until `release`; does nothing if a state is already held."""
         if self._now.db.in_transaction:
             return
         self._follow()
@@ -245,7 +245,7 @@ class LiveStore:
             raise
 
     def release(self) -> None:
-        """Lets the state go that is held."""
+        """Releases the state that is held."""
         if self._now.db.in_transaction:
             self._all("ROLLBACK")
 
@@ -254,10 +254,10 @@ class LiveStore:
             return self._now.db.execute(sql, values).fetchall()
 
     def _from(self, sql: str, *values: Any) -> list[Any]:
-        """The answer to SQL in which `{chunks}` and the like stand for the layout's tables."""
+        """The rows of a query in which names such as `{chunks}` stand for the layout's tables."""
         return self._all(sql.format(**vars(self.layout)), *values)
 
-    # what it is
+    # its layout and its model
 
     def _tables(self) -> set[str]:
         return {name for (name,) in self._all("SELECT name FROM sqlite_schema WHERE type = 'table'")}
@@ -270,9 +270,9 @@ class LiveStore:
                 self._check_columns(layout.chunks, CHUNK_COLUMNS)
                 return layout
         raise InputError(
-            f"{self.path} is no OpenClaw memory: it lacks the tables of one.",
+            f"{self.path} is not an OpenClaw memory: it does not have its tables.",
             "Give OpenClaw's file: ~/.openclaw/memory/AGENT.sqlite, or "
-            "~/.openclaw/agents/AGENT/agent/openclaw-agent.sqlite of a newer one.",
+            "~/.openclaw/agents/AGENT/agent/openclaw-agent.sqlite in newer releases.",
         )
 
     def _check_columns(self, table: str, needed: set[str]) -> None:
@@ -282,7 +282,7 @@ class LiveStore:
 
     def _unknown(self, what: str) -> InputError:
         return InputError(
-            f"The store {self.path} is of an OpenClaw that this workbench does not know: {what}.",
+            f"The store {self.path} comes from an OpenClaw release that is not supported: {what}.",
             "Index the memory's folder instead: workbench index FOLDER",
         )
 
@@ -301,35 +301,35 @@ class LiveStore:
             )
         except (KeyError, ValueError, TypeError, AttributeError, RecursionError):
             raise InputError(
-                f"The store {self.path} does not say which model it is of: it has never been indexed whole.",
+                f"The store {self.path} does not name its model: it has never been indexed completely.",
                 "Let OpenClaw index it: openclaw memory index --force",
             ) from None
 
     def _full_text(self) -> bool:
-        """Whether there is a full-text index that SQLite here can search."""
+        """Whether the store has a full-text index that the SQLite used here can search."""
         if self.layout.full_text not in self._tables():
             return False
         with self._plain_errors():
             try:
                 self._now.db.execute(f"SELECT rowid FROM {self.layout.full_text} LIMIT 1").fetchall()
-            except apsw.SQLError:  # a tokenizer that only OpenClaw's SQLite has
+            except apsw.SQLError:  # its tokenizer exists only in OpenClaw's SQLite
                 return False
         return True
 
     def problems(self) -> list[str]:
-        """What SQLite's integrity check complains of: nothing, in a sound store."""
+        """The problems that SQLite's integrity check finds; empty for an intact store."""
         return [said for (said,) in self._all("PRAGMA integrity_check") if said != "ok"]
 
-    # what it holds; all of it is of the model that the store names
+    # its content; all chunks here belong to the model that the store names
 
     @property
     def size(self) -> int:
-        """How many chunks there are."""
+        """The number of chunks."""
         return int(self._from("SELECT count(*) FROM {chunks} WHERE model = ?", self.made_with.model)[0][0])
 
     @property
     def of_other_models(self) -> int:
-        """How many chunks are of other models, and searched by nobody."""
+        """The number of chunks of other models, which are not searched."""
         return int(self._from("SELECT count(*) FROM {chunks} WHERE model <> ?", self.made_with.model)[0][0])
 
     def keyword(self, query: Query, limit: int) -> Hits:
@@ -339,7 +339,7 @@ class LiveStore:
         return Hits(np.array([row for row, _ in found], np.int64), np.array([raw for _, raw in found], float))
 
     def embeddings(self) -> list[tuple[int, str, Any]]:
-        """The row, the id and the vector of every chunk, the vector as it is stored."""
+        """The row, the id and the stored vector of every chunk."""
         rows = self._from("SELECT rowid, id, embedding FROM {chunks} WHERE model = ?", self.made_with.model)
         return [(*row,) for row in typed(rows, (int, str, object), self._damaged)]
 
@@ -375,7 +375,7 @@ class LiveStore:
         return {id_: Annotations(*said) for id_, *said in typed(rows, RECALL_TYPES, self._damaged)}
 
     def stamps(self) -> dict[str, Stamp]:
-        """Every file's stamp, by path, as OpenClaw took it."""
+        """Every file's stamp by path, as OpenClaw recorded it."""
         rows = self._from("SELECT path, hash, size, mtime, source FROM {files} ORDER BY path")
         found = {}
         for path, hash_, size, mtime, source in typed(rows, FILE_TYPES, self._damaged):
@@ -385,7 +385,7 @@ class LiveStore:
         return found
 
     def documents(self) -> list[Document]:
-        """All files, by path, their texts put together from their chunks."""
+        """All files by path, with texts joined from their chunks."""
         pieces: dict[str, list[tuple[int, int, str]]] = {}
         rows = self._from(
             "SELECT path, start_line, end_line, text FROM {chunks} WHERE model = ? "

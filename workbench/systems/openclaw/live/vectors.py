@@ -1,6 +1,6 @@
-"""The vectors of an OpenClaw memory's chunks: those that it has, or ours, kept in an index file of our own.
+"""The vectors of an OpenClaw memory's chunks: its own, or ours, stored in a separate index file.
 
-Ours are kept by the hash of the text, so that a change of the store costs what is new in it.
+Ours are stored by the hash of the text, so after a change of the store only new texts are embedded.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from workbench.systems.openclaw.live.store import LiveStore
 
 
 class Vectors(Protocol):
-    """Where the vectors of a store's chunks come from: each from a value of the chunk, by the value's key."""
+    """A source of vectors: each chunk has a value, and the value's key identifies its vector."""
 
     def values(self, store: LiveStore) -> Sequence[tuple[int, str, Any]]:
         """The row, the id and the value of every chunk."""
@@ -33,10 +33,10 @@ class Vectors(Protocol):
     def key(self, value: Any) -> Hashable: ...
 
     def known(self, keys: Sequence[Any]) -> Mapping[Any, Vector | None]:
-        """The vectors that are known already, None for a value that has none."""
+        """The vectors that are already known, by key; None for a value without a vector."""
 
     def add(self, values: Mapping[Any, Any]) -> None:
-        """Makes the vectors of these values known, by their keys; this may take long."""
+        """Computes the vectors of these values, which are given by key; this may take long."""
 
     def close(self) -> None: ...
 
@@ -54,7 +54,7 @@ class StoredVectors:
         return hash(value)
 
     def known(self, keys: Sequence[int]) -> Mapping[int, Vector | None]:
-        """Those of these values; any others are forgotten."""
+        """The vectors of these values; all others are removed from memory."""
         self._decoded = {key: self._decoded[key] for key in keys if key in self._decoded}
         return self._decoded
 
@@ -62,11 +62,11 @@ class StoredVectors:
         self._decoded |= {key: stored_vector(value) for key, value in values.items()}
 
     def close(self) -> None:
-        """There is nothing to close."""
+        """Does nothing: there is nothing to close."""
 
 
 class OwnVectors:
-    """Vectors of the chunks' texts by a model of ours, kept in an index file of ours."""
+    """Vectors of the chunks' texts from another model, stored in a separate index file."""
 
     def __init__(self, kept: Store, embedder: Embedder) -> None:
         self.path = kept.path
@@ -76,7 +76,7 @@ class OwnVectors:
 
     @classmethod
     def open(cls, path: Path, embedder: Embedder) -> OwnVectors:
-        """Those in the index file at `path`, which is made when it is not there yet."""
+        """Opens the vectors in the index file at `path`; creates the file if it does not exist."""
         settings = Settings(embedder.name, embedder.revision, embedder.dimensions, "OpenClaw's chunks")
         make_folder(path.parent)
         with alone(path):
@@ -96,7 +96,7 @@ class OwnVectors:
             embed_through_cache(self._kept, self._settings, self._embedder, "passage", values, bar.update)
 
     def question(self, text: str) -> Vector:
-        """The vector of a question, from the cache when it has been asked before."""
+        """The vector of a question; from the cache if it was embedded before."""
         key = content_hash(text)
         found = embed_through_cache(self._kept, self._settings, self._embedder, "query", {key: text})
         return found[key].vector
@@ -106,9 +106,9 @@ class OwnVectors:
 
 
 def stored_vector(value: Any) -> Vector | None:
-    """A vector as OpenClaw stores it, scaled to length 1: JSON, or float64 in little-endian bytes.
+    """Reads a vector as OpenClaw stores it (JSON, or little-endian float64), and scales it to length 1.
 
-    None for what is neither, for no numbers at all, and for a number that float32 cannot hold.
+    None for any other format, for an empty vector, and for a number that float32 cannot hold.
 
     >>> stored_vector("[3, 4]"), stored_vector("[]"), stored_vector("[NaN]")
     (array([0.6, 0.8], dtype=float32), None, None)
