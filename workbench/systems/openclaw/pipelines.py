@@ -58,8 +58,9 @@ INSERTION = Order(ties=("vector_rank", "keyword_rank"))
 SIMPLIFIED = (
     "Simplified: there is one model and one source, so the SQL has no filters for them; the vector leg is an "
     "exact scan in NumPy instead of vec_distance_cosine(), with the same order. Equal numbers in a leg are "
-    "ordered by chunk id. OpenClaw keeps the stored order, which depends on the file that was embedded first, "
-    "so a leg's limit can cut between equal chunks differently. An index made with --as keeps the stored order."
+    "ordered by chunk id. OpenClaw keeps the stored order, which depends on the file that was embedded "
+    "first, so a leg's limit can cut between equal chunks differently. An index made with --as keeps the "
+    "stored order."
 )
 
 SHIPPED = Pipeline(

@@ -207,7 +207,7 @@ class LiveIndex(OpenIndex):
         return self.embedder.name
 
     def annotations(self) -> Mapping[str, Annotations]:
-        """The annotations of the chunks that have any, by chunk id, as OpenClaw keeps them."""
+        """The annotations that OpenClaw stores, by chunk id."""
         with self._reading() as store:
             return store.annotations()
 

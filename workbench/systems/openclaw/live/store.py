@@ -57,7 +57,7 @@ FILE_TYPES = (str, str, int, (int, float), str)
 LATEST_MS = 1e15
 
 RECALL = "memory_index_chunk_recall_metadata"
-"""The table of annotations, in the agent's database alone."""
+"""The table of annotations, which only the agent's database has."""
 RECALL_TYPES = (str, (float, int, type(None)), (str, type(None)), (str, type(None)))
 
 KEYWORD_SQL = """
@@ -365,7 +365,7 @@ class LiveStore:
         return np.array([row for (row,) in found], np.int64)
 
     def annotations(self) -> dict[str, Annotations]:
-        """The annotations that OpenClaw keeps apart, by chunk id; older releases keep none."""
+        """The annotations that OpenClaw stores, by chunk id; older releases store none."""
         if RECALL not in self._tables():
             return {}
         rows = self._all(

@@ -1,4 +1,4 @@
-"""A file's text put together from the chunks that OpenClaw has cut it into."""
+"""Joins the text of a file from the chunks that OpenClaw cut it into."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections.abc import Iterable
 
 
 def whole_text(pieces: Iterable[tuple[int, int, str]]) -> str:
-    """A text out of (first line, last line, text) in its order, the lines that pieces share taken once.
+    """Joins pieces (first line, last line, text), which are in order; lines that pieces share appear once.
 
-    A piece that has more or fewer lines than it says, as a part of one very long line has, is taken whole.
+    A piece with more or fewer lines than it states, such as a part of one very long line, is taken whole.
 
     >>> whole_text([(1, 2, "a\\nb"), (2, 3, "b\\nc")])
     'a\\nb\\nc'
