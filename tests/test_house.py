@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from graphlib import TopologicalSorter
+from itertools import product
 from pathlib import Path
 from typing import NamedTuple
 
@@ -124,6 +125,92 @@ def test_the_front_door_imports_no_room_until_a_name_is_used() -> None:
     assert [
         one.module for one in imports_of(PACKAGE / "__init__.py") if one.at_once and inside(one.module)
     ] == []
+
+
+# A room's folders may import each other only as listed here: (importer, imported), each a folder or a file.
+# Files directly in a room coordinate, so they may import its folders.
+COORDINATES = "the files of a room put its folders together"
+BETWEEN_FOLDERS = {
+    ("memory", "memory/embedding"): COORDINATES,
+    ("memory", "memory/embedding/providers"): COORDINATES,
+    ("memory", "memory/store"): COORDINATES,
+    ("memory", "memory/store/sqlite"): COORDINATES,
+    ("memory/embedding", "memory/store/values.py"): "the cache of vectors is a part of a store",
+    ("memory/embedding/providers", "memory/embedding"): "a provider is one kind of embedder",
+    ("memory/embedding/providers", "memory/chunking.py"): "providers limit the length of a chunk",
+    ("memory/embedding/providers", "memory/files.py"): "shortened chunks get a new hash",
+    ("memory/store", "memory/paths.py"): "the contract names the rules by which files were listed",
+    ("memory/store/opening.py", "memory"): "a way to open a store gives an open index",
+    ("memory/store/opening.py", "memory/embedding/local.py"): "who opens an index names its embedder",
+    ("memory/store/sqlite", "memory/store"): "SQLite implements the contract",
+    ("memory/store/sqlite", "memory/paths.py"): "an index stores the rules by which files were listed",
+    ("memory/store/sqlite", "memory/chunking.py"): "stored texts are made of whole characters",
+    ("systems", "systems/automem"): COORDINATES,
+    ("systems", "systems/basic_memory"): COORDINATES,
+    ("systems", "systems/engines"): COORDINATES,
+    ("systems", "systems/openclaw"): COORDINATES,
+    ("systems", "systems/openclaw/config"): COORDINATES,
+    ("systems", "systems/openclaw/live"): COORDINATES,
+    ("systems/basic_memory", "systems/engines/fusion.py"): "it fuses by a rule that engines use too",
+    ("systems/basic_memory", "systems/engines/scales.py"): "it scales scores by a rule that engines use too",
+    ("systems/openclaw/config", "systems/openclaw"): "a configuration changes a release",
+    ("systems/openclaw/live", "systems/openclaw"): "OpenClaw's own file holds what its releases define",
+    ("lab/bench", "lab"): "a benchmark is an evaluation of other questions",
+    ("lab/museum", "lab/bm25.py"): "a specimen shows BM25 by hand",
+    ("views/figures", "views/text.py"): "a figure prints numbers as the text does",
+    ("views/widgets", "views/text.py"): "a widget prints numbers as the text does",
+    ("views/widgets", "views/figures"): "a widget moves a figure",
+}
+
+
+def folder_of(file: str) -> str:
+    return Path(file).parent.as_posix()
+
+
+def file_of(module: str) -> str:
+    path = module.replace(".", "/").removeprefix("workbench/")
+    return f"{path}/__init__.py" if (PACKAGE / path).is_dir() else f"{path}.py"
+
+
+def between_folders(imports: Iterable[Import]) -> set[tuple[str, str]]:
+    """Imports from one folder of a room to another, each as (importing file, imported file)."""
+    pairs = {(one.file, file_of(one.module)) for one in imports if inside(one.module)}
+    return {
+        (file, other)
+        for file, other in pairs
+        if folder_of(file) != folder_of(other) and file.split("/")[0] == other.split("/")[0]
+    }
+
+
+def listed(file: str, other: str) -> tuple[str, str] | None:
+    """The entry of BETWEEN_FOLDERS that allows an import, if there is one."""
+    entries = product((folder_of(file), file), (other, folder_of(other)))
+    return next((one for one in entries if one in BETWEEN_FOLDERS), None)
+
+
+def test_the_folders_of_a_room_import_each_other_only_as_listed() -> None:
+    found = between_folders(IMPORTS)
+    assert {pair for pair in found if not listed(*pair)} == set()
+    assert set(BETWEEN_FOLDERS) == {listed(*pair) for pair in found}, "an entry is not used any more"
+
+
+@pytest.mark.parametrize(
+    ("file", "module"),
+    [
+        ("systems/automem/text.py", "workbench.systems.openclaw.words"),
+        ("systems/basic_memory/query.py", "workbench.systems.engines.presets"),
+        ("systems/openclaw/keyword.py", "workbench.systems.openclaw.live.store"),
+        ("memory/store/scan.py", "workbench.memory.store.sqlite.store"),
+        ("memory/embedding/local.py", "workbench.memory.embedding.providers.clients"),
+        ("lab/evaluation.py", "workbench.lab.bench.figures"),
+        ("views/figures/fusion.py", "workbench.views.widgets.fusion"),
+    ],
+)
+def test_an_import_that_is_not_listed_is_found(file: str, module: str) -> None:
+    assert (PACKAGE / file).is_file()
+    assert module in MODULES
+    [pair] = between_folders([Import(file, module, True)])
+    assert listed(*pair) is None
 
 
 @pytest.mark.parametrize("name", ROOMS[len(BESIDE) :])

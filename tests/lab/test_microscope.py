@@ -252,7 +252,7 @@ def test_a_question_that_is_typed_and_makes_no_sense_is_refused_in_words(sample:
     widget = Microscope(sample, FOUR)
     widget.question.value = " "
     assert "The question is empty." in widget.status.value
-    assert "still that of the last question" in widget.status.value
+    assert "still shows the last valid question" in widget.status.value
     assert widget.dissection.question == FOUR
     widget.question.value = "tea"
     assert "“tea” is in" in widget.status.value

@@ -54,27 +54,27 @@ def re_embedded(openclaw: OpenClaw, embedder: Watched) -> LiveIndex:
 def test_a_model_that_cannot_be_asked_is_named_with_the_remedy(of_large: OpenClaw) -> None:
     with pytest.raises(InputError) as error:
         open_live_store(of_large.file)
-    assert "openai/text-embedding-3-large's: OPENAI_API_KEY is not set" in error.value.problem
+    assert "openai/text-embedding-3-large: OPENAI_API_KEY is not set" in error.value.problem
     assert "--re-embed" in error.value.remedy
 
 
 def test_a_local_model_that_is_not_ours_is_named(tmp_path: Path) -> None:
     model = "hf:ggml-org/embeddinggemma-300M-GGUF/embeddinggemma-300M-Q8_0.gguf"
     openclaw = OpenClaw(tmp_path / "main.sqlite", model=model).create()
-    with pytest.raises(InputError, match=r"embeddinggemma-300M-Q8_0[.]gguf's: that model is not on"):
+    with pytest.raises(InputError, match=r"embeddinggemma-300M-Q8_0[.]gguf: that model is not on"):
         open_live_store(openclaw.file)
 
 
 def test_a_store_that_has_keywords_alone_says_so(tmp_path: Path) -> None:
     openclaw = OpenClaw(tmp_path / "main.sqlite", provider="none", model="fts-only").create()
-    with pytest.raises(InputError, match="has no vectors: it was indexed for keywords alone"):
+    with pytest.raises(InputError, match="has no vectors: it was indexed for keywords only"):
         open_live_store(openclaw.file)
     with re_embedded(openclaw, Watched()) as live:
         assert "it has no vectors; re-embedded with toy" in live.remarks[0]
 
 
 def test_an_embedder_of_another_name_is_refused(of_large: OpenClaw) -> None:
-    with pytest.raises(InputError, match="text-embedding-3-large's: toy has others"):
+    with pytest.raises(InputError, match="text-embedding-3-large: toy makes other vectors"):
         open_live_store(of_large.file, world.EMBEDDER)
 
 
@@ -145,7 +145,7 @@ def test_a_vector_that_cannot_be_used_is_reported_and_the_rest_is_searched(
         db.execute("UPDATE chunks SET embedding = ? WHERE path = 'memory/tea.md'", (BAD[kind],))
     with open_live_store(openclaw.file, world.EMBEDDER) as live:
         (remark,) = live.remarks
-        assert "1 of 6 chunks have no usable vector, memory/tea.md:1-3 first" in remark
+        assert "1 of 6 chunks have no usable vector, memory/tea.md:1-3 is the first" in remark
         trace = search("a cup of tea", SYSTEMS["openclaw-2026.2.13+or"], live)
         assert (live.size, trace.legs["vector"].hits.rows.size) == (6, 5)
         assert "memory/tea.md" in {chunk.path for chunk in trace.chunks}
@@ -240,7 +240,7 @@ def test_our_vectors_are_not_beside_its_file(of_large: OpenClaw) -> None:
 
 def test_our_vectors_are_not_put_into_its_file(of_large: OpenClaw) -> None:
     before = of_large.beside
-    with pytest.raises(InputError, match="is OpenClaw's, and not written to"):
+    with pytest.raises(InputError, match="belongs to OpenClaw, and the workbench does not write to it"):
         open_live_store(of_large.file, Watched(), re_embed=True, index_path=of_large.file)
     assert of_large.beside == before
 
@@ -311,7 +311,7 @@ def test_re_embed_is_the_remedy_that_the_error_names(run: Run, of_large: OpenCla
     assert (refused.code, "--re-embed" in refused.err) == (2, True)
     found = run("search", QUESTION, "--memory", of_large.file, "--re-embed")
     assert found.code == 0
-    assert "text-embedding-3-large's; re-embedded with all-MiniLM-L6-v2" in found.err
+    assert "text-embedding-3-large; re-embedded with all-MiniLM-L6-v2" in found.err
     assert len(list((tmp_path / "home").glob("main.sqlite-*.sqlite"))) == 1
 
 

@@ -210,7 +210,7 @@ def test_200_searches_beside_a_writer_see_no_torn_state(
 
 def test_what_was_at_rest_and_changes_within_a_search_is_not_answered_from(tmp_path: Path) -> None:
     openclaw = OpenClaw(tmp_path / "main.sqlite", FORMS["2026.9"]).create()
-    changed = pytest.raises(InputError, match=r"has changed .* while it was being read")
+    changed = pytest.raises(InputError, match=r"changed .* while it was being read")
     with opened(openclaw) as live:
         with changed, live.snapshot(), openclaw.opened() as db:
             live.rows_of("MEMORY.md")
@@ -230,7 +230,7 @@ def refused(file: Path) -> str:
 def test_a_file_that_is_no_sqlite_is_named(tmp_path: Path) -> None:
     file = tmp_path / "notes.txt"
     file.write_text("# Notes\n" * 500)
-    assert f"{file} is no SQLite file" in refused(file)
+    assert f"{file} is not a SQLite file" in refused(file)
 
 
 def test_a_file_that_is_missing_is_named(tmp_path: Path) -> None:
@@ -283,7 +283,7 @@ def test_a_store_that_names_no_model_has_never_been_indexed_whole(
             db.execute("DELETE FROM meta")
         else:
             february.describe(db, value)
-    assert "does not say which model it is of" in refused(february.file)
+    assert "does not name its model" in refused(february.file)
 
 
 def test_a_damaged_file_is_said_with_the_remedy(tmp_path: Path) -> None:
@@ -320,6 +320,6 @@ def test_a_writer_that_never_ends_is_waited_for_and_named(
     with february.opened() as db:
         db.execute("BEGIN EXCLUSIVE")
         started = time.monotonic()
-        assert "is being written by another process" in refused(february.file)
+        assert "Another process has been writing to the store" in refused(february.file)
         assert time.monotonic() - started >= 0.1
         db.execute("ROLLBACK")

@@ -39,7 +39,7 @@ def test_the_button_waits_for_a_choice_and_closes_the_question(prediction: Predi
 
 
 def test_what_is_no_choice_is_refused(prediction: Prediction) -> None:
-    with pytest.raises(InputError, match="'limit' is no choice"):
+    with pytest.raises(InputError, match="'limit' is not one of the choices"):
         prediction.guess = "limit"
-    with pytest.raises(InputError, match="'limit' is no choice"):
+    with pytest.raises(InputError, match="'limit' is not one of the choices"):
         prediction.reveal("limit")

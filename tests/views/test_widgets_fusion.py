@@ -151,7 +151,7 @@ def test_a_blank_question_shows_nothing_and_says_so(toy: MemoryIndex) -> None:
 
 
 def test_two_given_lists_have_no_trace() -> None:
-    with pytest.raises(InputError, match="no search made"):
+    with pytest.raises(InputError, match="not a search"):
         _ = FusionLab().trace
 
 

@@ -23,12 +23,16 @@ def test_settings_can_be_set_in_part_and_read_back() -> None:
     ("values", "problem", "remedy"),
     [
         ({"kay": 10}, "no setting 'kay'", "It has question, method"),
-        ({"method": "rrf"}, "method cannot be 'rrf'", "Choose of: rrf-60"),
+        ({"method": "rrf"}, "method cannot be 'rrf'", "Choose one of: rrf-60"),
         ({"k": -1}, "k cannot be -1", "from 0 to 100"),
         ({"k": "ten"}, "k cannot be 'ten'", "from 0 to 100"),
         ({"k": float("nan")}, "k cannot be nan", "from 0 to 100"),
-        ({"share": 0.5}, "share counts for nothing here", "Set it together"),
-        ({"question": "Who?"}, "question counts for nothing here", "Set it together"),
+        ({"share": 0.5}, "share has no effect with the current settings", "Choose a method that uses it"),
+        (
+            {"question": "Who?"},
+            "question has no effect with the current settings",
+            "Choose a method that uses it",
+        ),
     ],
 )
 def test_a_setting_that_cannot_be_is_refused_and_nothing_changes(

@@ -97,7 +97,7 @@ def test_a_scale_of_its_own_brings_an_axis_of_its_own(
     assert 0.03 < span.high < 0.05
     assert list(lab.figure.layout.xaxis.range) == [span.low, span.high]
     assert lab.hits == evaluations[3].overall.hits
-    assert "as it is: no floor" in lab.table.header
+    assert "without a floor" in lab.table.header
 
 
 def test_setting_a_system_and_a_floor_together_takes_both(lab: ThresholdLab) -> None:
@@ -111,7 +111,7 @@ def test_setting_a_system_and_a_floor_together_takes_both(lab: ThresholdLab) -> 
 def test_the_table_says_what_the_figure_shows(lab: ThresholdLab) -> None:
     lab.settings = {"min_score": 0.25}
     rows = {row[0]: row[1:] for row in lab.table.rows}
-    assert lab.table.header[1:] == ("at 0.25", "as it is: 0.35")
+    assert lab.table.header[1:] == ("at 0.25", "its own floor: 0.35")
     assert rows["questions with a hit"] == (f"{lab.hits} of 57", f"{lab.scores.hits(0.35)} of 57")
     assert rows["unanswerable, nothing returned"][0] == f"{lab.silent} of 20"
 
@@ -123,7 +123,7 @@ def test_its_code_asks_again_and_finds_the_same(
     names: dict[str, object] = {"index": sample, "questions": questions}
     with redirect_stdout(StringIO()):
         exec(lab.code, names)
-    again = names["asked_again"]
+    again = names["evaluated"]
     assert isinstance(again, Evaluation)
     assert (again.overall, again.silent) == (lab.outcome.hits, lab.outcome.silent)
 

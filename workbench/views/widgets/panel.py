@@ -219,7 +219,10 @@ class Panel:
 def put(name: str, control: Any, value: Any) -> None:
     """Sets a control. Raises InputError for an invalid value, which ipywidgets would clamp."""
     if control.disabled:
-        raise InputError(f"{name} has no effect with the current settings.", "Choose a method that uses it.")
+        raise InputError(
+            f"{name} has no effect with the current settings.",
+            "Choose a method that uses it; a question needs an index.",
+        )
     try:
         if _within(control, value):
             control.value = value

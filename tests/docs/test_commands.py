@@ -1,0 +1,172 @@
+"""The commands and the code in the README and in docs/*.md work in this version."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import shlex
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import typer.main
+
+from tests.commands import Run, runner
+from tests.conftest import PROJECT
+from workbench.cli.app import app
+from workbench.memory.index import MemoryIndex
+from workbench.systems.registry import SYSTEMS
+
+README = (PROJECT / "README.md").read_text(encoding="utf-8")
+DOCS = sorted((PROJECT / "docs").glob("*.md"))
+TEXT = "\n".join([README, *(file.read_text(encoding="utf-8") for file in DOCS)])
+ROOT: Any = typer.main.get_command(app)
+
+INLINE = list(dict.fromkeys(re.findall(r"`((?:workbench|python -m|make) [^`]+)`", TEXT)))
+PLACEHOLDER = re.compile(r"…|\[|\bA B\b|\b[A-Z]{4,}\b|openai/")
+NOT_RUN = {
+    "lab": "it opens JupyterLab",
+    "serve": "it ends when a client ends it",
+    "evaluate --all": "it takes a minute; tests/lab runs the evaluation",
+    "index --model": "it needs a provider's key",
+    "config": "it needs your openclaw.json",
+    "memory-search": "it needs a question",
+}
+OTHER_PROGRAMS = {"--require-hashes", "--no-deps", "--import"}
+"""Options of pip and of `python -m tests.run_vectors`."""
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], sample: MemoryIndex) -> Run:
+    monkeypatch.chdir(PROJECT)
+    return runner(monkeypatch, capsys)
+
+
+def words_of(text: str) -> list[str]:
+    return shlex.split(text.replace("'", ""), comments=True)
+
+
+def printed_commands() -> Iterator[tuple[str, str]]:
+    """Each `$ workbench …` of the README with the output that is printed below it."""
+    for block in re.findall(r"^```\n(\$ .*?)^```$", README, re.M | re.S):
+        for part in re.split(r"^\$ ", block, flags=re.M)[1:]:
+            command, _, output = part.replace("\\\n", " ").partition("\n")
+            yield command, output
+
+
+def pattern(output: str) -> str:
+    """A pattern for printed output: line breaks may be elsewhere, and … stands for anything."""
+    pieces = " ".join(output.split()).split("…")
+    return ".*?".join(re.escape(piece) for piece in pieces)
+
+
+PRINTED = list(printed_commands())
+
+
+def test_the_pages_have_commands() -> None:
+    assert len(PRINTED) == 2
+    assert len(INLINE) >= 20
+
+
+@pytest.mark.parametrize(("command", "output"), PRINTED, ids=lambda one: " ".join(one.split()[:2]))
+def test_the_readme_prints_what_a_command_prints(run: Run, command: str, output: str) -> None:
+    outcome = run(*words_of(command)[1:])
+    assert outcome.err == ""
+    assert re.search(pattern(output), " ".join(outcome.out.split()))
+
+
+def runnable() -> Iterator[str]:
+    for text in INLINE:
+        command = text.removeprefix("workbench ")
+        listed = any(command == one or command.startswith(f"{one} ") for one in NOT_RUN)
+        if command != text and not PLACEHOLDER.search(command) and not listed:
+            yield command
+
+
+@pytest.mark.parametrize(
+    "command", [one for one in runnable() if len(one.split()) > 1 or one in ROOT.commands]
+)
+def test_a_command_in_the_text_runs(run: Run, command: str) -> None:
+    words = words_of(command)
+    if "-m" in words:
+        run("index", words[words.index("-m") + 1])
+    outcome = run(*words)
+    assert outcome.code in (0, 1), outcome.err
+
+
+def options_of(command: Any) -> Iterator[str]:
+    for parameter in command.params:
+        yield from (*parameter.opts, *parameter.secondary_opts)
+    for inner in getattr(command, "commands", {}).values():
+        yield from options_of(inner)
+
+
+def command_in(words: list[str]) -> Any:
+    command = ROOT
+    for word in words:
+        if word in getattr(command, "commands", {}):
+            command = command.commands[word]
+    return command
+
+
+@pytest.mark.parametrize("text", [one for one in INLINE if one.startswith("workbench ")])
+def test_a_command_in_the_text_has_the_options_that_are_written_with_it(text: str) -> None:
+    words = words_of(text)[1:]
+    command = command_in(words)
+    assert command is not ROOT or "--config" in words, f"{text} names no command"
+    known = {*options_of(command), *(option for one in ROOT.params for option in one.opts)}
+    assert {word for word in words if re.match(r"--?[a-z]", word)} - known == set()
+
+
+def test_every_option_in_the_text_is_one_of_some_command() -> None:
+    named = set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", TEXT))
+    assert named - set(options_of(ROOT)) - OTHER_PROGRAMS == set()
+
+
+@pytest.mark.parametrize("text", [one for one in INLINE if one.startswith("python -m ")])
+def test_a_module_in_the_text_can_be_run(text: str) -> None:
+    module, *rest = words_of(text)[2:]
+    assert importlib.util.find_spec(module) is not None
+    paths = [one for one in rest if "/" in one]
+    assert [one for one in paths if not (PROJECT / one).exists()] == []
+
+
+def test_every_make_target_in_the_text_is_in_the_makefile() -> None:
+    targets = set(re.findall(r"^([a-z]+):", (PROJECT / "Makefile").read_text(encoding="utf-8"), re.M))
+    named = {text.split()[1] for text in INLINE if text.startswith("make ")}
+    named |= set(re.findall(r"^make ([a-z]+)", README, re.M))
+    assert named >= {"lab", "test"}
+    assert named <= targets
+
+
+def test_the_code_of_the_readme_runs(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
+    for code in re.findall(r"^```python\n(.*?)^```$", README, re.M | re.S):
+        exec(compile(code, "README.md", "exec"), {})
+    assert "memory/reference/notification-routing.md" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("link", sorted(set(re.findall(r"\]\(((?!https?:)[^)#]+)", TEXT))))
+def test_a_link_leads_to_a_file(link: str) -> None:
+    assert any((folder / link).exists() for folder in (PROJECT, PROJECT / "docs"))
+
+
+PATHS = [
+    *re.findall(r"^(workbench/[\w./]*|[a-z_]+/)(?=\s)", README, re.M),
+    *re.findall(r"`(workbench/[\w./]+|tests/[\w./]*)`", TEXT),
+]
+
+
+@pytest.mark.parametrize("path", sorted(set(PATHS)))
+def test_a_path_in_the_text_is_there(path: str) -> None:
+    assert (PROJECT / path).exists()
+
+
+def test_the_architecture_page_names_the_stages_in_their_order() -> None:
+    page = (PROJECT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (`[a-z_`, ]+`) \| `(retrieval/\w+\.py)` \|", page, re.M)
+    named = [(slot, file) for slots, file in rows for slot in re.findall(r"\w+", slots)]
+    stages = SYSTEMS["openclaw-2026.2.13"].stages
+    assert [slot for slot, _ in named] == [stage.slot for stage in stages]
+    bases = [[one.__module__ for one in type(stage).__mro__] for stage in stages]
+    for (_, file), modules in zip(named, bases, strict=True):
+        assert f"workbench.{file.removesuffix('.py').replace('/', '.')}" in modules
