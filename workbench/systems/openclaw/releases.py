@@ -226,7 +226,9 @@ SEPTEMBER_CHANGES = (
         "extensions/memory-core/src/memory/manager-search.ts",
         before="fusion",
     ),
-    _step("2026.9.6", "paths", PathTier(), "a question that is a path finds it", _MERGE, before="fusion"),
+    _step(
+        "2026.9.6", "paths", PathTier(), "a question that is a path finds this file", _MERGE, before="fusion"
+    ),
     _step(
         "2026.9.6",
         "recency",
