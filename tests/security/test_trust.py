@@ -72,7 +72,7 @@ def test_an_index_from_elsewhere_keeps_its_notes_until_its_extra_paths_are_given
     assert home.sync(extra=[]).deleted == ["../outside/secret.md"]
 
 
-@pytest.mark.parametrize("model", ["somebody/model", "./model", "/tmp/model", "\0", "x" * 5_000])
+@pytest.mark.parametrize("model", ["somebody/model", "./model", "/models/model", "\0", "x" * 5_000])
 def test_a_model_that_only_an_index_file_names_is_not_loaded(
     home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, model: str
 ) -> None:
