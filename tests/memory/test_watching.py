@@ -377,9 +377,17 @@ def after_syncs(monkeypatch: pytest.MonkeyPatch, *acts: Callable[[], None]) -> N
     monkeypatch.setattr(sync, "index_folder", synced)
 
 
+@pytest.fixture
+def heard() -> Iterator[None]:
+    """SIGINT interrupts, also where the tests run in the background of a shell, which ignores it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_the_command_prints_a_line_a_sync_and_ends_on_a_signal(
-    number: signal.Signals, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    number: signal.Signals, run: Run, heard: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     root = world.write(tmp_path / "wren")
     after_syncs(monkeypatch, (root / "memory" / "tea.md").unlink, lambda: os.kill(os.getpid(), number))
