@@ -25,6 +25,7 @@ from workbench.retrieval.query import unicode_words
 from workbench.retrieval.scoring import relevance
 from workbench.systems.openclaw.chunking import EntryChunker, WeightedChunker, entries, weight
 from workbench.systems.openclaw.expansion import EVERY_LANGUAGE, keywords
+from workbench.systems.openclaw.keyword import LegOfMany
 from workbench.systems.openclaw.layouts import PathsLayout
 from workbench.systems.openclaw.pipelines import SHIPPED
 from workbench.systems.openclaw.ranking import ProjectAffinity, ReadableProjects, Recency, decay, decay_rate
@@ -43,7 +44,7 @@ from workbench.systems.openclaw.releases import (
     TRIGRAM,
     WEIGHED,
 )
-from workbench.systems.openclaw.words import boosted, features
+from workbench.systems.openclaw.words import FEATURES, boosted, features
 
 few = settings(max_examples=50, deadline=None)
 
@@ -241,8 +242,15 @@ def test_september_asks_no_more_when_the_question_is_its_keywords(toy: MemoryInd
 
 
 def test_a_keyword_of_july_is_measured_against_itself(toy: MemoryIndex) -> None:
+    leg = search("what about the hub and the moon", JULY, toy).legs["keyword"]
+    assert isinstance(leg, LegOfMany)
+    assert set(leg.features[FEATURES.index("query_coverage")].tolist()) == {1.0}
+
+
+def test_the_boost_of_july_orders_keywords_and_does_not_count_in_the_sum(toy: MemoryIndex) -> None:
     one = search("what about the hub and the moon", JULY, toy).results[0]
-    assert one.numbers["query_coverage"] == 1.0
+    raw = one.numbers["keyword_raw"]
+    assert one.numbers["keyword_score"] == pytest.approx(-raw / (1 - raw))
 
 
 def test_a_keyword_of_september_is_measured_against_the_question(toy: MemoryIndex) -> None:

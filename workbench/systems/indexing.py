@@ -14,6 +14,10 @@ INDEXINGS: Mapping[str, Indexing] = {one.name: one for one in openclaw.INDEXINGS
 
 SAME = {
     "openclaw-2026.2.12": "openclaw-2026.2.13",
+    "openclaw-2026.2.15": "openclaw-2026.2.13",
+    "openclaw-2026.2.27": "openclaw-2026.2.13",
+    "openclaw-2026.3.7": "openclaw-2026.2.13",
+    "openclaw-2026.3.31-trigram": "openclaw-2026.2.13",
     "openclaw-2026.9.6-trigram": "openclaw-2026.9.6",
 }
 """Releases that index as another one does."""

@@ -116,14 +116,20 @@ class WeightedChunker:
         passages: list[Passage] = []
         current: list[_Segment] = []
         for number, line in enumerate(lines, first_line):
-            for segment in _segments(line, number, self.budget):
+            for segment in self._segments(line, number):
                 if current and _cost(current) + segment.cost > self.budget:
                     passages.append(_passage(current))
-                    room = max(0, self.budget - segment.cost)
-                    current = _carried(current, min(self.overlap * CHARACTERS_PER_TOKEN, room))
+                    current = self._carried(current, segment)
                 current.append(segment)
         passages.append(_passage(current))
         return passages
+
+    def _segments(self, line: str, number: int) -> Iterator[_Segment]:
+        return _segments(line, number, self.budget)
+
+    def _carried(self, segments: Sequence[_Segment], incoming: _Segment) -> list[_Segment]:
+        room = max(0, self.budget - incoming.cost)
+        return _carried(segments, min(self.overlap * CHARACTERS_PER_TOKEN, room))
 
 
 @dataclass(frozen=True)
@@ -148,6 +154,59 @@ class EntryChunker(WeightedChunker):
             for entry in entries(text)
             for passage in self._passages(lines[entry.start_line - 1 : entry.end_line], entry.start_line)
         ]
+
+
+_UNSPACED = re.compile(
+    "[\u2e80-\u9fff\ua000-\ua4ff\uac00-\ud7af\uf900-\ufaff\uff01-\uff60\uffe0-\uffe6\U00020000-\U0002fa1f]"
+)
+
+
+def july_weight(text: str) -> int:
+    """What a text costs in 2026.7.1: four for a character of Chinese, Japanese or Korean, else UTF-16 units.
+
+    >>> july_weight("abc"), july_weight("a中"), july_weight("😀"), july_weight("\\U00020000")
+    (3, 5, 2, 4)
+    """
+    return utf16_length(text) + sum(4 - utf16_length(found) for found in _UNSPACED.findall(text))
+
+
+@dataclass(frozen=True)
+class JulyChunker(WeightedChunker):
+    """Between February's cutting and September's: characters stay whole, and the overlap is not bounded.
+
+    A line of more than the budget is cut at that many UTF-16 units; a piece that is too heavy then is cut
+    again, into pieces of `tokens` units. Whole segments are carried, of any length.
+    Source: openclaw 2026.7.1, packages/memory-host-sdk/src/host/internal.ts, chunkMarkdown.
+    """
+
+    @property
+    def name(self) -> str:
+        return f"openclaw-2026.7.1 tokens={self.tokens} overlap={self.overlap}"
+
+    def _segments(self, line: str, number: int) -> Iterator[_Segment]:
+        if not line:
+            yield _Segment("", number, 1)
+        for coarse in _whole_units(line, self.budget):
+            pieces = _fine(coarse, self.tokens) if july_weight(coarse) > self.budget else [coarse]
+            yield from (_Segment(piece, number, july_weight(piece) + 1) for piece in pieces)
+
+    def _carried(self, segments: Sequence[_Segment], incoming: _Segment) -> list[_Segment]:
+        wanted, first, size = self.overlap * CHARACTERS_PER_TOKEN, len(segments), 0
+        while first > 0 and size < wanted:
+            first -= 1
+            size += segments[first].cost
+        return list(segments[first:])
+
+
+def _fine(text: str, units: int) -> Iterator[str]:
+    """Pieces of `units` UTF-16 units; a character that begins within a piece ends in it."""
+    start, size = 0, 0
+    for place, character in enumerate(text):
+        if size >= units:
+            yield text[start:place]
+            start, size = place, 0
+        size += utf16_length(character)
+    yield text[start:]
 
 
 HEADING = re.compile(r"#{1,6}(?:\s|$)")

@@ -10,10 +10,13 @@ from workbench.memory.paths import HEADS, FileRules
 from workbench.memory.sources import Indexing
 from workbench.records import Passage
 from workbench.systems.openclaw.annotations import ROOT_FILES, without_annotations
-from workbench.systems.openclaw.chunking import EntryChunker, WeightedChunker
+from workbench.systems.openclaw.chunking import EntryChunker, JulyChunker, WeightedChunker
 
 FEBRUARY_FILES = FileRules(HEADS, anywhere=False, every_folder=True)
 """Source: openclaw 2026.2.13, src/memory/internal.ts, listMemoryFiles."""
+
+JULY_FILES = FileRules(("MEMORY.md",), anywhere=False, every_folder=True)
+"""Source: openclaw 2026.7.1, packages/memory-host-sdk/src/host/internal.ts, listMemoryFiles."""
 
 SEPTEMBER_FILES = FileRules(ROOT_FILES, anywhere=False, every_folder=True)
 """Source: openclaw 2026.9.6, packages/memory-host-sdk/src/host/internal.ts, listMemoryFiles."""
@@ -55,6 +58,9 @@ class SeptemberChunker(WeightedChunker):
 FEBRUARY = Indexing(
     "openclaw-2026.2.13", LimitedChunker(LineChunker(), USUAL_LONGEST), FEBRUARY_FILES, ties_by_row=True
 )
+JULY = Indexing(
+    "openclaw-2026.7.1", LimitedChunker(JulyChunker(), USUAL_LONGEST), JULY_FILES, ties_by_row=True
+)
 SEPTEMBER = Indexing("openclaw-2026.9.6", SeptemberChunker(), SEPTEMBER_FILES, ties_by_row=True)
 
-INDEXINGS = (FEBRUARY, SEPTEMBER)
+INDEXINGS = (FEBRUARY, JULY, SEPTEMBER)

@@ -124,10 +124,10 @@ def _together(hits: Sequence[Hits]) -> Hits:
 
 
 class Best(NamedTuple):
-    """The best hit of each row over all queries, by score and then by bm25."""
+    """The best hit of each row over all queries, by bm25 and then by boosted score."""
 
-    score: float
     relevance: float
+    score: float
     features: Floats
 
 
@@ -135,8 +135,9 @@ class Best(NamedTuple):
 class FallbackWhenEmpty(ManyQueries):
     """Searches the whole question; if no chunk has all of its words, at most six keywords, one by one.
 
-    The hits of a keyword are scored against that keyword alone, which they contain, so they score 0.63 or
-    more. A chunk keeps its best hit. The order is by boosted score, then BM25, path, line and chunk id.
+    Each keyword brings as many hits as the whole question could. A chunk keeps its hit with the best BM25.
+    The hits of keywords are ordered by the boosted score against their keyword; equal ones keep the order in
+    which they were found. The hits of the whole question stay in the order of BM25.
     Source: openclaw 2026.7.1, searchKeywordWithFallback.
     """
 
@@ -161,19 +162,18 @@ class FallbackWhenEmpty(ManyQueries):
             seen = features(ranking_words(one.text), hits.rows, index.chunks(hits.rows), cache)
             scores = np.asarray(boosted(relevance(hits.raw), *seen), float)
             for place, row in enumerate(hits.rows.tolist()):
-                now = Best(float(scores[place]), -float(hits.raw[place]), seen[:, place])
+                now = Best(-float(hits.raw[place]), float(scores[place]), seen[:, place])
                 if row not in best or now[:2] > best[row][:2]:
                     best[row] = now
-        chunks = dict(zip(best, index.chunks(np.array(list(best), np.int64)), strict=True))
-        rows = sorted(best, key=lambda row: (-best[row].score, -best[row].relevance, *_place(chunks[row])))
-        first = [best[row] for row in rows[:depth]]
+        whole = list(queries) == _whole(trace)
+        rows = list(best) if whole else sorted(best, key=lambda row: -best[row].score)
         return LegOfMany(
             self.name,
             _compiled(queries, index),
-            depth,
-            Hits(np.array(rows[:depth], np.int64), np.array([-one.relevance for one in first])),
+            depth * max(1, len(queries)),
+            Hits(np.array(rows, np.int64), np.array([-best[row].relevance for row in rows])),
             queries=tuple(queries),
-            features=np.array([one.features for one in first], float).reshape(-1, len(FEATURES)).T,
+            features=np.array([best[row].features for row in rows], float).reshape(-1, len(FEATURES)).T,
         )
 
 

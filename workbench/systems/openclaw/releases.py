@@ -30,9 +30,15 @@ from workbench.systems.openclaw.ranking import (
     TieredMMR,
     WeighedSum,
 )
-from workbench.systems.openclaw.scores import BoostedRelevance, MatchedRelevance, PathScore, PathTier
+from workbench.systems.openclaw.scores import MatchedRelevance, PathScore, PathTier
 
 POOL = Pool(cap=200)
+
+COPIES = (
+    "Equal passages of one long line are one chunk and one row of the full-text table here. OpenClaw keeps "
+    "one chunk, but a row for each passage, so its BM25 counts more rows. Keyword scores differ only in a "
+    "memory with such lines."
+)
 
 
 def _step(
@@ -141,7 +147,8 @@ MARCH = released(
     "2026.3.7",
     [SIGN],
     "src/memory/hybrid.ts",
-    "With scores below 1, a keyword hit alone no longer reaches the rescue's 0.3: the fix disables it.",
+    "With scores below 1, a keyword hit alone no longer reaches the rescue's 0.3: the fix disables it. "
+    f"{COPIES}",
 )
 
 # 2026.3.31
@@ -151,7 +158,7 @@ TRIGRAM = with_trigrams(
     "2026.3.31",
     TrigramLayout(),
     "An option, off by default; the stages are those of 2026.3.7. A hit of LIKE alone scores 1, so "
-    f"two characters of Chinese are a perfect match (#115001). {SIMPLIFIED}",
+    f"two characters of Chinese are a perfect match (#115001). {COPIES} {SIMPLIFIED}",
 )
 
 # 2026.7.1
@@ -163,13 +170,6 @@ FALLBACK = _step(
     "if no chunk has all the words, the question's keywords are searched one by one",
     "extensions/memory-core/src/memory/manager.ts",
     "#39484",
-)
-BOOST = _step(
-    "2026.7.1",
-    "boost",
-    BoostedRelevance(),
-    "in a small memory BM25 scores are close to 0; now shared words count too",
-    "extensions/memory-core/src/memory/manager-search.ts",
 )
 ZERO = _step(
     "2026.7.1",
@@ -183,10 +183,11 @@ ZERO = _step(
 JULY = released(
     MARCH,
     "2026.7.1",
-    [FALLBACK, BOOST, ZERO],
+    [FALLBACK, ZERO],
     "extensions/memory-core/src/memory",
-    "These changes came with this release or an earlier one. Words are compared in composed Unicode, as "
-    "in 2026.9.6.",
+    "These changes came with this release or an earlier one. The lexical boost orders the hits of keywords; "
+    "the sum takes the BM25 score alone. Words are compared in composed Unicode, as in 2026.9.6. "
+    f"{COPIES}",
 )
 
 # 2026.9.6
