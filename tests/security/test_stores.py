@@ -179,7 +179,7 @@ def test_a_live_store_with_other_columns_gets_a_message(tmp_path: Path, sql: str
     openclaw = OpenClaw(tmp_path / "state" / "main.sqlite").create()
     with openclaw.opened() as db:
         db.execute(sql)
-    refused = pytest.raises((InputError, StorageError), match="does not know")
+    refused = pytest.raises((InputError, StorageError), match="not supported")
     with refused, open_live_store(openclaw.file, world.EMBEDDER) as live:
         search(QUESTION, SHIPPED, live)
 
