@@ -156,9 +156,10 @@ class FallbackWhenEmpty(ManyQueries):
 
     def leg(self, trace: Trace, index: Index, queries: Sequence[TextQuery], depth: int) -> LegOfMany:
         best: dict[int, Best] = {}
-        cache = feature_cache_of(index)
+        cache, full = feature_cache_of(index), False
         for one in queries:
             hits = index.keyword(one.query, depth)
+            full = full or hits.rows.size >= depth
             seen = features(ranking_words(one.text), hits.rows, index.chunks(hits.rows), cache)
             scores = np.asarray(boosted(relevance(hits.raw), *seen), float)
             for place, row in enumerate(hits.rows.tolist()):
@@ -170,7 +171,8 @@ class FallbackWhenEmpty(ManyQueries):
         return LegOfMany(
             self.name,
             _compiled(queries, index),
-            depth * max(1, len(queries)),
+            # A keyword whose hits fill its share hides others, so the leg is no deeper than its hits.
+            len(rows) if full else depth * max(1, len(queries)),
             Hits(np.array(rows, np.int64), np.array([-best[row].relevance for row in rows])),
             queries=tuple(queries),
             features=np.array([best[row].features for row in rows], float).reshape(-1, len(FEATURES)).T,
