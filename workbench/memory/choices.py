@@ -45,8 +45,8 @@ def choices_for(index_path: Path) -> Choices:
     try:
         found = json.loads(file.read_text(encoding="utf-8"))
         return Choices(str(found["memory"]), tuple(map(str, found["extra"])), str(found["model"]))
-    except FileNotFoundError:
-        return Choices()
+    except (FileNotFoundError, PermissionError):
+        return Choices()  # what this user may not read are the choices of another user
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise InputError(
             f"The choices for the index {index_path} in {file} cannot be read: {error!r}.",
@@ -75,7 +75,7 @@ def remember(index_path: Path, chosen: Choices) -> None:
 
 
 def _has(index_path: Path) -> bool:
-    return _file(index_path).exists()
+    return os.path.exists(_file(index_path))
 
 
 def _file(index_path: Path) -> Path:
