@@ -183,7 +183,7 @@ def _hanging(line: str) -> RenderableType:
 def explanation_text(explanation: Explanation, chunks: int = 3) -> str:
     """Why a file is in the answer or not, in words and numbers: the best `chunks` of its chunks."""
     trace, target = explanation.trace, explanation.target
-    head = [f"“{trace.question}”", f"  asked of {trace.system}, about {target}: {explanation.fate.upper()}"]
+    head = [f"“{trace.question}”", f"  system {trace.system}, file {target}: {explanation.fate.upper()}"]
     if explanation.fate is Fate.NEVER_INDEXED:
         return "\n".join([*map(one_line, head), "", one_line(_never_indexed_line(target))])
     shown = explanation.verdicts[:chunks]

@@ -257,9 +257,9 @@ def unit_vectors(answer: Sequence[Any], count: int, dimensions: int | None) -> N
     try:
         vectors = np.array(answer, float)
     except (ValueError, TypeError):
-        raise BadAnswerError("the vectors are not all of one length, or hold what is no number") from None
+        raise BadAnswerError("the vectors differ in length, or hold a value that is not a number") from None
     if vectors.ndim != 2 or vectors.shape[1] == 0:
-        raise BadAnswerError("the vectors are empty, or no lists of numbers")
+        raise BadAnswerError("the vectors are empty, or are not lists of numbers")
     if dimensions is not None and vectors.shape[1] != dimensions:
         raise BadAnswerError(f"the vectors have {vectors.shape[1]} dimensions, not {dimensions}")
     if not np.isfinite(vectors).all():

@@ -60,7 +60,7 @@ def load(file: Path) -> dict[str, Any]:
             f"The configuration {file} cannot be read: {error}.", "Give an openclaw.json: JSON5, in UTF-8."
         ) from None
     if not isinstance(data, dict):
-        raise InputError(f"The configuration {file} is no object.", "Give an openclaw.json.")
+        raise InputError(f"The configuration {file} is not a JSON object.", "Give an openclaw.json.")
     return data
 
 
@@ -88,7 +88,7 @@ def _entries(data: Mapping[str, Any], file: Path) -> dict[str, Tree]:
     """The agents of the newer form."""
     entries = _mapping(data, "agents.entries", file)
     if not all(isinstance(one, Mapping) for one in entries.values()):
-        raise InputError(f"{file}: agents.entries holds what is no object.", "Correct the file.")
+        raise InputError(f"{file}: agents.entries has an entry that is not an object.", "Correct the file.")
     return {name: Tree(f"agents.entries.{name}", one) for name, one in entries.items()}
 
 
@@ -96,7 +96,7 @@ def _listed(data: Mapping[str, Any], file: Path) -> dict[str, Tree]:
     """The agents of the older form."""
     listed = at(data, "agents.list", [])
     if not isinstance(listed, list) or not all(isinstance(one, Mapping) for one in listed):
-        raise InputError(f"{file}: agents.list is no list of objects.", "Correct the file.")
+        raise InputError(f"{file}: agents.list is not a list of objects.", "Correct the file.")
     return {
         str(one.get("id", "main")): Tree(f"agents.list[{place}]", one) for place, one in enumerate(listed)
     }
@@ -113,7 +113,7 @@ def at(data: Mapping[str, Any], place: str, default: Any = None) -> Any:
 def _mapping(data: Mapping[str, Any], place: str, file: Path) -> Mapping[str, Any]:
     found = at(data, place, {})
     if not isinstance(found, Mapping):
-        raise InputError(f"{file}: {place} is no object.", "Correct the file.")
+        raise InputError(f"{file}: {place} is not an object.", "Correct the file.")
     return found
 
 
