@@ -44,7 +44,7 @@ def unknown_name(kind: str, name: str, known: Collection[str], remedy: str) -> I
     """The error for a name that is not in `known`; its message lists the nearest names.
 
     >>> unknown_name("leg", "vectro", ["vector", "keyword"], "Choose one of them.").problem
-    "There is no leg 'vectro'; the nearest are vector."
+    "There is no leg 'vectro'; the nearest are vector, keyword."
     """
     near = difflib.get_close_matches(name, known, n=3, cutoff=0.3) or list(known)[:3]
     return InputError(f"There is no {kind} {name!r}; the nearest are {', '.join(near)}.", remedy)

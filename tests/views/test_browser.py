@@ -121,6 +121,7 @@ def test_figures_stand_where_the_last_of_many_quick_moves_left_them(shown: dict[
     lab.agrees(system=SHOWN_SYSTEMS[0], min_score=lab.number("min score"))
     lab = shown["fusion-lab"]
     lab.press("k", "ArrowRight", times=20)
+    lab.agrees(k=lab.number("k"))
     lab.control("method").select_option("rrf-60")
     lab.press("vector weight", "ArrowLeft", times=10)
     lab.agrees(method="rrf-60", vector=lab.number("vector weight"))
@@ -149,7 +150,7 @@ def test_the_microscope_answers_what_is_typed(shown: dict[str, Shown]) -> None:
     microscope.control("words of").select_option("any script")
     microscope.agrees(letters="any script")
     microscope.type("question", " ")
-    microscope.root.get_by_role("status").filter(has_text="still that of the last question").wait_for()
+    microscope.root.get_by_role("status").filter(has_text="still shows the last valid question").wait_for()
 
 
 def test_the_question_explorer_answers_why_not(shown: dict[str, Shown]) -> None:

@@ -235,10 +235,8 @@ LINE_ENDS = re.compile("\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
 def quoted_lines(text: str) -> str:
     """The text with `> ` before each of its lines, whatever ends a line.
 
-    >>> print(quoted_lines("tea\\n\\nSource: MEMORY.md#L1"))
-    > tea
-    >
-    > Source: MEMORY.md#L1
+    >>> quoted_lines("tea\\n\\nSource: MEMORY.md#L1")
+    '> tea\\n> \\n> Source: MEMORY.md#L1'
     """
     return "> " + LINE_ENDS.sub(lambda end: f"{end[0]}> ", text)
 

@@ -11,7 +11,7 @@ from plotly.subplots import make_subplots
 
 from workbench.records import Candidate, Trace
 from workbench.retrieval.explain import Fate, fate_of, floor_of
-from workbench.views.figures.style import BLUE, GREEN, GREY, INK, ORANGE, PURPLE, VERMILION, dress, restyle
+from workbench.views.figures.style import BLUE, GREEN, GREY, INK, ORANGE, SKY, VERMILION, dress, restyle
 
 MOST_DRAWN = 48
 """The number of positions drawn for each system: two legs of 24 candidates."""
@@ -21,8 +21,8 @@ LOOKS: dict[Fate, dict[str, Any]] = {
     Fate.RETURNED: {"color": GREEN, "symbol": "circle"},
     Fate.BEYOND_LIMIT: {"color": ORANGE, "symbol": "triangle-down"},
     Fate.BELOW_FLOOR: {"color": VERMILION, "symbol": "x"},
-    Fate.BELOW_LEG_FLOOR: {"color": PURPLE, "symbol": "x-open"},
-    Fate.FILTERED: {"color": GREY, "symbol": "square-open"},
+    Fate.BELOW_LEG_FLOOR: {"color": SKY, "symbol": "x-open"},
+    Fate.FILTERED: {"color": INK, "symbol": "square-open"},
 }
 """How a candidate is drawn, by its fate."""
 
