@@ -93,14 +93,14 @@ def _print(chunks: int, measured: dict[str, dict[str, float]]) -> None:
 
 def _print_peers(index: MemoryIndex, asked: list[str]) -> None:
     vectors = {question: index.embed(question) for question in asked}
-    either = {question: THREE_FIXES["query"].match(question) for question in asked}  # type: ignore[attr-defined]
+    either = {question: THREE_FIXES["query"].query(question) for question in asked}  # type: ignore[attr-defined]
     ours, knn = (
         timed(lambda q: index.vector(vectors[q], 24), asked),
         timed(lambda q: index.store.nearest(vectors[q], 24), asked),
     )
     bm25, rank = (
         timed(lambda q: index.keyword(either[q], 24), asked),
-        timed(lambda q: index.store.db.execute(RANK_SQL, (either[q],)).fetchall(), asked),
+        timed(lambda q: index.store.db.execute(RANK_SQL, (index.compiled(either[q]),)).fetchall(), asked),
     )
     print(f"vector leg: vec0 KNN / NumPy scan = {knn:.2f} ms / {ours:.2f} ms = {knn / ours:.1f}")
     print(

@@ -175,21 +175,30 @@ class ColumnStage(PlainStage):
         return (*self.observed, self.output)
 
     def run(self, trace: Trace, context: Context) -> Trace:
+        columns = {**trace.columns, **self._checked_observations(trace, context)}
+        columns[self.output] = self.computed(columns)
+        scales = {**trace.scales, self.output: self.scale} if self.scale else trace.scales
+        return replace(trace, columns=columns, scales=scales)
+
+    def _checked_observations(self, trace: Trace, context: Context) -> Mapping[str, Floats]:
+        if not self.observed:
+            return {}
         observed = context.observations(self, trace)
         if set(observed) != set(self.observed):
             raise InputError(
                 f"The stage {self.slot} observed {sorted(observed)}.",
                 f"Its `observed` names {sorted(self.observed)}: make the two equal.",
             )
-        columns = {**trace.columns, **observed}
-        return with_column(replace(trace, columns=columns), self.output, self.computed(columns), self.scale)
+        return observed
 
     def computed(self, columns: Mapping[str, Floats]) -> Floats:
         """The output column, from the columns that the formula reads."""
         shape = next(iter(columns.values())).shape if columns else (0,)
         if 0 in shape:
             return np.empty(shape)
-        column = np.broadcast_to(np.asarray(self.formula(Columns(columns)), float), shape)
+        column = np.asarray(self.formula(Columns(columns)), float)
+        if column.shape != shape:
+            column = np.broadcast_to(column, shape)
         if self.present is None:
             return column
         return np.where(np.isnan(columns[self.present]), np.nan, column)
@@ -210,7 +219,6 @@ def _heard(stage: ColumnStage) -> tuple[tuple[str, ...], tuple[str, ...]]:
     return tuple(listener.needed), tuple(listener.optional)
 
 
-def with_column(trace: Trace, name: str, column: Floats, scale: str = "") -> Trace:
-    """`trace` with one more column, and what its numbers mean."""
-    scales = {**trace.scales, name: scale} if scale else trace.scales
-    return replace(trace, columns={**trace.columns, name: column}, scales=scales)
+def with_column(trace: Trace, name: str, column: Floats) -> Trace:
+    """`trace` with one more column."""
+    return replace(trace, columns={**trace.columns, name: column})
