@@ -123,8 +123,12 @@ def _before_scores(pipeline: Pipeline, trial: Trial) -> Trace:
     absent = np.full(size, np.nan)
     columns = {column: absent for leg in legs_of(pipeline.stages) for column in leg.writes()}
     raw = np.array([trial.raw, *[trial.leg.worst_raw] * trial.others])
-    name = trial.leg.name
-    columns |= {f"{name}_raw": raw, f"{name}_rank": np.arange(1.0, 1 + size), f"{name}_relevance": -raw}
+    name, larger_is_better = trial.leg.name, trial.raw > trial.leg.worst_raw
+    columns |= {
+        f"{name}_raw": raw,
+        f"{name}_rank": np.arange(1.0, 1 + size),
+        f"{name}_relevance": raw if larger_is_better else -raw,
+    }
     return Trace(
         "", pipeline.name, pipeline.stages, rows=np.arange(size), columns=columns, dropped=np.full(size, KEPT)
     )

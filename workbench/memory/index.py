@@ -23,7 +23,7 @@ from workbench.memory.embedding.providers.catalogue import remembered
 from workbench.memory.files import content_hash
 from workbench.memory.store.contract import IndexStore
 from workbench.memory.store.scan import Scan
-from workbench.memory.store.sqlite.store import Store
+from workbench.memory.store.sqlite.place import SQLitePlace
 from workbench.memory.store.values import Cached, Settings
 from workbench.records import Chunk, Document, Hits, Passage, Query, Rows, Vector
 
@@ -143,7 +143,7 @@ class MemoryIndex(OpenIndex):
 
         Raises InputError when there is no index, or when `embedder` is not the one that made it.
         """
-        store = Store.open(path)
+        store = SQLitePlace(path).open()
         index = cls(store, _embedder_or_close(store, embedder))
         index._given = embedder
         return index

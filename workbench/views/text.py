@@ -326,11 +326,6 @@ def kinds_table(evaluations: Sequence[Evaluation]) -> PlainTable:
     return _grouped_table(evaluations, [one.by_kind for one in evaluations])
 
 
-def files_table(evaluations: Sequence[Evaluation]) -> PlainTable:
-    """Hits by target file, one line per pipeline."""
-    return _grouped_table(evaluations, [one.by_file for one in evaluations])
-
-
 def _grouped_table(evaluations: Sequence[Evaluation], groups: Sequence[dict[str, Share]]) -> PlainTable:
     table = PlainTable(pad_edge=False)
     table.add_column("system")
