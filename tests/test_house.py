@@ -160,6 +160,8 @@ BETWEEN_FOLDERS = {
     ("views/figures", "views/text.py"): "a figure prints numbers as the text does",
     ("views/widgets", "views/text.py"): "a widget prints numbers as the text does",
     ("views/widgets", "views/figures"): "a widget moves a figure",
+    ("cli", "cli/commands"): COORDINATES,
+    ("cli/commands", "cli"): "commands share options, output and the copies of notebooks",
 }
 
 

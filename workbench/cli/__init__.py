@@ -16,8 +16,8 @@ from typing import TextIO
 
 import typer
 
-from workbench.cli import agent, configuring, lab, memory, searching, systems, watching
 from workbench.cli.app import app
+from workbench.cli.commands import agent, configuring, lab, memory, searching, systems, watching
 from workbench.cli.output import prepare_streams, tell
 from workbench.errors import WorkbenchError
 from workbench.extensions import ExtensionWarning

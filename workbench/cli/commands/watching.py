@@ -13,8 +13,8 @@ from typing import Annotated
 import typer
 
 from workbench.cli.app import SAMPLE, Extra, IndexFile, app
-from workbench.cli.configuring import asked_of, configured_embedder
-from workbench.cli.memory import (
+from workbench.cli.commands.configuring import asked_of, configured_embedder
+from workbench.cli.commands.memory import (
     MODEL,
     READING,
     As,

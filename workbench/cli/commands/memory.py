@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from workbench.cli.app import SAMPLE, AsJson, Extra, IndexFile, app
-from workbench.cli.configuring import asked_of, configured_embedder
+from workbench.cli.commands.configuring import asked_of, configured_embedder
 from workbench.cli.output import put, tell
 from workbench.safe_text import one_line
 
