@@ -1,7 +1,9 @@
 # `make lab` opens the workbench, `make test` runs all tests.
 # Both set up .venv first. They need Python 3.11 or newer: make lab PYTHON=python3.12
+# TORCH chooses PyTorch's build. auto: CUDA if there is an NVIDIA driver, CPU if not. cpu: always CPU.
 
 PYTHON ?= python3
+TORCH ?= auto
 BIN := .venv/bin
 INSTALLED := .venv/installed
 
@@ -40,6 +42,13 @@ $(INSTALLED): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "$(PYTHON) is older than 3.11. Name a newer one: make $(MAKECMDGOALS) PYTHON=python3.12"; exit 1; }
 	$(PYTHON) -m venv .venv
+	@$(BIN)/pip install --quiet uv==0.13.9
+	@echo "Installing PyTorch (TORCH=$(TORCH)): step 1 of 2."
+	@UV_HTTP_RETRIES=1 $(BIN)/uv pip install --quiet --python $(BIN)/python --torch-backend $(TORCH) \
+	  --constraint constraints.txt torch || \
+	  echo "PyTorch's own builds cannot be had here (reason above). pip takes torch from your package index:" \
+	    "on Linux this build includes CUDA, a download of 2.7 GB."
+	@echo "Installing the workbench with JupyterLab and the test tools: step 2 of 2, takes some minutes."
 	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[lab,test]'
 	@touch $@
 
