@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from packaging.specifiers import SpecifierSet
 
 from tests import world
 from tests.conftest import PROJECT
@@ -142,6 +143,20 @@ def test_every_installed_package_is_pinned() -> None:
     installed = {plain(one.metadata["Name"]) for one in distributions()}
     installer = {"pip", "setuptools", "wheel", "uv", "hybrid-search-workbench"}
     assert installed - pinned - installer == set()
+
+
+def test_the_pins_can_be_installed_with_the_oldest_python_of_a_supported_system() -> None:
+    """Debian 12 has Python 3.11.2; a pin that needs 3.11.5 would break `make lab` there."""
+    lines = (PROJECT / "constraints.txt").read_text().splitlines()
+    pinned = {tuple(line.split("==")) for line in lines if "==" in line}
+    known = [one for one in distributions() if (one.metadata["Name"], one.version) in pinned]
+    too_new = [
+        one.metadata["Name"]
+        for one in known
+        if "3.11.2" not in SpecifierSet(one.metadata.get("Requires-Python") or "")
+    ]
+    assert len(known) > 100
+    assert too_new == []
 
 
 PIN = re.compile(
