@@ -2,6 +2,7 @@
 
     python -m tests.processes work
     python -m tests.processes read FOLDER INDEX STOP
+    python -m tests.processes stall FOLDER INDEX AFTER
 
 A torn note can be told: every line names its note, its version, and how many lines there are.
 """
@@ -11,16 +12,22 @@ from __future__ import annotations
 import json
 import os
 import random
+import signal
 import subprocess
 import sys
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from threading import Event
 
 from tests import world
+from tests.home import Watched
+from workbench.cli import main, memory
 from workbench.memory.chunking import LineChunker
+from workbench.memory.embedding import cache
+from workbench.memory.embedding.local import Embedded, Role
 from workbench.memory.sync import index_folder, open_index
 from workbench.records import Trace
 from workbench.retrieval.pipeline import search
@@ -81,10 +88,12 @@ def do(job: str) -> None:
 
 
 @contextmanager
-def process(*arguments: object) -> Iterator[subprocess.Popen[str]]:
+def process(*arguments: object, errors: int | None = None) -> Iterator[subprocess.Popen[str]]:
     """This file as a process of its own, to talk to by lines."""
     command, pipe = [sys.executable, "-m", "tests.processes", *map(str, arguments)], subprocess.PIPE
-    with subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True, bufsize=1, cwd=PROJECT) as started:
+    with subprocess.Popen(
+        command, stdin=pipe, stdout=pipe, stderr=errors, text=True, bufsize=1, cwd=PROJECT
+    ) as started:
         yield started
 
 
@@ -120,6 +129,27 @@ def read(folder: str, index: str, stop: str) -> None:
     print(json.dumps({"searches": searches, "torn": torn, "seen": len(seen)}), flush=True)
 
 
+@dataclass
+class Stalling(Watched):
+    """Embeds `fails_at` texts, one at a time. Before the next one it says so and waits for ever."""
+
+    def embed(self, texts: Sequence[str], role: Role) -> Embedded:
+        if len(self.asked) == self.fails_at:
+            print("stalled", flush=True)
+            Event().wait()
+        self.asked.append(list(texts))
+        return world.EMBEDDER.embed(texts, role)
+
+
+def stall(folder: str, index: str, after: str) -> None:
+    """Runs `workbench index` with an embedder that stalls after that many texts, until Ctrl-C."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a background job starts with SIGINT ignored
+    cache.TEXTS_IN_FLIGHT = 1
+    memory.configured_embedder = lambda *_: Stalling(int(after))
+    sys.argv = ["workbench", "index", folder, "--index", index]
+    main()
+
+
 def _notes(trace: Trace) -> list[list[str]]:
     """The lines of each note; each leg must have brought all of them."""
     assert {leg.hits.rows.size for leg in trace.legs.values()} == {len(trace.chunks)}
@@ -130,4 +160,4 @@ def _notes(trace: Trace) -> list[list[str]]:
 
 
 if __name__ == "__main__":
-    {"work": work, "read": read}[sys.argv[1]](*sys.argv[2:])
+    {"work": work, "read": read, "stall": stall}[sys.argv[1]](*sys.argv[2:])

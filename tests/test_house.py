@@ -13,7 +13,7 @@ import pytest
 
 PACKAGE = Path(__file__).parent.parent / "workbench"
 FILES = sorted(PACKAGE.rglob("*.py"))
-BESIDE = ["safe_text", "errors", "extensions", "records", "contracts"]
+BESIDE = ["safe_text", "progress", "errors", "extensions", "records", "contracts"]
 ROOMS = [*BESIDE, "memory", "retrieval", "systems", "lab", "views", "agent", "cli"]
 BESIDE_CLI = {"__main__"}
 LONGEST = 400

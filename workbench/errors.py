@@ -40,6 +40,10 @@ class ProviderError(WorkbenchError):
     exit_code: ClassVar[int] = 4
 
 
+class Interrupted(KeyboardInterrupt):
+    """The user has ended long work with Ctrl-C; the message says what of it is kept."""
+
+
 def unknown_name(kind: str, name: str, known: Collection[str], remedy: str) -> InputError:
     """The error for a name that is not in `known`; its message lists the nearest names.
 

@@ -2,7 +2,7 @@
 
 Exit codes: 0 yes; 1 no (nothing returned, the target is not in the answer, something is missing on this
 machine); 2 the input cannot be used; 3 the storage fails; 4 an embedding provider fails; 70 a mistake
-in the workbench itself.
+in the workbench itself; 130 interrupted with Ctrl-C.
 """
 
 from __future__ import annotations

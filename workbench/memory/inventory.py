@@ -17,6 +17,8 @@ from workbench.memory.store.sqlite.store import Store
 HELD_SECONDS = 1.0
 """How long `remove_index` waits for a process that is using the index."""
 
+UNFINISHED = "not finished: the first run is under way or was interrupted; the next one goes on from here"
+
 
 @dataclass(frozen=True)
 class IndexInfo:
@@ -40,9 +42,9 @@ class IndexInfo:
 
 
 def known_indexes(home: Path | None = None) -> list[IndexInfo]:
-    """Every index in the cache folder, or in `home`, by name."""
+    """Every index in the cache folder, or in `home`, by name; also one whose first build was interrupted."""
     folder = home or index_home()
-    return [_info(path) for path in sorted(folder.glob("*.sqlite"))]
+    return [_info(folder / name) for name in sorted(builds.index_names(folder))] if folder.is_dir() else []
 
 
 def _info(path: Path) -> IndexInfo:
@@ -50,6 +52,8 @@ def _info(path: Path) -> IndexInfo:
     looks = [os.lstat(one) for one in parts if one.exists() or one.is_symlink()]
     size, changed = sum(one.st_size for one in looks), max(one.st_mtime for one in looks)
     age = max(0.0, time.time() - changed)
+    if not path.exists():
+        return IndexInfo(path.name, "", size, age, 0, UNFINISHED)
     try:
         with Store.open(path) as store, store.reading():
             return IndexInfo(path.name, store.folder, size, age, len(store.stamps()))

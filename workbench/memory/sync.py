@@ -13,9 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tqdm.auto import tqdm
-
-from workbench.errors import InputError
+from workbench.errors import InputError, Interrupted
 from workbench.memory.choices import Choices, extra_paths_of, remember
 from workbench.memory.chunking import Chunker, LineChunker
 from workbench.memory.embedding import cache as cached_embedding
@@ -29,6 +27,7 @@ from workbench.memory.store.contract import IndexPlace, IndexStore
 from workbench.memory.store.sqlite.lock import WAIT_SECONDS
 from workbench.memory.store.sqlite.place import SQLitePlace
 from workbench.memory.store.values import Cached, Settings, Stamp
+from workbench.progress import progress
 from workbench.records import Document, Passage
 
 
@@ -93,11 +92,12 @@ def index_folder(
         model = embedder.name if isinstance(embedder, LocalEmbedder) else PACKAGED_MODEL
         chosen = Choices(str(root), beside, "" if model == PACKAGED_MODEL else model)
         every = (MemoryFolder(root, beside, like.rules), *sources)
-        work = Work(settings, embedder, chunker, chosen, every, skip, like, extra is not None)
-        if rebuild or not place.exists():
-            _rebuild(place, work)
-        else:
-            _update(place, work)
+        first = not place.exists()
+        work = Work(settings, embedder, chunker, chosen, every, skip, like, extra is not None, first)
+        try:
+            _rebuild(place, work) if rebuild or first else _update(place, work)
+        except KeyboardInterrupt:
+            raise Interrupted(work.kept()) from None
     work.summary.seconds = time.perf_counter() - started
     return work.summary
 
@@ -113,10 +113,7 @@ def open_index(
     root = memory_root(folder)
     path = index_path or default_index_path(root)
     if not path.exists():
-        raise InputError(
-            f"The memory {folder} has no index yet: there is no index at {path}.",
-            f"Make one: workbench index {folder}",
-        )
+        raise SQLitePlace(path).missing(str(folder))
     index = MemoryIndex.open(path, embedder)
     index.root = Path(folder)
     return index
@@ -154,8 +151,18 @@ class Work:
     skip: bool
     like: Indexing
     extra_given: bool
+    first: bool
     summary: Summary = field(default_factory=Summary)
     gone: list[str] = field(default_factory=list)
+
+    def kept(self) -> str:
+        """What stays after Ctrl-C, for the user."""
+        searches = "There is no index to search yet." if self.first else "The index can be searched."
+        vectors = f"{count} vectors are" if (count := self.summary.embedded) != 1 else "1 vector is"
+        return (
+            f"Interrupted. {vectors} computed and kept. {searches}\n"
+            "  Run the same command again to go on: it embeds only what is missing."
+        )
 
     def read(self, source: DocumentSource, path: str) -> Document | None:
         """The document; None for one that was deleted since it was listed, and for one to skip."""
@@ -262,14 +269,14 @@ def _carry_out(plan: Plan, work: Work, store: IndexStore) -> None:
     store.describe(file_rules=work.like.rules, ties_by_row=work.like.ties_by_row)
     if plan.touched:
         store.restamp(plan.touched)
-    with tqdm(total=plan.changed.count, desc="indexing", unit="file", disable=None) as bar:
+    with progress(plan.changed.count, "indexing", "files") as done:
         for group in _groups(_cuts(plan, work)):
             vectors = _vectors(group, work, store)
             for document, passages in group:
                 store.replace(document, passages, [vectors[p.hash] for p in passages])
                 stored += len(passages)
                 (summary.changed if document.path in plan.known else summary.new).append(document.path)
-                bar.update()
+                done()
     for path in plan.deleted:
         store.delete(path)
         summary.deleted.append(path)

@@ -10,7 +10,7 @@ import typer
 
 from workbench.cli.app import SAMPLE, AsJson, Extra, IndexFile, app
 from workbench.cli.commands.configuring import asked_of, configured_embedder
-from workbench.cli.output import put, tell
+from workbench.cli.output import put, tell, telling_of_interruption
 from workbench.safe_text import one_line
 
 if TYPE_CHECKING:
@@ -64,17 +64,18 @@ def index(
     embedder = configured_embedder(context, model, reading, download)
     sources = [] if sessions is None else [Sessions(sessions)]
     chunker, release = cutting(context, like)
-    summary = index_folder(
-        folder,
-        embedder,
-        index_path=index_file,
-        chunker=chunker,
-        like=release,
-        extra=extra,
-        sources=sources,
-        rebuild=rebuild,
-        skip=skip,
-    )
+    with telling_of_interruption():
+        summary = index_folder(
+            folder,
+            embedder,
+            index_path=index_file,
+            chunker=chunker,
+            like=release,
+            extra=extra,
+            sources=sources,
+            rebuild=rebuild,
+            skip=skip,
+        )
     say_left_out(summary, sources)
     put(asdict(summary) if as_json else str(summary), as_json)
 

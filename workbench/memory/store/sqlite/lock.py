@@ -54,6 +54,21 @@ def _acquire(lock: FileLock, path: Path, wait: float) -> None:
         ) from None
 
 
+def held_by(path: Path) -> str:
+    """The process that is indexing `path` now, as `Process 123`; empty if none does. Never waits."""
+    lock = FileLock(f"{path}.lock")
+    if not Path(lock.lock_file).exists():
+        return ""
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        return _holder(lock)
+    except OSError:
+        return ""  # a folder that this user may not write: no process of this user indexes there
+    lock.release()
+    return ""
+
+
 def _holder(lock: FileLock) -> str:
     """The process in the lock file, which another program may have written: only a number is believed."""
     number = Path(lock.lock_file).read_bytes()[:20].decode("ascii", "replace").strip()

@@ -6,11 +6,12 @@ from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 
+from workbench.errors import InputError
 from workbench.memory.store.contract import IndexPlace
 from workbench.memory.store.errors import DamagedError, UnwritableError, unwritable
 from workbench.memory.store.sqlite import builds
 from workbench.memory.store.sqlite.database import plain_errors
-from workbench.memory.store.sqlite.lock import alone
+from workbench.memory.store.sqlite.lock import alone, held_by
 from workbench.memory.store.sqlite.store import Store
 from workbench.memory.store.values import Settings
 
@@ -73,6 +74,18 @@ class SQLitePlace(IndexPlace):
             builds.remove(builds.leftovers(self.path))
             raise
         builds.remove(builds.leftovers(self.path))
+
+    def missing(self, folder: str) -> InputError:
+        """The error for a memory without an index: says whether the first is in the making or broken off."""
+        remedy = f"Make one: workbench index {folder}"
+        if holder := held_by(self.path):
+            says, remedy = f"{holder} is making the first one", "Search again when it is done."
+        elif self.path.parent.is_dir() and builds.databases(builds.leftovers(self.path)):
+            says = "the run that made the first one was interrupted"
+            remedy = f"Go on: workbench index {folder}. It embeds only what is missing."
+        else:
+            says = f"there is no index at {self.path}"
+        return InputError(f"The memory {folder} has no index yet: {says}.", remedy)
 
     def stored_sources(self) -> set[str]:
         if not self.path.exists():

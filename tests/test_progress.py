@@ -1,0 +1,37 @@
+"""Long work says how far it is, also where there is no terminal."""
+
+from __future__ import annotations
+
+import pytest
+
+from workbench.progress import LINE_SECONDS, progress
+
+
+class Clock:
+    """A clock that moves only when it is told to."""
+
+    now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def test_without_a_terminal_one_line_a_minute_says_how_far_it_is(capsys: pytest.CaptureFixture[str]) -> None:
+    clock = Clock()
+    with progress(6, "indexing", "files", clock=clock) as done:
+        for _ in range(6):
+            clock.now += LINE_SECONDS / 2
+            done()
+    assert capsys.readouterr().err.splitlines() == [
+        "indexing: 2 of 6 files (33%), about 2 min left",
+        "indexing: 4 of 6 files (67%), about 1 min left",
+    ]
+
+
+def test_short_work_says_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    clock = Clock()
+    with progress(3, "indexing", "files", clock=clock) as done:
+        for _ in range(3):
+            clock.now += 1
+            done()
+    assert capsys.readouterr().err == ""

@@ -1,0 +1,52 @@
+"""Says how far long work is: a bar in a terminal, and a line now and then elsewhere (a log, a pipe, CI)."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from tqdm.auto import tqdm
+
+LINE_SECONDS = 60.0
+"""How long work goes on without a terminal before the next line."""
+
+
+@contextmanager
+def progress(
+    total: int, what: str, unit: str, *, clock: Callable[[], float] = time.monotonic
+) -> Iterator[Callable[[], object]]:
+    """A function to call after each of `total` units of work; it shows on stderr how far the work is.
+
+    `what` names the work and `unit` the thing that is counted, in the plural. `clock` gives seconds.
+    """
+    if sys.stderr.isatty():
+        with tqdm[object](total=total, desc=what, unit=f" {unit}") as bar:
+            yield bar.update
+    else:
+        yield Lines(total, what, unit, clock).advance
+
+
+class Lines:
+    """Prints a line on stderr every LINE_SECONDS, at the first unit that is done after that time."""
+
+    def __init__(self, total: int, what: str, unit: str, clock: Callable[[], float]) -> None:
+        self._total, self._what, self._unit, self._clock = total, what, unit, clock
+        self._started = self._said = clock()
+        self._done = 0
+
+    def advance(self) -> None:
+        """Counts one unit as done."""
+        self._done += 1
+        now = self._clock()
+        if now - self._said >= LINE_SECONDS and self._done < self._total:
+            self._said = now
+            print(self._line(now - self._started), file=sys.stderr, flush=True)
+
+    def _line(self, passed: float) -> str:
+        left = passed / self._done * (self._total - self._done)
+        return (
+            f"{self._what}: {self._done} of {self._total} {self._unit} ({self._done / self._total:.0%}), "
+            f"about {max(1, round(left / 60))} min left"
+        )
