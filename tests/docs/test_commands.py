@@ -30,6 +30,7 @@ NOT_RUN = {
     "evaluate --all": "it takes a minute; tests/lab runs the evaluation",
     "index --model": "it needs a provider's key",
     "config": "it needs your openclaw.json",
+    "case": "it needs a case file; tests/lab/cases runs cases",
     "memory-search": "it needs a question",
 }
 OTHER_PROGRAMS = {"--require-hashes", "--no-deps", "--import"}

@@ -17,12 +17,23 @@ from typing import TextIO
 import typer
 
 from workbench.cli.app import app
-from workbench.cli.commands import agent, configuring, lab, memory, searching, systems, watching
+from workbench.cli.commands import agent, cases, configuring, lab, memory, searching, systems, watching
 from workbench.cli.output import prepare_streams, tell
 from workbench.errors import WorkbenchError
 from workbench.extensions import ExtensionWarning
 
-__all__ = ["agent", "app", "configuring", "lab", "main", "memory", "searching", "systems", "watching"]
+__all__ = [
+    "agent",
+    "app",
+    "cases",
+    "configuring",
+    "lab",
+    "main",
+    "memory",
+    "searching",
+    "systems",
+    "watching",
+]
 
 USAGE: type[Exception] = typer.BadParameter.__mro__[1]
 """What typer raises for options and arguments that it cannot use; its own name has moved between releases."""

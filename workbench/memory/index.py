@@ -12,6 +12,7 @@ from typing import Self
 from weakref import WeakValueDictionary
 
 import numpy as np
+from numpy.typing import NDArray
 
 from workbench.contracts import Index
 from workbench.errors import InputError, WorkbenchError
@@ -96,6 +97,16 @@ class OpenIndex(Index):
     @abstractmethod
     def time_limit(self, seconds: float) -> AbstractContextManager[None]:
         """Stops a search in the store that takes more seconds. Raises InputError then."""
+
+    def vectors(self) -> tuple[Rows, NDArray[np.float32]]:
+        """The rows that have a vector, and their unit vectors: shapes (n,) and (n, dimensions).
+
+        Raises InputError for an index that does not give its vectors.
+        """
+        raise InputError(
+            f"The index {self.name} does not give its vectors.",
+            "Index the folder with: workbench index FOLDER",
+        )
 
     @abstractmethod
     def close(self) -> None:
@@ -211,6 +222,9 @@ class MemoryIndex(OpenIndex):
                 "Use the model that made the index, or index again with --rebuild.",
             )
         return self._scan.nearest(query, limit)
+
+    def vectors(self) -> tuple[Rows, NDArray[np.float32]]:
+        return self.store.matrix()
 
     def _refresh(self) -> None:
         generation = self.store.generation

@@ -20,26 +20,26 @@ class Scan:
     """
 
     def __init__(self, rows: Rows, ids: Sequence[str], vectors: NDArray[np.float32]) -> None:
-        self._rows = rows
-        self._vectors = vectors
+        self.rows = rows
+        self.vectors = vectors
         self._by_id = np.argsort(np.argsort(np.array(ids, np.str_)))
 
     @property
     def size(self) -> int:
         """How many rows there are."""
-        return self._rows.size
+        return self.rows.size
 
     @property
     def dimensions(self) -> int:
-        return int(self._vectors.shape[1])
+        return int(self.vectors.shape[1])
 
     def nearest(self, query: Vector, limit: int) -> Hits:
         """The nearest rows to a unit vector of as many dimensions, by (cosine distance, chunk id)."""
-        near = _within(1.0 - self._vectors @ query, limit)
+        near = _within(1.0 - self.vectors @ query, limit)
         # One row at a time and in float64: the fast product above rounds a row by where it stands.
-        distance = 1.0 - np.einsum("ij,j->i", self._vectors[near].astype(float), query.astype(float))
+        distance = 1.0 - np.einsum("ij,j->i", self.vectors[near].astype(float), query.astype(float))
         best = np.lexsort((self._by_id[near], distance))[:limit]
-        return Hits(self._rows[near[best]], distance[best])
+        return Hits(self.rows[near[best]], distance[best])
 
 
 def _within(numbers: NDArray[np.float32], count: int) -> NDArray[np.int64]:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from workbench.errors import InputError, WorkbenchError
 from workbench.memory.chunking import whole_characters
@@ -177,6 +178,10 @@ class LiveIndex(OpenIndex):
                     f"{self.embedder.name} did not make them. Embed the chunks again: --re-embed",
                 )
             return self._scan.nearest(query, limit)
+
+    def vectors(self) -> tuple[Rows, NDArray[np.float32]]:
+        with self._reading():
+            return self._scan.rows, self._scan.vectors
 
     def embed(self, question: str) -> Vector:
         """The question's unit vector; each question is embedded once."""

@@ -1,0 +1,178 @@
+"""Commands for cases: a failure of memory search as a file that can be run, redacted, shrunk and reported."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from workbench.cli.app import (
+    SAMPLE,
+    SHIPPED,
+    AsJson,
+    AskedFloor,
+    AskedLimit,
+    IndexFile,
+    Memory,
+    ReEmbed,
+    Settings,
+    System,
+    app,
+    opened_index,
+    pipeline_of,
+    relative,
+)
+from workbench.cli.output import put, tell
+from workbench.errors import InputError
+
+if TYPE_CHECKING:
+    from workbench.lab.cases.model import Expected
+
+case = typer.Typer(
+    help="Cases: a failure as one file, which runs as a test.", no_args_is_help=True, rich_markup_mode=None
+)
+app.add_typer(case, name="case")
+
+Files = Annotated[list[Path], typer.Argument(readable=False, help="Case files, or folders of them.")]
+File = Annotated[Path, typer.Argument(readable=False, help="The case file.")]
+Out = Annotated[Path, typer.Option("--out", "-o", help="The case file to write: NAME.case.yaml.")]
+
+
+@case.command()
+def new(
+    question: Annotated[str, typer.Argument(help="The question.")],
+    out: Out,
+    target: Annotated[
+        str | None, typer.Option("--target", "-t", help="The file that should be in the answer.")
+    ] = None,
+    within: Annotated[
+        int | None, typer.Option(min=1, help="The target should be among this many first files.")
+    ] = None,
+    not_found: Annotated[str | None, typer.Option(help="A file that should not be in the answer.")] = None,
+    nothing: Annotated[bool, typer.Option("--nothing", help="Nothing should be returned.")] = False,
+    order: Annotated[
+        list[str] | None, typer.Option(help="A file in the right order; repeat it for each file.")
+    ] = None,
+    same_as: Annotated[
+        str | None, typer.Option(help="The answer should be that of this other system.")
+    ] = None,
+    memory: Memory = SAMPLE,
+    system: System = SHIPPED,
+    limit: AskedLimit = None,
+    min_score: AskedFloor = None,
+    settings: Settings = None,
+    vectors: Annotated[
+        str, typer.Option(help="Vectors inside: float32 (exact), float16 (half the size) or none.")
+    ] = "float32",
+    known_bug: Annotated[
+        str, typer.Option(help="The reason why the case fails; tests then expect the failure.")
+    ] = "",
+    reference: Annotated[
+        list[str] | None, typer.Option(help="A public report, such as owner/repository#12; can be repeated.")
+    ] = None,
+    index_file: IndexFile = None,
+    re_embed: ReEmbed = False,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the file if it exists.")] = False,
+) -> None:
+    """Write a case: the memory, the system, the question, what you expect, and what is observed.
+
+    Exit code 0: the case is written, whether the expectation holds or not.
+    """
+    from workbench.lab.cases.files import save_case
+    from workbench.lab.cases.making import case_of, travelling
+    from workbench.retrieval.query import check_question
+
+    asked, cleaned = pipeline_of(system, limit, min_score, settings), check_question(question)
+    files = [relative(one, memory) for one in order or ()]
+    expected = _expected(target and relative(target, memory), within, not_found, nothing, files, same_as)
+    with opened_index(memory, index_file, re_embed) as opened:
+        made = case_of(
+            cleaned,
+            asked,
+            opened,
+            expect=expected,
+            vectors=travelling(vectors),
+            known_bug=known_bug,
+            references=reference or (),
+        )
+    save_case(made, out, overwrite)
+    put(f"{out}: {len(made.memory.notes or ())} notes, {made.words:,} words.")
+    tell(f"Run it: workbench case run {out}")
+
+
+def _expected(
+    target: str | None,
+    within: int | None,
+    not_found: str | None,
+    nothing: bool,
+    order: list[str],
+    same_as: str | None,
+) -> Expected:
+    from pydantic import ValidationError
+
+    from workbench.lab.cases.model import CaseSystem, Expected
+
+    given = {
+        "found": target,
+        "not_found": not_found,
+        "order": order or None,
+        "nothing": nothing or None,
+        "same_as": CaseSystem(name=same_as) if same_as else None,
+        "within": within,
+    }
+    try:
+        return Expected.model_validate({name: value for name, value in given.items() if value is not None})
+    except ValidationError as error:
+        reason = error.errors()[0]["msg"].removeprefix("Value error, ")
+        raise InputError(
+            f"These options are not one expectation: {reason}.",
+            "Give one of --target, --not-found, --order (for each file), --nothing and --same-as.",
+        ) from None
+
+
+@case.command()
+def run(
+    files: Files,
+    systems: Annotated[
+        list[str] | None,
+        typer.Option("--system", "-s", help="Run on this system instead; can be repeated."),
+    ] = None,
+    releases: Annotated[bool, typer.Option("--releases", help="Run on every release of the system.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Run cases, and explain each failure. Exit code 1 if an expectation does not hold.
+
+    With several systems, or with --releases, a table names the first bad and the first good one.
+    """
+    from workbench.lab.cases.files import case_files, load_case
+    from workbench.lab.cases.running import Matrix, run_case, run_on, run_releases, systems_named
+    from workbench.views.cases import case_run_data, matrix_data
+
+    if releases and systems:
+        raise InputError("--releases and --system both name the systems to run.", "Give one of them.")
+    fine, printed = True, []
+    for one in map(load_case, case_files(files)):
+        if releases or (systems and len(systems) > 1):
+            matrix = (
+                run_releases(one.case, folder=one.folder)
+                if releases
+                else Matrix(
+                    tuple(run_on(one.case, systems_named(systems or (), one.case), folder=one.folder))
+                )
+            )
+            fine = fine and matrix.first_bad is None
+            printed.append({"file": str(one.path), **matrix_data(matrix)})
+            if not as_json:
+                put(f"{one.path}")
+                put(matrix)
+        else:
+            other = systems_named(systems, one.case)[0] if systems else None
+            ran = run_case(one.case, other, folder=one.folder)
+            fine = fine and ran.holds
+            printed.append({"file": str(one.path), **case_run_data(ran)})
+            if not as_json:
+                put(ran)
+    if as_json:
+        put(printed, as_json)
+    raise typer.Exit(0 if fine else 1)

@@ -1,0 +1,196 @@
+"""Makes a case of a search: its notes, vectors, system, expectation, and what was observed."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Iterable, Mapping
+from importlib.metadata import version
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.contracts import Index
+from workbench.errors import InputError
+from workbench.lab.cases.model import (
+    Case,
+    CaseChunker,
+    CaseEnvironment,
+    CaseMemory,
+    CaseModel,
+    CaseNote,
+    CasePassage,
+    CaseQuestion,
+    Expected,
+    VectorText,
+)
+from workbench.lab.cases.running import run_case, with_observations
+from workbench.lab.cases.systems import system_of_case
+from workbench.lab.cases.vectors import Numbers, packed
+from workbench.memory.chunking import LineChunker
+from workbench.memory.embedding.local import ToyEmbedder
+from workbench.memory.index import MemoryIndex, OpenIndex
+from workbench.memory.store.sqlite.database import libraries
+from workbench.memory.store.values import Settings
+from workbench.records import Chunk, Vector
+from workbench.retrieval.index_adapters import innermost
+from workbench.retrieval.pipeline import Pipeline
+
+Travelling = Literal["none", "float16", "float32"]
+
+
+def case_of(
+    question: str,
+    pipeline: Pipeline,
+    index: Index,
+    target: str = "",
+    *,
+    expect: Expected | None = None,
+    vectors: Travelling = "float32",
+    title: str = "",
+    known_bug: str = "",
+    references: Iterable[str] = (),
+    note: str = "",
+) -> Case:
+    """A case of one question: its memory is that of `index`, and its observation is made by running the case.
+
+    `target` is the file that should be found, or `expect` says what should be the answer. With the vectors
+    inside, the case runs without the model.
+
+    Raises InputError for an index that does not give its vectors, and for a pipeline with unnamed stages.
+    """
+    expected = expect or Expected(found=target)
+    with index.snapshot():
+        memory, model = _memory(index, vectors)
+        asked = None if vectors == "none" else packed(index.embed(question), vectors)
+    case = Case(
+        title=title or f"{pipeline.name}: {question}"[:200],
+        references=list(references),
+        note=note,
+        known_bug=known_bug,
+        system=system_of_case(pipeline),
+        questions=[CaseQuestion(question=question, vector=asked, expect=expected)],
+        model=model,
+        memory=memory,
+        environment=environment(),
+    )
+    return with_observations(run_case(case))
+
+
+def travelling(name: str) -> Travelling:
+    """How vectors travel, by its name. Raises InputError for an unknown one."""
+    if name == "none":
+        return "none"
+    if name == "float16":
+        return "float16"
+    if name == "float32":
+        return "float32"
+    raise InputError(f"Vectors do not travel as {name!r}.", "Choose float32, float16 or none.")
+
+
+def environment() -> CaseEnvironment:
+    """The versions here."""
+    here = libraries()
+    return CaseEnvironment(
+        workbench=version("hybrid-search-workbench"),
+        python=platform.python_version(),
+        sqlite=str(here["sqlite"]),
+        numpy=np.__version__,
+    )
+
+
+def _memory(index: Index, vectors: Travelling) -> tuple[CaseMemory, CaseModel]:
+    """The notes of an index in the order in which they are stored, and the model of their vectors."""
+    inner = innermost(index)
+    settings, known, by_row = _inside(inner)
+    chunker = _line_chunker(settings.chunker)
+    rows = {path: inner.rows_of(path) for path in inner.paths()}
+    order = sorted(rows, key=lambda path: (int(rows[path].min()) if rows[path].size else 1 << 62, path))
+    sources = {one.path: (one.source, one.text) for one in inner.documents() or ()}
+    notes = []
+    for path in order:
+        chunks = list(inner.chunks(rows[path]))
+        written = (
+            None if vectors == "none" else [_packed(known, row, path, vectors) for row in rows[path].tolist()]
+        )
+        notes.append(_note(path, sources.get(path), chunks, written, chunker))
+    memory = CaseMemory(
+        notes=notes,
+        chunker=CaseChunker(tokens=chunker.tokens, overlap=chunker.overlap),
+        ties="stored order" if by_row else "chunk id",
+    )
+    toy = isinstance(inner, OpenIndex) and isinstance(inner.embedder, ToyEmbedder) and inner.embedder.axes
+    model = CaseModel(
+        name=settings.model,
+        revision=settings.revision,
+        dimensions=settings.dimensions,
+        vectors=vectors,
+        axes={axis: list(words) for axis, words in toy.items()} if toy else None,
+    )
+    return memory, model
+
+
+def _inside(index: Index) -> tuple[Settings, Mapping[int, Vector], bool]:
+    """What an index was made with, its vectors by row, and whether ties are in the stored order."""
+    if isinstance(index, OpenIndex):
+        rows, vectors = index.vectors()
+        store = index.store if isinstance(index, MemoryIndex) else None
+        chunker = store.settings.chunker if store else ""
+        made_by = index.embedder
+        settings = Settings(index.model, made_by.revision, int(vectors.shape[1]), chunker)
+        return settings, _by_row(rows, vectors), bool(getattr(store, "ties_by_row", False))
+    raise InputError(
+        f"The index {index.name} does not give its vectors, so it cannot travel in a case.",
+        "Open the memory with workbench.open, or index its folder.",
+    )
+
+
+def _by_row(rows: NDArray[np.int64], vectors: NDArray[np.float32]) -> dict[int, Vector]:
+    return dict(zip(rows.tolist(), vectors, strict=True))
+
+
+def _packed(known: Mapping[int, Vector], row: int, path: str, numbers: Numbers) -> VectorText:
+    if row not in known:
+        raise InputError(
+            f"A chunk of {path} has no vector, so the vectors cannot travel.",
+            "Embed the chunks again (--re-embed), or make the case with --vectors none.",
+        )
+    return packed(known[row], numbers)
+
+
+def _line_chunker(name: str) -> LineChunker:
+    """The line chunker of that name; the default one for another chunker, whose passages are then written."""
+    words = dict(one.split("=") for one in name.split() if one.count("=") == 1)
+    try:
+        made = LineChunker(int(words["tokens"]), int(words["overlap"]))
+    except (KeyError, ValueError):
+        return LineChunker()
+    return made if made.name == name else LineChunker()
+
+
+def _note(
+    path: str,
+    found: tuple[str, str] | None,
+    chunks: list[Chunk],
+    vectors: list[VectorText] | None,
+    chunker: LineChunker,
+) -> CaseNote:
+    """A note as its text, if that is cut into these chunks, and otherwise as its passages."""
+    source, text = found or (chunks[0].source if chunks else "memory", "")
+    kind: Literal["memory", "sessions"] = "sessions" if source == "sessions" else "memory"
+    cut = [one for one in chunker.chunk(text) if one.text.strip()] if found else []
+    here = [(one.text, one.start_line, one.end_line) for one in chunks]
+    reads = [round(one.read_share, 6) for one in chunks]
+    if found and [(one.text, one.start_line, one.end_line) for one in cut] == here:
+        kept = reads if any(one < 1 for one in reads) else None
+        return CaseNote(path=path, source=kind, text=text, vectors=vectors or None, reads=kept)
+    passages = [
+        CasePassage(
+            lines=(one.start_line, one.end_line),
+            text=one.text,
+            vector=vectors[number] if vectors else None,
+            read=reads[number],
+        )
+        for number, one in enumerate(chunks)
+    ]
+    return CaseNote(path=path, source=kind, passages=passages)

@@ -1,0 +1,291 @@
+"""The parts of a case: its memory, system, questions, expectations and observations, checked by pydantic.
+
+A case is one YAML file. `docs/cases.md` describes it, and `docs/case.schema.json` is its JSON Schema.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator, model_validator
+
+from workbench.memory.embedding.local import PACKAGED_MODEL
+from workbench.retrieval.query import BLANKS, LONGEST_QUESTION, MOST_CHARACTERS
+from workbench.safe_text import one_line
+
+FORMAT = 1
+SUFFIX = ".case.yaml"
+MOST_NOTES = 5_000
+MOST_QUESTIONS = 1_000
+MOST_DIMENSIONS = 8_192
+
+VectorText = str | list[float]
+"""A vector: base64 of little-endian numbers, or a list of decimal numbers."""
+
+
+class CasePart(BaseModel):
+    """Base of all parts of a case: an unknown key is an error, and a value does not change."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+
+def _name(text: str) -> str:
+    if one_line(text) != text:
+        raise ValueError("it has a control character")
+    return text
+
+
+Name = Annotated[str, Field(min_length=1, max_length=500), AfterValidator(_name)]
+Words = Annotated[str, Field(max_length=MOST_CHARACTERS)]
+
+
+class CasePassage(CasePart):
+    """A chunk of a note as it was indexed: its lines, text and vector, and the share that the model read."""
+
+    lines: tuple[int, int]
+    text: str
+    vector: VectorText | None = None
+    read: float = Field(default=1.0, ge=0, le=1)
+
+    @model_validator(mode="after")
+    def _in_order(self) -> CasePassage:
+        first, last = self.lines
+        if not 0 <= first <= last:
+            raise ValueError(f"lines go from {first} to {last}")
+        return self
+
+
+class CaseNote(CasePart):
+    """A note: its text, which the memory's chunker cuts, or the passages into which it was cut.
+
+    `vectors` holds the vectors of the passages into which `text` is cut, in their order; `reads` the share
+    of each that the model has read, if it has not read all.
+    """
+
+    path: Name
+    source: Literal["memory", "sessions"] = "memory"
+    text: str | None = None
+    vectors: list[VectorText] | None = None
+    reads: list[float] | None = None
+    passages: list[CasePassage] | None = None
+
+    @model_validator(mode="after")
+    def _one_form(self) -> CaseNote:
+        if (self.text is None) == (self.passages is None):
+            raise ValueError(f"the note {self.path} needs either text or passages")
+        if self.passages is not None and (self.vectors is not None or self.reads is not None):
+            raise ValueError(f"the passages of {self.path} have vectors of their own")
+        return self
+
+    @property
+    def whole(self) -> str:
+        """The text of the note; passages are joined by line ends."""
+        return self.text if self.text is not None else "\n".join(one.text for one in self.passages or ())
+
+
+class CaseChunker(CasePart):
+    """How texts are cut into passages: OpenClaw 2026.2.13's line chunker, or that of a later release."""
+
+    tokens: int = Field(default=400, ge=1, le=100_000)
+    overlap: int = Field(default=80, ge=0)
+    release: str = ""
+
+
+class CaseMemory(CasePart):
+    """The notes, inline or in a folder beside the case, and how they are cut.
+
+    `ties` says how hits with equal numbers are ordered: by their chunk ids, or as they were stored.
+    """
+
+    notes: list[CaseNote] | None = Field(default=None, min_length=1, max_length=MOST_NOTES)
+    folder: Name | None = None
+    chunker: CaseChunker = CaseChunker()
+    ties: Literal["chunk id", "stored order"] = "chunk id"
+
+    @model_validator(mode="after")
+    def _one_form(self) -> CaseMemory:
+        if (self.notes is None) == (self.folder is None):
+            raise ValueError("the memory needs either notes or a folder")
+        paths = [one.path for one in self.notes or ()]
+        twice = (
+            sorted({path for path in paths if paths.count(path) > 1}) if len(set(paths)) < len(paths) else []
+        )
+        if twice:
+            raise ValueError(f"two notes have the path {twice[0]}")
+        return self
+
+
+class CaseModel(CasePart):
+    """The model of the vectors, and in which numbers the vectors are written if they travel in the case.
+
+    `axes` describes the toy model: a text's vector counts the words of each topic. `vectors` is `cosines` if
+    the vectors are not the model's own, but have the same cosines with the questions.
+    """
+
+    name: str = Field(default=PACKAGED_MODEL, min_length=1, max_length=200)
+    revision: str = Field(default="", max_length=200)
+    dimensions: int = Field(default=384, ge=1, le=MOST_DIMENSIONS)
+    vectors: Literal["none", "float16", "float32", "cosines"] = "none"
+    axes: dict[str, list[str]] | None = None
+
+
+class CaseConfiguration(CasePart):
+    """An openclaw.json: its content, or a file beside the case; the release that reads it, and the agent."""
+
+    file: Name | None = None
+    content: dict[str, Any] | None = None
+    release: str = ""
+    agent: str = ""
+
+    @model_validator(mode="after")
+    def _one_form(self) -> CaseConfiguration:
+        if (self.file is None) == (self.content is None):
+            raise ValueError("the configuration needs either a file or content")
+        return self
+
+
+class CaseSystem(CasePart):
+    """A system: its name with changes and settings, or a configuration of OpenClaw.
+
+    `changes` are named changes such as `or`; `settings` are `slot.parameter=value` or OpenClaw's keys.
+    """
+
+    name: str = Field(default="", max_length=200)
+    changes: list[str] = []
+    settings: list[str] = []
+    limit: int | None = Field(default=None, ge=1, le=10_000)
+    min_score: float | None = None
+    openclaw: CaseConfiguration | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _plain_name_too(cls, value: Any) -> Any:
+        return {"name": value} if isinstance(value, str) else value
+
+    @model_validator(mode="after")
+    def _named(self) -> CaseSystem:
+        if bool(self.name) == bool(self.openclaw):
+            raise ValueError("a system needs either a name or an openclaw configuration")
+        return self
+
+
+class Expected(CasePart):
+    """What the answer should be: exactly one of these, by the paths of files.
+
+    `within` bounds the place of the file that should be found; with `same_as` it bounds how many of the
+    first files are compared.
+    """
+
+    found: Name | None = None
+    not_found: Name | None = None
+    order: list[Name] | None = Field(default=None, min_length=2)
+    nothing: Literal[True] | None = None
+    same_as: CaseSystem | None = None
+    within: int | None = Field(default=None, ge=1)
+
+    @model_validator(mode="after")
+    def _one_form(self) -> Expected:
+        forms = [one for one in FORMS if getattr(self, one) is not None]
+        if len(forms) != 1:
+            raise ValueError(f"expect exactly one of {', '.join(FORMS)}, not {len(forms)} of them")
+        if self.within is not None and forms[0] not in ("found", "same_as"):
+            raise ValueError("within goes with found or same_as")
+        return self
+
+    @property
+    def targets(self) -> list[str]:
+        """The files that the expectation names."""
+        return [one for one in (self.found, self.not_found, *(self.order or ())) if one]
+
+
+FORMS = ("found", "not_found", "order", "nothing", "same_as")
+
+
+class Observed(CasePart):
+    """What a run gave: the fate of the file that decides, the stage, and the returned files in order."""
+
+    fate: str = ""
+    stage: str = ""
+    returned: list[str] | None = None
+
+
+class CaseQuestion(CasePart):
+    """A question, its vector if vectors travel, what is expected, and what was observed."""
+
+    question: Words
+    vector: VectorText | None = None
+    expect: Expected
+    observed: Observed | None = None
+
+    @field_validator("question")
+    @classmethod
+    def _of_bounded_length(cls, question: str) -> str:
+        if not question.strip(BLANKS):
+            raise ValueError("the question is blank")
+        if len(question.split()) > LONGEST_QUESTION:
+            raise ValueError(f"the question has more than {LONGEST_QUESTION:,} words")
+        return question
+
+
+class Elsewhere(CasePart):
+    """Another system, and whether the expectations hold there: such as the release that mended the bug."""
+
+    system: CaseSystem
+    holds: bool = True
+
+
+class CaseEnvironment(CasePart):
+    """The versions with which the observations were made."""
+
+    workbench: str = ""
+    python: str = ""
+    sqlite: str = ""
+    numpy: str = ""
+
+
+class Case(CasePart):
+    """A failure of memory search that can be run.
+
+    `known_bug` is the reason why the expectations do not hold yet; a test then expects the failure.
+    """
+
+    case: Literal[1] = 1
+    title: str = Field(default="", max_length=500)
+    references: list[str] = []
+    note: str = ""
+    known_bug: str = ""
+    system: CaseSystem
+    elsewhere: list[Elsewhere] = []
+    questions: list[CaseQuestion] = Field(min_length=1, max_length=MOST_QUESTIONS)
+    model: CaseModel = CaseModel()
+    memory: CaseMemory
+    environment: CaseEnvironment | None = None
+
+    @model_validator(mode="after")
+    def _vectors_as_stated(self) -> Case:
+        inside = any(True for _ in _vectors(self))
+        if inside and self.model.vectors == "none":
+            raise ValueError("there are vectors inside, but model.vectors does not say in which numbers")
+        return self
+
+    @property
+    def words(self) -> int:
+        """How many words the notes have."""
+        return sum(len(one.whole.split()) for one in self.memory.notes or ())
+
+
+def _vectors(case: Case) -> list[VectorText]:
+    notes = case.memory.notes or ()
+    of_passages = [p.vector for note in notes for p in note.passages or () if p.vector is not None]
+    of_texts = [vector for note in notes for vector in note.vectors or ()]
+    return [*of_passages, *of_texts, *(q.vector for q in case.questions if q.vector is not None)]
+
+
+def schema() -> Mapping[str, Any]:
+    """The JSON Schema of a case file."""
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$comment": "A case of the hybrid-search workbench; see docs/cases.md.",
+        **Case.model_json_schema(),
+    }

@@ -1,0 +1,151 @@
+"""Vectors in a case: written as base64 or as decimal numbers, and reduced to their cosines."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.errors import InputError
+from workbench.lab.cases.model import CaseModel, VectorText
+from workbench.memory.embedding.local import (
+    PACKAGED_MODEL,
+    READINGS,
+    Embedded,
+    Embedder,
+    LocalEmbedder,
+    Role,
+    ToyEmbedder,
+    unit,
+)
+from workbench.records import Vector
+
+Numbers = Literal["float16", "float32"]
+BYTES = {"float16": "<f2", "float32": "<f4"}
+
+
+def packed(vector: Vector, numbers: Numbers) -> str:
+    """The vector as base64 of little-endian numbers."""
+    return base64.b64encode(vector.astype(BYTES[numbers]).tobytes()).decode()
+
+
+def unpacked(written: VectorText, model: CaseModel, place: str) -> Vector:
+    """A vector of a case, float32; a vector in float16 is scaled to length 1 again.
+
+    Raises InputError, naming `place`, for text that is not such a vector.
+    """
+    if isinstance(written, str):
+        numbers = "float16" if model.vectors == "float16" else "float32"
+        try:
+            vector = np.frombuffer(base64.b64decode(written, validate=True), BYTES[numbers]).astype(
+                np.float32
+            )
+        except (binascii.Error, ValueError) as error:
+            raise _unusable(place, f"is not base64 of {numbers} numbers: {error}") from None
+        vector = unit(vector[np.newaxis])[0] if numbers == "float16" else vector
+    else:
+        vector = np.array(written, np.float32)
+    if vector.size != model.dimensions:
+        raise _unusable(place, f"has {vector.size} numbers, and the model {model.dimensions} dimensions")
+    if not np.isfinite(vector).all() or float(np.abs(vector).max(initial=0)) > 2:
+        raise _unusable(place, "is not a unit vector")
+    return vector
+
+
+def _unusable(place: str, problem: str) -> InputError:
+    return InputError(f"The vector of {place} {problem}.", "Write the case again: workbench case new")
+
+
+def cosines_alone(
+    questions: Sequence[Vector], passages: NDArray[np.float32]
+) -> tuple[list[list[float]], list[list[float]]]:
+    """Shorter unit vectors of questions and passages that have the same cosines with each other.
+
+    A vector of a model can be inverted to the text that it came from; a cosine cannot. The questions span a
+    space of at most their number of dimensions. A passage is its shadow in this space, and one more number
+    for the rest of it. Cosines of two passages are not kept: no stage reads them.
+    """
+    asked = np.array(questions, float)
+    basis = _orthonormal(asked)
+    shadows = passages.astype(float) @ basis.T
+    rest = np.sqrt(np.clip(1 - (shadows**2).sum(axis=1), 0, None))
+    rest = np.where(passages.any(axis=1), rest, 0.0)
+    small = np.column_stack([shadows, rest])
+    own = np.column_stack([asked @ basis.T, np.zeros(len(asked))])
+    return _decimals(own), _decimals(small)
+
+
+def _orthonormal(vectors: NDArray[np.float64]) -> NDArray[np.float64]:
+    """A basis of what the vectors span, by Gram and Schmidt: the first question is (1, 0, …)."""
+    basis: list[NDArray[np.float64]] = []
+    for vector in vectors:
+        rest = vector - sum((one * (one @ vector) for one in basis), np.zeros_like(vector))
+        length = float(np.linalg.norm(rest))
+        if length > 1e-6:
+            basis.append(rest / length)
+    return np.array(basis, float).reshape(len(basis), vectors.shape[1])
+
+
+def _decimals(vectors: NDArray[np.float64]) -> list[list[float]]:
+    return [[round(float(one), 7) + 0.0 for one in row] for row in vectors]
+
+
+@dataclass
+class CaseEmbedder:
+    """The questions' vectors of a case; other texts go to the model that the case names, if it is here."""
+
+    model: CaseModel
+    questions: dict[str, Vector]
+    inner: Embedder | None = field(default=None)
+
+    @property
+    def name(self) -> str:
+        return self.model.name
+
+    @property
+    def revision(self) -> str:
+        return self.model.revision
+
+    @property
+    def dimensions(self) -> int:
+        return self.model.dimensions
+
+    def embed(self, texts: Sequence[str], role: Role) -> Embedded:
+        """One vector per text. Raises InputError for a text without a vector if the model is not here."""
+        if role == "query" and all(text in self.questions for text in texts):
+            vectors = np.array([self.questions[text] for text in texts], np.float32)
+            return Embedded(vectors.reshape(len(texts), self.dimensions), np.ones(len(texts)))
+        if self.model.vectors == "cosines":
+            raise InputError(
+                "This case holds cosines with its own questions only, so no other text can be compared.",
+                "Ask its own questions, or make a case with --vectors float32.",
+            )
+        return self._model().embed(texts, role)
+
+    def _model(self) -> Embedder:
+        if self.inner is None:
+            self.inner = model_of(self.model)
+        return self.inner
+
+
+def model_of(model: CaseModel) -> Embedder:
+    """The embedder that a case names: the toy model, or the packaged one in the same reading.
+
+    Raises InputError for another model: the workbench never switches models silently.
+    """
+    if model.axes is not None:
+        return ToyEmbedder({axis: tuple(words) for axis, words in model.axes.items()}, model.name)
+    reading = READINGS.get(model.revision.rpartition("/")[2] or "windowed")
+    local = LocalEmbedder(PACKAGED_MODEL, reading) if reading is not None else None
+    if local is None or model.name != PACKAGED_MODEL or model.revision not in ("", local.revision):
+        raise InputError(
+            f"The case needs vectors of the model {model.name} ({model.revision}), which is not here, and "
+            "they are not in the case.",
+            "Make the case where that model is, with --vectors float32.",
+        )
+    return local
