@@ -11,6 +11,7 @@ import pytest
 from tests import world
 from tests.home import Home
 from tests.installed import install, nothing_registered  # noqa: F401
+from tests.postgres import running
 from workbench.lab.questions import QuestionSet, load_questions
 from workbench.memory.index import MemoryIndex
 from workbench.memory.sync import index_folder, open_index
@@ -44,6 +45,13 @@ def sample() -> Iterator[MemoryIndex]:
     index_folder(SAMPLE)
     with open_index(SAMPLE) as index:
         yield index
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[str]:
+    """The address of a real PostgreSQL server."""
+    with running() as address:
+        yield address
 
 
 @pytest.fixture(scope="session")

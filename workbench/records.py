@@ -89,11 +89,13 @@ class Hits:
     """The answer of an engine, best first: store rows, and the engine's own number for each row.
 
     `larger_is_better` gives the direction of the raw numbers: False for FTS5's bm25() and for distances.
+    `number` names the raw numbers of a full-text search.
     """
 
     rows: Rows
     raw: Floats
     larger_is_better: bool = False
+    number: str = "bm25"
 
     @property
     def relevance(self) -> Floats:

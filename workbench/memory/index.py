@@ -22,7 +22,7 @@ from workbench.memory.embedding.cache import embed_through_cache
 from workbench.memory.embedding.local import PACKAGED_MODEL, READINGS, Embedder, LocalEmbedder
 from workbench.memory.embedding.providers.catalogue import remembered
 from workbench.memory.files import content_hash
-from workbench.memory.store.contract import IndexStore
+from workbench.memory.store.contract import IndexPlace, IndexStore
 from workbench.memory.store.scan import Scan
 from workbench.memory.store.sqlite.place import SQLitePlace
 from workbench.memory.store.values import Cached, Settings
@@ -149,12 +149,12 @@ class MemoryIndex(OpenIndex):
         self._scan = Scan(np.empty(0, np.int64), [], np.empty((0, 0), np.float32))
 
     @classmethod
-    def open(cls, path: Path, embedder: Embedder | None = None) -> MemoryIndex:
-        """The index at `path` with `embedder`, or else with the local model that made it.
+    def open(cls, place: Path | IndexPlace, embedder: Embedder | None = None) -> MemoryIndex:
+        """The index in a file or another place with `embedder`, or else with the local model that made it.
 
         Raises InputError when there is no index, or when `embedder` is not the one that made it.
         """
-        store = SQLitePlace(path).open()
+        store = (SQLitePlace(place) if isinstance(place, Path) else place).open()
         index = cls(store, _embedder_or_close(store, embedder))
         index._given = embedder
         return index
@@ -215,6 +215,9 @@ class MemoryIndex(OpenIndex):
         return self.store.keyword(query, limit)
 
     def vector(self, query: Vector, limit: int) -> Hits:
+        found = self.store.nearest_by_engine(query, limit)
+        if found is not None:
+            return found
         self._refresh()
         if query.size != self._scan.dimensions:
             raise InputError(

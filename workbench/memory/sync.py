@@ -24,6 +24,7 @@ from workbench.memory.index import MemoryIndex, check_same, default_index_path
 from workbench.memory.sources import DocumentSource, Indexing, Look, MemoryFolder
 from workbench.memory.staging import Staged, staging
 from workbench.memory.store.contract import IndexPlace, IndexStore
+from workbench.memory.store.places import server_place
 from workbench.memory.store.sqlite.lock import WAIT_SECONDS
 from workbench.memory.store.sqlite.place import SQLitePlace
 from workbench.memory.store.values import Cached, Settings, Stamp
@@ -58,6 +59,7 @@ def index_folder(
     embedder: Embedder | None = None,
     *,
     index_path: Path | None = None,
+    store: str | None = None,
     chunker: Chunker | None = None,
     like: Indexing | None = None,
     extra: Sequence[str] | None = None,
@@ -74,6 +76,8 @@ def index_folder(
     it. `rebuild` builds a new index beside the old one and replaces the old one when it is complete; known
     vectors are reused, also those of an earlier rebuild that failed. `wait` is how many seconds to wait for
     another process that syncs the same index. `like` indexes as a release does: its files, its chunker.
+    `store` is the address of a database server for the index, such as postgresql://USER@HOST/DATABASE;
+    without it, the index is the file `index_path`, or the default file of the folder.
 
     Raises InputError for a folder or a file that cannot be used, and for an index that was made with another
     model, chunker or version. The index then stays as it was, and the caller decides whether to rebuild:
@@ -85,7 +89,7 @@ def index_folder(
     embedder = embedder or LocalEmbedder()
     like = like or Indexing("", chunker or LineChunker())
     chunker = chunker or like.chunker
-    place = SQLitePlace(index_path or default_index_path(root))
+    place = _place(root, index_path, store)
     settings = Settings(embedder.name, embedder.revision, embedder.dimensions, chunker.name)
     with place.alone(wait):
         beside = extra_paths_of(root, Path(place.name)) if extra is None else tuple(extra)
@@ -100,6 +104,14 @@ def index_folder(
             raise Interrupted(work.kept()) from None
     work.summary.seconds = time.perf_counter() - started
     return work.summary
+
+
+def _place(root: Path, index_path: Path | None, store: str | None) -> IndexPlace:
+    if store is None:
+        return SQLitePlace(index_path or default_index_path(root))
+    if index_path is not None:
+        raise InputError("The index cannot be both in a file and on a server.", "Give --index or --store.")
+    return server_place(store)
 
 
 def open_index(

@@ -10,7 +10,8 @@ from workbench.extensions import Registry
 from workbench.memory.embedding.local import Embedder
 from workbench.memory.index import OpenIndex
 from workbench.memory.store import opening as stores
-from workbench.memory.store.opening import FOLDER, SCHEME, How, Opener
+from workbench.memory.store.opening import FOLDER, How, Opener
+from workbench.memory.store.places import SCHEME
 from workbench.systems.openclaw.live.index import OPENCLAW_FILE
 
 OWN = (OPENCLAW_FILE, *stores.OPENERS)

@@ -33,6 +33,10 @@ As = Annotated[
     str | None,
     typer.Option("--as", help="Index exactly the files and chunks of a release, such as openclaw-2026.9.6."),
 ]
+StoreAddress = Annotated[
+    str | None,
+    typer.Option("--store", help="A server for the index: postgresql://USER@HOST/DATABASE?schema=NAME"),
+]
 MODEL, READING = "all-MiniLM-L6-v2", "windowed"
 
 
@@ -41,6 +45,7 @@ def index(
     context: typer.Context,
     folder: Folder = Path(SAMPLE),
     index_file: IndexFile = None,
+    store: StoreAddress = None,
     sessions: Transcripts = None,
     extra: Extra = None,
     model: Model = MODEL,
@@ -69,6 +74,7 @@ def index(
             folder,
             embedder,
             index_path=index_file,
+            store=store,
             chunker=chunker,
             like=release,
             extra=extra,

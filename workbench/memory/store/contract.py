@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from workbench.memory.paths import FileRules
 from workbench.memory.store.values import Cached, Settings, Stamp
-from workbench.records import Chunk, Document, Hits, Passage, Query, Rows
+from workbench.records import Chunk, Document, Hits, Passage, Query, Rows, Vector
 
 
 class IndexStore(ABC):
@@ -149,6 +149,13 @@ class IndexStore(ABC):
     @abstractmethod
     def keyword(self, query: Query, limit: int) -> Hits:
         """The best `limit` chunks that match a query, with the engine's own score of each."""
+
+    def nearest_by_engine(self, query: Vector, limit: int) -> Hits | None:
+        """The nearest chunks as the engine itself finds them, with cosine distances.
+
+        None if this store leaves that to an exact scan of `matrix`.
+        """
+        return None
 
     # Writing
 

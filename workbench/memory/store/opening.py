@@ -8,10 +8,9 @@ from pathlib import Path
 
 from workbench.errors import InputError
 from workbench.memory.embedding.local import Embedder
-from workbench.memory.index import OpenIndex
+from workbench.memory.index import MemoryIndex, OpenIndex
+from workbench.memory.store.places import SCHEME, on_a_server, server_place
 from workbench.memory.sync import open_index
-
-SCHEME = "://"
 
 
 @dataclass(frozen=True)
@@ -48,4 +47,16 @@ def _open_folder(address: str, how: How) -> OpenIndex:
 FOLDER = Opener(
     "folder", "a folder that has been indexed", lambda address: SCHEME not in address, _open_folder
 )
-OPENERS = (FOLDER,)
+
+
+def _open_server(address: str, how: How) -> OpenIndex:
+    place = server_place(address)
+    if how.re_embed or how.index_path:
+        raise InputError(f"--index and --re-embed have no effect on {place.name}.", "Leave them out.")
+    return MemoryIndex.open(place, how.embedder)
+
+
+SERVER = Opener(
+    "server", "the address of an index on a server (postgresql://HOST/DATABASE)", on_a_server, _open_server
+)
+OPENERS = (FOLDER, SERVER)

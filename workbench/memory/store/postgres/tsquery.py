@@ -1,0 +1,33 @@
+"""A query, compiled to the language of PostgreSQL's to_tsquery."""
+
+from __future__ import annotations
+
+from workbench.records import Clause, Query
+
+OPERATORS = {"AND": " & ", "OR": " | "}
+
+
+def quoted(text: str) -> str:
+    """A text as a quoted part of a tsquery, in which no character is an operator.
+
+    Several words inside the quotes are a phrase.
+
+    >>> print(quoted("tea & cup"), quoted("don't"), quoted("a" + chr(92)))
+    'tea & cup' 'don''t' 'a\\\\\\\\'
+    """
+    return "'" + text.replace("\0", " ").replace("\\", "\\\\").replace("'", "''") + "'"
+
+
+def tsquery(query: Query) -> str:
+    """The text that to_tsquery takes for a query.
+
+    >>> print(tsquery(Query((Clause("tea"), Clause("cup", prefix=True)), "OR")))
+    'tea' | 'cup':*
+    """
+    if query.expression is not None:
+        return query.expression
+    return OPERATORS[query.operator].join(map(_written, query.clauses))
+
+
+def _written(clause: Clause) -> str:
+    return f"{quoted(clause.text)}:*" if clause.prefix else quoted(clause.text)
