@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from workbench.systems.opening import open_memory as open  # noqa: A004
     from workbench.systems.registry import SYSTEMS, register, system
     from workbench.views.text import show
+    from workbench.views.widgets.selection import selection
 
 _HOMES = {
     "InputError": "workbench.errors",
@@ -44,6 +45,7 @@ _HOMES = {
     "load_questions": "workbench.lab.questions",
     "evaluate": "workbench.lab.evaluation",
     "scores": "workbench.lab.thresholds",
+    "selection": "workbench.views.widgets.selection",
     "show": "workbench.views.text",
 }
 
@@ -67,6 +69,7 @@ __all__ = [
     "register",
     "scores",
     "search",
+    "selection",
     "show",
     "system",
 ]

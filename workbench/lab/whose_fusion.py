@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -14,6 +15,7 @@ import numpy as np
 from workbench.contracts import Index
 from workbench.errors import InputError
 from workbench.memory.files import read_input
+from workbench.records import Candidate
 from workbench.retrieval.columns import Columns
 from workbench.retrieval.fusion import Fusion
 from workbench.retrieval.pipeline import search
@@ -154,11 +156,24 @@ def legs_of(question: str, index: Index) -> Lists:
 
     Larger is better in both. Each leg returns up to 24 candidates; words are joined with OR.
     """
+    return lists_of(named_candidates(question, index))
+
+
+def named_candidates(question: str, index: Index) -> dict[str, Candidate]:
+    """The candidates that both legs bring for a question, by the places of their chunks."""
     candidates = search(question, PIPELINES[0], index).candidates
+    times = Counter(one.chunk.place for one in candidates)
+    return {
+        place if times[place] == 1 else f"{place} ({one.chunk.id[:6]})": one
+        for one in candidates
+        for place in [one.chunk.place]
+    }
+
+
+def lists_of(candidates: Mapping[str, Candidate]) -> Lists:
+    """The two legs' scores of named candidates."""
     lists: dict[str, dict[str, float]] = {"vector": {}, "keyword": {}}
-    for one in candidates:
-        twins = [other for other in candidates if other.chunk.place == one.chunk.place]
-        name = one.chunk.place if len(twins) == 1 else f"{one.chunk.place} ({one.chunk.id[:6]})"
+    for name, one in candidates.items():
         for leg, scores in lists.items():
             score = one.numbers[f"{leg}_score"]
             if not math.isnan(score):

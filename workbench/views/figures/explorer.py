@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import isfinite
 from typing import Any
 
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from workbench.records import Candidate, Trace
+from workbench.records import Candidate, Chunk, Trace
 from workbench.retrieval.explain import Fate, fate_of, floor_of
-from workbench.views.figures.style import BLUE, GREEN, GREY, INK, ORANGE, SKY, VERMILION, dress, restyle
+from workbench.views.figures.style import (
+    BLUE,
+    GREEN,
+    GREY,
+    INK,
+    ORANGE,
+    SKY,
+    VERMILION,
+    Updates,
+    dress,
+    restyle,
+)
 
 MOST_DRAWN = 48
 """The number of positions drawn for each system: two legs of 24 candidates."""
@@ -37,7 +48,12 @@ def explorer_figure(left: Trace, right: Trace, target: str = "") -> go.Figure:
     """
     figure = make_subplots(rows=1, cols=3, column_widths=[0.38, 0.24, 0.38], horizontal_spacing=0.03)
     for column, side in ((1, "left"), (3, "right")):
-        for trace in (_floor_trace(side), _ring_trace(side), *(_dots(side, fate) for fate in LOOKS)):
+        for trace in (
+            _floor_trace(side),
+            _ring_trace(side),
+            _chosen_trace(side),
+            *(_dots(side, fate) for fate in LOOKS),
+        ):
             figure.add_trace(trace, row=1, col=column)
     for trace in (_line_trace(MOVED, GREY, 1), _line_trace(MOVED_TARGET, BLUE, 3)):
         figure.add_trace(trace, row=1, col=2)
@@ -62,6 +78,14 @@ def _ring_trace(side: str) -> go.Scatter:
     )  # fmt: skip
 
 
+def _chosen_trace(side: str) -> go.Scatter:
+    box = {"size": 21, "symbol": "square-open", "line": {"color": INK, "width": 2}, "color": INK}
+    return go.Scatter(
+        name=f"selected ({side})", mode="markers", marker=box, cliponaxis=False, hoverinfo="skip",
+        showlegend=False,
+    )  # fmt: skip
+
+
 def _floor_trace(side: str) -> go.Scatter:
     # A trace and not a layout shape: Voila loses shapes that move.
     return go.Scatter(
@@ -81,6 +105,7 @@ def _legend() -> list[go.Scatter]:
         *(_dots("", fate).update(name=fate.value) for fate in LOOKS),
         _floor_trace("").update(name="floor"),
         _ring_trace("").update(name="in the chosen file"),
+        _chosen_trace("").update(name="selected"),
     ]
     return [key.update(x=[None], y=[None], showlegend=True) for key in keys]
 
@@ -101,18 +126,26 @@ def beside(left: Trace, right: Trace) -> list[tuple[Candidate | None, Candidate 
     return [*pairs, *((None, one) for one in right.candidates if one.position not in taken)]
 
 
-def trace_updates(left: Trace, right: Trace, target: str = "") -> dict[str, dict[str, Any]]:
-    """The properties of the figure's traces, by name, for these two searches and this file."""
-    updates: dict[str, dict[str, Any]] = {}
+def drawn(trace: Trace, fate: Fate) -> list[Candidate]:
+    """The candidates of a fate that the figure draws, in the order of its points."""
+    return [one for one in _shown(trace) if fate_of(one) is fate]
+
+
+def trace_updates(
+    left: Trace, right: Trace, target: str = "", marked: Callable[[Chunk], bool] = lambda _: False
+) -> Updates:
+    """The properties of the figure's traces, by name, for these two searches, this file and marked chunks."""
+    updates: Updates = {}
     for side, trace in zip(SIDES, (left, right), strict=True):
         shown = _shown(trace)
         for fate in LOOKS:
-            some = [one for one in shown if fate_of(one) is fate]
+            some = drawn(trace, fate)
             updates[f"{fate} ({side})"] = _points(some) | {"customdata": [_hover(one) for one in some]}
         updates[f"file ({side})"] = _points([one for one in shown if one.chunk.path == target])
+        updates[f"selected ({side})"] = _points([one for one in shown if marked(one.chunk)])
         floor = floor_of(trace)
-        drawn = floor is not None and isfinite(floor)
-        updates[f"floor ({side})"] = {"x": [floor] * 2 if drawn else [], "y": _ends(left, right)}
+        there = floor is not None and isfinite(floor)
+        updates[f"floor ({side})"] = {"x": [floor] * 2 if there else [], "y": _ends(left, right)}
     both = [(one, other) for one, other in beside(left, right) if one and other and _both_shown(one, other)]
     updates[MOVED] = _lines([pair for pair in both if pair[0].chunk.path != target])
     updates[MOVED_TARGET] = _lines([pair for pair in both if pair[0].chunk.path == target])
@@ -124,7 +157,7 @@ def _ends(left: Trace, right: Trace) -> list[float]:
     return [max([1, len(_shown(left)), len(_shown(right))]) + 0.5, 0.5]
 
 
-def axis_updates(left: Trace, right: Trace) -> dict[str, dict[str, Any]]:
+def axis_updates(left: Trace, right: Trace) -> Updates:
     """The properties of the figure's axes, by name, for these two searches."""
     down = {"range": _ends(left, right)}
     return {

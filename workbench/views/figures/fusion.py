@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
+from numpy.typing import NDArray
 from plotly.subplots import make_subplots
 
 from workbench.lab.whose_fusion import Placed
@@ -45,13 +46,13 @@ def fusion_figure(places: Sequence[Placed], min_score: float, watched: Collectio
         rows=1, cols=2, shared_yaxes=True, horizontal_spacing=0.02, column_widths=[0.7, 0.3]
     )
     slopes = [
-        go.Scatter(name=f"{leg} {kind}", mode="lines+markers", hoverinfo="skip", **style)
+        go.Scatter(name=f"{leg} {kind}", mode="lines+markers", hoverinfo="none", **style)
         for leg in LEGS
         for kind, style in STYLES.items()
     ]
     for trace in (*slopes, _names(), _brackets()):
         figure.add_trace(trace, row=1, col=1)
-    for trace in (_stems(), *_dots(), _floor_line()):
+    for trace in (_stems(), *_dots(), _chosen(), _floor_line()):
         figure.add_trace(trace, row=1, col=2)
     _dress(figure, places)
     restyle(figure, list_updates(places), list_axes(places))
@@ -60,7 +61,7 @@ def fusion_figure(places: Sequence[Placed], min_score: float, watched: Collectio
 
 
 def _names() -> go.Scatter:
-    return go.Scatter(name="names", mode="text", textposition="middle right", hoverinfo="skip")
+    return go.Scatter(name="names", mode="text", textposition="middle right", hoverinfo="none")
 
 
 def _brackets() -> go.Scatter:
@@ -83,6 +84,11 @@ def _dots() -> list[go.Scatter]:
     ]  # fmt: skip
 
 
+def _chosen() -> go.Scatter:
+    box = {"size": 17, "symbol": "square-open", "line": {"color": INK, "width": 2}, "color": INK}
+    return go.Scatter(name="selected", mode="markers", marker=box, hoverinfo="skip", cliponaxis=False)
+
+
 def _floor_line() -> go.Scatter:
     return go.Scatter(
         name="floor", mode="lines+text", line={"color": FLOOR, "width": 2, "dash": "dash"},
@@ -97,15 +103,26 @@ def shown(places: Sequence[Placed], watched: Collection[str]) -> list[Placed]:
     return [one for _, one in sorted(wanted[:MOST_ROWS], key=lambda pair: pair[0])]
 
 
+def row_of(name: str, point: int) -> int | None:
+    """The row, counted from 0, that a point of the trace `name` stands for; None for other traces."""
+    if name.split()[0] in LEGS:
+        return point // 3
+    return point if name == "names" or name.startswith("score ") else None
+
+
 def list_updates(places: Sequence[Placed]) -> Updates:
-    """The trace properties that depend on the lists, but not on the fusion."""
-    rows = np.arange(1.0, min(len(places), MOST_ROWS) + 1)
+    """The trace properties that depend on the lists, but not on the fusion.
+
+    Every trace has all rows, and those of no candidate are empty: a browser that moves marks neither draws
+    nor clears a trace without a point.
+    """
+    rows = np.arange(1.0, MOST_ROWS + 1)
     slopes = {
         f"{leg} {kind}": {"x": _lines(rows * 0 + start, rows * 0 + start + 1)}
         for leg, start in LEGS.items()
         for kind in STYLES
     }
-    dots = {f"score {kind}": {"y": rows} for kind in ("passing", "dropped")}
+    dots = {name: {"y": rows} for name in ("score passing", "score dropped", "selected")}
     return {
         **slopes,
         **dots,
@@ -143,8 +160,13 @@ def _deepest(places: Sequence[Placed]) -> int:
     return max(ranks, default=1)
 
 
-def place_updates(places: Sequence[Placed], min_score: float, watched: Collection[str]) -> Updates:
-    """The trace properties that depend on the fusion or the floor."""
+def place_updates(
+    places: Sequence[Placed],
+    min_score: float,
+    watched: Collection[str] = (),
+    marked: Collection[str] = (),
+) -> Updates:
+    """The trace properties that depend on the fusion, the floor, or the watched and marked candidates."""
     drawn = shown(places, watched)
     scores = np.array([one.score for one in drawn])
     passing, bold = scores >= min_score, np.array([one.id in watched for one in drawn], bool)
@@ -154,17 +176,27 @@ def place_updates(places: Sequence[Placed], min_score: float, watched: Collectio
     for leg in LEGS:
         ranks = np.array([_rank(one, leg) for one in drawn])
         for kind, some in drawn_as.items():
-            slopes = _lines(np.where(some, ranks, np.nan), np.where(some, middles, np.nan))
-            updates[f"{leg} {kind}"] = {"y": slopes}
-    for kind, some in (("passing", passing), ("dropped", ~passing)):
-        updates[f"score {kind}"] = {"x": np.where(some, scores, np.nan)}
-    updates["stems"] = {"x": _lines(scores * 0, scores)}
-    updates["names"] = {"text": [_name(one, yes) for one, yes in zip(drawn, bold, strict=True)]}
+            updates[f"{leg} {kind}"] = {"y": _lines(_only(some, ranks), _only(some, middles))}
+    chosen = np.array([one.id in marked for one in drawn], bool)
+    for name, some in (("score passing", passing), ("score dropped", ~passing), ("selected", chosen)):
+        updates[name] = {"x": _only(some, scores)}
+    updates["stems"] = {"x": _lines(_every(scores * 0), _every(scores))}
+    names = [_name(one, yes) for one, yes in zip(drawn, bold, strict=True)]
+    updates["names"] = {"text": [*names, *[""] * (MOST_ROWS - len(names))]}
     heads = (sizes > 1) & (firsts == np.arange(1, len(drawn) + 1))
-    tops, bottoms = firsts - 0.3, firsts + sizes - 0.7
-    updates["ties"] = {"y": _lines(np.where(heads, tops, np.nan), np.where(heads, bottoms, np.nan))}
+    updates["ties"] = {"y": _lines(_only(heads, firsts - 0.3), _only(heads, firsts + sizes - 0.7))}
     updates["floor"] = {"x": [min_score] * 2, "text": [f"min score {min_score:g}", ""]}
     return updates
+
+
+def _only(some: NDArray[np.bool_], column: Floats) -> Floats:
+    """The numbers of some rows, and NaN for the other rows of the figure."""
+    return _every(np.where(some, column, np.nan))
+
+
+def _every(column: Floats) -> Floats:
+    """A number for every row of the figure; NaN for a row without a candidate."""
+    return np.pad(column, (0, MOST_ROWS - column.size), constant_values=np.nan)
 
 
 def axis_updates(places: Sequence[Placed], min_score: float) -> Updates:

@@ -1,6 +1,7 @@
 // plotly, loaded once a page however many figures it has, and without hurry: anywidget waits two seconds
 // for a model, and then throws every message to it away. What arrives before plotly does is kept.
-// Figures only listen: plotly would send the kernel every default of every trace after every change.
+// Figures only listen, except that a click on a mark is sent: plotly would send the kernel every default of
+// every trace after every change, and all that the mouse passes over.
 // What changes a figure before it is shown, plotly applies to the data as they came, and takes the word with
 // which Python says "this trace keeps its own" for a value: the trace would lose what it has.
 // What is pressed in a widget is the widget's: JupyterLab would take its arrow keys and letters. And a slider's
@@ -37,11 +38,19 @@ function withoutKept(value) {
 }
 
 function listening(model) {
+  let clicked = false;
   return {
     get: (name) => (MESSAGES.includes(name) ? withoutKept(model.get(name)) : model.get(name)),
     on: (event, listener) => model.on(event, listener),
-    set() {},
-    save_changes() {},
+    set(name, value) {
+      if (name !== "_js2py_pointsCallback" || value?.event_type !== "plotly_click") return;
+      model.set(name, value);
+      clicked = true;
+    },
+    save_changes() {
+      if (clicked) model.save_changes();
+      clicked = false;
+    },
   };
 }
 

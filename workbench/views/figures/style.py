@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -67,6 +68,21 @@ class _Whole(go.FigureWidget):  # type: ignore[misc]
 def live(figure: go.Figure) -> go.FigureWidget:
     """The same figure as a widget, whose traces can be changed while it is shown."""
     return _Whole(figure)
+
+
+def on_click(figure: go.Figure, picked: Callable[[str, int], None]) -> None:
+    """Calls `picked` with the name of a trace and the number of its point for each click on a mark.
+
+    A click on a mark that has changed since the browser drew it is left out.
+    """
+
+    def clicked(trace: Any, points: Any, _: Any) -> None:
+        for x, y, point in zip(points.xs, points.ys, points.point_inds, strict=True):
+            if point < len(trace.x) and (trace.x[point], trace.y[point]) == (x, y):
+                picked(trace.name, point)
+
+    for trace in figure.data:
+        trace.on_click(clicked)
 
 
 def restyle(figure: go.Figure, updates: Updates, axes: Updates | None = None) -> None:

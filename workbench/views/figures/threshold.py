@@ -38,6 +38,9 @@ KINDS = {
 
 Reaches = Mapping[str, Reach | None]
 
+Marked = Mapping[str, tuple[Floats, Floats]]
+"""By kind of candidate: the scores of the selected question's candidates, and of the selected chunk's."""
+
 
 class Span(NamedTuple):
     """The ends of the score axis, and the floor's step along it."""
@@ -57,7 +60,7 @@ def threshold_figure(scores: Scores, reaches: Reaches, min_score: float | None =
     """
     figure = go.Figure([*_reach_traces(), _floor_line(1)])
     for row, (kind, (_, colour)) in enumerate(KINDS.items(), 2):
-        figure.add_traces([*_histograms(kind, colour, row), _floor_line(row)])
+        figure.add_traces([*_histograms(kind, colour, row), _floor_line(row), *_marks(kind, row)])
     _dress(figure)
     chosen = scores.floor if min_score is None else min_score
     restyle(figure, system_updates(scores, reaches), axis_updates(scores))
@@ -103,6 +106,42 @@ def _histograms(kind: str, colour: str, row: int) -> list[go.Scatter]:
             fill="tozeroy", fillcolor=colour, hovertemplate="%{x:.3g}: %{y} pass<extra></extra>",
         ),
     ]  # fmt: skip
+
+
+def _marks(kind: str, row: int) -> list[go.Scatter]:
+    """The candidates of the selected question as ticks on the axis, and the selected chunk as a square."""
+    looks: dict[str, dict[str, Any]] = {
+        "question": {"symbol": "line-ns", "size": 12, "line": {"color": INK, "width": 2}},
+        "chunk": {"symbol": "square-open", "size": 15, "color": INK, "line": {"color": INK, "width": 2}},
+    }
+    return [
+        go.Scatter(
+            name=f"{kind}, selected {what}", yaxis=f"y{row}", mode="markers", marker=look, cliponaxis=False,
+            hovertemplate=f"selected {what}: %{{x:.4g}}<extra></extra>", **_at(np.empty(0)),
+        )
+        for what, look in looks.items()
+    ]  # fmt: skip
+
+
+def _at(scores: Floats) -> dict[str, Floats]:
+    """Points on the axis of the scores; one empty point for none, since a browser needs a point to clear."""
+    x = scores if scores.size else np.array([np.nan])
+    return {"x": x, "y": np.zeros(x.size)}
+
+
+def mark_updates(marked: Marked) -> Updates:
+    """The traces of the selected question and the selected chunk, by the scores of their candidates."""
+    return {
+        f"{kind}, selected {what}": _at(some[np.isfinite(some)])
+        for kind, found in marked.items()
+        for what, some in zip(("question", "chunk"), found, strict=True)
+    }
+
+
+def bar_ends(scores: Scores, point: int) -> tuple[float, float]:
+    """The scores between which a point of a histogram counts, the upper one excluded."""
+    edges = np.concatenate([[-np.inf], _edges(scores), [np.inf]])
+    return float(edges[point]), float(edges[point + 1]) if point < BINS else np.inf
 
 
 def _floor_line(row: int) -> go.Scatter:

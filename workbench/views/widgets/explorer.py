@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from html import escape
+from typing import Any
 
 import ipywidgets as w
 
@@ -14,11 +15,21 @@ from workbench.retrieval.explain import Explanation, Fate, explain, fate_of
 from workbench.retrieval.pipeline import Pipeline, search
 from workbench.retrieval.query import check_question
 from workbench.systems.registry import SYSTEMS
-from workbench.views.figures.explorer import MOST_DRAWN, axis_updates, beside, explorer_figure, trace_updates
+from workbench.views.figures.explorer import (
+    LOOKS,
+    MOST_DRAWN,
+    SIDES,
+    axis_updates,
+    beside,
+    drawn,
+    explorer_figure,
+    trace_updates,
+)
 from workbench.views.figures.style import live, restyle
 from workbench.views.text import ABSENT, explanation_text, formula_lines
 from workbench.views.widgets.panel import Table, put
 from workbench.views.widgets.question_panel import BOX, GIVEN, Asking, question_box
+from workbench.views.widgets.selection import Link, Selection
 
 SHIPPED_AND_FIXED = ("openclaw-2026.2.13", "openclaw-2026.2.13+or+rrf+minmax")
 SCORE = "score = "
@@ -38,6 +49,12 @@ class QuestionExplorer(Asking):
     """
 
     name = "question-explorer"
+    selects: Mapping[str, str] = {
+        "question": "question",
+        "target": "file",
+        "left": "system",
+        "right": "system",
+    }
     traces: tuple[Trace, Trace]
     explanations: tuple[Explanation, Explanation] | None
 
@@ -48,6 +65,7 @@ class QuestionExplorer(Asking):
         target: str = "",
         systems: Sequence[str] = SHIPPED_AND_FIXED,
         pipelines: Mapping[str, Pipeline] = SYSTEMS,
+        link: Link = True,
     ) -> None:
         self.index = index
         self.pipelines = pipelines
@@ -67,9 +85,9 @@ class QuestionExplorer(Asking):
             put(side, self.controls[side], name)
         self.look()
         self.figure = live(explorer_figure(*self.traces, self.asked_for))
-        self.why = w.HTML()
-        self.lay_out(list(self.controls.values()), w.VBox([self.figure, self.why]))
         self.watch()
+        self.why = w.HTML()
+        self.lay_out(list(self.controls.values()), w.VBox([self.figure, self.why]), link)
 
     @property
     def asked_for(self) -> str:
@@ -91,7 +109,30 @@ class QuestionExplorer(Asking):
 
     def draw(self) -> None:
         """Updates the figure's traces and axes to the current searches."""
-        restyle(self.figure, trace_updates(*self.traces, self.asked_for), axis_updates(*self.traces))
+        marked = self.selection.covers
+        restyle(self.figure, trace_updates(*self.traces, self.asked_for, marked), axis_updates(*self.traces))
+
+    def follow(self, chosen: Selection) -> None:
+        """Asks the selected question, explains the selected file, and marks the selected chunk.
+
+        The selected system goes to the left, unless it is already shown on one side.
+        """
+        shown = (self.left.value, self.right.value)
+        new_system = chosen.system in self.pipelines and chosen.system not in shown
+        wanted = {
+            "question": chosen.question, "target": chosen.file, "left": chosen.system * new_system,
+        }  # fmt: skip
+        if not self.take({name: value for name, value in wanted.items() if value}):
+            self.draw()
+
+    def picked(self, name: str, point: int) -> Mapping[str, Any]:
+        """A candidate's mark selects its chunk, its question and its system."""
+        for side, trace in zip(SIDES, self.traces, strict=True):
+            for fate in LOOKS:
+                if name == f"{fate} ({side})":
+                    chunk = drawn(trace, fate)[point].chunk
+                    return {"question": trace.question, "chunk": chunk, "system": self.controls[side].value}
+        return {}
 
     def tell(self) -> None:
         """Updates the texts, including the explanations."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
@@ -12,8 +12,16 @@ import ipywidgets as w
 from workbench.contracts import Index
 from workbench.errors import InputError
 from workbench.lab.cached_index import CachedIndex
-from workbench.lab.whose_fusion import EXAMPLE, LegPart, Lists, Placed, legs_of, placed
-from workbench.records import Trace
+from workbench.lab.whose_fusion import (
+    EXAMPLE,
+    LegPart,
+    Lists,
+    Placed,
+    lists_of,
+    named_candidates,
+    placed,
+)
+from workbench.records import Candidate, Trace
 from workbench.retrieval.fusion import Fusion
 from workbench.retrieval.pipeline import Pipeline, search
 from workbench.retrieval.settings import parameters
@@ -26,10 +34,13 @@ from workbench.views.figures.fusion import (
     list_axes,
     list_updates,
     place_updates,
+    row_of,
+    shown,
 )
 from workbench.views.figures.style import live, move
 from workbench.views.text import ABSENT, apart
 from workbench.views.widgets.panel import Number, Panel, Table, number_text
+from workbench.views.widgets.selection import Link, Selection
 
 # The sliders: the label, the ends, and the step.
 PARAMETERS = {
@@ -51,6 +62,7 @@ class FusionLab(Panel):
     """
 
     name = "fusion-lab"
+    _candidates: Mapping[str, Candidate]
 
     def __init__(
         self,
@@ -59,9 +71,12 @@ class FusionLab(Panel):
         question: str = "",
         watch: str = NOTHING,
         method: str = "rrf-60",
+        link: Link = True,
     ) -> None:
         self._index = None if index is None else CachedIndex(index)
-        self.lists = lists if self._index is None else legs_of(question, self._index)
+        self.selects = {} if index is None else {"question": "question", "watch": "file"}
+        self.lists, self._candidates = lists, {}
+        self._ask(question)
         self.question = w.Text(
             value=question, description="question", disabled=index is None, continuous_update=False,
             layout={"width": "55em"},
@@ -88,7 +103,12 @@ class FusionLab(Panel):
         self._observe()
         asked = [] if index is None else [self.question]
         rows = [number.row for number in (*self.numbers.values(), self.floor)]
-        self.lay_out([*asked, self.method, self.watch, *rows], self.figure)
+        self.lay_out([*asked, self.method, self.watch, *rows], self.figure, link)
+
+    def _ask(self, question: str) -> None:
+        if self._index is not None:
+            self._candidates = named_candidates(question, self._index)
+            self.lists = lists_of(self._candidates)
 
     def _observe(self) -> None:
         self.question.observe(self._question_changed, "value")
@@ -127,6 +147,38 @@ class FusionLab(Panel):
     def _watchable(self) -> list[str]:
         return [NOTHING, *sorted({_watch_name(name) for name in (*self.lists[0], *self.lists[1])})]
 
+    def _offer(self, kept: str) -> None:
+        """Offers what can be watched, and keeps a file that no list has now: another question may."""
+        with self._together():
+            self.watch.options = list(dict.fromkeys([*self._watchable(), kept]))
+            self.watch.value = kept
+
+    def follow(self, chosen: Selection) -> None:
+        """Fuses the lists of the selected question, watches the selected file, and marks the chunk."""
+        if self._index is None:
+            return
+        if chosen.question:
+            self.question.value = chosen.question
+        if chosen.file and chosen.file != self.watch.value:
+            self._offer(chosen.file)
+        self._changed(None)
+
+    def picked(self, name: str, point: int) -> Mapping[str, Any]:
+        """A candidate's mark selects its chunk and its question."""
+        row, drawn = row_of(name, point), shown(self.places, self.watched)
+        if row is None or row >= len(drawn) or not self._candidates:
+            return {}
+        return {"question": self.question.value, "chunk": self._candidates[drawn[row].id].chunk}
+
+    def _chosen(self, what: str, value: Any) -> None:
+        if value != NOTHING:
+            super()._chosen(what, value)
+
+    @property
+    def _marked(self) -> set[str]:
+        """The ids of the selected chunk."""
+        return {name for name, one in self._candidates.items() if self.selection.covers(one.chunk)}
+
     @property
     def sentence(self) -> str:
         if not self.places:
@@ -142,9 +194,16 @@ class FusionLab(Panel):
             f"{passing} of {len(self.places)} candidates pass {number_text(floor, 0.01)}.",
             *([f"The figure shows {MOST_ROWS} of them."] if len(self.places) > MOST_ROWS else []),
         ]
+        return " ".join([*told, *self._of_the_watched])
+
+    @property
+    def _of_the_watched(self) -> list[str]:
+        """What becomes of the watched file's best chunk, as one sentence, if a file is watched."""
+        if self.watch.value == NOTHING:
+            return []
         watched = self.watched
-        looked_for = [one for one in self.places if one.id in watched]
-        return " ".join([*told, *(_told(one, floor) for one in looked_for[:1])])
+        best = next((one for one in self.places if one.id in watched), None)
+        return [_told(best, self.floor.value) if best else f"{self.watch.value} is in neither list."]
 
     @property
     def table(self) -> Table:
@@ -193,12 +252,8 @@ class FusionLab(Panel):
             self._quiet = False
 
     def _question_changed(self, _: Any) -> None:
-        assert self._index is not None
-        self.lists = legs_of(self.question.value, self._index)
-        with self._together():
-            kept = self.watch.value
-            self.watch.options = self._watchable()
-            self.watch.value = kept if kept in self.watch.options else NOTHING
+        self._ask(self.question.value)
+        self._offer(self.watch.value)
         self._lists_changed(None)
 
     def _method_changed(self, _: Any) -> None:
@@ -229,7 +284,7 @@ class FusionLab(Panel):
             floor = self.floor.value
             move(
                 self.figure,
-                place_updates(self.places, floor, self.watched),
+                place_updates(self.places, floor, self.watched, self._marked),
                 axis_updates(self.places, floor),
             )
             self.tell()

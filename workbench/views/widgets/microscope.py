@@ -20,6 +20,7 @@ from workbench.views.figures.style import live, restyle
 from workbench.views.text import ABSENT
 from workbench.views.widgets.panel import Table
 from workbench.views.widgets.question_panel import GIVEN, Asking, question_box
+from workbench.views.widgets.selection import Link, Selection
 
 WORDS: Mapping[str, Words] = {"ASCII": ascii_words, "any script": unicode_words}
 """How a question is cut into words: as in OpenClaw 2026.2.13, and as in OpenClaw since 2026.2.15."""
@@ -38,10 +39,11 @@ class Microscope(Asking):
     """
 
     name = "microscope"
+    selects: Mapping[str, str] = {"question": "question"}
     dissection: Dissection
     asked: list[MatchAttempt]
 
-    def __init__(self, index: Index, question: str) -> None:
+    def __init__(self, index: Index, question: str, link: Link = True) -> None:
         self.index = index
         self.question = question_box(question)
         self.letters = w.Dropdown(options=list(WORDS), description="words of", layout={"width": "16em"})
@@ -49,8 +51,8 @@ class Microscope(Asking):
         self.look()
         self.figure = live(microscope_figure(self.dissection))
         self.builders = w.HTML()
-        self.lay_out([self.question, self.letters], w.VBox([self.figure, self.builders]))
         self.watch()
+        self.lay_out([self.question, self.letters], w.VBox([self.figure, self.builders]), link)
 
     def look(self) -> None:
         """Dissects the question, and runs the MATCH expressions of all systems."""
@@ -60,6 +62,11 @@ class Microscope(Asking):
     def draw(self) -> None:
         """Updates the figure's traces and axes to the current dissection."""
         restyle(self.figure, trace_updates(self.dissection), axis_updates(self.dissection))
+
+    def follow(self, chosen: Selection) -> None:
+        """Dissects the selected question."""
+        if chosen.question:
+            self.take({"question": chosen.question})
 
     def tell(self) -> None:
         """Updates the texts, including the MATCH expressions."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from html import escape
 from typing import Any
 
@@ -13,6 +15,9 @@ from traitlets import TraitError
 from workbench.errors import InputError, WorkbenchError
 from workbench.retrieval.pipeline import Pipeline
 from workbench.systems.registry import SYSTEMS
+from workbench.views.figures.style import on_click
+from workbench.views.widgets.selection import Link, Selection
+from workbench.views.widgets.selection import selection as of_the_page
 
 LABEL = {"description_width": "8em"}
 HIDDEN, SHOWN = {"display": "none"}, {"display": ""}
@@ -139,10 +144,18 @@ class Panel:
     A subclass lists its `controls` in the order in which they are set, computes `sentence`, `table` and
     `code` from their values, and calls `tell` after a change. As the last line of a notebook cell, a widget
     displays itself.
+
+    A widget takes part in `selection`; you join it with `link` (see `Selection`). `selects` says which
+    control selects what. `follow` shows what is selected, and `picked` says what a click on a mark selects.
     """
 
     name: str
     controls: Mapping[str, Any]
+    figure: Any
+    selects: Mapping[str, str] = {}
+    selection: Selection
+    _apart = False
+    _followed: tuple[object, ...] = ()
 
     @property
     def sentence(self) -> str:
@@ -159,8 +172,8 @@ class Panel:
         """Code that computes the same numbers."""
         raise NotImplementedError
 
-    def lay_out(self, controls: Sequence[w.Widget], figure: w.Widget) -> None:
-        """Arranges the controls, the status line, the figure, the table and the code vertically."""
+    def lay_out(self, controls: Sequence[w.Widget], figure: w.Widget, link: Link) -> None:
+        """Arranges the controls, the status line, the figure, the table and the code; joins the selection."""
         self.status = w.HTML()
         self.folded = [
             Folded("table", lambda: self.table.html),
@@ -177,7 +190,11 @@ class Panel:
             ]
         )
         self.root.add_class(f"workbench-{self.name}")
+        self.link = link
         self.tell()
+        for control, what in self.selects.items():
+            self.controls[control].observe(partial(self._control_changed, what), "value")
+        on_click(self.figure, self._clicked)
 
     def tell(self) -> None:
         """Updates the status line, and the table and the code if they are open."""
@@ -201,16 +218,69 @@ class Panel:
                 f"The {self.name} has no setting {unknown[0]!r}.", f"It has {', '.join(self.controls)}."
             )
         before = self.settings
-        try:
-            self._put(values)
-        except WorkbenchError:
-            self._put(before)
-            raise
+        with self._alone():
+            try:
+                self._put(values)
+            except WorkbenchError:
+                self._put(before)
+                raise
 
     def _put(self, values: Mapping[str, Any]) -> None:
         for name, control in self.controls.items():
             if name in values:
                 put(name, control, values[name])
+
+    @property
+    def link(self) -> Link:
+        """True if the widget takes part in the page's selection; otherwise its own selection.
+
+        Set it to True to join, to False to leave, and to a `Selection` to form a group with other widgets.
+        """
+        return True if self.selection is of_the_page else self.selection
+
+    @link.setter
+    def link(self, link: Link) -> None:
+        if not isinstance(link, bool | Selection):
+            raise InputError(f"link cannot be {link!r}.", "Give True, False, or a Selection.")
+        if hasattr(self, "selection"):
+            self.selection.unobserve(self._heard, Selection.NAMES)
+        self.selection = link if isinstance(link, Selection) else of_the_page if link else Selection()
+        self.selection.observe(self._heard, Selection.NAMES)
+
+    def follow(self, chosen: Selection) -> None:
+        """Shows what is selected, as far as this widget has it."""
+
+    def picked(self, name: str, point: int) -> Mapping[str, Any]:
+        """What a click on this point of the figure's trace `name` selects; empty for nothing."""
+        return {}
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Changes within this block are this widget's only: it neither selects nor follows."""
+        before, self._apart = self._apart, True
+        try:
+            yield
+        finally:
+            self._apart = before
+
+    def _heard(self, _: Any) -> None:
+        chosen = self.selection
+        if self._apart or self._followed == chosen.values:
+            return
+        self._followed = chosen.values
+        with self._alone():
+            self.follow(chosen)
+
+    def _control_changed(self, what: str, change: Any) -> None:
+        self._chosen(what, change["new"])
+
+    def _chosen(self, what: str, value: Any) -> None:
+        if not self._apart and value:
+            self.selection.choose(**{what: value})
+
+    def _clicked(self, name: str, point: int) -> None:
+        if values := self.picked(name, point):
+            self.selection.choose(**values)
 
     def _repr_mimebundle_(self, **kwargs: Any) -> Any:
         return self.root._repr_mimebundle_(**kwargs)

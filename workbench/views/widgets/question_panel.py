@@ -25,6 +25,7 @@ class Asking(Panel):
     """
 
     problem: WorkbenchError | None = None
+    _held = False
 
     def look(self) -> None:
         """Computes the answers to the current settings. Raises InputError for invalid ones."""
@@ -51,7 +52,24 @@ class Asking(Panel):
         for control in self.controls.values():
             control.observe(self._changed, "value")
 
+    def take(self, values: Mapping[str, Any]) -> bool:
+        """Sets several controls and looks once; says whether one of them had another value."""
+        new = {name: value for name, value in values.items() if value != self.controls[name].value}
+        self._held = True
+        for name, value in new.items():
+            self.controls[name].value = value
+        self._held = False
+        if new:
+            self._changed(None)
+        return bool(new)
+
+    def _chosen(self, what: str, value: Any) -> None:
+        if self.problem is None:
+            super()._chosen(what, value)
+
     def _changed(self, _: Any) -> None:
+        if self._held:
+            return
         try:
             self.look()
         except WorkbenchError as error:

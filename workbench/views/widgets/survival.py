@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import ipywidgets as w
@@ -15,6 +15,7 @@ from workbench.records import Trace
 from workbench.views.figures.style import live, restyle
 from workbench.views.figures.survival import axis_updates, survival_figure, survival_updates
 from workbench.views.widgets.panel import Panel, Table, pipeline_code
+from workbench.views.widgets.selection import Link, Selection
 
 ALL = "all kinds"
 LOST = {
@@ -38,7 +39,7 @@ class SurvivalChart(Panel):
 
     name = "survival-chart"
 
-    def __init__(self, evaluations: Sequence[Evaluation], index: Index) -> None:
+    def __init__(self, evaluations: Sequence[Evaluation], index: Index, link: Link = True) -> None:
         if not evaluations:
             raise InputError("The survival chart got no evaluation.", "Pass the result of evaluate().")
         self._by_system = {one.pipeline.name: one for one in evaluations}
@@ -53,7 +54,7 @@ class SurvivalChart(Panel):
         self.figure = live(survival_figure(list(self._all.values()), self.systems.value))
         for control in (self.systems, self.kind):
             control.observe(self._changed, "value")
-        self.lay_out([self.systems, self.kind], self.figure)
+        self.lay_out([self.systems, self.kind], self.figure, link)
 
     @property
     def survivals(self) -> list[Survival]:
@@ -74,7 +75,37 @@ class SurvivalChart(Panel):
     def sentence(self) -> str:
         if not self.survivals:
             return "No system is chosen."
-        return " ".join(_told(one) for one in self.survivals)
+        return " ".join([*(_told(one) for one in self.survivals), *self._of_the_question])
+
+    @property
+    def _of_the_question(self) -> list[str]:
+        """What becomes of the selected question's target in each system, as one sentence, if it is known."""
+        question = self.selection.question
+        ends = [
+            f"{_end(one.reached)} in {survival.system}"
+            for survival in self.survivals
+            for one in survival.survivors
+            if one.question.question == question
+        ]
+        return [f"The target of the selected question, “{question}”, is {', '.join(ends)}."] if ends else []
+
+    def follow(self, chosen: Selection) -> None:
+        """Shows the selected system too, and says where the selected question loses its target."""
+        if chosen.system in self._all and chosen.system not in self.systems.value:
+            self.systems.value = (*self.systems.value, chosen.system)
+        self.tell()
+
+    def picked(self, name: str, point: int) -> Mapping[str, Any]:
+        """A bar selects its system, and the next of the questions that are lost at its step."""
+        lost = self._shown(name).lost(SurvivalStep(point)) if point else []
+        if not lost:
+            return {"system": name}
+        asked = next((n for n, one in enumerate(lost) if one.question == self.selection.question), -1)
+        following = lost[(asked + 1) % len(lost)]
+        return {"system": name, "question": following.question, "file": following.target}
+
+    def _shown(self, system: str) -> Survival:
+        return next(one for one in self.survivals if one.system == system)
 
     @property
     def table(self) -> Table:
@@ -116,6 +147,10 @@ def _left(survival: Survival, step: SurvivalStep) -> str:
         f", {survival.rescued} of them rescued" if step is SurvivalStep.RETURNED and survival.rescued else ""
     )
     return f"{survival.count(step)}" + (f" ({lost} lost here)" if lost else "") + rescued
+
+
+def _end(reached: SurvivalStep) -> str:
+    return "returned" if reached is SurvivalStep.RETURNED else f"lost {LOST[SurvivalStep(reached + 1)]}"
 
 
 def _told(survival: Survival) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from math import isfinite
 from typing import Any
 
@@ -13,19 +13,24 @@ from workbench.errors import InputError
 from workbench.lab.evaluation import Evaluation
 from workbench.lab.lint import reaches
 from workbench.lab.thresholds import Outcome, Scores, scores
+from workbench.records import Floats, Rows, Trace
 from workbench.views.figures.style import live, move
 from workbench.views.figures.threshold import (
     KINDS,
     LEGS,
+    Marked,
     Reaches,
     axis_updates,
+    bar_ends,
     floor_updates,
+    mark_updates,
     reach_words,
     score_span,
     system_updates,
     threshold_figure,
 )
 from workbench.views.widgets.panel import Number, Panel, Table, number_text, pipeline_code
+from workbench.views.widgets.selection import Link, Selection
 
 
 class ThresholdLab(Panel):
@@ -37,8 +42,9 @@ class ThresholdLab(Panel):
     """
 
     name = "threshold-lab"
+    selects: Mapping[str, str] = {"system": "system"}
 
-    def __init__(self, evaluations: Sequence[Evaluation]) -> None:
+    def __init__(self, evaluations: Sequence[Evaluation], link: Link = True) -> None:
         if not evaluations:
             raise InputError("The threshold lab got no evaluation.", "Pass the result of evaluate().")
         self._by_system = {one.pipeline.name: one for one in evaluations}
@@ -55,7 +61,52 @@ class ThresholdLab(Panel):
         self.outcome = self.scores.at(self.floor.value)
         self.figure = live(threshold_figure(self.scores, self.reaches, self.floor.value))
         self.system.observe(self._system_changed, "value")
-        self.lay_out([self.system, self.number.row], self.figure)
+        self.lay_out([self.system, self.number.row], self.figure, link)
+
+    def follow(self, chosen: Selection) -> None:
+        """Shows the selected system, and marks the scores of the selected question's candidates."""
+        if chosen.system in self._by_system:
+            self.system.value = chosen.system
+        self._floor_changed(None)
+
+    def picked(self, name: str, point: int) -> Mapping[str, Any]:
+        """A bar selects its system, and the next of its candidates with its question."""
+        kind, low, high = name.removesuffix(" passing"), *bar_ends(self.scores, point)
+        if name.endswith(" passing"):
+            low = max(low, self.floor.value)
+        inside = [
+            (trace.question, trace.chunks[row])
+            for trace, rows in self._rows_of(kind)
+            for row in rows[(trace.scores[rows] >= low) & (trace.scores[rows] < high)]
+        ]
+        if not inside:
+            return {}
+        before = (self.selection.question, self.selection.chunk)
+        question, chunk = inside[(inside.index(before) + 1) % len(inside) if before in inside else 0]
+        return {"system": self.system.value, "question": question, "chunk": chunk}
+
+    def _rows_of(self, kind: str) -> Iterator[tuple[Trace, Rows]]:
+        """Each search, with the rows of its candidates of this kind."""
+        if kind == "control":
+            yield from ((trace, np.arange(len(trace.chunks))) for trace in self.evaluation.controls)
+        else:
+            for one in self.evaluation.asked:
+                right = [chunk.path == one.question.target for chunk in one.trace.chunks]
+                yield one.trace, np.flatnonzero(np.array(right, bool) == (kind == "target"))
+
+    @property
+    def _marked(self) -> Marked:
+        """The scores of the selected question's candidates, by kind, and of the selected chunk among them."""
+        chosen = self.selection
+        found: dict[str, tuple[Floats, Floats]] = {}
+        for kind in KINDS:
+            asked = [pair for pair in self._rows_of(kind) if pair[0].question == chosen.question]
+            of_question = [trace.scores[row] for trace, rows in asked for row in rows]
+            of_chunk = [
+                trace.scores[row] for trace, rows in asked for row in rows if chosen.covers(trace.chunks[row])
+            ]
+            found[kind] = np.array(of_question), np.array(of_chunk)
+        return found
 
     @property
     def evaluation(self) -> Evaluation:
@@ -141,6 +192,7 @@ class ThresholdLab(Panel):
         chosen = self.floor.value
         self.outcome = self.scores.at(chosen)
         move(self.figure, floor_updates(self.scores, self.reaches, self.outcome, chosen))
+        move(self.figure, mark_updates(self._marked))
         self.tell()
 
 

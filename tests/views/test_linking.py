@@ -1,0 +1,156 @@
+"""Linked widgets: a click on a mark in one of them is seen in the others, and in Python."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import workbench as wb
+from workbench.errors import InputError
+from workbench.lab.evaluation import Evaluation, evaluate
+from workbench.lab.questions import QuestionSet
+from workbench.memory.index import MemoryIndex
+from workbench.retrieval.explain import Fate
+from workbench.systems.openclaw.pipelines import SHIPPED, THREE_FIXES, WORKAROUND
+from workbench.views.widgets import FusionLab, Microscope, QuestionExplorer, SurvivalChart, ThresholdLab
+from workbench.views.widgets.selection import Selection
+
+QUESTION = "tenacity and persistence protocol"
+
+
+@pytest.fixture(scope="module")
+def evaluations(sample: MemoryIndex, questions: QuestionSet) -> list[Evaluation]:
+    few = questions.model_copy(
+        update={"questions": questions.questions[:6], "controls": questions.controls[:2]}
+    )
+    return evaluate(few, [SHIPPED, THREE_FIXES], sample)
+
+
+@pytest.fixture(autouse=True)
+def nothing_selected() -> Iterator[None]:
+    wb.selection.clear()
+    yield
+    wb.selection.clear()
+
+
+def click(widget: Any, name: str, point: int) -> None:
+    """What the browser sends when a mark is clicked."""
+    [number] = [n for n, trace in enumerate(widget.figure.data) if trace.name == name]
+    trace = widget.figure.data[number]
+    where = {"xs": [trace.x[point]], "ys": [trace.y[point]]}
+    points = {"trace_indexes": [number], "point_indexes": [point], **where}
+    widget.figure._js2py_pointsCallback = {"event_type": "plotly_click", "points": points}
+
+
+def drawn(widget: Any, name: str) -> list[float]:
+    [trace] = [one for one in widget.figure.data if one.name == name]
+    return [float(x) for x in trace.x if not np.isnan(x)]
+
+
+def test_a_clicked_candidate_is_selected_everywhere_and_in_python(sample: MemoryIndex) -> None:
+    explorer = QuestionExplorer(sample, "rooibos tea")
+    fusion, microscope = FusionLab(index=sample, question=QUESTION), Microscope(sample, QUESTION)
+    click(explorer, f"{Fate.RETURNED} (right)", 0)
+    best = explorer.traces[1].results[0]
+    assert wb.selection.values == ("rooibos tea", best.chunk, best.chunk.path, THREE_FIXES.name)
+    assert (explorer.asked_for, explorer.explanations is not None) == (best.chunk.path, True)
+    assert drawn(explorer, "selected (right)") == [best.score]
+    assert fusion.settings["question"] == microscope.settings["question"] == "rooibos tea"
+    assert fusion.settings["watch"] == best.chunk.path
+    assert drawn(fusion, "selected") == [one.score for one in fusion.places if one.id == best.chunk.place]
+
+
+def test_a_click_in_the_fusion_lab_names_the_chunk_of_its_row(sample: MemoryIndex) -> None:
+    fusion, explorer = FusionLab(index=sample, question=QUESTION), QuestionExplorer(sample, "rooibos tea")
+    for name, point in (("names", 2), ("keyword dropped", 0)):
+        click(fusion, name, point)
+        row = 2 if name == "names" else 0
+        assert wb.selection.chunk.place == fusion.places[row].id
+        assert explorer.settings["question"] == QUESTION
+        assert explorer.asked_for == wb.selection.file
+
+
+def test_a_bar_of_the_threshold_lab_goes_through_its_candidates(
+    sample: MemoryIndex, evaluations: list[Evaluation]
+) -> None:
+    lab, explorer = ThresholdLab(evaluations), QuestionExplorer(sample, "rooibos tea")
+    counts = next(trace.y for trace in lab.figure.data if trace.name == "other")
+    bar = int(np.argmax(counts))
+    seen = set()
+    for _ in range(int(counts[bar]) + 1):
+        click(lab, "other", bar)
+        seen.add((wb.selection.question, wb.selection.chunk))
+        assert explorer.settings["question"] == wb.selection.question
+        [at] = drawn(lab, "other, selected chunk")
+        assert abs(at - next(t.x for t in lab.figure.data if t.name == "other")[bar]) < 0.011
+    assert len(seen) == counts[bar]
+
+
+def test_a_bar_of_the_survival_chart_selects_its_system_and_a_question_lost_there(
+    sample: MemoryIndex, evaluations: list[Evaluation]
+) -> None:
+    chart, lab = SurvivalChart(evaluations, sample), ThresholdLab(evaluations)
+    [survival] = [one for one in chart.survivals if one.system == SHIPPED.name]
+    step = next(step for step in range(1, 7) if survival.lost(step))  # type: ignore[arg-type]
+    lost = survival.lost(step)  # type: ignore[arg-type]
+    lab.settings = {"system": THREE_FIXES.name}
+    for place in (*range(len(lost)), 0):
+        click(chart, SHIPPED.name, step)
+        assert (wb.selection.question, wb.selection.file) == (lost[place].question, lost[place].target)
+    assert lab.settings["system"] == SHIPPED.name
+    assert f"“{lost[0].question}”, is lost" in chart.sentence
+
+
+def test_what_is_typed_and_chosen_is_selected_too(sample: MemoryIndex) -> None:
+    explorer, microscope = QuestionExplorer(sample, QUESTION), Microscope(sample, QUESTION)
+    explorer.question.value = "rooibos tea"
+    assert microscope.settings["question"] == "rooibos tea"
+    explorer.right.value = WORKAROUND.name
+    assert wb.selection.system == WORKAROUND.name
+    explorer.question.value = " "
+    assert wb.selection.question == "rooibos tea"
+
+
+def test_python_selects_and_a_widget_shows_what_it_has(sample: MemoryIndex) -> None:
+    explorer = QuestionExplorer(sample, QUESTION)
+    wb.selection.choose(system="bm-head", question="rooibos tea")
+    assert explorer.settings["left"] == "bm-head"
+    wb.selection.system = "no system of this widget"
+    assert explorer.settings["left"] == "bm-head"
+    chunk = explorer.traces[0].candidates[1].chunk
+    wb.selection.chunk = chunk
+    assert explorer.asked_for == chunk.path
+
+
+def test_a_widget_leaves_and_joins_and_forms_groups(sample: MemoryIndex) -> None:
+    here, alone = Microscope(sample, QUESTION), Microscope(sample, QUESTION, link=False)
+    here.question.value = "rooibos tea"
+    assert alone.settings["question"] == QUESTION
+    alone.question.value = "hub"
+    assert wb.selection.question == here.settings["question"] == "rooibos tea"
+    alone.link = True
+    wb.selection.question = "bike"
+    assert alone.settings["question"] == "bike"
+    here.link = alone.link = Selection()
+    here.question.value = "tea"
+    assert (alone.settings["question"], wb.selection.question) == ("tea", "bike")
+    with pytest.raises(InputError, match="link cannot be 'page'"):
+        here.link = "page"  # type: ignore[assignment]
+
+
+def test_settings_from_python_change_one_widget_alone(sample: MemoryIndex) -> None:
+    one, other = Microscope(sample, QUESTION), Microscope(sample, QUESTION)
+    one.settings = {"question": "rooibos tea"}
+    assert (other.settings["question"], wb.selection.question) == (QUESTION, "")
+
+
+def test_a_click_on_a_mark_that_has_moved_selects_nothing(sample: MemoryIndex) -> None:
+    explorer = QuestionExplorer(sample, "rooibos tea")
+    name = f"{Fate.RETURNED} (right)"
+    [number] = [n for n, trace in enumerate(explorer.figure.data) if trace.name == name]
+    points = {"trace_indexes": [number], "point_indexes": [0], "xs": [0.123], "ys": [1]}
+    explorer.figure._js2py_pointsCallback = {"event_type": "plotly_click", "points": points}
+    assert wb.selection.chunk is None
