@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -185,6 +186,17 @@ def test_without_a_memory_the_message_is_plain(installed: Installed) -> None:
     outcome = installed.workbench("search", "tea")
     assert (outcome.code, outcome.out) == (2, "")
     assert outcome.err.startswith("The memory folder sample_memory does not exist.\n")
+
+
+def test_cases_run_by_pytest_in_an_empty_folder(installed: Installed, tmp_path: Path) -> None:
+    for file in (PROJECT / "tests" / "cases").glob("*.case.yaml"):
+        shutil.copy(file, tmp_path)
+    reports = len(list(tmp_path.iterdir()))
+    outcome = installed.python("-m", "pytest", "-p", "no:cacheprovider", cwd=tmp_path)
+    assert outcome.code == 0
+    assert "hybrid-search-workbench" in outcome.out.split("collected")[0]
+    assert re.search(rf"\b{reports} xfailed", outcome.out)
+    assert re.search(r"\b\d\d passed", outcome.out)
 
 
 @dataclass

@@ -33,8 +33,8 @@ NOT_RUN = {
     "case": "it needs a case file; tests/lab/cases runs cases",
     "memory-search": "it needs a question",
 }
-OTHER_PROGRAMS = {"--require-hashes", "--no-deps", "--import"}
-"""Options of pip and of `python -m tests.run_vectors`."""
+OTHER_PROGRAMS = {"--require-hashes", "--no-deps", "--import", "--case-update"}
+"""Options of pip, pytest and of `python -m tests.run_vectors`."""
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,9 +11,9 @@ from rich.console import Group, RenderableType
 from workbench.lab.cases.making import environment
 from workbench.lab.cases.model import Case, Observed
 from workbench.lab.cases.running import Answered, CaseRun, Matrix
-from workbench.views.console import PlainTable, plain
+from workbench.views.console import PlainConsole, PlainTable, plain
 from workbench.views.data import trace_data
-from workbench.views.text import rendered, rendered_explanation, rendered_trace
+from workbench.views.text import WIDTH, rendered, rendered_explanation, rendered_trace
 
 
 @rendered.register
@@ -37,6 +38,16 @@ def _answer(one: Answered) -> list[RenderableType]:
         parts.append(plain(f"observed before: {then}"))
         parts.append(plain(f"observed now: {now}"))
     return parts
+
+
+def answer_text(one: Answered, run: CaseRun, problem: str) -> str:
+    """An answer as plain text for a test report: the problem, the verdict, and why."""
+    told = io.StringIO()
+    console = PlainConsole(file=told, width=WIDTH, force_terminal=False, color_system=None)
+    versions = [] if one.as_observed else differing_versions(run.case)
+    head = [problem, *versions, f"{run.case.title or 'a case'} on {run.pipeline.name}"]
+    console.print(Group(*map(plain, head), *_answer(one)))
+    return "\n".join(line.rstrip() for line in told.getvalue().splitlines())
 
 
 def observed_text(one: Observed) -> str:

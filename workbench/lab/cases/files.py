@@ -72,7 +72,8 @@ def parsed_case(text: str, name: str) -> Case:
     try:
         return Case.model_validate(tree.values)
     except ValidationError as error:
-        first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+        found = error.errors(include_url=False, include_context=False, include_input=False)
+        first = min(found, key=lambda one: one["type"] != "extra_forbidden")  # a misspelt key is missing too
         place = tuple(first["loc"])
         field = ".".join(map(str, place)) or "the case"
         problem = first["msg"].removeprefix("Value error, ")

@@ -1,0 +1,157 @@
+"""Runs `*.case.yaml` files as tests, in any project in which the workbench is installed.
+
+This module is imported at the start of every pytest run, so it imports nothing of the workbench until a case
+is collected.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from workbench.lab.cases.files import CaseFile
+    from workbench.lab.cases.running import Answered, CaseRun
+    from workbench.retrieval.pipeline import Pipeline
+
+SUFFIX = ".case.yaml"
+UPDATE = "--case-update"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Adds the option `--case-update`."""
+    group = parser.getgroup("workbench", "cases of the hybrid-search workbench")
+    group.addoption(
+        UPDATE, action="store_true", help="Write what is observed now into the *.case.yaml files that run."
+    )
+
+
+def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.File | None:
+    """Collects every file whose name ends with .case.yaml."""
+    if not file_path.name.endswith(SUFFIX):
+        return None
+    collected: pytest.File = CollectedCase.from_parent(parent, path=file_path)
+    return collected
+
+
+class UnmetExpectationError(Exception):
+    """A case does not give what it states; the message explains why."""
+
+
+class CollectedCase(pytest.File):
+    """A case file: a test for each question on its own system, and one for each other system."""
+
+    def collect(self) -> Iterator[pytest.Item]:
+        """The tests of the file. A file that is not a case is an error that names the line and the field."""
+        from workbench.errors import WorkbenchError
+        from workbench.lab.cases.systems import pipeline_of_case
+
+        try:
+            case = self.loaded.case
+            own = pipeline_of_case(case.system, self.path.parent)
+            others = [(pipeline_of_case(one.system, self.path.parent), one.holds) for one in case.elsewhere]
+        except WorkbenchError as error:
+            raise self.CollectError(str(error)) from None
+        for number in range(len(case.questions)):
+            name = f"{own.name}-{number + 1}" if len(case.questions) > 1 else own.name
+            yield QuestionTest.from_parent(self, name=name, number=number)
+        for number, (other, holds) in enumerate(others):
+            yield ElsewhereTest.from_parent(
+                self, name=f"elsewhere-{number + 1}-{other.name}", pipeline=other, holds=holds
+            )
+
+    @cached_property
+    def loaded(self) -> CaseFile:
+        """The case and its file."""
+        from workbench.lab.cases.files import load_case
+
+        return load_case(self.path)
+
+    @cached_property
+    def ran(self) -> CaseRun:
+        """The case on its own system; with --case-update its observations are written into the file."""
+        from workbench.lab.cases.files import case_text, replace_text
+        from workbench.lab.cases.running import run_case, with_observations
+
+        run = run_case(self.loaded.case, folder=self.path.parent)
+        if self.config.getoption(UPDATE) and not run.as_observed:
+            replace_text(self.path, case_text(with_observations(run)))
+        return run
+
+    def on(self, pipeline: Pipeline) -> CaseRun:
+        """The case on another system."""
+        from workbench.lab.cases.running import run_case
+
+        return run_case(self.loaded.case, pipeline, folder=self.path.parent)
+
+
+class CaseTest(pytest.Item):
+    """Base of a case's tests: a failure is told in words, without a traceback."""
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
+        """The explanation of an expectation that does not hold, or the message of an expected error."""
+        from workbench.errors import WorkbenchError
+        from workbench.safe_text import visible
+
+        if isinstance(excinfo.value, UnmetExpectationError | WorkbenchError):
+            return visible(str(excinfo.value))
+        return super().repr_failure(excinfo, style)
+
+    def reportinfo(self) -> tuple[Path, int, str]:
+        """Where the test is: its file and its name."""
+        return self.path, 0, self.name
+
+
+class QuestionTest(CaseTest):
+    """One question of a case on the case's own system."""
+
+    def __init__(self, *, number: int, **more: Any) -> None:
+        super().__init__(**more)
+        self.number = number
+
+    def runtest(self) -> None:
+        """Passes if the expectation holds as observed; a known bug is expected to fail as observed."""
+        assert isinstance(self.parent, CollectedCase)
+        run = self.parent.ran
+        answer = run.answers[self.number]
+        known_bug = run.case.known_bug
+        if not answer.as_observed and not self.config.getoption(UPDATE):
+            raise UnmetExpectationError(
+                _told(answer, run, "What is observed differs from what the case states.")
+            )
+        if answer.holds and known_bug:
+            problem = f"The expectation holds. If the bug is mended, remove known_bug: {known_bug}"
+            raise UnmetExpectationError(_told(answer, run, problem))
+        if not answer.holds and known_bug:
+            pytest.xfail(known_bug)
+        if not answer.holds:
+            raise UnmetExpectationError(_told(answer, run, "The expectation does not hold."))
+
+
+class ElsewhereTest(CaseTest):
+    """A case on another system that it names."""
+
+    def __init__(self, *, pipeline: Pipeline, holds: bool, **more: Any) -> None:
+        super().__init__(**more)
+        self.pipeline, self.holds = pipeline, holds
+
+    def runtest(self) -> None:
+        """Passes if the expectations hold there, or fail there, as the case states."""
+        assert isinstance(self.parent, CollectedCase)
+        run = self.parent.on(self.pipeline)
+        if run.holds == self.holds:
+            return
+        wrong = next((one for one in run.answers if one.holds != self.holds), run.answers[0])
+        says = "hold" if self.holds else "fail"
+        problem = f"The case states that its expectations {says} on {self.pipeline.name}, and they do not."
+        raise UnmetExpectationError(_told(wrong, run, problem))
+
+
+def _told(answer: Answered, run: CaseRun, problem: str) -> str:
+    from workbench.views.cases import answer_text
+
+    return answer_text(answer, run, problem)
