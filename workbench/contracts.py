@@ -7,6 +7,9 @@ from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Protocol
 
+import numpy as np
+from numpy.typing import NDArray
+
 from workbench.records import Chunk, Document, Floats, Hits, Query, Rows, Trace, Vector
 
 
@@ -65,6 +68,10 @@ class Index(ABC):
     def generation(self) -> int:
         """A number that changes whenever the index changes."""
         return 0
+
+    def nearest_of_each(self, queries: NDArray[np.float32], limit: int) -> list[Hits]:
+        """The answers of `vector` to several questions, one unit vector in each row."""
+        return [self.vector(query, limit) for query in queries]
 
     def compiled(self, query: Query) -> str:
         """The query in the language of this index, as a trace shows it."""

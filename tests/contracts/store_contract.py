@@ -92,6 +92,14 @@ class StoreContract:
         ids = [one.id for one in store.chunks(hits.rows)]
         assert list(zip(-hits.relevance, ids, strict=True)) == sorted(zip(-hits.relevance, ids, strict=True))
 
+    def test_a_keyword_search_in_memory_gives_the_hits_of_the_store(self, store: IndexStore) -> None:
+        index = MemoryIndex(store, EMBEDDER)
+        for operator in ("AND", "OR"):
+            query = words("the", "word", "bike", operator=operator)
+            hits, expected = index.keyword(query, 3), store.keyword(query, 3)
+            assert hits.rows.tolist() == expected.rows.tolist()
+            assert hits.raw == pytest.approx(expected.raw, rel=1e-9)
+
     @pytest.mark.parametrize("limit", [1, 2, 3])
     def test_a_limit_takes_the_first(self, store: IndexStore, limit: int) -> None:
         every = self.found(store, words("the", "word", "a", operator="OR"))

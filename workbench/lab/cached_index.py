@@ -35,6 +35,14 @@ class CachedIndex(IndexAdapter):
     def vector(self, query: Vector, limit: int) -> Hits:
         return self._once(("vector", query.tobytes(), limit), lambda: self.inner.vector(query, limit))
 
+    def ask_ahead(self, queries: Sequence[Vector], depth: int) -> None:
+        """Caches the vector hits of many questions, from one matrix product instead of one for each."""
+        keys = {("vector", query.tobytes(), depth): query for query in queries if query.any()}
+        missing = [key for key in keys if key not in self._answers]
+        if missing:
+            found = self.inner.nearest_of_each(np.array([keys[key] for key in missing]), depth)
+            self._answers.update(zip(missing, found, strict=True))
+
     def embed(self, question: str) -> Vector:
         return self._once(("embed", question), lambda: self.inner.embed(question))
 

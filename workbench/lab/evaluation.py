@@ -13,7 +13,9 @@ from workbench.errors import InputError
 from workbench.lab.cached_index import CachedIndex
 from workbench.lab.questions import Control, Question, QuestionSet
 from workbench.records import Trace
+from workbench.retrieval.legs import VectorLeg, legs_of
 from workbench.retrieval.pipeline import Pipeline, check_pipeline, search
+from workbench.retrieval.query import BLANKS
 
 PASSING = 3
 """A file passes if at least this many of its questions hit, as in openclaw#16021."""
@@ -190,9 +192,26 @@ def evaluate(questions: QuestionSet, pipelines: Sequence[Pipeline], index: Index
     """
     _check(questions, pipelines)
     index = index if isinstance(index, CachedIndex) else CachedIndex(index)
+    _ask_vectors(questions, pipelines, index)
     total = len(pipelines) * (len(questions.questions) + len(questions.controls))
     with tqdm(total=total, desc="asking", unit="question", disable=None, leave=False) as bar:
         return [_evaluate(questions, pipeline, index, bar) for pipeline in pipelines]
+
+
+def _ask_vectors(questions: QuestionSet, pipelines: Sequence[Pipeline], index: CachedIndex) -> None:
+    """Asks the vector legs of all questions at once."""
+    plain = [one for one in pipelines if one.layout is None]
+    depths = {
+        leg.deepest(one.limit) for one in plain for leg in legs_of(one.stages) if isinstance(leg, VectorLeg)
+    }
+    if not depths:
+        return
+    cleaned = [one.question.strip(BLANKS) for one in (*questions.questions, *questions.controls)]
+    asked = [one for one in cleaned if one]
+    bar = tqdm(asked, desc="embedding", unit="question", disable=None, leave=False)
+    queries = [index.embed(one) for one in bar]
+    for depth in depths:
+        index.ask_ahead(queries, depth)
 
 
 def _check(questions: object, pipelines: object) -> None:

@@ -6,7 +6,7 @@ import hashlib
 import threading
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import Self
 from weakref import WeakValueDictionary
@@ -23,6 +23,7 @@ from workbench.memory.embedding.local import PACKAGED_MODEL, READINGS, Embedder,
 from workbench.memory.embedding.providers.catalogue import remembered
 from workbench.memory.files import content_hash
 from workbench.memory.store.contract import IndexPlace, IndexStore
+from workbench.memory.store.postings import KeywordPostings, NoPostingsError, PostingsSource
 from workbench.memory.store.scan import Scan
 from workbench.memory.store.sqlite.place import SQLitePlace
 from workbench.memory.store.values import Cached, Settings
@@ -147,6 +148,9 @@ class MemoryIndex(OpenIndex):
         self._given: Embedder | None = embedder
         self._seen = -1
         self._scan = Scan(np.empty(0, np.int64), [], np.empty((0, 0), np.float32))
+        self._postings_seen = -1
+        self._source = store.postings()
+        self._postings: KeywordPostings | None = None
 
     @classmethod
     def open(cls, place: Path | IndexPlace, embedder: Embedder | None = None) -> MemoryIndex:
@@ -174,6 +178,7 @@ class MemoryIndex(OpenIndex):
             self.embedder = _embedder_or_close(fresh, self._given)
             self.store.close()
             self.store = fresh
+            self._source = fresh.postings()
         with self.store.reading():
             yield
 
@@ -212,19 +217,65 @@ class MemoryIndex(OpenIndex):
         return self.store.compiled(query)
 
     def keyword(self, query: Query, limit: int) -> Hits:
-        return self.store.keyword(query, limit)
+        """The hits by (bm25, chunk id), from the postings in memory if the query can be answered from them.
+
+        `not_from_postings` says why a query is asked in SQL. The hits and their numbers are the same.
+        """
+        try:
+            return self._from_postings(query, limit)
+        except NoPostingsError:
+            return self.store.keyword(query, limit)
+
+    def not_from_postings(self, query: Query) -> str | None:
+        """Why the store itself is asked this query; None if it is answered from the postings in memory."""
+        try:
+            self._from_postings(query, 1)
+        except NoPostingsError as error:
+            return str(error)
+        return None
+
+    def _from_postings(self, query: Query, limit: int) -> Hits:
+        if self._source is None:
+            raise NoPostingsError("the store does not give its postings")
+        with nullcontext() if self.store.busy else self.store.reading():
+            source, postings = self.postings()
+            return postings.best(query, limit, source, self.store.keys)
+
+    def postings(self) -> tuple[PostingsSource, KeywordPostings]:
+        """The keyword postings of this state of the index, and where they are read from.
+
+        Raises NoPostingsError for a store that does not give its postings.
+        """
+        if self._source is None:
+            raise NoPostingsError("the store does not give its postings")
+        generation = self.store.generation
+        if self._postings is None or generation != self._postings_seen:
+            self._postings = _shared_postings(self.store.name, generation, self._source)
+            self._postings_seen = generation
+        return self._source, self._postings
+
+    def nearest_of_each(self, queries: NDArray[np.float32], limit: int) -> list[Hits]:
+        """The answers of `vector` to several questions, one in each row, from few passes over the vectors."""
+        if not len(queries) or self.store.nearest_by_engine(queries[0], limit) is not None:
+            return super().nearest_of_each(queries, limit)
+        self._refresh()
+        self._check_dimensions(queries.shape[1])
+        return self._scan.nearest_of_each(queries, limit)
 
     def vector(self, query: Vector, limit: int) -> Hits:
         found = self.store.nearest_by_engine(query, limit)
         if found is not None:
             return found
         self._refresh()
-        if query.size != self._scan.dimensions:
+        self._check_dimensions(query.size)
+        return self._scan.nearest(query, limit)
+
+    def _check_dimensions(self, dimensions: int) -> None:
+        if dimensions != self._scan.dimensions:
             raise InputError(
-                f"The question's vector has {query.size} dimensions, the index {self._scan.dimensions}.",
+                f"The question's vector has {dimensions} dimensions, the index {self._scan.dimensions}.",
                 "Use the model that made the index, or index again with --rebuild.",
             )
-        return self._scan.nearest(query, limit)
 
     def vectors(self) -> tuple[Rows, NDArray[np.float32]]:
         return self.store.matrix()
@@ -282,6 +333,19 @@ def _shared_scan(store: IndexStore, generation: int) -> Scan:
             rows, vectors = store.matrix()
             scan = _SCANS[store.name, generation] = Scan(rows, store.keys(), vectors)
         return scan
+
+
+_POSTINGS: WeakValueDictionary[tuple[str, int], KeywordPostings] = WeakValueDictionary()
+_POSTINGS_LOCK = threading.Lock()
+
+
+def _shared_postings(name: str, generation: int, source: PostingsSource) -> KeywordPostings:
+    """The postings of one state of a store, for all indexes that search this state."""
+    with _POSTINGS_LOCK:
+        postings = _POSTINGS.get((name, generation))
+        if postings is None:
+            postings = _POSTINGS[name, generation] = KeywordPostings(source)
+        return postings
 
 
 def _embedder_or_close(store: IndexStore, embedder: Embedder | None) -> Embedder:

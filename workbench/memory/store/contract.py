@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.memory.paths import FileRules
+from workbench.memory.store.postings import PostingsSource
 from workbench.memory.store.values import Cached, Settings, Stamp
 from workbench.records import Chunk, Document, Hits, Passage, Query, Rows, Vector
 
@@ -155,6 +156,10 @@ class IndexStore(ABC):
 
         None if this store leaves that to an exact scan of `matrix`.
         """
+        return None
+
+    def postings(self) -> PostingsSource | None:
+        """What a keyword search in memory reads; None for a store that does not give its postings."""
         return None
 
     # Writing

@@ -11,6 +11,8 @@ from workbench.records import Hits, Rows, Vector
 
 ROUNDING = 1e-5
 """More than float32 loses in a dot product of two unit vectors."""
+NUMBERS_AT_ONCE = 16_000_000
+"""The number of distances that are computed at once for several questions: 64 MB."""
 
 
 class Scan:
@@ -35,7 +37,19 @@ class Scan:
 
     def nearest(self, query: Vector, limit: int) -> Hits:
         """The nearest rows to a unit vector of as many dimensions, by (cosine distance, chunk id)."""
-        near = _within(1.0 - self.vectors @ query, limit)
+        return self._exactly(query, _within(1.0 - self.vectors @ query, limit), limit)
+
+    def nearest_of_each(self, queries: NDArray[np.float32], limit: int) -> list[Hits]:
+        """The answers of `nearest` to several unit vectors, one in each row, from a few matrix products."""
+        at_once = max(1, NUMBERS_AT_ONCE // max(1, self.size))
+        blocks = [queries[start : start + at_once] for start in range(0, len(queries), at_once)]
+        return [
+            self._exactly(query, _within(far, limit), limit)
+            for block in blocks
+            for query, far in zip(block, 1.0 - block @ self.vectors.T, strict=True)
+        ]
+
+    def _exactly(self, query: Vector, near: NDArray[np.int64], limit: int) -> Hits:
         # One row at a time and in float64: the fast product above rounds a row by where it stands.
         distance = 1.0 - np.einsum("ij,j->i", self.vectors[near].astype(float), query.astype(float))
         best = np.lexsort((self._by_id[near], distance))[:limit]

@@ -25,6 +25,7 @@ from workbench.memory.store.sqlite import schema
 from workbench.memory.store.sqlite.database import connect_new, identity
 from workbench.memory.store.sqlite.embedding_cache import EmbeddingCache
 from workbench.memory.store.sqlite.match import match_expression
+from workbench.memory.store.sqlite.postings import SQLitePostings
 from workbench.memory.store.sqlite.soundness import check_tables, damaged, typed
 from workbench.memory.store.values import Cached, Settings, Stamp
 from workbench.records import Chunk, Document, Hits, Passage, Query, Rows, Vector
@@ -259,6 +260,10 @@ class Store(EmbeddingCache, IndexStore):
         rows = np.array([row for row, _ in found[:limit]], np.int64)
         raw = np.array([number for _, number in found[:limit]], float)
         return self.by_id(rows, raw)
+
+    def postings(self) -> SQLitePostings:
+        """FTS5's postings of the chunks."""
+        return SQLitePostings(self.db, "chunks_fts")
 
     def by_id(self, rows: Rows, raw: NDArray[np.float64]) -> Hits:
         """The hits by (number, chunk id), or by (number, row) as `ties_by_row` says."""

@@ -1,0 +1,288 @@
+"""The keyword search in memory: FTS5's bm25() from FTS5's own postings, without scoring in SQL.
+
+The postings of a phrase say which chunks contain it, and how often. They are read when a query first needs
+them, and kept in a cache of bounded size. A question with common words then costs a few sums of columns.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import threading
+from abc import ABC, abstractmethod
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.records import Clause, Floats, Hits, Query, Rows
+
+K1, B = 1.2, 0.75
+"""The constants of FTS5's bm25()."""
+SMALLEST_IDF = 1e-6
+"""FTS5's IDF of a phrase that half of the chunks or more contain."""
+BYTES_PER_CHUNK = 2_048
+LEAST_BYTES = 16_000_000
+"""The cache of postings holds this many bytes for each chunk of the index, or LEAST_BYTES if that is more."""
+BARE_WORD = re.compile(r"[A-Za-z0-9_\x80-\U0010ffff]+")
+"""A text that FTS5 reads as one phrase without quotes, unless it is an operator."""
+OPERATORS = {"AND", "OR", "NOT", "NEAR"}
+OFFSET_BITS = 24
+"""An offset in a chunk has fewer bits."""
+
+Places = NDArray[np.int32]
+
+
+class NoPostingsError(Exception):
+    """A query cannot be answered from postings; the message says why."""
+
+
+class Sizes(NamedTuple):
+    """The rows of a full-text table, ascending, each one's length in tokens, and the table's own totals."""
+
+    rows: Rows
+    lengths: Rows
+    total_rows: int
+    total_tokens: int
+
+
+class Instances(NamedTuple):
+    """Where a term stands, ordered: the row of each instance, and its offset in tokens."""
+
+    rows: Rows
+    offsets: Rows
+
+
+class PostingsSource(ABC):
+    """What a full-text table of one column says about itself. Ask it within one state of the store."""
+
+    @abstractmethod
+    def tokens(self, text: str) -> list[str]:
+        """The terms of a phrase, as the table's tokenizer makes them."""
+
+    @abstractmethod
+    def sizes(self) -> Sizes:
+        """The length of every row. Raises NoPostingsError if the table does not keep lengths."""
+
+    @abstractmethod
+    def rows_with(self, term: str) -> Rows:
+        """The row of each instance of a term, ascending. Raises NoPostingsError for too many instances."""
+
+    @abstractmethod
+    def instances(self, term: str) -> Instances:
+        """The instances of a term with their offsets. Raises NoPostingsError for too many instances."""
+
+
+class Postings(NamedTuple):
+    """The chunks that contain a phrase, as ascending places in the list of rows, and how often each does."""
+
+    places: Places
+    counts: NDArray[np.int32]
+    weights: Floats
+    """The phrase's part of each chunk's BM25 score, with FTS5's k1 and b."""
+
+    @property
+    def bytes(self) -> int:
+        """The size in memory."""
+        return self.places.nbytes + self.counts.nbytes + self.weights.nbytes
+
+
+class Scored(NamedTuple):
+    """All chunks that match a query, as places in the list of rows, and their scores; larger is better."""
+
+    places: NDArray[np.intp] | Places
+    scores: Floats
+
+
+@dataclass(frozen=True)
+class Collection:
+    """What BM25 takes from all chunks of a table. The arithmetic is in FTS5's order, so sums are the same.
+
+    Source: SQLite, ext/fts5/fts5_aux.c, fts5Bm25Function.
+    """
+
+    sizes: Sizes
+
+    def idf(self, having: int) -> float:
+        """FTS5's weight of a phrase that `having` rows contain; never below 0.000001."""
+        weight = math.log((self.sizes.total_rows - having + 0.5) / (having + 0.5))
+        return weight if weight > 0 else SMALLEST_IDF
+
+    def norms(self, k1: float, b: float) -> Floats:
+        """k1 × (1 - b + b × length / mean length) for each row."""
+        lengths, total = self.sizes.lengths.astype(float), self.sizes.total_tokens
+        mean = total / self.sizes.total_rows if total else 1.0
+        norms: Floats = k1 * (1 - b + b * lengths / mean)
+        return norms
+
+    @cached_property
+    def _fts5_norms(self) -> Floats:
+        return self.norms(K1, B)
+
+    def postings(self, rows: Rows) -> Postings:
+        """The postings of a phrase from the row of each instance, ascending."""
+        first = np.flatnonzero(np.diff(rows, prepend=-1))
+        counts = np.diff(first, append=rows.size).astype(np.int32)
+        places = np.searchsorted(self.sizes.rows, rows[first]).astype(np.int32)
+        if not np.array_equal(self.sizes.rows[np.minimum(places, self.sizes.rows.size - 1)], rows[first]):
+            raise NoPostingsError("the full-text table has a row without a length")
+        return Postings(places, counts, self.weights(places, counts, self._fts5_norms, K1))
+
+    def weights(self, places: Places, counts: NDArray[np.int32], norms: Floats, k1: float) -> Floats:
+        """The part of each posting in its chunk's score: idf × count × (k1 + 1) / (count + norm)."""
+        often = counts.astype(float)
+        weights: Floats = self.idf(places.size) * ((often * (k1 + 1.0)) / (often + norms[places]))
+        return weights
+
+
+def phrases_of(query: Query) -> list[str]:
+    """The phrases of a query, in its order. Raises NoPostingsError if it is more than a list of phrases."""
+    if query.expression is not None:
+        raise NoPostingsError("it is written in FTS5's own syntax")
+    if not query.clauses:
+        raise NoPostingsError("it has no clauses")
+    return [_phrase(clause) for clause in query.clauses]
+
+
+def _phrase(clause: Clause) -> str:
+    if clause.prefix:
+        raise NoPostingsError(f"{clause.text}* is a prefix")
+    if clause.bare and (clause.text in OPERATORS or not BARE_WORD.fullmatch(clause.text)):
+        raise NoPostingsError(f"{clause.text} is written in FTS5's own syntax")
+    if "\0" in clause.text or any("\ud800" <= character <= "\udfff" for character in clause.text):
+        raise NoPostingsError("a clause has a character that SQLite does not take")
+    return clause.text
+
+
+def consecutive(instances: Sequence[Instances]) -> Rows:
+    """The row of each instance of a phrase whose terms have these instances, ascending.
+
+    Instances may overlap: "a a" stands twice in "a a a".
+    """
+    starts = _starts(instances[0], 0)
+    for place, term in enumerate(instances[1:], 1):
+        starts = np.intersect1d(starts, _starts(term, place), assume_unique=True)
+    rows: Rows = starts >> OFFSET_BITS
+    return rows
+
+
+def _starts(term: Instances, place: int) -> Rows:
+    """For each instance of a phrase's term, one number for the row and the offset where the phrase starts."""
+    inside = term.offsets >= place
+    starts: Rows = (term.rows[inside] << OFFSET_BITS) + (term.offsets[inside] - place)
+    return starts
+
+
+class KeywordPostings:
+    """The keyword search of one state of a store. Indexes that search this state share it.
+
+    `keys` gives what equal scores are ordered by, in row order. A source is given with each question, since
+    each index reads through its own connection.
+    """
+
+    def __init__(self, source: PostingsSource) -> None:
+        self.collection = Collection(source.sizes())
+        self._known: OrderedDict[tuple[str, ...], Postings] = OrderedDict()
+        self._bytes = 0
+        self._lock = threading.Lock()
+        self._tie_ranks: Rows | None = None
+
+    @property
+    def most_bytes(self) -> int:
+        """The largest size of the cache."""
+        return max(LEAST_BYTES, BYTES_PER_CHUNK * self.collection.sizes.rows.size)
+
+    @property
+    def bytes(self) -> int:
+        """The size of the cache."""
+        return self._bytes
+
+    def best(self, query: Query, limit: int, source: PostingsSource, keys: Callable[[], list[str]]) -> Hits:
+        """The hits of FTS5 for a query: by (bm25, chunk id), with the negative numbers of bm25().
+
+        Raises NoPostingsError for a query that must be asked in SQL.
+        """
+        scored = self.scored(query, source, limit)
+        places, scores = scored.places, scored.scores
+        near = np.flatnonzero(scores >= _edge(scores, limit))
+        places, scores = places[near], scores[near]
+        if np.unique(scores).size < scores.size:
+            order = np.lexsort((self._ties(keys)[places], -scores))[:limit]
+        else:
+            order = np.argsort(-scores)[:limit]
+        return Hits(self.collection.sizes.rows[places[order]], -scores[order])
+
+    def scored(self, query: Query, source: PostingsSource, limit: int) -> Scored:
+        """The chunks that match a query, those that are surely not among the best `limit` left out."""
+        found = [self.postings(phrase, source) for phrase in phrases_of(query)]
+        parts = [(one.places, one.weights) for one in found]
+        return matching_all(parts) if query.operator == "AND" else self._matching_any(parts, limit)
+
+    def _matching_any(self, parts: Sequence[tuple[Places, Floats]], limit: int) -> Scored:
+        total = np.zeros(self.collection.sizes.rows.size)
+        for places, weights in parts:
+            total[places] += weights
+        # The best of the chunks with a rare word are a bound that most other chunks do not reach.
+        enough = [places for places, _ in parts if places.size >= limit]
+        bound = _edge(total[min(enough, key=len)], limit) if enough else 0.0
+        near = np.flatnonzero(total >= bound if bound > 0 else total > 0)
+        return Scored(near, total[near])
+
+    def postings(self, phrase: str, source: PostingsSource) -> Postings:
+        """The postings of a phrase. Raises NoPostingsError if they cannot be read."""
+        terms = tuple(source.tokens(phrase))
+        with self._lock:
+            if terms in self._known:
+                self._known.move_to_end(terms)
+                return self._known[terms]
+        found = self.collection.postings(_rows_of(terms, source))
+        self._keep(terms, found)
+        return found
+
+    def _keep(self, terms: tuple[str, ...], found: Postings) -> None:
+        with self._lock:
+            if terms not in self._known:
+                self._known[terms] = found
+                self._bytes += found.bytes
+            while self._bytes > self.most_bytes and self._known:
+                _, oldest = self._known.popitem(last=False)
+                self._bytes -= oldest.bytes
+
+    def _ties(self, keys: Callable[[], list[str]]) -> Rows:
+        """For each row its rank among equal scores."""
+        if self._tie_ranks is None:
+            names = keys()
+            if len(names) != self.collection.sizes.rows.size:
+                raise NoPostingsError("the full-text table has other rows than the index")
+            self._tie_ranks = np.argsort(np.argsort(np.array(names, np.str_)))
+        return self._tie_ranks
+
+
+def _rows_of(terms: tuple[str, ...], source: PostingsSource) -> Rows:
+    if not terms:
+        return np.empty(0, np.int64)
+    if len(terms) == 1:
+        return source.rows_with(terms[0])
+    return consecutive([source.instances(term) for term in terms])
+
+
+def matching_all(parts: Sequence[tuple[Places, Floats]]) -> Scored:
+    """The places that every part has, and the sums of their weights in the order of the parts."""
+    every = min((places for places, _ in parts), key=len)
+    for places, _ in parts:
+        every = every[np.isin(every, places, assume_unique=True)]
+    total = np.zeros(every.size)
+    for places, weights in parts:
+        total += weights[np.searchsorted(places, every)]
+    return Scored(every, total)
+
+
+def _edge(scores: Floats, limit: int) -> float:
+    """The smallest of the `limit` largest scores; minus infinity if there are no more than `limit`."""
+    if limit >= scores.size:
+        return -math.inf
+    return math.inf if limit < 1 else float(np.partition(scores, scores.size - limit)[scores.size - limit])
