@@ -4,22 +4,24 @@
 
 PYTHON ?= python3
 TORCH ?= auto
+, := ,
 BIN := .venv/bin
-INSTALLED := .venv/installed
+LAB := .venv/with-lab
+TEST := .venv/with-test
 
 .PHONY: lab test bench html pictures clean
 
-lab: $(INSTALLED)
+lab: $(LAB)
 	$(BIN)/workbench lab
 
-test: $(INSTALLED)
+test: $(TEST)
 	$(BIN)/workbench index sample_memory
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile
 
-bench: $(INSTALLED)
+bench: $(TEST)
 	$(BIN)/workbench index sample_memory
 	$(BIN)/python -m benchmarks.search
 	$(BIN)/python -m benchmarks.serving
@@ -30,7 +32,7 @@ bench: $(INSTALLED)
 	$(BIN)/python -m benchmarks.widgets
 	$(BIN)/python -m benchmarks.pixels
 
-html: $(INSTALLED)
+html: $(TEST)
 	$(BIN)/workbench index sample_memory
 	rm -rf site
 	$(BIN)/python -m docs.pages
@@ -38,18 +40,33 @@ html: $(INSTALLED)
 pictures: html
 	$(BIN)/python -m docs.pictures
 
-$(INSTALLED): pyproject.toml constraints.txt
+# uv chooses PyTorch's build and is fast. Where it cannot install, pip does, with your settings of pip.
+define install
+@echo "Installing the workbench ($(1)) in .venv: one to six minutes, about $(2) GB of disk."
+@$(BIN)/uv pip install --python $(BIN)/python --constraint constraints.txt --editable '.[$(1)]' || { \
+  echo "uv could not install the packages (reason above). Now pip tries, with your settings of pip."; \
+  $(BIN)/pip install --constraint constraints.txt --editable '.[$(1)]'; }
+@touch $@
+endef
+
+$(LAB): .venv/with-torch pyproject.toml
+	$(call install,lab,2)
+
+$(TEST): .venv/with-torch pyproject.toml
+	$(call install,lab$(,)test,3.5)
+	@touch $(LAB)
+
+.venv/with-torch: constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "$(PYTHON) is older than 3.11. Name a newer one: make $(MAKECMDGOALS) PYTHON=python3.12"; exit 1; }
-	$(PYTHON) -m venv .venv
+	@echo "Setting up .venv with PyTorch (TORCH=$(TORCH))."
+	@$(PYTHON) -m venv .venv
 	@$(BIN)/pip install --quiet uv==0.13.9
-	@echo "Installing PyTorch (TORCH=$(TORCH)): step 1 of 2."
-	@UV_HTTP_RETRIES=1 $(BIN)/uv pip install --quiet --python $(BIN)/python --torch-backend $(TORCH) \
-	  --constraint constraints.txt torch || \
-	  echo "PyTorch's own builds cannot be had here (reason above). pip takes torch from your package index:" \
-	    "on Linux this build includes CUDA, a download of 2.7 GB."
-	@echo "Installing the workbench with JupyterLab and the test tools: step 2 of 2, takes some minutes."
-	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[lab,test]'
+	@UV_HTTP_RETRIES=1 $(BIN)/uv pip install --python $(BIN)/python --torch-backend $(TORCH) \
+	  --constraint constraints.txt torch || { \
+	  echo "PyTorch's own builds cannot be reached from here (reason above), so pip takes torch from your"; \
+	  echo "package index. For Linux, most indexes have the build with CUDA: 2.7 GB of downloads."; \
+	  $(BIN)/pip install --quiet --constraint constraints.txt torch; }
 	@touch $@
 
 clean:
