@@ -20,6 +20,7 @@ from pathlib import Path
 
 import apsw
 import nbformat
+import psutil
 import pytest
 from nbclient import NotebookClient
 
@@ -205,6 +206,7 @@ class Served:
 
     url: str
     log: Path
+    command: psutil.Process
 
     def get(self, path: str) -> bytes:
         with urllib.request.urlopen(self.url + path, timeout=10) as answer:
@@ -240,7 +242,7 @@ def served(installed: Installed) -> Iterator[Served]:
             stderr=subprocess.STDOUT,
         )  # fmt: skip
     try:
-        yield _awaited(Served(f"http://127.0.0.1:{port}", log), lab)
+        yield _awaited(Served(f"http://127.0.0.1:{port}", log, psutil.Process(lab.pid)), lab)
     finally:
         lab.terminate()
         lab.wait(30)
@@ -265,6 +267,12 @@ def test_the_lab_is_copied_beside_nothing_and_opens(installed: Installed, served
     assert "294 chunks" not in said
     assert json.loads(served.get("/api"))["version"]
     assert contents(folder)[FIRST] == (PROJECT / FIRST).read_bytes()
+
+
+def test_the_command_keeps_no_model_while_jupyterlab_runs(served: Served) -> None:
+    assert served.command.memory_info().rss < 150_000_000
+    assert "Step 1 of 2: indexing" in served.log.read_text()
+    assert "Step 2 of 2: starting JupyterLab" in served.log.read_text()
 
 
 def test_the_first_notebook_runs_from_the_copy_with_the_installed_package(

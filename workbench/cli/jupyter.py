@@ -50,18 +50,28 @@ def launch(folder: Path, notebook: str, port: int, browser: bool) -> int:
         return serve(command, environment(Path(settings)))
 
 
-def serve(command: list[str], variables: Mapping[str, str]) -> int:
-    """Runs a server until it ends, or until this process is ended; returns its exit code.
+def index_apart(memory: Path) -> int:
+    """Runs `workbench index` in a process of its own; returns its exit code.
 
-    An interrupt is the server's alone: a terminal sends it to both, and JupyterLab asks whether it is meant.
+    The model takes 700 MB. They are free again before JupyterLab starts, which may run for days.
+    """
+    return serve([sys.executable, "-m", "workbench", "index", str(memory)], os.environ)
+
+
+def serve(command: list[str], variables: Mapping[str, str]) -> int:
+    """Runs a command until it ends, or until this process is ended; returns its exit code.
+
+    An interrupt is the command's alone: a terminal sends it to both, and JupyterLab asks whether it is meant.
     """
     signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
-    with subprocess.Popen(command, env=variables) as server:
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
+    sys.stdout.flush()  # what was said before the command's own words
+    with subprocess.Popen(command, env=variables) as running:
+        before = signal.signal(signal.SIGINT, signal.SIG_IGN)
         try:
-            return server.wait()
+            return running.wait()
         finally:
-            server.terminate()
+            running.terminate()
+            signal.signal(signal.SIGINT, before)
 
 
 def command_line(folder: Path, notebook: str, port: int) -> list[str]:

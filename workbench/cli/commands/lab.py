@@ -77,9 +77,8 @@ def lab(
 ) -> None:
     """Index the memory and open JupyterLab on the first notebook."""
     from workbench.cli.bundled import MEMORY, NOTEBOOKS, copy_to
-    from workbench.cli.jupyter import check, check_notebook, launch
+    from workbench.cli.jupyter import check, check_notebook, index_apart, launch
     from workbench.memory.files import memory_root
-    from workbench.memory.sync import index_folder
 
     check()
     if memory is not None:
@@ -93,7 +92,8 @@ def lab(
     here = to or Path()
     folder = notebooks or here / NOTEBOOKS
     check_notebook(folder, FIRST)  # before a minute goes into an index
-    tell(f"Indexing {memory or here / MEMORY}; the first time takes a minute or two.")
-    put(str(index_folder(memory or here / MEMORY)))
-    tell("Starting JupyterLab.")
+    tell(f"Step 1 of 2: indexing {memory or here / MEMORY}. The first time takes a minute or two.")
+    if code := index_apart(memory or here / MEMORY):
+        raise typer.Exit(code)
+    tell(f"Step 2 of 2: starting JupyterLab with {FIRST}, which takes some seconds. Ctrl-C twice ends it.")
     raise typer.Exit(launch(folder, FIRST, port, browser))
