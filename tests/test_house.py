@@ -36,8 +36,21 @@ HOMES = {
     "httpx2": {"memory/embedding/providers"},
     "tenacity": {"memory/embedding/providers"},
     "json5": {"systems/openclaw/config"},
+    "pandas": {"views/frames"},
+    "itables": {"views/frames"},
 }
-LATE = {"torch", "transformers", "sentence_transformers", "openai", "google", "httpx2", "tenacity", "json5"}
+LATE = {
+    "torch",
+    "transformers",
+    "sentence_transformers",
+    "openai",
+    "google",
+    "httpx2",
+    "tenacity",
+    "json5",
+    "pandas",
+    "itables",
+}
 
 
 class Import(NamedTuple):
@@ -164,6 +177,9 @@ BETWEEN_FOLDERS = {
     ("lab/bench", "lab"): "a benchmark is an evaluation of other questions",
     ("lab/museum", "lab/bm25.py"): "a specimen shows BM25 by hand",
     ("views/figures", "views/text.py"): "a figure prints numbers as the text does",
+    ("views/html", "views"): "a notebook shows the words and numbers of the printed views",
+    ("views/frames", "views/museum.py"): "a table of pandas has the words of the printed table",
+    ("views/frames", "views/text.py"): "a table of pandas has the words of the printed table",
     ("views/widgets", "views/text.py"): "a widget prints numbers as the text does",
     ("views/widgets", "views/figures"): "a widget moves a figure",
     ("cli", "cli/commands"): COORDINATES,

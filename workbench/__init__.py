@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from workbench.systems.indexing import indexing
     from workbench.systems.opening import open_memory as open  # noqa: A004
     from workbench.systems.registry import SYSTEMS, register, system
+    from workbench.views.frames.tables import table
     from workbench.views.text import show
     from workbench.views.widgets.selection import selection
 
@@ -47,6 +48,7 @@ _HOMES = {
     "scores": "workbench.lab.thresholds",
     "selection": "workbench.views.widgets.selection",
     "show": "workbench.views.text",
+    "table": "workbench.views.frames.tables",
 }
 
 # Inside the package no function hides Python's own `open`.
@@ -72,6 +74,7 @@ __all__ = [
     "selection",
     "show",
     "system",
+    "table",
 ]
 
 

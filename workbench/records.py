@@ -1,10 +1,11 @@
-"""The nouns that every room shares: frozen values with no behaviour beyond reading themselves."""
+"""The nouns that every room shares: frozen values that can be read and shown, and do nothing else."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from importlib import import_module
 from typing import Any, Literal, Protocol
 
 import numpy as np
@@ -16,6 +17,30 @@ Vector = NDArray[np.float32]
 
 KEPT = -1
 """The value in `Trace.dropped` for a candidate that no stage has dropped."""
+
+
+class Shown:
+    """A value that shows itself: as HTML in a notebook, and as the text of `workbench.show` elsewhere.
+
+    Its look belongs to `workbench.views`, which imports this module. The view is therefore found by its name
+    when it is first needed, as `import workbench` finds its names, so no room imports one above it.
+    """
+
+    __slots__ = ()
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+        bundle: dict[str, str] = import_module("workbench.views.html.bundle").bundle(self)
+        return bundle
+
+
+class Tabular(Shown):
+    """A value that is also a table of pandas; `docs/frames.md` describes the columns of each."""
+
+    __slots__ = ()
+
+    def to_frame(self) -> Any:
+        """The value as a `pandas.DataFrame`. Raises InputError if pandas is not installed."""
+        return import_module("workbench.views.frames.make").frame(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,7 +272,7 @@ class Moment:
 
 
 @dataclass(frozen=True, repr=False)
-class Trace:
+class Trace(Tabular):
     """What one search did, in columns: row i of every column belongs to `chunks[i]`.
 
     `columns` hold float64 with NaN for absent: for each leg `<leg>_raw` as the engine gave it, `<leg>_rank`
@@ -277,7 +302,7 @@ class Trace:
     moments: tuple[Moment, ...] = ()
 
     def __repr__(self) -> str:
-        """One line, since a notebook prints what a cell ends with; `workbench.show` prints all."""
+        """One line; `workbench.show` prints all, and a notebook shows all."""
         returned = int(np.sum(self.dropped == KEPT))
         counted = f"{returned} of {len(self.chunks)} candidates returned"
         return f"<Trace: {self.question!r}, {self.system}, {counted}>"

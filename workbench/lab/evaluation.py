@@ -12,7 +12,7 @@ from workbench.contracts import Index
 from workbench.errors import InputError
 from workbench.lab.cached_index import CachedIndex
 from workbench.lab.questions import Control, Question, QuestionSet
-from workbench.records import Trace
+from workbench.records import Tabular, Trace
 from workbench.retrieval.legs import VectorLeg, legs_of
 from workbench.retrieval.pipeline import Pipeline, check_pipeline, search
 from workbench.retrieval.query import BLANKS
@@ -58,7 +58,7 @@ class Share:
 
 
 @dataclass(frozen=True, repr=False)
-class Evaluation:
+class Evaluation(Tabular):
     """Results of one pipeline on a question set, with all traces, so that you can look into every figure."""
 
     pipeline: Pipeline
@@ -67,7 +67,7 @@ class Evaluation:
     index: Index | None = field(default=None, compare=False)
 
     def __repr__(self) -> str:
-        """One line; `workbench.show` prints several as a table."""
+        """One line; `workbench.show` prints a table, and a notebook shows it."""
         hits, silent = self.overall, self.silent
         return (
             f"<Evaluation: {self.pipeline.name} hits {hits.hits} of {hits.n}, "
@@ -127,6 +127,10 @@ class Evaluation:
         }
 
 
+class Evaluations(list[Evaluation], Tabular):
+    """The results of several pipelines on the same questions, in the order of the pipelines."""
+
+
 def _share(asked: Sequence[AskedQuestion]) -> Share:
     return Share(sum(one.hit for one in asked), len(asked))
 
@@ -184,7 +188,7 @@ def _qrels_and_run(judged: Sequence[Judged]) -> tuple[list[Any], list[Any]]:
     return qrels, run
 
 
-def evaluate(questions: QuestionSet, pipelines: Sequence[Pipeline], index: Index) -> list[Evaluation]:
+def evaluate(questions: QuestionSet, pipelines: Sequence[Pipeline], index: Index) -> Evaluations:
     """Run every question and every control on each pipeline; one evaluation per pipeline.
 
     Pass a `CachedIndex` to share the index's answers between several calls. Raises InputError if `questions`
@@ -195,7 +199,7 @@ def evaluate(questions: QuestionSet, pipelines: Sequence[Pipeline], index: Index
     _ask_vectors(questions, pipelines, index)
     total = len(pipelines) * (len(questions.questions) + len(questions.controls))
     with tqdm(total=total, desc="asking", unit="question", disable=None, leave=False) as bar:
-        return [_evaluate(questions, pipeline, index, bar) for pipeline in pipelines]
+        return Evaluations(_evaluate(questions, pipeline, index, bar) for pipeline in pipelines)
 
 
 def _ask_vectors(questions: QuestionSet, pipelines: Sequence[Pipeline], index: CachedIndex) -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
+from workbench.contracts import Index
 from workbench.lab.cached_index import CachedIndex
 from workbench.lab.evaluation import Evaluation
 from workbench.lab.paired import HITS, paired_with_first
+from workbench.records import Tabular
 from workbench.retrieval.explain import explain
 
 
@@ -20,14 +22,23 @@ class Missed(NamedTuple):
     fate: str
 
 
-def missed_questions(evaluation: Evaluation, index: CachedIndex) -> list[Missed]:
+class MissedQuestions(list[Missed], Tabular):
+    """The missed questions of one system, in the order of the questions."""
+
+    def __init__(self, system: str, missed: Iterable[Missed]) -> None:
+        super().__init__(missed)
+        self.system = system
+
+
+def missed_questions(evaluation: Evaluation, index: Index) -> MissedQuestions:
     """The missed questions of an evaluation in their order; `index` is the one that was searched."""
-    return [
+    missed = (
         Missed(one.question.question, one.question.kind, one.question.target, fate)
         for one in evaluation.asked
         if not one.hit
         for fate in [explain(one.trace, index, one.question.target).fate.value]
-    ]
+    )
+    return MissedQuestions(evaluation.pipeline.name, missed)
 
 
 def evaluations_data(

@@ -10,7 +10,7 @@ import numpy as np
 
 from workbench.errors import InputError
 from workbench.lab.evaluation import Evaluation, Judged, values
-from workbench.records import Floats
+from workbench.records import Floats, Shown
 
 HITS = "hits"
 """The measure of the report: 1 if the target is among the results, else 0 (SetR of ir_measures)."""
@@ -24,7 +24,7 @@ _NUMBERS_AT_ONCE = 10**6
 
 
 @dataclass(frozen=True)
-class Paired:
+class Paired(Shown):
     """A comparison of two runs over the same `n` questions. `str()` of it is a sentence.
 
     `wins` and `losses` count the questions with a larger and a smaller value after the change.

@@ -12,7 +12,7 @@ from workbench.contracts import Index
 from workbench.lab.cached_index import CachedIndex
 from workbench.lab.evaluation import AskedQuestion, Evaluation
 from workbench.lab.questions import Question
-from workbench.records import KEPT, Trace
+from workbench.records import KEPT, Tabular, Trace
 from workbench.retrieval.explain import Fate, explain
 
 
@@ -63,7 +63,7 @@ class Survivor:
 
 
 @dataclass(frozen=True)
-class Survival:
+class Survival(Tabular):
     """How far the targets of one evaluation got."""
 
     system: str
@@ -85,6 +85,10 @@ class Survival:
     def of_kind(self, kind: str) -> Survival:
         """The questions of one kind."""
         return Survival(self.system, tuple(one for one in self.survivors if one.question.kind == kind))
+
+
+class Survivals(list[Survival], Tabular):
+    """How far the targets of several evaluations of the same questions got."""
 
 
 def survival(evaluation: Evaluation, index: Index) -> Survival:
@@ -118,7 +122,7 @@ def _reached(trace: Trace, dropped: int) -> SurvivalStep:
     return SurvivalStep.PAST_FLOOR if dropped == slots.index("limit") else SurvivalStep.IN_POOL
 
 
-def survivals(evaluations: Sequence[Evaluation], index: Index) -> list[Survival]:
+def survivals(evaluations: Sequence[Evaluation], index: Index) -> Survivals:
     """One survival per evaluation."""
     index = CachedIndex(index)
-    return [survival(one, index) for one in evaluations]
+    return Survivals(survival(one, index) for one in evaluations)

@@ -12,9 +12,12 @@ from numpy.typing import NDArray
 from workbench.contracts import Index
 from workbench.errors import InputError
 from workbench.lab.evaluation import Evaluation, Share
-from workbench.records import KEPT, Floats, Trace
+from workbench.records import KEPT, Floats, Tabular, Trace
 from workbench.retrieval.cutoff import Limit, MinScore
 from workbench.retrieval.pipeline import Pipeline, Running, before, run
+
+STEPS = 20
+"""The number of floors that are compared, about."""
 
 Marks = NDArray[np.bool_]
 Numbers = NDArray[np.int64]
@@ -56,7 +59,7 @@ class Cut(Protocol):
 
 
 @dataclass(frozen=True)
-class Scores:
+class Scores(Tabular):
     """The fused scores of one evaluation, before any floor.
 
     `target`, `other` and `control` are flat arrays: the scores of candidates from the right files, from other
@@ -80,6 +83,16 @@ class Scores:
             Share(int(right.sum()), int(answers.sum())),
             Share(int(np.count_nonzero(of_controls == 0)), of_controls.size),
         )
+
+    @property
+    def floors(self) -> list[float]:
+        """About STEPS round floors from the lowest score to the highest, and the system's own floor."""
+        every = np.concatenate([self.target, self.other, self.control, [0.0]])
+        every = every[np.isfinite(every)]
+        step = _round_step(float(np.ptp(every)) / STEPS)
+        lowest, highest = np.floor(every.min() / step), np.ceil(every.max() / step)
+        grid = [round(float(place) * step, 12) for place in np.arange(lowest, highest + 1)]
+        return sorted({*grid, *([self.floor] if np.isfinite(self.floor) else [])})
 
     def hits(self, floor: float) -> int:
         """The number of questions that hit at this floor."""
@@ -150,6 +163,18 @@ def scores(evaluation: Evaluation) -> Scores:
         len(evaluation.asked),
         _cut(evaluation, mine),
     )
+
+
+def _round_step(least: float) -> float:
+    """The smallest of 1, 2 or 5 times a power of ten that is at least `least`; 0.05 for no distance.
+
+    >>> _round_step(0.031), _round_step(0.0006), _round_step(0)
+    (0.05, 0.001, 0.05)
+    """
+    if least <= 0:
+        return 0.05
+    power = 10.0 ** np.floor(np.log10(least))
+    return next(round(float(times * power), 12) for times in (1, 2, 5, 10) if times * power >= least)
 
 
 def _of_file(trace: Trace, path: str) -> Marks:

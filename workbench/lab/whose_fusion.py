@@ -15,7 +15,7 @@ import numpy as np
 from workbench.contracts import Index
 from workbench.errors import InputError
 from workbench.memory.files import read_input
-from workbench.records import Candidate
+from workbench.records import Candidate, Tabular
 from workbench.retrieval.columns import Columns
 from workbench.retrieval.fusion import Fusion
 from workbench.retrieval.pipeline import search
@@ -88,7 +88,7 @@ class EngineOrder:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class Comparison(Tabular):
     """Two lists, a floor, and the order of each engine. Flips are relative to the first engine.
 
     `target` is the id to watch.

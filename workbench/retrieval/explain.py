@@ -10,7 +10,7 @@ import numpy as np
 
 from workbench.contracts import Context, Index
 from workbench.errors import InputError
-from workbench.records import KEPT, Candidate, Chunk, Compared, DropKind, Stage, Trace, Vector
+from workbench.records import KEPT, Candidate, Chunk, Compared, DropKind, Shown, Stage, Trace, Vector
 from workbench.retrieval.columns import ColumnStage
 from workbench.retrieval.cutoff import Limit, MinScore
 from workbench.retrieval.formula import Term
@@ -51,7 +51,7 @@ class Verdict:
 
 
 @dataclass(frozen=True, repr=False)
-class Explanation:
+class Explanation(Shown):
     """What happened to a file in a search: the verdict on each of its chunks, best first."""
 
     trace: Trace
@@ -60,7 +60,7 @@ class Explanation:
     verdicts: tuple[Verdict, ...]
 
     def __repr__(self) -> str:
-        """One line; `workbench.show` prints all."""
+        """One line; `workbench.show` prints all, and a notebook shows all."""
         return f"<Explanation: {self.target} is {self.fate} for {self.trace.question!r}, {self.trace.system}>"
 
 

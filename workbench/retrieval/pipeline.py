@@ -10,7 +10,7 @@ from numbers import Real
 
 from workbench.contracts import Context, Index, Layout, Observer
 from workbench.errors import InputError
-from workbench.records import Floats, Moment, Stage, Trace, Vector
+from workbench.records import Floats, Moment, Shown, Stage, Trace, Vector
 from workbench.retrieval.cutoff import AddedFloor, Limit, MinScore
 from workbench.retrieval.legs import VectorLeg
 from workbench.retrieval.query import BLANKS
@@ -55,8 +55,12 @@ class Difference:
     after: Stage | Layout | None
 
 
+class Differences(list[Difference], Shown):
+    """What differs between two pipelines: the layout first, then the slots in running order."""
+
+
 @dataclass(frozen=True)
-class Pipeline:
+class Pipeline(Shown):
     """Named stages in the order in which they run, one per slot, and the source that they follow.
 
     Raises InputError when two stages claim one slot or write one column, when a stage reads a column that no
@@ -127,15 +131,15 @@ class Pipeline:
             return asked.with_stage(replace(floors[0], floor=min_score))
         return asked.with_new_stage(AddedFloor(min_score), before=Limit.slot)
 
-    def diff(self, other: Pipeline) -> list[Difference]:
+    def diff(self, other: Pipeline) -> Differences:
         """What differs in `other`: the layout first, then the slots in running order."""
         mine, theirs = self._parts, other._parts
         slots = dict.fromkeys([*mine, *theirs])
-        return [
+        return Differences(
             Difference(slot, mine.get(slot), theirs.get(slot))
             for slot in slots
             if mine.get(slot) != theirs.get(slot)
-        ]
+        )
 
     @property
     def _parts(self) -> dict[str, Stage | Layout | None]:

@@ -3,6 +3,6 @@
 Importing this package registers every rendering with `show`.
 """
 
-from workbench.views import bench, cases, fusion, museum, systems
+from workbench.views import bench, cases, fusion, missed, museum, paired, systems
 
-__all__ = ["bench", "cases", "fusion", "museum", "systems"]
+__all__ = ["bench", "cases", "fusion", "missed", "museum", "paired", "systems"]

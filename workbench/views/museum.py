@@ -7,7 +7,7 @@ from typing import Any
 
 from rich.console import Group, RenderableType
 
-from workbench.lab.museum.specimen import Answer, Side, Specimen, SpecimenRun
+from workbench.lab.museum.specimen import Answer, Side, Specimen, SpecimenRun, SpecimenRuns
 from workbench.views.console import PlainTable, plain
 from workbench.views.text import rendered
 
@@ -27,6 +27,7 @@ def _table(*names: str) -> PlainTable:
     return table
 
 
+@rendered.register(SpecimenRuns)
 def rendered_runs(runs: Sequence[SpecimenRun]) -> RenderableType:
     """One line per specimen with whether it shows its bug, and below the number of those that do."""
     table = _table("specimen", "reported in", "symptom", "shown")

@@ -24,10 +24,11 @@ from workbench.retrieval.explain import (
     StageOutcome,
     Verdict,
     decisions,
+    fate_of,
     steps,
 )
 from workbench.retrieval.legs import Standing
-from workbench.retrieval.pipeline import Difference
+from workbench.retrieval.pipeline import Difference, Differences
 from workbench.safe_text import one_line
 from workbench.views.console import PlainConsole, PlainTable, plain
 
@@ -93,20 +94,28 @@ def asked_lines(trace: Trace) -> list[str]:
     return [*lines, *trace.notes]
 
 
-def candidates_table(candidates: Sequence[Candidate], trace: Trace, width: int = 24) -> PlainTable:
-    """One line per candidate: its scores, its rank in each leg, its path and lines, and how it begins."""
+def candidates_table(
+    candidates: Sequence[Candidate], trace: Trace, width: int = 24, fates: bool = False
+) -> PlainTable:
+    """One line per candidate: its scores, its rank in each leg, its path and lines, and how it begins.
+
+    With `fates`, also what happened to it, and why.
+    """
     table = PlainTable()
     columns = _number_columns(trace)
     for head in ("#", *(_head(trace, name) for name in columns)):
         table.add_column(head, justify="right", no_wrap=True)
     table.add_column("chunk", no_wrap=True)
     table.add_column("begins", style="dim")  # the only column that gives way where the page is narrow
+    for head in ("fate", "why") if fates else ():
+        table.add_column(head)
     for found in candidates:
         table.add_row(
             str(found.position),
             *(_number(found.numbers[name], pattern) for name, pattern in columns.items()),
             found.chunk.place,
             plain(shorten(found.chunk.text, width, placeholder="…"), no_wrap=True, overflow="ellipsis"),
+            *((fate_of(found).value, drop_reason(found)) if fates else ()),
         )
     return table
 
@@ -138,10 +147,10 @@ def outcome_lines(trace: Trace) -> list[str]:
     if trace.results:
         return lines
     best = candidates[0]
-    return ["Nothing returned.", *lines, f"The first in order was {best.chunk.place}: {_drop_reason(best)}."]
+    return ["Nothing returned.", *lines, f"The first in order was {best.chunk.place}: {drop_reason(best)}."]
 
 
-def _drop_reason(candidate: Candidate) -> str:
+def drop_reason(candidate: Candidate) -> str:
     """Why a candidate was dropped, in words: the thresholds that it missed, and the stage."""
     drop = candidate.drop
     if drop is None:
@@ -276,6 +285,12 @@ def _by(compared: Sequence[Compared]) -> str:
     return f", by {limit - value:.3g}"
 
 
+@rendered.register
+def rendered_evaluation(evaluation: Evaluation) -> RenderableType:
+    """The figures of one evaluation, as of several."""
+    return rendered_evaluations([evaluation])
+
+
 @rendered.register(list)
 def rendered_evaluations(evaluations: Sequence[Evaluation]) -> RenderableType:
     """The figures of the evaluations, and below the hits by kind of question."""
@@ -340,6 +355,12 @@ def _short_names(names: Sequence[str]) -> Sequence[str]:
     """The names without the folder `memory/` and underscores, unless two would then look the same."""
     short = [one_line(name.removeprefix("memory/").replace("_", " ")) for name in names]
     return short if len(set(short)) == len(short) else [one_line(name) for name in names]
+
+
+@rendered.register
+def rendered_diff(differences: Differences) -> RenderableType:
+    """`diff_text` for the console."""
+    return Text(diff_text(differences))
 
 
 def diff_text(differences: Sequence[Difference]) -> str:

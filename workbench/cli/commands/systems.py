@@ -74,15 +74,14 @@ def museum(
     as_json: AsJson = False,
 ) -> None:
     """Run specimens of public bugs, as shipped and fixed. Exit code 1 if one does not show its bug."""
-    from workbench.lab.museum.catalogue import SPECIMENS, specimen
-    from workbench.views.museum import rendered_runs, run_data
+    from workbench.lab.museum.catalogue import run_specimens
+    from workbench.views.museum import run_data
 
-    chosen = [specimen(name)] if name else list(SPECIMENS.values())
-    runs = [one.run() for one in chosen]
+    runs = run_specimens([name] if name else None)
     if as_json:
         put([run_data(one) for one in runs], as_json)
     else:
-        put(runs[0] if name else rendered_runs(runs))
+        put(runs[0] if name else runs)
     raise typer.Exit(0 if all(one.shows for one in runs) else 1)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from workbench.extensions import Registry
 from workbench.lab.museum import (
     automem,
@@ -13,7 +15,7 @@ from workbench.lab.museum import (
     rank_fusion,
     score_fusion,
 )
-from workbench.lab.museum.specimen import Specimen
+from workbench.lab.museum.specimen import Specimen, SpecimenRuns
 
 TOPICS = (
     keyword_queries, bm25_scores, score_fusion, rank_fusion, floors, pools, automem, basic_memory,
@@ -28,3 +30,9 @@ SPECIMENS = Registry[Specimen](
 def specimen(name: str) -> Specimen:
     """The specimen of that name. Raises InputError for an unknown name, and suggests the nearest ones."""
     return SPECIMENS.named(name)
+
+
+def run_specimens(names: Iterable[str] | None = None) -> SpecimenRuns:
+    """The answers of the specimens of these names, by default of all. Raises InputError for unknown ones."""
+    chosen = SPECIMENS.values() if names is None else map(specimen, names)
+    return SpecimenRuns(one.run() for one in chosen)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from workbench.extensions import registrar
+from workbench.records import Tabular
 
 Answer = Mapping[str, float]
 """The result of one side, best first: names and their scores."""
@@ -61,7 +62,7 @@ def _add(thing: Specimen) -> None:
 
 
 @dataclass(frozen=True)
-class SpecimenRun:
+class SpecimenRun(Tabular):
     """Both answers of a specimen, and whether each is as expected."""
 
     specimen: Specimen
@@ -74,6 +75,10 @@ class SpecimenRun:
     def shows(self) -> bool:
         """Whether the shipped side has the bug and the fixed side does not."""
         return self.fixed_healthy and not self.shipped_healthy
+
+
+class SpecimenRuns(list[SpecimenRun], Tabular):
+    """The answers of several specimens."""
 
 
 def first(answer: Answer) -> str | None:

@@ -1,0 +1,174 @@
+"""Values show themselves: as HTML with the words and numbers of `wb.show`, and as its text for a terminal."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from html import unescape
+from html.parser import HTMLParser
+from typing import Any
+
+import pytest
+
+from workbench.lab.evaluation import evaluate
+from workbench.lab.missed import missed_questions
+from workbench.lab.museum.catalogue import run_specimens
+from workbench.lab.paired import paired
+from workbench.lab.questions import Control, Question, QuestionSet
+from workbench.lab.survival import survivals
+from workbench.lab.thresholds import scores
+from workbench.lab.whose_fusion import EXAMPLE, whose_fusion
+from workbench.memory.index import MemoryIndex
+from workbench.records import Chunk
+from workbench.retrieval.explain import explain
+from workbench.retrieval.pipeline import search
+from workbench.systems.openclaw.pipelines import SHIPPED, THREE_FIXES
+from workbench.systems.registry import SYSTEMS
+from workbench.views.html.schematic import parallel
+from workbench.views.text import show
+
+SET = QuestionSet(
+    questions=(Question(question="rooibos tea", target="memory/tea.md"),),
+    controls=(Control(question="zebra crossing"),),
+)
+HOSTILE = "</td></div><script>alert(1)</script><img src=x onerror=alert(2)>&amp;\x1b[31m"
+
+
+@pytest.fixture(scope="module")
+def things(toy: MemoryIndex) -> dict[str, Any]:
+    """One value of each kind that shows itself."""
+    trace = search("rooibos tea", SHIPPED, toy)
+    evaluations = evaluate(SET, [SHIPPED, THREE_FIXES], toy)
+    return {
+        "trace": trace,
+        "explanation": explain(trace, toy, "memory/tea.md"),
+        "pipeline": THREE_FIXES,
+        "diff": SHIPPED.diff(THREE_FIXES),
+        "no diff": SHIPPED.diff(SHIPPED),
+        "evaluation": evaluations[0],
+        "evaluations": evaluations,
+        "paired": paired(*evaluations),
+        "scores": scores(evaluations[0]),
+        "survivals": survivals(evaluations, toy),
+        "missed": missed_questions(evaluations[0], toy),
+        "fusion": whose_fusion(*EXAMPLE),
+        "specimen": run_specimens()[0],
+    }
+
+
+KINDS = (
+    "trace", "explanation", "pipeline", "diff", "no diff", "evaluation", "evaluations", "paired", "scores",
+    "survivals", "missed", "fusion", "specimen",
+)  # fmt: skip
+
+
+class Reader(HTMLParser):
+    """The visible text of a page, and the tags that are open at its end."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.text, self.tags, self.open = "", set[str](), list[str]()
+        self.feed(html)
+
+    def handle_starttag(self, tag: str, attrs: Any) -> None:
+        self.tags.add(tag)
+        self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if "style" not in self.open:
+            self.text += f" {data}"
+
+
+def words(text: str) -> list[str]:
+    return text.replace("\xa0", " ").split()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_value_shows_the_words_of_show_as_html_and_as_text(
+    kind: str, things: dict[str, Any], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert set(KINDS) == set(things)
+    bundle = things[kind]._repr_mimebundle_()
+    show(things[kind])
+    printed = capsys.readouterr().out
+    assert words(bundle["text/plain"]) == words(printed)
+    read = Reader(bundle["text/html"])
+    assert read.open == []
+    assert "script" not in read.tags
+    # A narrow terminal folds a long word; a page does not. So the letters are compared, not the words.
+    letters = "".join(words(read.text))
+    for word in words(printed):
+        assert word in letters
+
+
+def test_the_colours_are_those_of_the_page(things: dict[str, Any]) -> None:
+    for thing in things.values():
+        html = thing._repr_mimebundle_()["text/html"]
+        named = {
+            found.strip()
+            for found in re.findall(r"(?<![-\w])(?:color|background(?:-color)?):([^;}\"]+)", html)
+        }
+        assert named <= {"inherit", "none"}
+
+
+def test_a_trace_folds_all_candidates_with_their_fates(toy: MemoryIndex) -> None:
+    trace = search("rooibos tea", SHIPPED, toy)
+    html = trace._repr_mimebundle_()["text/html"]
+    folded = html[html.index("<details>") :]
+    assert f"all {len(trace.chunks)} candidates" in folded
+    for one in trace.candidates:
+        assert one.chunk.place in folded
+    assert "below the floor" in folded
+    assert "so the floor drops it" in unescape(folded)
+
+
+def test_hostile_texts_are_shown_and_not_run(toy: MemoryIndex) -> None:
+    trace = search("rooibos tea", SHIPPED, toy)
+    chunks = tuple(
+        Chunk(one.id, HOSTILE, one.source, one.start_line, one.end_line, HOSTILE) for one in trace.chunks
+    )
+    hostile = replace(trace, chunks=chunks, question=HOSTILE, system=HOSTILE)
+    unknown = explain(trace, toy, HOSTILE)
+    missing = missed_questions(
+        evaluate(
+            QuestionSet(questions=(Question(question="tea" + HOSTILE, target=HOSTILE),)), [SHIPPED], toy
+        )[0],
+        toy,
+    )
+    for thing in (
+        hostile,
+        unknown,
+        missing,
+        replace(SHIPPED, name=HOSTILE),
+        whose_fusion({HOSTILE: 1.0}, {}),
+    ):
+        html = thing._repr_mimebundle_()["text/html"]
+        read = Reader(html)
+        assert read.open == []
+        assert not read.tags & {"script", "img"}
+        assert "\x1b" not in html
+        assert "<script>alert(1)</script>" in read.text
+
+
+def test_a_pipeline_draws_each_stage_once_in_order_and_marks_its_changes() -> None:
+    for pipeline in SYSTEMS.values():
+        groups = parallel(pipeline.stages)
+        assert [stage for group in groups for stage in group] == list(pipeline.stages)
+        for group in groups:
+            written = {column for stage in group for column in stage.writes()}
+            assert not any(written & {*stage.reads(), *stage.may_read()} for stage in group)
+        html = pipeline._repr_mimebundle_()["text/html"]
+        assert html.count('<span class="stage') == len(pipeline.stages)
+        marked = re.findall(r'class="stage(?: leg)? changed"[^>]*>([^<]+)<small>([^<]+)</small>', html)
+        last = {one.stage.slot.replace("_", " "): f"+{one.name}" for one in pipeline.changes}
+        assert dict(marked) == last
+
+
+def test_two_legs_are_drawn_side_by_side() -> None:
+    groups = [[stage.slot for stage in group] for group in parallel(SHIPPED.stages)]
+    assert ["keyword_leg", "vector_leg"] in groups
+    assert ["keyword_score", "vector_score"] in groups
+    assert ["fusion"] in groups

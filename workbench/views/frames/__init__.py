@@ -1,0 +1,1 @@
+"""Values as tables of pandas, and these tables in a notebook: sortable and searchable."""
