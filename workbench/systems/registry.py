@@ -13,10 +13,12 @@ from workbench.retrieval.pipeline import Pipeline
 from workbench.systems import recommended, tutorial
 from workbench.systems.automem import pipelines as automem
 from workbench.systems.basic_memory import pipelines as basic_memory
+from workbench.systems.basic_memory import postgres as basic_memory_on_postgres
 from workbench.systems.engines import presets as engines
 from workbench.systems.openclaw import pipelines as openclaw
 from workbench.systems.openclaw import releases as openclaw_releases
 from workbench.systems.opening import OPENERS
+from workbench.systems.postgres import pipelines as postgres
 
 _MODULES = (
     openclaw,
@@ -33,6 +35,9 @@ SYSTEMS = Registry[Pipeline](
     "Choose one of them, or see all: workbench systems",
 )
 
+ON_A_SERVER = {one.name: one for module in (postgres, basic_memory_on_postgres) for one in module.PIPELINES}
+"""The systems that need an index on a database server; all others run on any index."""
+
 _RELEASE = re.compile(r"openclaw-\d+\.\d+\.\d+[\w.-]*")
 
 
@@ -42,7 +47,7 @@ def is_configuration(name: str) -> bool:
 
 
 def system(name: str) -> Pipeline:
-    """The pipeline of that name: one of SYSTEMS, an openclaw.json, or `SYSTEM@openclaw.json`.
+    """The pipeline of that name: one of SYSTEMS or ON_A_SERVER, an openclaw.json, `SYSTEM@openclaw.json`.
 
     A file is read for the release that wrote it, or changes the system before the `@`, which may be any
     release (`openclaw-2026.3.2@openclaw.json`). Raises InputError, naming the nearest ones, when there is no
@@ -55,7 +60,7 @@ def system(name: str) -> Pipeline:
         if base in SYSTEMS:
             return read(file, SYSTEMS[base]).pipeline
         return read(file, release=base).pipeline if _RELEASE.fullmatch(base) else read(name).pipeline
-    return SYSTEMS.named(name)
+    return ON_A_SERVER[name] if name in ON_A_SERVER else SYSTEMS.named(name)
 
 
 def register(*things: Any) -> None:

@@ -21,6 +21,22 @@ from workbench.memory.store.values import Cached, Settings, Stamp
 from workbench.records import Chunk, Document, Hits, Passage, Query, Rows, Vector
 
 
+class TextTable(ABC):
+    """Texts that an engine other than FTS5 searches with its own full-text functions."""
+
+    @abstractmethod
+    def search(self, function: str, text: str, rank: str, limit: int) -> Hits:
+        """The texts that match what `function` makes of `text`, by the ranking function `rank`.
+
+        Rows are the places of the texts; ties are in the order of their keys. Raises InputError for a text
+        that the engine cannot read.
+        """
+
+    @abstractmethod
+    def read_as(self, function: str, text: str) -> str:
+        """What the engine makes of a text; empty if nothing of it is searched for."""
+
+
 class IndexStore(ABC):
     """An open store, for one thread at a time.
 
@@ -160,6 +176,13 @@ class IndexStore(ABC):
 
     def postings(self) -> PostingsSource | None:
         """What a keyword search in memory reads; None for a store that does not give its postings."""
+        return None
+
+    def text_table(self, keys: Sequence[str], texts: Sequence[str], config: str) -> TextTable | None:
+        """A temporary full-text table of these texts on the store's server; None for a store without one.
+
+        `config` is the server's name for a language.
+        """
         return None
 
     # Writing

@@ -20,6 +20,7 @@ from workbench.memory.store.postgres import schema
 from workbench.memory.store.postgres.address import Address
 from workbench.memory.store.postgres.database import UnreadableQueryError, connect, plain_errors
 from workbench.memory.store.postgres.meta import DescribedSession
+from workbench.memory.store.postgres.texts import PostgresTexts
 from workbench.memory.store.postgres.tsquery import tsquery
 from workbench.memory.store.values import Cached, Settings, Stamp
 from workbench.records import Chunk, Document, Hits, Passage, Query, Rows, Vector
@@ -240,6 +241,9 @@ class PostgresStore(DescribedSession, IndexStore):
         keys = rows if self.ties_by_row else np.array([chunk.id for chunk in self.chunks(rows)], np.str_)
         order = np.lexsort((keys, far))
         return Hits(rows[order], far[order])
+
+    def text_table(self, keys: Sequence[str], texts: Sequence[str], config: str) -> PostgresTexts:
+        return PostgresTexts(self.address, keys, texts, config)
 
     # Writing
 
