@@ -11,7 +11,7 @@ from tests import world
 from tests.commands import Run, runner
 from workbench import __version__
 from workbench.memory.sync import index_folder
-from workbench.systems.registry import SYSTEMS
+from workbench.systems.registry import ON_A_SERVER, SYSTEMS
 
 SHIPPED, FIXED = "openclaw-2026.2.13", "openclaw-2026.2.13+or+rrf+minmax"
 
@@ -23,7 +23,7 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> 
 
 def test_systems_lists_every_system(run: Run) -> None:
     listed = run("systems", "--json").json()
-    assert [one["name"] for one in listed] == list(SYSTEMS)
+    assert [one["name"] for one in listed] == [*SYSTEMS, *ON_A_SERVER]
     assert all(one["source"]["repository"] for one in listed)
 
 

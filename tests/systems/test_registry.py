@@ -24,7 +24,7 @@ from workbench.retrieval.columns import Numbers
 from workbench.retrieval.cutoff import Limit
 from workbench.retrieval.fusion import Fusion
 from workbench.systems.engines.presets import ENGINES, Engine, engine_pipeline
-from workbench.systems.registry import SYSTEMS
+from workbench.systems.registry import ON_A_SERVER, SYSTEMS
 from workbench.views.widgets import FusionLab, QuestionExplorer
 
 SHIPPED = SYSTEMS["openclaw-2026.2.13"]
@@ -69,7 +69,7 @@ def test_a_registered_system_is_listed_last_found_and_run(run: Run, toy: MemoryI
     assert len(SYSTEMS) == len(before) + 1
     assert wb.system("mine") is MINE
     assert len(wb.search("rooibos tea bike", wb.system("mine"), toy).results) <= 2
-    assert [one["name"] for one in run("systems", "--json").json()] == [*before, "mine"]
+    assert [one["name"] for one in run("systems", "--json").json()] == [*before, *ON_A_SERVER, "mine"]
     assert "mine" in QuestionExplorer(toy, "rooibos tea").left.options
     assert any("mine" in way.systems for way in asked("rooibos tea", toy))
 

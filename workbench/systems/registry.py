@@ -38,6 +38,14 @@ SYSTEMS = Registry[Pipeline](
 ON_A_SERVER = {one.name: one for module in (postgres, basic_memory_on_postgres) for one in module.PIPELINES}
 """The systems that need an index on a database server; all others run on any index."""
 
+
+def every_system() -> list[Pipeline]:
+    """All systems: those that run anywhere, those that need a server, and those that were registered."""
+    added = SYSTEMS.registered
+    own = [one for name, one in SYSTEMS.items() if name not in added]
+    return [*own, *ON_A_SERVER.values(), *(SYSTEMS[name] for name in added)]
+
+
 _RELEASE = re.compile(r"openclaw-\d+\.\d+\.\d+[\w.-]*")
 
 

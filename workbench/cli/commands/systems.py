@@ -29,10 +29,10 @@ from workbench.errors import InputError
 @app.command()
 def systems(as_json: AsJson = False) -> None:
     """List all systems."""
-    from workbench.systems.registry import ON_A_SERVER, SYSTEMS
+    from workbench.systems.registry import every_system
     from workbench.views.systems import system_data, systems_table
 
-    known = [*SYSTEMS.values(), *ON_A_SERVER.values()]
+    known = every_system()
     put([system_data(one) for one in known] if as_json else systems_table(known), as_json)
 
 

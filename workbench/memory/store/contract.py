@@ -21,7 +21,7 @@ from workbench.memory.store.values import Cached, Settings, Stamp
 from workbench.records import Chunk, Document, Hits, Passage, Query, Rows, Vector
 
 
-class TextTable(ABC):
+class ServerTexts(ABC):
     """Texts that an engine other than FTS5 searches with its own full-text functions."""
 
     @abstractmethod
@@ -178,7 +178,7 @@ class IndexStore(ABC):
         """What a keyword search in memory reads; None for a store that does not give its postings."""
         return None
 
-    def text_table(self, keys: Sequence[str], texts: Sequence[str], config: str) -> TextTable | None:
+    def text_table(self, keys: Sequence[str], texts: Sequence[str], config: str) -> ServerTexts | None:
         """A temporary full-text table of these texts on the store's server; None for a store without one.
 
         `config` is the server's name for a language.

@@ -13,7 +13,7 @@ import numpy as np
 
 from workbench.contracts import Context, Index
 from workbench.errors import InputError
-from workbench.memory.store.contract import TextTable
+from workbench.memory.store.contract import ServerTexts
 from workbench.records import Clause, Hits, Query, Trace
 from workbench.retrieval.index_adapters import IndexAdapter, kept, whole_documents
 from workbench.retrieval.pipeline import Pipeline
@@ -67,7 +67,7 @@ class PostgresNotesLayout:
         documents = whole_documents(index, self)
         notes = NotesLayout(EachColumn(), self.project).of(index)
 
-        def made() -> TextTable:
+        def made() -> ServerTexts:
             each = [note_of(document, self.project) for document in documents]
             texts = [f"{note.title}\n{note.content_stems}" for note in each]
             return text_table(index, self.says, [one.path for one in documents], texts, CONFIG)

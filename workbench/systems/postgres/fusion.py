@@ -54,7 +54,7 @@ def _shared(relevance: Floats) -> Floats:
 
 
 @dataclass(frozen=True)
-class SharedRankSum(RankSum):
+class TiedRankSum(RankSum):
     """Reciprocal rank fusion over the ranks of `SharedRanks`."""
 
     def part(self, of: Numbers, leg: str) -> Any:

@@ -14,7 +14,7 @@ from workbench.retrieval.pipeline import Change, Pipeline, Source
 from workbench.retrieval.scoring import Cosine
 from workbench.systems.engines.fusion import WeightedScores
 from workbench.systems.engines.scales import MinMax
-from workbench.systems.postgres.fusion import FarthestFirstRankSum, SharedRanks, SharedRankSum, TextRank
+from workbench.systems.postgres.fusion import FarthestFirstRankSum, SharedRanks, TextRank, TiedRankSum
 from workbench.systems.postgres.text import AnyWord, FixedDepth, TextLayout, TextLeg, WholeQuestion
 
 TWENTY = FixedDepth(cap=20)
@@ -42,7 +42,7 @@ PGVECTOR_RRF = Pipeline(
         VectorLeg(TWENTY),
         Union(),
         SharedRanks(),
-        SharedRankSum(1.0, 1.0),
+        TiedRankSum(1.0, 1.0),
         Order(),
         Limit(5),
     ),

@@ -11,7 +11,7 @@ import numpy as np
 from workbench.contracts import Context, Index
 from workbench.errors import InputError
 from workbench.memory.index import MemoryIndex
-from workbench.memory.store.contract import TextTable
+from workbench.memory.store.contract import ServerTexts
 from workbench.memory.store.postgres.tsquery import quoted
 from workbench.records import Clause, Hits, Query, Rows, Trace
 from workbench.retrieval.columns import PlainStage
@@ -20,7 +20,9 @@ from workbench.retrieval.legs import Depth, KeywordLeg
 from workbench.retrieval.query import UNICODE_WORDS, with_query
 
 
-def text_table(index: Index, says: str, keys: Sequence[str], texts: Sequence[str], config: str) -> TextTable:
+def text_table(
+    index: Index, says: str, keys: Sequence[str], texts: Sequence[str], config: str
+) -> ServerTexts:
     """A full-text table on the server of an index. Raises InputError for an index without a server."""
     inner = innermost(index)
     made = inner.store.text_table(keys, texts, config) if isinstance(inner, MemoryIndex) else None
@@ -40,7 +42,7 @@ class TextIndex(IndexAdapter):
     a chunk has it. A word that the engine never searches for, such as a stop word, keeps no chunk out.
     """
 
-    def __init__(self, inner: Index, table: TextTable, rows: Rows, function: str, rank: str) -> None:
+    def __init__(self, inner: Index, table: ServerTexts, rows: Rows, function: str, rank: str) -> None:
         super().__init__(inner)
         self.table, self.rows, self.function, self.rank = table, rows, function, rank
 
@@ -86,7 +88,7 @@ class TextLayout:
         """The index with its chunks in that table, made once for each generation."""
         key = TextLayout, self.config
 
-        def made() -> tuple[TextTable, Rows]:
+        def made() -> tuple[ServerTexts, Rows]:
             rows = np.concatenate([*map(index.rows_of, index.paths()), np.empty(0, np.int64)])
             chunks = index.chunks(rows)
             keys, texts = [one.id for one in chunks], [one.text for one in chunks]

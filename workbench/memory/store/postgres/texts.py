@@ -9,7 +9,7 @@ import numpy as np
 from psycopg import sql
 
 from workbench.errors import InputError
-from workbench.memory.store.contract import TextTable
+from workbench.memory.store.contract import ServerTexts
 from workbench.memory.store.postgres.address import Address
 from workbench.memory.store.postgres.database import Session, UnreadableQueryError, connect
 from workbench.records import Hits
@@ -26,7 +26,7 @@ FUNCTIONS = ("to_tsquery", "plainto_tsquery", "phraseto_tsquery", "websearch_to_
 RANKS = ("ts_rank", "ts_rank_cd")
 
 
-class PostgresTexts(TextTable):
+class PostgresTexts(ServerTexts):
     """Texts in a temporary table; row n is the n-th text. The table ends with this object."""
 
     def __init__(self, address: Address, keys: Sequence[str], texts: Sequence[str], config: str) -> None:
