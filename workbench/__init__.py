@@ -13,6 +13,8 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from workbench.errors import InputError
+    from workbench.lab.diagnose.blame import blame
+    from workbench.lab.diagnose.diagnosis import diagnose
     from workbench.lab.evaluation import evaluate
     from workbench.lab.questions import load_questions
     from workbench.lab.thresholds import scores
@@ -44,6 +46,8 @@ _HOMES = {
     "register": "workbench.systems.registry",
     "system": "workbench.systems.registry",
     "load_questions": "workbench.lab.questions",
+    "blame": "workbench.lab.diagnose.blame",
+    "diagnose": "workbench.lab.diagnose.diagnosis",
     "evaluate": "workbench.lab.evaluation",
     "scores": "workbench.lab.thresholds",
     "selection": "workbench.views.widgets.selection",
@@ -61,6 +65,8 @@ __all__ = [
     "Pipeline",
     "ToyEmbedder",
     "Trace",
+    "blame",
+    "diagnose",
     "evaluate",
     "explain",
     "index_folder",

@@ -17,7 +17,17 @@ from typing import TextIO
 import typer
 
 from workbench.cli.app import app
-from workbench.cli.commands import agent, cases, configuring, lab, memory, searching, systems, watching
+from workbench.cli.commands import (
+    agent,
+    cases,
+    configuring,
+    diagnosing,
+    lab,
+    memory,
+    searching,
+    systems,
+    watching,
+)
 from workbench.cli.output import prepare_streams, tell
 from workbench.errors import WorkbenchError
 from workbench.extensions import ExtensionWarning
@@ -27,6 +37,7 @@ __all__ = [
     "app",
     "cases",
     "configuring",
+    "diagnosing",
     "lab",
     "main",
     "memory",

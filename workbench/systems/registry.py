@@ -9,7 +9,8 @@ from typing import Any
 from workbench.errors import InputError
 from workbench.extensions import Registry, all_or_nothing, registrar
 from workbench.memory.store.opening import Opener
-from workbench.retrieval.pipeline import Pipeline
+from workbench.records import Stage
+from workbench.retrieval.pipeline import Change, Pipeline
 from workbench.systems import recommended, tutorial
 from workbench.systems.automem import pipelines as automem
 from workbench.systems.basic_memory import pipelines as basic_memory
@@ -69,6 +70,25 @@ def system(name: str) -> Pipeline:
             return read(file, SYSTEMS[base]).pipeline
         return read(file, release=base).pipeline if _RELEASE.fullmatch(base) else read(name).pipeline
     return ON_A_SERVER[name] if name in ON_A_SERVER else SYSTEMS.named(name)
+
+
+def changes() -> list[Change]:
+    """Every named change: those that the systems are made of, and the optional ones beside them."""
+    beside = [one for module in _MODULES for one in vars(module).values() if isinstance(one, Change)]
+    made = [change for pipeline in SYSTEMS.values() for change in pipeline.changes]
+    return list(dict.fromkeys([*beside, *made]))
+
+
+def where_is(stage: Stage) -> tuple[str, str]:
+    """The module and the name of the change whose stage this is, so that code can import it.
+
+    Raises InputError for a stage that no module names.
+    """
+    for module in _MODULES:
+        for name, one in vars(module).items():
+            if isinstance(one, Change) and one.stage == stage:
+                return module.__name__, name
+    raise InputError(f"No module names a change with the stage: {stage.says}.", "Name the change there.")
 
 
 def register(*things: Any) -> None:

@@ -75,6 +75,10 @@ class GraphLeg(QueryLeg):
         "keyword leg: substrings in texts and tags, only for places that the vector leg leaves free"
     )
 
+    def reads(self) -> tuple[str, ...]:
+        """The vector leg, which must have run."""
+        return ("vector_rank",)
+
     def deepest(self, limit: float) -> int:
         return max(1, int(limit))
 

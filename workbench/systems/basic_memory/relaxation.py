@@ -99,6 +99,10 @@ class Relaxation(PlainStage):
     slot: ClassVar[str] = "relaxation"
     says: ClassVar[str]
 
+    def reads(self) -> tuple[str, ...]:
+        """The keyword leg, which must have run."""
+        return ("keyword_rank",)
+
     def words(self, query: str | None) -> list[str] | None:
         """The words of the second try; None if the question is not relaxed."""
         raise NotImplementedError(f"{type(self).__name__} has no words")

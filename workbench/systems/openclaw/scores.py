@@ -106,6 +106,10 @@ class PathScore(ColumnStage):
     def formula(self, of: Numbers) -> Any:
         return relevance(of["path_raw"])
 
+    def reads(self) -> tuple[str, ...]:
+        """The keyword leg's rank: that leg brings the paths, too."""
+        return (*super().reads(), "keyword_rank")
+
     def observe(self, trace: Trace, context: Context) -> Mapping[str, Floats]:
         leg, raw = trace.legs["keyword"], np.full(len(trace.chunks), np.nan)
         if isinstance(leg, LegWithPaths):

@@ -1,0 +1,205 @@
+"""A diagnosis names a cause, and every fix that it claims does what it says, a hair less does not."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+import pytest
+
+from tests.lab.diagnose.claims import FAILING, check_claims, missed
+from workbench.contracts import Context
+from workbench.errors import InputError
+from workbench.lab.cached_index import CachedIndex
+from workbench.lab.diagnose.diagnosis import diagnose
+from workbench.lab.diagnose.runs import Aim
+from workbench.lab.diagnose.written import as_python, as_set
+from workbench.lab.questions import Question, QuestionSet
+from workbench.memory.index import MemoryIndex
+from workbench.records import Trace
+from workbench.retrieval.cutoff import MinScore
+from workbench.retrieval.pipeline import Pipeline, Source, search
+from workbench.retrieval.settings import with_settings
+from workbench.systems.openclaw.pipelines import SHIPPED, THREE_FIXES
+from workbench.systems.recommended import RECOMMENDED
+from workbench.systems.registry import SYSTEMS
+
+BUGS = {"query", "fusion"}
+"""The slots of the report's bugs that lose a file: the AND, and the absent leg that counts as 0."""
+
+TEA = Question(question="rooibos after noon", target="memory/tea.md")
+
+
+@pytest.mark.parametrize("question", FAILING, ids=lambda one: one.question[:30])
+def test_each_failing_question_of_the_report_gets_a_cause_and_fixes_that_work(
+    question: Question, kept: CachedIndex, questions: QuestionSet
+) -> None:
+    found = diagnose(question.question, SHIPPED, kept, question.target, questions=questions)
+    named = [slot for cause in found.causes for slot in cause.where]
+    # Later releases ask the keyword leg again; a floor of 0.35 is high for the cosines of this model.
+    assert named[0] in {*BUGS, "keyword_leg", "floor"}
+    assert set(named) & BUGS
+    assert all(cause.verified and cause.evidence for cause in found.causes)
+    assert found.fixes
+    check_claims(found, kept)
+
+
+@pytest.mark.parametrize("name", SYSTEMS)
+def test_every_fix_on_a_missed_question_does_what_it_claims(
+    name: str, kept: CachedIndex, questions: QuestionSet
+) -> None:
+    for question in missed(SYSTEMS[name], kept, questions)[:1]:
+        check_claims(diagnose(question.question, SYSTEMS[name], kept, question.target), kept)
+
+
+def test_the_best_fix_loses_the_least(kept: CachedIndex, questions: QuestionSet) -> None:
+    found = diagnose(FAILING[1].question, SHIPPED, kept, FAILING[1].target, questions=questions)
+    ranks = [fix.collateral for fix in found.fixes]
+    assert ranks == sorted(ranks)
+    assert len(found.fixes) <= 5 <= found.found
+
+
+def test_the_price_is_that_of_an_evaluation(kept: CachedIndex, questions: QuestionSet) -> None:
+    from workbench.lab.evaluation import evaluate
+
+    found = diagnose(FAILING[1].question, SHIPPED, kept, FAILING[1].target, questions=questions)
+    before, *after = evaluate(questions, [SHIPPED, *(fix.pipeline for fix in found.fixes)], kept)
+    assert [(one.price.before.hits, one.price.before.silences) for one in found.fixes] == [
+        (before.overall.hits, before.silent.hits)
+    ] * len(after)
+    assert [(one.price.after.hits, one.price.after.silences) for one in found.fixes] == [
+        (one.overall.hits, one.silent.hits) for one in after
+    ]
+
+
+def test_a_fix_can_be_made_as_it_is_written(kept: CachedIndex, questions: QuestionSet) -> None:
+    found = diagnose(FAILING[0].question, SHIPPED, kept, FAILING[0].target, questions=questions)
+    for fix in found.fixes:
+        names = {"pipeline": SHIPPED}
+        exec(compile(as_python(fix), "fix", "exec"), names)
+        assert (names["pipeline"].stages, names["pipeline"].layout) == (
+            fix.pipeline.stages,
+            fix.pipeline.layout,
+        )
+        options = as_set(fix)
+        if options and options.startswith("--set "):
+            assert with_settings(SHIPPED, [options.removeprefix("--set ")]).stages == fix.pipeline.stages
+
+
+def test_without_labels_the_price_is_a_proxy_and_says_so(toy: MemoryIndex) -> None:
+    found = diagnose(TEA.question, SHIPPED, toy, TEA.target)
+    assert found.proxy
+    assert "only a proxy" in found.yardstick_text
+    assert {one.kind for one in found.yardstick.questions} == {"file name", "heading", "first line"}
+
+
+def test_an_unwanted_file_is_kept_out(kept: CachedIndex, questions: QuestionSet) -> None:
+    asked = FAILING[1].question
+    answer = search(asked, THREE_FIXES, kept).paths()
+    found = diagnose(asked, THREE_FIXES, kept, unwanted=answer[-1], questions=questions)
+    assert found.goal.aim is Aim.OUT
+    assert found.fixes
+    check_claims(found, kept)
+
+
+def test_a_target_that_is_returned_but_not_first_is_diagnosed_for_the_first_place(
+    kept: CachedIndex, questions: QuestionSet
+) -> None:
+    asked = FAILING[1].question
+    answer = search(asked, THREE_FIXES, kept).paths()
+    found = diagnose(asked, THREE_FIXES, kept, answer[1], questions=questions)
+    assert found.goal.aim is Aim.FIRST
+    check_claims(found, kept)
+
+
+def test_a_question_that_needs_two_repairs_gets_both(kept: CachedIndex, questions: QuestionSet) -> None:
+    found = diagnose(
+        "don't quit too early", RECOMMENDED, kept, "memory/protocols/tenacity.md", questions=questions
+    )
+    assert all(len(cause.where) == 2 and cause.verified for cause in found.causes)
+
+
+# Bad input
+
+
+def says(problem: str, remedy: str, **asked: object) -> None:
+    with pytest.raises(InputError, match=problem) as caught:
+        diagnose(**asked)  # type: ignore[arg-type]
+    assert remedy in caught.value.remedy
+
+
+def test_a_file_that_is_not_in_the_index_is_refused_with_the_nearest(toy: MemoryIndex) -> None:
+    says(
+        "no file memory/tee.md", "The nearest is memory/tea.md",
+        question="tea", pipeline=SHIPPED, index=toy, target="memory/tee.md",
+    )  # fmt: skip
+
+
+def test_a_target_that_is_first_already_is_refused(toy: MemoryIndex) -> None:
+    first = search("disk backup", THREE_FIXES, toy).paths()[0]
+    says(
+        "already the first file",
+        "--unwanted",
+        question="disk backup",
+        pipeline=THREE_FIXES,
+        index=toy,
+        target=first,
+    )
+
+
+def test_an_unwanted_file_that_is_not_in_the_answer_is_refused(toy: MemoryIndex) -> None:
+    says(
+        "not in the answer", "Name a file of the answer",
+        question="disk", pipeline=SHIPPED, index=toy, unwanted="memory/plain.md",
+    )  # fmt: skip
+
+
+def test_a_diagnosis_is_about_one_file(toy: MemoryIndex) -> None:
+    says("about one file", "target", question="disk", pipeline=SHIPPED, index=toy)
+    says("about one file", "target", question="disk", pipeline=SHIPPED, index=toy, target="a", unwanted="b")
+
+
+def test_labels_whose_files_are_gone_are_refused(toy: MemoryIndex) -> None:
+    gone = QuestionSet(questions=(Question(question="x", target="memory/gone.md"),))
+    says(
+        "memory/gone.md is not in the index", "Correct it",
+        question="rooibos after noon", pipeline=SHIPPED, index=toy, target=TEA.target, questions=gone,
+    )  # fmt: skip
+
+
+def test_a_system_with_nothing_to_change_is_refused(toy: MemoryIndex) -> None:
+    @dataclass(frozen=True)
+    class Fixed:
+        slot: ClassVar[str] = "all"
+        says: ClassVar[str] = "every chunk, by id"
+        ranges: ClassVar[dict[str, tuple[float, float]]] = {}
+
+        def reads(self) -> tuple[str, ...]:
+            return ()
+
+        may_read = writes = reads
+
+        def run(self, trace: Trace, context: Context) -> Trace:
+            rows = np.arange(1, context.index.size + 1)
+            return replace(trace, rows=rows, chunks=tuple(context.index.chunks(rows)),
+                           dropped=np.full(rows.size, -1), order=np.arange(rows.size))  # fmt: skip
+
+    @dataclass(frozen=True)
+    class FixedLimit(Fixed):
+        slot: ClassVar[str] = "limit"
+
+        def run(self, trace: Trace, context: Context) -> Trace:
+            return trace
+
+    fixed = Pipeline("fixed", (Fixed(), FixedLimit()), Source("example", "1", "here"))
+    says(
+        "fixed has no parameter and no known change", "Choose another system",
+        question="disk", pipeline=fixed, index=toy, unwanted="memory/tea.md",
+    )  # fmt: skip
+
+
+def test_the_pipeline_is_not_changed(toy: MemoryIndex) -> None:
+    before = SHIPPED.with_stage(MinScore(0.36))
+    found = diagnose("rooibos after noon", before, toy, TEA.target)
+    assert found.pipeline == before

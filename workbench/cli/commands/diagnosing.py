@@ -1,0 +1,142 @@
+"""Commands that ask why: the causes and fixes of one answer, and which change makes two systems differ."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from workbench.cli.app import (
+    SAMPLE,
+    SHIPPED,
+    AsJson,
+    AskedFloor,
+    AskedLimit,
+    IndexFile,
+    Memory,
+    ReEmbed,
+    Settings,
+    SettingsOfMany,
+    app,
+    opened_index,
+    pipeline_of,
+    pipelines_of,
+    relative,
+)
+from workbench.cli.output import put
+from workbench.errors import InputError
+
+if TYPE_CHECKING:
+    from workbench.lab.questions import QuestionSet
+
+Labels = Annotated[
+    Path | None,
+    typer.Option(
+        "--questions",
+        readable=False,
+        help="A YAML file of labelled questions. Default: questions.yaml in the memory, if it is there.",
+    ),
+]
+
+
+@app.command()
+def diagnose(
+    question: Annotated[str, typer.Argument(help="The question.")],
+    target: Annotated[
+        str | None, typer.Option("--target", "-t", help="The file that you expect in the answer.")
+    ] = None,
+    unwanted: Annotated[
+        str | None, typer.Option("--unwanted", "-u", help="A file of the answer that does not belong there.")
+    ] = None,
+    memory: Memory = SAMPLE,
+    system: Annotated[str | None, typer.Option("--system", "-s", help="The system to run.")] = None,
+    config: Annotated[
+        str | None, typer.Option("--config", help="An openclaw.json, or FILE#AGENT: the system to run.")
+    ] = None,
+    labels: Labels = None,
+    limit: AskedLimit = None,
+    min_score: AskedFloor = None,
+    settings: Settings = None,
+    index_file: IndexFile = None,
+    re_embed: ReEmbed = False,
+    as_json: AsJson = False,
+) -> None:
+    """Find what loses a file, which settings would bring it back, and what they cost.
+
+    With --unwanted: what brings a file in that does not belong there, and what would keep it out. Exit code 1
+    if no verified fix is found.
+    """
+    from workbench.lab.diagnose.diagnosis import diagnose as diagnosed
+
+    if (target is None) == (unwanted is None):
+        raise InputError(
+            "A diagnosis is about one file.", "Give --target FILE for a missing one, or --unwanted FILE."
+        )
+    pipeline = pipeline_of(_system(system, config), limit, min_score, settings)
+    questions = _labels(labels, memory)
+    with opened_index(memory, index_file, re_embed) as opened:
+        found = diagnosed(
+            question,
+            pipeline,
+            opened,
+            relative(target, memory) if target else "",
+            unwanted=relative(unwanted, memory) if unwanted else "",
+            questions=questions,
+        )
+    put(found.as_json() if as_json else found, as_json)
+    raise typer.Exit(0 if any(one.verified for one in found.fixes) else 1)
+
+
+def _system(system: str | None, config: str | None) -> str:
+    if config is None:
+        return system or SHIPPED
+    return config if system is None else f"{system}@{config}"
+
+
+def _labels(given: Path | None, memory: str) -> QuestionSet | None:
+    """The labelled questions: those of the option, or those in the memory's folder, or none."""
+    from workbench.lab.questions import load_questions
+
+    file = given or Path(memory) / "questions.yaml"
+    return load_questions(file) if given is not None or file.is_file() else None
+
+
+@app.command()
+def blame(
+    one: Annotated[str, typer.Argument(metavar="A", help="The name of a system.")],
+    other: Annotated[str, typer.Argument(metavar="B", help="The name of another system.")],
+    question: Annotated[
+        str | None, typer.Option("--question", "-q", help="Only this question, not a file of questions.")
+    ] = None,
+    target: Annotated[
+        str | None, typer.Option("--target", "-t", help="With --question: the file that answers it.")
+    ] = None,
+    labels: Labels = None,
+    measure: Annotated[
+        str, typer.Option("--measure", help="What is compared: hits, RR, nDCG@10, Success@5, …")
+    ] = "hits",
+    memory: Memory = SAMPLE,
+    limit: AskedLimit = None,
+    min_score: AskedFloor = None,
+    settings: SettingsOfMany = None,
+    index_file: IndexFile = None,
+    re_embed: ReEmbed = False,
+    as_json: AsJson = False,
+) -> None:
+    """Share the difference between two systems among the changes between them. Exit code 1 if it is 0."""
+    from workbench.lab.diagnose.blame import blame as blamed
+
+    first, second = pipelines_of([one, other], limit, min_score, settings)
+    if target is not None and question is None:
+        raise InputError("--target belongs to a --question.", "Add --question, or leave --target out.")
+    asked = question if question is not None else _labels(labels, memory)
+    if asked is None:
+        raise InputError(
+            f"There are no labelled questions in {memory}.", "Give --questions FILE, or one --question."
+        )
+    with opened_index(memory, index_file, re_embed) as opened:
+        path = relative(target, memory) if target else ""
+        found = blamed(first, second, opened, asked, target=path, measure=measure)
+    put(found.as_json() if as_json else found, as_json)
+    raise typer.Exit(0 if found.difference else 1)

@@ -1,0 +1,169 @@
+"""Who lost the file: the smallest sets of stages whose removal or known repair changes the answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
+from math import comb
+from typing import TypeVar
+
+from workbench.contracts import Index
+from workbench.errors import InputError
+from workbench.lab.diagnose.evidence import evidence
+from workbench.lab.diagnose.repairs import Repair, combined, repairs
+from workbench.lab.diagnose.runs import Goal, Reruns
+from workbench.lab.diagnose.yardstick import Marks, Yardstick
+from workbench.records import Trace
+from workbench.retrieval.pipeline import Pipeline
+
+Thing = TypeVar("Thing")
+
+MOST_TRIED = 800
+"""So many sets of one size are tried at most; beyond that a large set is made smaller step by step."""
+
+MOST_CAUSES = 4
+FEW = 3
+"""To order many repairs, every third question is asked; the shown ones are asked all questions."""
+
+
+@dataclass(frozen=True)
+class Cause:
+    """What keeps the answer from being as wanted: where it is, in words, and the evidence.
+
+    `where` are slots of the pipeline, or `index`, `vectors` or `chunk`. `repair` says what changes the
+    answer; with `verified`, this has been run. `after` is what the repaired pipeline makes of the questions.
+    """
+
+    where: tuple[str, ...]
+    says: str
+    repair: str
+    evidence: str
+    verified: bool
+    repairs: tuple[Repair, ...] = field(default=(), repr=False)
+    after: Marks | None = field(default=None, repr=False)
+
+
+def causes_inside(
+    pipeline: Pipeline, runs: Reruns, goal: Goal, yardstick: Yardstick, index: Index
+) -> list[Cause]:
+    """The causes in the pipeline's own stages, the most likely first; empty if no set of repairs helps.
+
+    Each is enough alone. The order is by how right the repaired pipeline's answers are over all questions:
+    the repair of a fault helps other questions too, while a way around it costs some.
+    """
+    every = repairs(pipeline)
+    found = [(one,) for one in every if _works(pipeline, [one], runs, goal)] or smallest(
+        [one for one in every if one.removes or one.change], lambda some: _works(pipeline, some, runs, goal)
+    )
+    by_where: dict[tuple[str, ...], tuple[Repair, ...]] = {}
+    for some in sorted(found, key=lambda one: _order(pipeline, one, yardstick, FEW)):
+        by_where.setdefault(tuple(one.slot for one in some), some)
+    best = sorted(
+        list(by_where.values())[: 2 * MOST_CAUSES], key=lambda one: _order(pipeline, one, yardstick, 1)
+    )
+    return [_cause(pipeline, some, runs, goal, yardstick, index) for some in best[:MOST_CAUSES]]
+
+
+def _works(pipeline: Pipeline, some: Sequence[Repair], runs: Reruns, goal: Goal) -> bool:
+    if len({one.slot for one in some}) < len(some):
+        return False
+    try:
+        return goal.reached(_trace(combined(pipeline, some), some, runs))
+    except InputError:
+        return False
+
+
+def _trace(repaired: Pipeline, some: Sequence[Repair], runs: Reruns) -> Trace:
+    return (runs.at_same_depth if _removes(some) else runs.trace)(repaired)
+
+
+def _removes(some: Sequence[Repair]) -> bool:
+    return any(one.removes for one in some)
+
+
+def _order(pipeline: Pipeline, some: Sequence[Repair], yardstick: Yardstick, every: int) -> tuple[float, int]:
+    """Most right answers first; a known repair before a removal."""
+    marks = yardstick.marks(combined(pipeline, some), same_depth=_removes(some), every=every)
+    return -round(marks.right, 12), sum(one.removes for one in some)
+
+
+def _cause(
+    pipeline: Pipeline,
+    some: Sequence[Repair],
+    runs: Reruns,
+    goal: Goal,
+    yardstick: Yardstick,
+    index: Index,
+) -> Cause:
+    repaired = combined(pipeline, some)
+    after = _trace(repaired, some, runs)
+    told = [evidence(runs.base, after, index, goal.path, one.slot) for one in some]
+    return Cause(
+        tuple(one.slot for one in some),
+        "; and ".join(_says(pipeline, one.slot) for one in some),
+        " and ".join(_repair_text(one) for one in some),
+        " ".join(dict.fromkeys(told)),
+        verified=goal.reached(after),
+        repairs=tuple(some),
+        after=yardstick.marks(repaired, same_depth=_removes(some)),
+    )
+
+
+def _repair_text(repair: Repair) -> str:
+    if repair.removes:
+        return f"{repair.name}: {repair.why}"
+    return f"{repair.name}: {repair.edits[0].says}"
+
+
+def _says(pipeline: Pipeline, slot: str) -> str:
+    """The stage that the pipeline has in a slot, in its own words."""
+    if slot == "layout":
+        return f"layout: {pipeline.layout.says if pipeline.layout else 'the index as it is'}"
+    return next((stage.says for stage in pipeline.stages if stage.slot == slot), f"there is no {slot}")
+
+
+# Delta debugging
+
+
+def smallest(
+    things: Sequence[Thing], works: Callable[[Sequence[Thing]], bool], largest: int = 2
+) -> list[tuple[Thing, ...]]:
+    """Every set of the smallest size that works, in the order of `things`; empty if none is found.
+
+    Sets of up to `largest` things are tried size by size, as long as a size has at most MOST_TRIED sets.
+    Beyond that, all things together are reduced until no single one can be left out (Zeller's ddmin), which
+    finds one set that is minimal, but perhaps not the smallest.
+    """
+    for size in range(1, largest + 1):
+        if comb(len(things), size) > MOST_TRIED:
+            break
+        found = [some for some in combinations(things, size) if works(some)]
+        if found:
+            return found
+    reduced = minimal(things, works)
+    return [] if reduced is None else [tuple(reduced)]
+
+
+def minimal(things: Sequence[Thing], works: Callable[[Sequence[Thing]], bool]) -> list[Thing] | None:
+    """A part of `things` that works and of which nothing can be left out; None if all together do not work.
+
+    Source: Zeller and Hildebrandt, Simplifying and isolating failure-inducing input, 2002: ddmin.
+    """
+    left = list(things)
+    if not left or not works(left):
+        return None
+    parts = 2
+    while len(left) > 1:
+        size = -(-len(left) // parts)
+        cut = [left[start : start + size] for start in range(0, len(left), size)]
+        without = [[one for other in cut if other is not part for one in other] for part in cut]
+        smaller = next((some for some in (*cut, *without) if len(some) < len(left) and works(some)), None)
+        if smaller is not None:
+            parts = 2 if smaller in cut else max(2, parts - 1)
+            left = smaller
+        elif parts >= len(left):
+            break
+        else:
+            parts = min(len(left), 2 * parts)
+    return left

@@ -1,0 +1,262 @@
+"""What happened to a file, who did it, what would have saved it, and what that costs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from workbench.contracts import Index
+from workbench.errors import InputError
+from workbench.lab.cached_index import CachedIndex
+from workbench.lab.diagnose.causes import Cause, causes_inside
+from workbench.lab.diagnose.fixes import MOST_FIXES, Fix, all_fixes
+from workbench.lab.diagnose.knobs import keys_of, knobs
+from workbench.lab.diagnose.outside import causes_outside, check_known
+from workbench.lab.diagnose.repairs import repairs
+from workbench.lab.diagnose.runs import Aim, Goal, RankedIndex, Reruns
+from workbench.lab.diagnose.written import as_openclaw, as_python, as_set, is_configured
+from workbench.lab.diagnose.yardstick import Yardstick
+from workbench.lab.paired import Paired, holm
+from workbench.lab.questions import QuestionSet, check_targets
+from workbench.records import Trace
+from workbench.retrieval.explain import Explanation, Fate, explain
+from workbench.retrieval.pipeline import Pipeline, check_pipeline
+from workbench.retrieval.query import check_question
+
+FORMAT = 1
+"""The version of `Diagnosis.as_json`, which docs/diagnose.md describes."""
+
+
+@dataclass(frozen=True, repr=False)
+class Diagnosis:
+    """One page about one file and one question.
+
+    `explanation` says what happened, `causes` who did it, and `fixes` what would have changed it, the best
+    first; `found` counts all fixes. `goal` is what was wanted of the file. `proxy` says that the prices are
+    over the memory's own questions, not over labelled ones; `asked` and `unanswerable` count them.
+    """
+
+    explanation: Explanation
+    goal: Goal
+    pipeline: Pipeline
+    causes: tuple[Cause, ...]
+    fixes: tuple[Fix, ...]
+    found: int
+    yardstick: Yardstick = field(compare=False)
+
+    def __repr__(self) -> str:
+        """One line; `workbench.show` prints all."""
+        one = self.explanation
+        return (
+            f"<Diagnosis: {one.target} is {one.fate} for {one.trace.question!r}, {one.trace.system}; "
+            f"{len(self.causes)} causes, {len(self.fixes)} fixes>"
+        )
+
+    @property
+    def question(self) -> str:
+        return self.explanation.trace.question
+
+    @property
+    def target(self) -> str:
+        return self.goal.path
+
+    @property
+    def trace(self) -> Trace:
+        """The search that is diagnosed."""
+        return self.explanation.trace
+
+    @property
+    def proxy(self) -> bool:
+        """Whether the prices are over the memory's own questions instead of labelled ones."""
+        return self.yardstick.proxy
+
+    @property
+    def yardstick_text(self) -> str:
+        """What the prices are measured with."""
+        asked, silent = len(self.yardstick.questions), len(self.yardstick.controls)
+        if self.proxy:
+            return (
+                f"{asked} questions that the memory asks of itself (file names, headings, first lines). "
+                "This is only a proxy: give labelled questions with --questions FILE for a real price."
+            )
+        return f"{asked} labelled questions and {silent} unanswerable ones"
+
+    @property
+    def settings_text(self) -> str:
+        """For a system from an openclaw.json: whether a setting of its release can do it. Else empty."""
+        if not is_configured(self.pipeline):
+            return ""
+        if any(one.is_key for one in self.fixes):
+            return "Paste the JSON into your openclaw.json."
+        return f"No setting of {self.pipeline.name} can do it: the fixes above need a changed program."
+
+    def as_json(self) -> dict[str, Any]:
+        """The diagnosis in the form that docs/diagnose.md describes, version FORMAT."""
+        now = self.yardstick.now
+        return {
+            "question": self.question,
+            "target": self.target,
+            "fate": self.explanation.fate.value,
+            "causes": [_cause_data(one) for one in self.causes],
+            "fixes": [fix_data(one) for one in self.fixes],
+            "price": {
+                "format": FORMAT,
+                "system": self.pipeline.name,
+                "wanted": self.goal.aim.value,
+                "proxy": self.proxy,
+                "questions": len(self.yardstick.questions),
+                "unanswerable": len(self.yardstick.controls),
+                "hits": now.hits,
+                "silent": now.silences,
+                "fixes_found": self.found,
+                "says": [one for one in (self.yardstick_text, self.settings_text) if one],
+            },
+        }
+
+
+def _cause_data(cause: Cause) -> dict[str, Any]:
+    return {
+        "where": list(cause.where),
+        "says": cause.says,
+        "repair": cause.repair,
+        "evidence": cause.evidence,
+        "verified": cause.verified,
+        "hits_after": cause.after.hits if cause.after else None,
+        "silent_after": cause.after.silences if cause.after else None,
+    }
+
+
+def fix_data(fix: Fix) -> dict[str, Any]:
+    """One fix as a dictionary for JSON."""
+    return {
+        "setting": fix.setting,
+        "value": fix.value,
+        "now": fix.now,
+        "hair": fix.hair,
+        "verified": fix.verified,
+        "gained": list(fix.gained),
+        "lost": list(fix.lost),
+        "hits_before": fix.price.before.hits,
+        "hits_after": fix.price.after.hits,
+        "silent_before": fix.price.before.silences,
+        "silent_after": fix.price.after.silences,
+        "verdict": verdict_text(fix),
+        "set": as_set(fix),
+        "python": as_python(fix),
+        "openclaw": as_openclaw(fix),
+    }
+
+
+def verdict_text(fix: Fix) -> str:
+    """The verdict of the paired test on a fix, in words: on the hits, and on the unanswerable questions."""
+    told = [f"hits: {fix.price.hits}"] if fix.price.hits else []
+    told += [f"unanswerable: {fix.price.silence}"] if fix.price.silence else []
+    return "; ".join(told)
+
+
+def diagnose(
+    question: str,
+    pipeline: Pipeline,
+    index: Index,
+    target: str = "",
+    *,
+    unwanted: str = "",
+    questions: QuestionSet | None = None,
+) -> Diagnosis:
+    """Why the file `target` is not in the answer, or why `unwanted` is: causes, fixes, and their price.
+
+    A target that is returned, but not first, is diagnosed for the first place. Prices are over `questions`;
+    without them over the memory's own lines. Every cause in the pipeline and every fix has been run.
+
+    Raises InputError without a file or for two; for a file that is not in the index (naming the nearest), one
+    that is first already, and an unwanted one that is not in the answer; for a pipeline with nothing to
+    change, and for labels whose files are not in the index.
+    """
+    check_pipeline(pipeline)
+    asked = check_question(question)
+    if bool(target) == bool(unwanted):
+        raise InputError(
+            "A diagnosis is about one file.", "Name the one that you expect (target), or the unwanted one."
+        )
+    with index.snapshot():
+        check_known(index, target or unwanted)
+        if questions is not None:
+            check_targets(questions, index.paths())
+        cached = RankedIndex(index)
+        runs = Reruns(asked, pipeline, cached)
+        goal = _goal(runs.base, target, unwanted)
+        _check_changeable(pipeline)
+        many = CachedIndex(index)
+        yardstick = Yardstick(pipeline, many, questions)
+        return _diagnosed(runs, goal, yardstick, cached)
+
+
+def _diagnosed(runs: Reruns, goal: Goal, yardstick: Yardstick, index: CachedIndex) -> Diagnosis:
+    pipeline = runs.pipeline
+    outside = [] if goal.aim is Aim.OUT else list(causes_outside(runs, index, goal))
+    inside = causes_inside(pipeline, runs, goal, yardstick, index)
+    keys = keys_of(pipeline) if is_configured(pipeline) else []
+    fixes = all_fixes(pipeline, runs, goal, yardstick, index, keys)
+    return Diagnosis(
+        explain(runs.base, index, goal.path, runs.vector),
+        goal,
+        pipeline,
+        (*outside, *inside),
+        tuple(_corrected(_few(fixes))),
+        len(fixes),
+        yardstick,
+    )
+
+
+def _few(fixes: Sequence[Fix]) -> list[Fix]:
+    """The best fixes, with the best key of an openclaw.json among them if there is one."""
+    best = list(fixes[:MOST_FIXES])
+    key = next((one for one in fixes if one.is_key), None)
+    return best if key is None or key in best else [*best[:-1], key]
+
+
+def _corrected(fixes: Sequence[Fix]) -> list[Fix]:
+    """The fixes with their p values corrected for the number of fixes that are shown (Holm)."""
+    hits = _holm([one.price.hits for one in fixes])
+    silence = _holm([one.price.silence for one in fixes])
+    return [
+        replace(one, price=replace(one.price, hits=hit, silence=silent))
+        for one, hit, silent in zip(fixes, hits, silence, strict=True)
+    ]
+
+
+def _holm(verdicts: Sequence[Paired | None]) -> list[Paired | None]:
+    known = [one for one in verdicts if one is not None]
+    if len(known) < len(verdicts):
+        return list(verdicts)
+    ps = holm([one.p for one in known])
+    return [replace(one, p_holm=p, comparisons=len(known)) for one, p in zip(known, ps, strict=True)]
+
+
+def _goal(trace: Trace, target: str, unwanted: str) -> Goal:
+    paths = trace.paths()
+    if unwanted:
+        if unwanted not in paths:
+            raise InputError(
+                f"{unwanted} is not in the answer of {trace.system}, so nothing has to keep it out.",
+                "Name a file of the answer: workbench search QUESTION lists them.",
+            )
+        return Goal(unwanted, Aim.OUT)
+    if paths[:1] == [target]:
+        raise InputError(
+            f"{target} is already the first file in the answer of {trace.system}.",
+            "Ask why another file came in: --unwanted FILE.",
+        )
+    return Goal(target, Aim.FIRST if target in paths else Aim.IN)
+
+
+def _check_changeable(pipeline: Pipeline) -> None:
+    if not knobs(pipeline) and all(one.removes for one in repairs(pipeline)):
+        raise InputError(
+            f"{pipeline.name} has no parameter and no known change, so there is nothing to diagnose.",
+            "Choose another system, or explain what it did: workbench explain QUESTION --target FILE.",
+        )
+
+
+__all__ = ["FORMAT", "Diagnosis", "Fate", "diagnose", "fix_data", "verdict_text"]

@@ -1,0 +1,147 @@
+"""What would have saved the answer: single settings and known changes, with what else they change."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from workbench.contracts import Index
+from workbench.lab.diagnose.counterfactual import Counterfactual, counterfactuals
+from workbench.lab.diagnose.edits import edited
+from workbench.lab.diagnose.knobs import Knob, Value, knobs
+from workbench.lab.diagnose.repairs import Repair, repairs
+from workbench.lab.diagnose.runs import Goal, Reruns
+from workbench.lab.diagnose.yardstick import Price, Yardstick
+from workbench.retrieval.pipeline import Pipeline, search
+
+MOST_FIXES = 5
+"""So many fixes are shown: more would be no advice."""
+
+
+@dataclass(frozen=True)
+class Fix:
+    """One change with which the answer is as wanted, and what it costs.
+
+    `setting` is the name of a parameter, of a slot or of an OpenClaw key, and `value` what it becomes; `now`
+    is what it is. `hair` is the value next to it with which the answer is still not as wanted, None for a
+    choice. `gained` and `lost` are the other files that come into the answer to this question, or fall out.
+    `change` is the known change that the fix makes, if it sets no parameter. `verified`: run both ways.
+    """
+
+    setting: str
+    value: Value
+    now: Value
+    hair: float | None
+    pipeline: Pipeline = field(repr=False)
+    verified: bool
+    gained: tuple[str, ...]
+    lost: tuple[str, ...]
+    price: Price = field(repr=False)
+    change: Repair | None = field(default=None, repr=False)
+    is_key: bool = False
+
+    @property
+    def side(self) -> str:
+        """`at least` or `at most` for a number that goes up or down; empty for a choice."""
+        if self.hair is None or isinstance(self.value, str | bool) or isinstance(self.now, str | bool):
+            return ""
+        return "at least" if self.value > self.now else "at most"
+
+    @property
+    def collateral(self) -> tuple[float, ...]:
+        """What the fix is ranked by, smallest first: answers lost, −answers won, files changed, distance."""
+        wins, losses = self.price.wins, self.price.losses
+        return losses, -wins, len(self.gained) + len(self.lost), self._distance
+
+    @property
+    def _distance(self) -> float:
+        if self.change is not None:
+            return math.inf
+        if isinstance(self.value, str | bool) or isinstance(self.now, str | bool):
+            return 1.0
+        return abs(self.value - self.now) / (abs(self.now) or 1.0)
+
+
+def all_fixes(
+    pipeline: Pipeline,
+    runs: Reruns,
+    goal: Goal,
+    yardstick: Yardstick,
+    index: Index,
+    keys: Sequence[Knob] = (),
+) -> list[Fix]:
+    """Every fix that is found, the one with the least collateral first: one for each setting."""
+    found = [
+        *(
+            _of_knob(one, runs, goal, yardstick, index, is_key)
+            for one, is_key in _values(pipeline, runs, goal, keys)
+        ),
+        *_of_changes(pipeline, runs, goal, yardstick, index),
+    ]
+    best: dict[str, Fix] = {}
+    same: set[object] = set()
+    for one in sorted(found, key=lambda one: one.collateral):
+        made = one.pipeline.stages, one.pipeline.layout, one.is_key
+        if made not in same:
+            same.add(made)
+            best.setdefault(one.setting, one)
+    return list(best.values())
+
+
+def _values(
+    pipeline: Pipeline, runs: Reruns, goal: Goal, keys: Sequence[Knob]
+) -> Iterator[tuple[Counterfactual, bool]]:
+    for knob in knobs(pipeline):
+        yield from ((one, False) for one in counterfactuals(knob, runs, goal))
+    for knob in keys:
+        yield from ((one, True) for one in counterfactuals(knob, runs, goal))
+
+
+def _of_knob(
+    found: Counterfactual, runs: Reruns, goal: Goal, yardstick: Yardstick, index: Index, is_key: bool
+) -> Fix:
+    pipeline = found.knob.put(found.value)
+    hair = None if found.hair is None else found.knob.with_value(found.hair)
+    sharp = hair is None or not _reached(hair, runs, goal, index)
+    gained, lost = _moved(pipeline, runs, goal)
+    return Fix(
+        found.knob.name,
+        found.value,
+        found.knob.now,
+        found.hair,
+        pipeline,
+        _reached(pipeline, runs, goal, index) and sharp,
+        gained,
+        lost,
+        yardstick.price(pipeline),
+        is_key=is_key,
+    )
+
+
+def _of_changes(
+    pipeline: Pipeline, runs: Reruns, goal: Goal, yardstick: Yardstick, index: Index
+) -> Iterator[Fix]:
+    """The known changes that are no setting: another stage in a slot, or another layout."""
+    for repair in repairs(pipeline):
+        if repair.removes or (repair.change is None and repair.slot != "layout"):
+            continue
+        changed = edited(pipeline, repair.edits)
+        if goal.reached(runs.trace(changed)):
+            gained, lost = _moved(changed, runs, goal)
+            verified = _reached(changed, runs, goal, index)
+            price = yardstick.price(changed)
+            yield Fix(repair.slot, repair.name, "", None, changed, verified, gained, lost, price, repair)
+
+
+def _reached(pipeline: Pipeline, runs: Reruns, goal: Goal, index: Index) -> bool:
+    """Whether a search from the beginning, without shortcuts, gives the wanted answer."""
+    return goal.reached(search(runs.question, pipeline, index, runs.vector))
+
+
+def _moved(pipeline: Pipeline, runs: Reruns, goal: Goal) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The other files that come into the answer to this question, and those that fall out."""
+    before, after = runs.base.paths(), runs.trace(pipeline).paths()
+    came = (one for one in after if one not in before and one != goal.path)
+    went = (one for one in before if one not in after and one != goal.path)
+    return tuple(came), tuple(went)

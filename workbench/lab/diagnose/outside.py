@@ -1,0 +1,186 @@
+"""Causes outside the pipeline: the file is not indexed, the index is old, or its vectors do not fit."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+
+from workbench.contracts import Index
+from workbench.errors import InputError, WorkbenchError
+from workbench.lab.diagnose.causes import Cause
+from workbench.lab.diagnose.runs import Goal, Reruns
+from workbench.lab.questions import nearest
+from workbench.memory.choices import extra_paths_of
+from workbench.memory.index import MemoryIndex, OpenIndex
+from workbench.memory.sync import index_folder, open_index
+from workbench.records import Hits, Rows, Vector
+from workbench.retrieval.index_adapters import IndexAdapter, innermost
+from workbench.retrieval.legs import VectorLeg
+from workbench.retrieval.pipeline import search
+
+NEAR_ITSELF = 10
+"""A chunk whose own text does not bring it among so many nearest chunks has a vector of another kind."""
+
+
+def check_known(index: Index, target: str) -> None:
+    """Raises InputError, with the nearest path, for a file that is neither in the index nor in its folder."""
+    if index.rows_of(target).size or target in changed_files(index) or _on_disk(index, target):
+        return
+    near = nearest(target, index.paths())
+    hint = f"The nearest is {near}." if near else "See the files with `workbench inspect FOLDER`."
+    raise InputError(f"The index has no file {target}.", f"Give its path as the index has it. {hint}")
+
+
+def changed_files(index: Index) -> list[str]:
+    """The files that differ from their state in the index; none for an index that cannot tell."""
+    inner = innermost(index)
+    return inner.changed() if isinstance(inner, OpenIndex) else []
+
+
+def _on_disk(index: Index, target: str) -> bool:
+    inner = innermost(index)
+    root = inner.root if isinstance(inner, MemoryIndex) else None
+    return root is not None and (root / target).is_file()
+
+
+def causes_outside(runs: Reruns, index: Index, goal: Goal) -> Iterator[Cause]:
+    """What is wrong with the index, as far as it concerns a file that is wanted in the answer."""
+    changed = changed_files(index)
+    indexed = index.rows_of(goal.path).size > 0
+    if not indexed and goal.path not in changed:
+        yield _not_read(goal)
+        return
+    if changed:
+        yield from _stale(runs, index, goal, changed, indexed)
+    if indexed and any(isinstance(stage, VectorLeg) for stage in runs.pipeline.stages):
+        yield from _of_vectors(runs, index, goal)
+
+
+def _not_read(goal: Goal) -> Cause:
+    return Cause(
+        ("index",),
+        "the file is in the folder, but it is not one that the index reads",
+        "convert it to Markdown below the memory's folder, then index again",
+        f"{goal.path}: the index has no chunk of it, and no later sync would read it",
+        verified=False,
+    )
+
+
+# An index that is older than its folder
+
+
+def _stale(runs: Reruns, index: Index, goal: Goal, changed: list[str], indexed: bool) -> Iterator[Cause]:
+    """The index is older than the folder: verified with a copy that is brought up to date."""
+    concerns = goal.path in changed
+    try:
+        with _up_to_date(index) as fresh:
+            if fresh is None:
+                return
+            reached = goal.reached(search(runs.question, runs.pipeline, fresh))
+            chunks = fresh.rows_of(goal.path).size
+    except WorkbenchError as error:
+        if concerns:
+            yield _stale_cause(goal, indexed, f"The copy could not be brought up to date: {error.problem}")
+        return
+    if reached or concerns:
+        files = f"{len(changed)} file{'' if len(changed) == 1 else 's'} changed since the index was made"
+        told = f"{files}; up to date the index has {chunks} chunks of {goal.path}"
+        outcome = f"and the file is {goal.aim}" if reached else "but the file is still not as wanted"
+        yield _stale_cause(goal, indexed, f"{told}, {outcome}", reached)
+
+
+def _stale_cause(goal: Goal, indexed: bool, evidence: str, verified: bool = False) -> Cause:
+    says = "the index is older than the memory" if indexed else "the file is new and not yet indexed"
+    return Cause(("index",), says, "workbench index FOLDER", f"{goal.path}: {evidence}", verified)
+
+
+@contextmanager
+def _up_to_date(index: Index) -> Iterator[MemoryIndex | None]:
+    """A copy of the index that agrees with the folder; None for an index without its folder."""
+    inner = innermost(index)
+    if not isinstance(inner, MemoryIndex) or inner.root is None:
+        yield None
+        return
+    file, root = Path(inner.store.name), inner.root
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Path(folder) / "index.sqlite"
+        for suffix in ("", "-wal"):
+            if Path(f"{file}{suffix}").exists():
+                shutil.copyfile(f"{file}{suffix}", f"{copy}{suffix}")
+        index_folder(root, inner.embedder, index_path=copy, extra=extra_paths_of(root, file), skip=True)
+        with open_index(root, inner.embedder, index_path=copy) as fresh:
+            yield fresh
+
+
+# Vectors
+
+
+def _of_vectors(runs: Reruns, index: Index, goal: Goal) -> Iterator[Cause]:
+    rows = index.rows_of(goal.path)
+    distances = _distances(index, runs.vector, rows)
+    if distances is None:
+        return
+    best = int(rows[np.argmin(distances)])
+    (chunk,) = index.chunks(np.array([best]))
+    own = index.embed(chunk.text)
+    near = index.vector(own, index.size)
+    rank = int(np.flatnonzero(near.rows == best)[0]) + 1
+    if rank > NEAR_ITSELF:
+        cosine = 1 - float(near.raw[rank - 1])
+        yield _foreign(runs, index, goal, f"{chunk.place}: embedded again, its cosine with its stored vector "
+                       f"is {cosine:.3f}, and {rank - 1} other chunks are nearer")  # fmt: skip
+    elif chunk.read_share < 1:
+        yield from _half_read(runs, index, goal, best)
+
+
+def _foreign(runs: Reruns, index: Index, goal: Goal, evidence: str) -> Cause:
+    """The stored vectors are those of another model: verified with the file's vectors made anew."""
+    rows = index.rows_of(goal.path)
+    chunks = index.chunks(rows)
+    made = {int(row): index.embed(chunk.text) for row, chunk in zip(rows, chunks, strict=True)}
+    reached = goal.reached(search(runs.question, runs.pipeline, _Reembedded(index, made), runs.vector))
+    says = "the stored vectors are not those of the model that embeds the question"
+    return Cause(("vectors",), says, "workbench index FOLDER --rebuild", evidence, reached)
+
+
+def _half_read(runs: Reruns, index: Index, goal: Goal, row: int) -> Iterator[Cause]:
+    """The model read a chunk only in part: verified with the vector of the part that it did not read."""
+    (chunk,) = index.chunks(np.array([row]))
+    unread = chunk.text[int(len(chunk.text) * chunk.read_share) :]
+    other = _Reembedded(index, {row: index.embed(unread)})
+    if unread.strip() and goal.reached(search(runs.question, runs.pipeline, other, runs.vector)):
+        told = f"{chunk.place}: the model read {chunk.read_share:.0%} of it; the rest alone would be found"
+        yield Cause(("chunk",), "the answer is in a part that the model has not read",
+                    "index again with smaller chunks", told, verified=True)  # fmt: skip
+
+
+def _distances(index: Index, vector: Vector | None, rows: Rows) -> np.ndarray | None:
+    if vector is None or not vector.any():
+        return None
+    hits = index.vector(vector, index.size)
+    place = {int(row): at for at, row in enumerate(hits.rows.tolist())}
+    found = [hits.raw[place[row]] if row in place else np.inf for row in rows.tolist()]
+    return np.array(found) if np.isfinite(found).any() else None
+
+
+class _Reembedded(IndexAdapter):
+    """An index in which some rows have other vectors."""
+
+    def __init__(self, inner: Index, vectors: dict[int, Vector]) -> None:
+        super().__init__(inner)
+        self._vectors = vectors
+
+    def vector(self, query: Vector, limit: int) -> Hits:
+        hits = self.inner.vector(query, self.size)
+        raw = hits.raw.copy()
+        for place, row in enumerate(hits.rows.tolist()):
+            if row in self._vectors:
+                raw[place] = 1 - float(query @ self._vectors[row])
+        ids = np.array([one.id for one in self.inner.chunks(hits.rows)], np.str_)
+        order = np.lexsort((ids, raw))[:limit]
+        return Hits(hits.rows[order], raw[order])

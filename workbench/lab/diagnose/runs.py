@@ -1,0 +1,112 @@
+"""Runs changed pipelines for one question: only the stages from the first changed one run again."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+import numpy as np
+
+from workbench.contracts import Index
+from workbench.lab.cached_index import CachedIndex
+from workbench.records import Hits, Query, Trace, Vector
+from workbench.retrieval.legs import Union
+from workbench.retrieval.pipeline import Pipeline, Running, before, run, search
+from workbench.retrieval.query import BLANKS
+
+
+class Aim(StrEnum):
+    """What is wanted of a file in the answer."""
+
+    IN = "in the answer"
+    FIRST = "first in the answer"
+    OUT = "not in the answer"
+
+
+@dataclass(frozen=True)
+class Goal:
+    """A file, and what is wanted of it."""
+
+    path: str
+    aim: Aim = Aim.IN
+
+    def reached(self, trace: Trace) -> bool:
+        """Whether the answer is as wanted."""
+        paths = trace.paths()
+        if self.aim is Aim.FIRST:
+            return paths[:1] == [self.path]
+        return (self.path in paths) is (self.aim is Aim.IN)
+
+
+class RankedIndex(CachedIndex):
+    """A `CachedIndex` that asks for all hits once, and cuts them to each limit.
+
+    It suits one question and many depths. Every answer of an index is ordered, so the first hits of a long
+    answer are those of a short one.
+    """
+
+    def keyword(self, query: Query, limit: int) -> Hits:
+        return _first(super().keyword(query, self.size), limit)
+
+    def vector(self, query: Vector, limit: int) -> Hits:
+        return _first(super().vector(query, self.size), limit)
+
+
+def _first(hits: Hits, limit: int) -> Hits:
+    return Hits(hits.rows[:limit], hits.raw[:limit], hits.larger_is_better)
+
+
+class Reruns:
+    """One question under many pipelines that differ little from one pipeline, whose trace is `base`.
+
+    Every trace equals that of `search`. The legs are asked again only if a stage up to the union of their
+    hits, the limit or the layout has changed.
+    """
+
+    def __init__(self, question: str, pipeline: Pipeline, index: CachedIndex) -> None:
+        self.question = question.strip(BLANKS)
+        self.pipeline = pipeline
+        self.index: Index = index
+        self.vector = index.embed(self.question) if self.question else None
+        self.base = search(self.question, pipeline, index, self.vector)
+
+    def trace(self, pipeline: Pipeline) -> Trace:
+        """The trace of `pipeline`, with the depth of the legs following its own limit."""
+        if pipeline.layout == self.pipeline.layout and pipeline.limit == self.pipeline.limit:
+            return self.at_same_depth(pipeline)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return search(self.question, pipeline, self.index, self.vector)
+
+    def at_same_depth(self, pipeline: Pipeline) -> Trace:
+        """The trace of `pipeline`, with the depth of the legs as the limit of `self.pipeline` gives it.
+
+        So a pipeline with another limit returns more or fewer of the same candidates.
+        """
+        if not self.question:
+            return self.base
+        # A parameter at the end of its range may divide 0 by 0; such a score is absent.
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return self._run(pipeline)
+
+    def _run(self, pipeline: Pipeline) -> Trace:
+        place = _first_difference(self.pipeline, pipeline)
+        context = Running(
+            self.index.laid_out(pipeline.layout), self.question, self.pipeline.limit, self.vector
+        )
+        if pipeline.layout != self.pipeline.layout or place <= _union(self.pipeline):
+            fresh = Trace(self.question, pipeline.name, pipeline.stages, layout=pipeline.layout)
+            return run(fresh, context)
+        trace = replace(before(self.base, place), system=pipeline.name, stages=pipeline.stages)
+        return run(trace, context, place)
+
+
+def _first_difference(one: Pipeline, other: Pipeline) -> int:
+    pairs = enumerate(zip(one.stages, other.stages, strict=False))
+    shorter = min(len(one.stages), len(other.stages))
+    return next((place for place, (mine, theirs) in pairs if mine != theirs), shorter)
+
+
+def _union(pipeline: Pipeline) -> int:
+    """The place of the stage that makes candidates of the hits; before it there are no columns."""
+    places = (place for place, stage in enumerate(pipeline.stages) if isinstance(stage, Union))
+    return next(places, len(pipeline.stages))

@@ -1,0 +1,107 @@
+"""A fix in the three ways in which it can be made: as `--set`, as Python, and as OpenClaw's own settings."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from workbench.lab.diagnose.edits import LAYOUT, Edit
+from workbench.lab.diagnose.fixes import Fix
+from workbench.lab.diagnose.knobs import setting_text
+from workbench.retrieval.pipeline import Pipeline
+from workbench.retrieval.settings import parameters
+from workbench.systems.openclaw.config.file import FEBRUARY_FORM, SEPTEMBER_FORM
+from workbench.systems.openclaw.config.keys import SLOTS, WEIGHTS
+from workbench.systems.registry import SYSTEMS, is_configuration, where_is
+
+
+def as_set(fix: Fix) -> str | None:
+    """The options of the command line that make a fix; None if only Python can."""
+    if fix.change is None:
+        return f"--set {fix.setting}={setting_text(fix.value)}"
+    name = _registered(fix.pipeline)
+    return None if name is None else f"--system {name}"
+
+
+def as_python(fix: Fix) -> str:
+    """Lines of Python that make a fix to `pipeline`."""
+    if fix.change is None:
+        module, name = (
+            ("workbench.systems.openclaw.config.keys", "with_keys")
+            if fix.is_key
+            else ("workbench.retrieval.settings", "with_settings")
+        )
+        setting = f"{fix.setting}={setting_text(fix.value)}"
+        return f"from {module} import {name}\n\npipeline = {name}(pipeline, [{setting!r}])"
+    return "\n".join(_lines(fix.change.edits))
+
+
+def _lines(edits: Sequence[Edit]) -> list[str]:
+    lines = ["from dataclasses import replace", "", "import workbench as wb"]
+    steps: list[str] = []
+    for edit in edits:
+        stage, imported = _expression(edit)
+        lines += imported
+        if edit.slot == LAYOUT:
+            steps.append(f"pipeline = replace(pipeline, layout={stage})")
+        else:
+            steps.append(f"stage = {stage}")
+            steps.append("from workbench.lab.diagnose.edits import Edit, edited")
+            steps.append(f"pipeline = edited(pipeline, [Edit({edit.slot!r}, stage, before={edit.before!r})])")
+    return [*lines, "", *steps]
+
+
+def _expression(edit: Edit) -> tuple[str, list[str]]:
+    """Code for the content of an edit, and what it imports."""
+    if edit.content is None:
+        return "None", []
+    for name, pipeline in SYSTEMS.items():
+        if edit.slot == LAYOUT and pipeline.layout == edit.content:
+            return f"wb.system({name!r}).layout", []
+        if edit.content in pipeline.stages:
+            return f"wb.system({name!r})[{edit.slot!r}]", []
+    module, name = where_is(edit.content)  # type: ignore[arg-type]
+    return f"{name}.stage", [f"from {module} import {name}"]
+
+
+def _registered(pipeline: Pipeline) -> str | None:
+    """The name of the registered system that searches like a pipeline, if there is one."""
+    return next(
+        (
+            name
+            for name, one in SYSTEMS.items()
+            if (one.stages, one.layout) == (pipeline.stages, pipeline.layout)
+        ),
+        None,
+    )
+
+
+def is_configured(pipeline: Pipeline) -> bool:
+    """Whether a pipeline was read from an openclaw.json, by its name."""
+    return is_configuration(pipeline.name)
+
+
+def as_openclaw(fix: Fix) -> dict[str, Any] | None:
+    """The settings to paste into the openclaw.json; None if the release has no setting for the fix.
+
+    Both weights are written, since OpenClaw scales them together.
+    """
+    if not fix.is_key:
+        return None
+    values: dict[str, Any] = {fix.setting: fix.value}
+    if fix.setting in WEIGHTS:
+        now = parameters(fix.pipeline["fusion"])
+        values = {
+            key: now[slot.partition(".")[2]]
+            for slot, key in SLOTS.items()
+            if key in WEIGHTS and slot.startswith("fusion.")
+        }
+    form = SEPTEMBER_FORM if fix.pipeline.name.startswith("openclaw-2026.9.6") else FEBRUARY_FORM
+    tree: dict[str, Any] = {}
+    for key, value in values.items():
+        *outer, last = f"{form}.{key}".split(".")
+        inner = tree
+        for part in outer:
+            inner = inner.setdefault(part, {})
+        inner[last] = value
+    return tree
