@@ -3,6 +3,6 @@
 Importing this package registers every rendering with `show`.
 """
 
-from workbench.views import bench, blame, cases, diagnosis, fusion, missed, museum, paired, systems
+from workbench.views import bench, cases, diagnosis, fusion, missed, museum, paired, systems
 
-__all__ = ["bench", "blame", "cases", "diagnosis", "fusion", "missed", "museum", "paired", "systems"]
+__all__ = ["bench", "cases", "diagnosis", "fusion", "missed", "museum", "paired", "systems"]

@@ -38,7 +38,7 @@ Chosen = frozenset[int]
 
 
 @dataclass(frozen=True)
-class Part:
+class BlamePart:
     """A change between two pipelines, and its share of the difference.
 
     `alone` is what the change does to the first pipeline alone, `last` what it does on top of all others.
@@ -79,7 +79,7 @@ class Blame:
     questions: int
     before: Fraction
     after: Fraction
-    parts: tuple[Part, ...]
+    parts: tuple[BlamePart, ...]
     flips: tuple[Flipped, ...]
     verdict: Paired
     exact: bool
@@ -286,7 +286,7 @@ def _made(
     first, last = per_question(none), per_question(every)
     singles = [per_question(frozenset({place})) for place in range(len(parts))]
     made = [
-        Part(
+        BlamePart(
             names[place],
             tuple(part),
             sum(singles[place]) - sum(first, Fraction()),

@@ -12,7 +12,10 @@ from workbench.records import Stage
 from workbench.retrieval.cutoff import Limit
 from workbench.retrieval.pipeline import Pipeline
 from workbench.retrieval.settings import NESTED_RANGES, parameters, with_settings
+from workbench.systems.openclaw.config.file import below
 from workbench.systems.openclaw.config.keys import SLOTS, SWITCHES, fits, with_keys
+from workbench.systems.openclaw.config.system import RETIRED_KEYS
+from workbench.systems.openclaw.releases import HISTORY
 
 Value = float | str | bool
 
@@ -123,9 +126,10 @@ def keys_of(pipeline: Pipeline) -> list[Knob]:
 
     A key is set as OpenClaw reads it: weights are scaled to sum to 1, and numbers out of range are refused.
     """
-    known = [key for key in dict.fromkeys(SLOTS.values()) if fits(pipeline, key)]
-    numbers = [one for key in known for one in _key(pipeline, key)]
-    return [*numbers, *(one for key in SWITCHES for one in _switch(pipeline, key))]
+    newest = pipeline.name.startswith(HISTORY[-1].name)
+    known = [key for key in dict.fromkeys((*SLOTS.values(), *SWITCHES)) if fits(pipeline, key)]
+    read = [key for key in known if not (newest and below(key, RETIRED_KEYS))]
+    return [one for key in read for one in (_switch if key in SWITCHES else _key)(pipeline, key)]
 
 
 def _key(pipeline: Pipeline, key: str) -> Iterable[Knob]:

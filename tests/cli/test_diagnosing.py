@@ -1,0 +1,107 @@
+"""`workbench diagnose` and `workbench blame` on the command line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.commands import Run, runner
+from tests.conftest import PROJECT
+from workbench.memory.index import MemoryIndex
+
+QUESTION = "how should I evaluate if a claim is actually true"
+TARGET = "memory/protocols/falsification-first.md"
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], sample: MemoryIndex) -> Run:
+    monkeypatch.chdir(PROJECT)
+    return runner(monkeypatch, capsys)
+
+
+def test_the_page_has_its_five_parts(run: Run) -> None:
+    outcome = run("diagnose", QUESTION, "--target", TARGET)
+    assert (outcome.code, outcome.err) == (0, "")
+    places = [
+        outcome.out.index(head)
+        for head in ("What happened", "Who lost it", "What would bring it in", "The price", "As settings")
+    ]
+    assert places == sorted(places)
+    assert "--set floor.floor=" in outcome.out
+
+
+def test_the_fix_of_the_page_brings_the_file_in(run: Run) -> None:
+    fixes = run("diagnose", QUESTION, "--target", TARGET, "--json").json()["fixes"]
+    options = [one["set"].split() for one in fixes if one["set"] and one["set"].startswith("--set")]
+    assert options
+    for option in options:
+        assert run("explain", QUESTION, "--target", TARGET, *option).code == 0
+
+
+def test_a_configuration_gets_json_to_paste(run: Run, tmp_path: Path) -> None:
+    import json
+
+    file = tmp_path / "openclaw.json"
+    file.write_text('{"meta": {"lastTouchedVersion": "2026.2.13"}}', encoding="utf-8")
+    outcome = run("diagnose", QUESTION, "--target", TARGET, "--config", file, "--json")
+    pasted = [one["openclaw"] for one in outcome.json()["fixes"] if one["openclaw"]]
+    assert pasted
+    for one in pasted:
+        file.write_text(json.dumps({"meta": {"lastTouchedVersion": "2026.2.13"}, **one}), encoding="utf-8")
+        assert run("explain", QUESTION, "--target", TARGET, "--system", file).code == 0
+
+
+def test_a_release_without_a_setting_that_helps_says_so(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "openclaw.json"
+    file.write_text('{"meta": {"lastTouchedVersion": "2026.9.6"}}', encoding="utf-8")
+    asked = "code-switching and register in sociolinguistics"
+    outcome = run("diagnose", asked, "-t", "memory/protocols/audience-calibration.md", "--config", file)
+    assert "No setting of openclaw-2026.9.6@openclaw.json can do it" in " ".join(outcome.out.split())
+
+
+def test_an_unwanted_file_is_asked_for(run: Run) -> None:
+    answer = run("search", QUESTION, "-s", "openclaw-2026.2.13+or", "--json").json()["results"]
+    outcome = run("diagnose", QUESTION, "--unwanted", answer[-1]["path"], "-s", "openclaw-2026.2.13+or")
+    assert outcome.code == 0
+    assert "What would keep it out" in outcome.out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        ((), "A diagnosis is about one file."),
+        (("-t", TARGET, "-u", TARGET), "A diagnosis is about one file."),
+        (("-t", "memory/protocols/falsification.md"), "The index has no file"),
+        (("-u", TARGET), "is not in the answer"),
+        (("-t", TARGET, "--questions", "none.yaml"), "none.yaml"),
+        (("-t", TARGET, "--system", "openclaw-2026.2.13+renormalised"), "already the first file"),
+    ],
+)
+def test_bad_input_is_refused_with_a_remedy(run: Run, arguments: tuple[str, ...], problem: str) -> None:
+    outcome = run("diagnose", QUESTION, *arguments)
+    assert (outcome.code, outcome.out) == (2, "")
+    first, _, remedy = outcome.err.partition("\n")
+    assert problem in first
+    assert remedy.startswith("  ")
+
+
+def test_labels_whose_files_are_gone_are_named(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "q.yaml"
+    file.write_text("questions: [{question: tea, target: memory/gone.md}]", encoding="utf-8")
+    outcome = run("diagnose", QUESTION, "-t", TARGET, "--questions", file)
+    assert outcome.code == 2
+    assert "memory/gone.md is not in the index" in outcome.err
+
+
+def test_blame_prints_shares_that_sum(run: Run) -> None:
+    data = run("blame", "openclaw-2026.2.13", "openclaw-2026.2.13+or+rrf", "--json").json()
+    assert sum(one["share"] for one in data["changes"]) == pytest.approx(data["difference"], abs=1e-9)
+    text = run("blame", "openclaw-2026.2.13", "openclaw-2026.2.13+or+rrf").out
+    assert "Shapley shares, exact" in text
+
+
+def test_blame_needs_two_systems_that_differ(run: Run) -> None:
+    outcome = run("blame", "openclaw-2026.2.13", "openclaw-2026.2.13")
+    assert outcome.code == 2
+    assert "do not differ" in outcome.err

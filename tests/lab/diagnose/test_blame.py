@@ -1,0 +1,139 @@
+"""Blame: shares sum to the difference exactly, equal a count by hand, and name the slots that changed."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import permutations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from workbench.errors import InputError
+from workbench.lab.cached_index import CachedIndex
+from workbench.lab.diagnose.blame import (
+    OVERLAP,
+    Blame,
+    blame,
+    changes_between,
+    drawn_shares,
+    exact_shares,
+)
+from workbench.lab.diagnose.edits import edited
+from workbench.lab.evaluation import evaluate
+from workbench.lab.questions import QuestionSet
+from workbench.memory.index import MemoryIndex
+from workbench.systems.openclaw.pipelines import (
+    EIGHT,
+    MIN_MAX,
+    OR_JOIN,
+    RRF,
+    SHIPPED,
+    THREE_FIXES,
+    WORKAROUND,
+)
+from workbench.systems.openclaw.releases import JULY, SEPTEMBER
+from workbench.systems.registry import SYSTEMS
+
+
+@pytest.fixture(scope="module")
+def three_bugs(kept: CachedIndex, questions: QuestionSet) -> Blame:
+    return blame(SHIPPED, THREE_FIXES, kept, questions)
+
+
+def test_the_shares_of_the_three_bugs_sum_to_the_difference(three_bugs: Blame) -> None:
+    assert sum(part.share for part in three_bugs.parts) == three_bugs.difference
+    assert three_bugs.exact
+    assert three_bugs.runs == 8
+    assert [part.error for part in three_bugs.parts] == [0.0, 0.0, 0.0]
+
+
+def test_they_are_the_means_over_all_orders_of_the_eight_pipelines(
+    three_bugs: Blame, kept: CachedIndex, questions: QuestionSet
+) -> None:
+    hits = {frozenset(one.pipeline.changes): one.overall.hits for one in evaluate(questions, EIGHT, kept)}
+    for part, fix in zip(three_bugs.parts, (OR_JOIN, MIN_MAX, RRF), strict=True):
+        added = []
+        for order in permutations((OR_JOIN, MIN_MAX, RRF)):
+            before = frozenset(order[: order.index(fix)])
+            added.append(hits[before | {fix}] - hits[before])
+        assert part.name == fix.stage.slot
+        assert part.share == Fraction(sum(added), len(added))
+        assert part.alone == hits[frozenset({fix})] - hits[frozenset()]
+        assert (
+            part.last
+            == hits[frozenset({OR_JOIN, MIN_MAX, RRF})] - hits[frozenset({OR_JOIN, MIN_MAX, RRF}) - {fix}]
+        )
+
+
+def test_every_flip_is_a_question_whose_hit_changes(three_bugs: Blame) -> None:
+    assert sum(one.after - one.before for one in three_bugs.flips) == three_bugs.difference
+    assert {name for one in three_bugs.flips for name in one.alone} <= {
+        part.name for part in three_bugs.parts
+    }
+    assert str(three_bugs.verdict).startswith("better on 45 of 57, worse on 0")
+
+
+def test_other_measures_sum_exactly_too(kept: CachedIndex, questions: QuestionSet) -> None:
+    found = blame(SHIPPED, THREE_FIXES, kept, questions, measure="nDCG@10")
+    assert sum(part.share for part in found.parts) == found.difference != 0
+
+
+def test_slots_that_need_each_other_are_one_change() -> None:
+    parts = changes_between(SHIPPED, WORKAROUND)
+    slots = [{edit.slot for edit in part} for part in parts]
+    assert {"query", "keyword_leg", "keyword_score", "fusion"} in slots
+    assert {"floor"} in slots
+
+
+@pytest.mark.parametrize(("one", "other"), [(SHIPPED, WORKAROUND), (WORKAROUND, SHIPPED), (JULY, SEPTEMBER)])
+def test_all_changes_together_make_the_other_pipeline(one, other) -> None:  # type: ignore[no-untyped-def]
+    every = [edit for part in changes_between(one, other) for edit in part]
+    made = edited(one, every)
+    assert {stage.slot: stage for stage in made.stages} == {stage.slot: stage for stage in other.stages}
+    assert made.layout == other.layout
+
+
+def test_a_question_without_a_target_is_measured_by_overlap(toy: MemoryIndex) -> None:
+    found = blame(SHIPPED, SHIPPED.but(OR_JOIN), toy, "rooibos after noon")
+    assert found.measure == OVERLAP
+    assert found.after == 1
+    assert sum(part.share for part in found.parts) == found.difference
+
+
+def test_beyond_the_limit_orders_are_drawn_with_an_error_and_still_sum(
+    kept: CachedIndex, questions: QuestionSet
+) -> None:
+    exact = blame(SHIPPED, THREE_FIXES, kept, questions)
+    drawn = blame(SHIPPED, THREE_FIXES, kept, questions, most_exact=2)
+    assert not drawn.exact
+    assert sum(part.share for part in drawn.parts) == drawn.difference == exact.difference
+
+
+@given(st.lists(st.integers(-5, 5), min_size=16, max_size=16))
+def test_drawn_shares_sum_exactly_and_are_near_the_exact_ones(worths: list[int]) -> None:
+    def worth(chosen: frozenset[int]) -> Fraction:
+        return Fraction(worths[sum(1 << place for place in chosen)])
+
+    whole = worth(frozenset(range(4))) - worth(frozenset())
+    exact, drawn = exact_shares(4, worth), drawn_shares(4, worth, orders=12)
+    assert sum(share for share, _ in exact) == whole
+    assert sum(share for share, _ in drawn) == whole
+    for (truth, _), (share, error) in zip(exact, drawn, strict=True):
+        assert abs(float(share - truth)) <= 6 * error + 1e-9 or error == 0
+
+
+@given(st.lists(st.integers(-9, 9), min_size=1, max_size=6))
+def test_independent_changes_get_what_they_add(adds: list[int]) -> None:
+    shares = exact_shares(len(adds), lambda chosen: Fraction(sum(adds[place] for place in chosen)))
+    assert [share for share, _ in shares] == adds
+
+
+def test_two_equal_systems_are_refused(toy: MemoryIndex) -> None:
+    with pytest.raises(InputError, match="do not differ"):
+        blame(SHIPPED, SYSTEMS[SHIPPED.name], toy, "tea")
+
+
+def test_a_target_that_is_not_indexed_is_refused(toy: MemoryIndex) -> None:
+    with pytest.raises(InputError, match=r"memory/tee\.md is not in the index"):
+        blame(SHIPPED, THREE_FIXES, toy, "tea", target="memory/tee.md")
