@@ -1,8 +1,13 @@
-"""Every notebook runs from top to bottom in a fresh kernel, and keeps the rhythm of a lesson."""
+"""Every notebook runs in a fresh kernel, its prose says its values, and it keeps the rhythm of a lesson."""
 
 from __future__ import annotations
 
+import ast
+import json
 import re
+from collections.abc import Iterator
+from importlib import import_module
+from itertools import pairwise
 from pathlib import Path
 from statistics import median, quantiles
 
@@ -10,13 +15,24 @@ import nbformat
 import pytest
 from nbclient import NotebookClient
 from nbformat import NotebookNode
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from tests.conftest import PROJECT
+from tests.docs.prose import Tie, differences, is_check, is_code, says, ties, untied, with_ties, words
 from workbench.memory.index import MemoryIndex
 
 LESSONS = sorted((PROJECT / "notebooks").glob("*.ipynb"))
 SOLUTIONS = sorted((PROJECT / "notebooks" / "solutions").glob("*.ipynb"))
 MISTAKES = [path for path in LESSONS if "01" <= path.stem[:2] <= "08"]
+
+WORDS_A_MINUTE = 150
+SECONDS_A_LINE = 8
+SECONDS_AN_OUTPUT = 20
+MINUTES_A_WIDGET = 2
+MINUTES_AN_EXERCISE = 10
+
+ALWAYS_USEFUL = {"wb.open_index", "wb.load_questions", "wb.system", "wb.show"}
+"""Every lesson uses these, so no list repeats them."""
 
 
 def each(paths: list[Path]) -> pytest.MarkDecorator:
@@ -31,16 +47,86 @@ def read(path: Path) -> NotebookNode:
     return nbformat.read(path, as_version=4)
 
 
+def visible_code(notebook: NotebookNode) -> list[str]:
+    return [cell.source.strip() for cell in notebook.cells if is_code(cell)]
+
+
 def code_lines(notebook: NotebookNode) -> list[int]:
-    return [len(cell.source.strip().splitlines()) for cell in notebook.cells if cell.cell_type == "code"]
+    return [len(source.splitlines()) for source in visible_code(notebook)]
+
+
+def prose(notebook: NotebookNode) -> str:
+    return "\n\n".join(cell.source for cell in notebook.cells if cell.cell_type == "markdown")
+
+
+def said_by(cell: NotebookNode) -> str:
+    """The standard output of a cell that has run."""
+    return "".join(one.text for one in cell.outputs if one.output_type == "stream" and one.name == "stdout")
+
+
+def false_sentences(notebook: NotebookNode, folder: Path) -> list[str]:
+    """Runs the notebook, and says which words of its prose are not the values that they repeat."""
+    asked = with_ties(notebook)
+    NotebookClient(notebook, timeout=60, resources={"metadata": {"path": str(folder)}}).execute()
+    return [one for cell, tied in asked for one in differences(tied, json.loads(said_by(cell)))]
 
 
 @every_notebook
-def test_a_notebook_runs_in_a_fresh_kernel(path: Path, sample: MemoryIndex) -> None:
+def test_a_notebook_runs_in_a_fresh_kernel_and_its_prose_says_its_values(
+    path: Path, sample: MemoryIndex
+) -> None:
     notebook = read(path)
-    NotebookClient(notebook, timeout=60, resources={"metadata": {"path": str(path.parent)}}).execute()
+    assert false_sentences(notebook, path.parent) == []
     done = [cell.execution_count for cell in notebook.cells if cell.cell_type == "code"]
     assert done == list(range(1, len(done) + 1))
+
+
+@every_notebook
+def test_a_number_in_the_prose_is_tied_to_a_value_or_names_its_source(path: Path) -> None:
+    assert untied(read(path)) == []
+
+
+def test_a_planted_wrong_number_is_found(tmp_path: Path) -> None:
+    cells = [
+        new_code_cell("hits = 41"),
+        new_markdown_cell("There are 41<!-- hits --> hits, and **40<!-- hits --> of them** are right."),
+        new_code_cell("hits = 12"),
+        new_markdown_cell("Now there are twelve<!-- hits -->, fewer<!-- hits > 41 --> than before."),
+    ]
+    assert false_sentences(new_notebook(cells=cells), tmp_path) == [
+        "The text says '40', but hits is 41.",
+        "The text says 'fewer', but hits > 41 is False.",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("said", "value", "true"),
+    [
+        ("0.74", 0.7396, True),
+        ("0.740", 0.7396, True),
+        ("0.740", 0.7393, False),
+        ("1,020", 1020, True),
+        ("−12", -12.3, True),
+        ("eleven", 11, True),
+        ("eleven", 12, False),
+        ("openclaw", "openclaw", True),
+        ("better", False, False),
+        ("better", 1, False),
+    ],
+)
+def test_a_word_says_a_value_as_far_as_it_is_rounded(said: str, value: object, true: bool) -> None:
+    assert says(said, value) is true
+
+
+def test_a_tie_is_the_word_before_the_comment() -> None:
+    text = "It has *41<!-- hits -->* of 57<!-- source: the report --> hits."
+    assert ties(text) == [Tie("41", "hits")]
+
+
+def test_an_untied_number_is_found_unless_the_code_or_a_source_explains_it() -> None:
+    text = "Of 57 questions, 41 hit, and 23<!-- source: the report --> hit there (lesson 2, `12`)."
+    cells = [new_code_cell("of = 57"), new_markdown_cell(text)]
+    assert [one.partition(":")[0] for one in untied(new_notebook(cells=cells))] == ["41"]
 
 
 @every_notebook
@@ -51,37 +137,93 @@ def test_a_notebook_names_its_kernel_and_stores_no_outputs(path: Path) -> None:
 
 
 @every_lesson
-def test_a_notebook_asserts_what_it_claims(path: Path) -> None:
-    source = "\n".join(cell.source for cell in read(path).cells if cell.cell_type == "code")
-    assert len(re.findall(r"^assert ", source, re.MULTILINE)) >= 5
+def test_a_lesson_checks_its_claims_in_collapsed_cells_one_a_section_at_most(path: Path) -> None:
+    cells = read(path).cells
+    checks = [cell for cell in cells if is_check(cell)]
+    assert sum(len(re.findall(r"^(?:assert|    assert) ", cell.source, re.M)) for cell in checks) >= 3
+    assert all(cell.metadata.jupyter.source_hidden for cell in checks)
+    assert not any("assert" in source for source in visible_code(read(path)))
+    sections = "".join("c" if is_check(cell) else "#" * starts_a_section(cell) for cell in cells)
+    assert "cc" not in sections
+
+
+def starts_a_section(cell: NotebookNode) -> bool:
+    return cell.cell_type == "markdown" and re.search(r"^## ", cell.source, re.M) is not None
 
 
 @every_lesson
 def test_the_cells_of_a_notebook_are_short(path: Path) -> None:
     lines = code_lines(read(path))
-    assert median(lines) <= 4
+    assert median(lines) <= 5
     assert quantiles(lines, n=10)[-1] <= 12
 
 
 @every_lesson
-def test_a_notebook_has_six_to_ten_words_of_prose_a_line_of_code(path: Path) -> None:
+def test_a_notebook_has_eight_to_fourteen_words_of_prose_a_visible_line_of_code(path: Path) -> None:
     notebook = read(path)
-    prose = sum(len(cell.source.split()) for cell in notebook.cells if cell.cell_type == "markdown")
-    assert 6 <= prose / sum(code_lines(notebook)) <= 10
+    assert 8 <= words(prose(notebook)) / sum(code_lines(notebook)) <= 14
+
+
+@every_lesson
+def test_a_lesson_says_how_long_it_takes(path: Path) -> None:
+    notebook = read(path)
+    code = visible_code(notebook)
+    exercises = len(re.findall(r"^\d+\. ", notebook.cells[-1].source.partition("## Exercises")[2], re.M))
+    minutes = words(prose(notebook)) / WORDS_A_MINUTE
+    minutes += (sum(code_lines(notebook)) * SECONDS_A_LINE + len(code) * SECONDS_AN_OUTPUT) / 60
+    minutes += sum("workbench.views.widgets" in source for source in code) * MINUTES_A_WIDGET
+    told = f"About {5 * round(minutes / 5)} minutes, and {exercises * MINUTES_AN_EXERCISE} for the exercises."
+    assert told in notebook.cells[0].source
 
 
 @each(MISTAKES)
 def test_a_lesson_has_the_arc_of_a_mistake(path: Path) -> None:
-    cells = read(path).cells
-    code = "\n".join(cell.source for cell in cells if cell.cell_type == "code")
-    headings = re.findall(r"^## (.*)$", "\n".join(c.source for c in cells if c.cell_type == "markdown"), re.M)
+    code = "\n".join(visible_code(read(path)))
+    headings = re.findall(r"^## (.*)$", prose(read(path)), re.M)
     assert code.index("Prediction(") < code.index(".reveal(") < code.index("diff_text(")
-    assert headings[-3:] == ["Check", "What to take away", "Exercises"]
+    assert headings[-2:] == ["What to take away", "Exercises"]
 
 
 @each(LESSONS[1:])
 def test_the_exercises_of_a_lesson_have_solutions(path: Path) -> None:
     solutions = path.parent / "solutions" / path.name
-    assert f"`solutions/{path.name}`" in read(path).cells[-1].source
-    assert len(re.findall(r"^## [12]\. ", "\n".join(c.source for c in read(solutions).cells), re.M)) == 2
-    assert re.search(r"^assert ", "\n".join(c.source for c in read(solutions).cells), re.M)
+    assert len(re.findall(r"^## [12]\. ", prose(read(solutions)), re.M)) == 2
+    assert re.search(r"^assert ", "\n".join(cell.source for cell in read(solutions).cells), re.M)
+
+
+@every_lesson
+def test_the_exercises_list_the_functions_that_their_solutions_use(path: Path) -> None:
+    (line,) = re.findall(r"^Useful functions: (.*)\.$", read(path).cells[-1].source, re.M)
+    listed = re.findall(r"`([^`]+)`", line)
+    solutions = read(path.parent / "solutions" / path.name)
+    code = "\n".join(cell.source for cell in solutions.cells if cell.cell_type == "code")
+    assert set(listed) == set(used(code)) - ALWAYS_USEFUL
+    for name in listed:
+        module, _, attribute = name.replace("wb.", "workbench.", 1).rpartition(".")
+        assert hasattr(import_module(module), attribute)
+
+
+def used(code: str) -> Iterator[str]:
+    """The names of the workbench that the code uses: `wb.search`, `workbench.lab.paired.paired`."""
+    for node in ast.walk(ast.parse(code)):
+        match node:
+            case ast.Attribute(value=ast.Name(id="wb"), attr=name):
+                yield f"wb.{name}"
+            case ast.ImportFrom(module=str(module), names=names) if module.startswith("workbench"):
+                yield from (f"{module}.{one.name}" for one in names)
+
+
+@every_notebook
+def test_every_link_of_a_notebook_leads_to_a_file(path: Path) -> None:
+    targets = re.findall(r"\]\(((?!\w+:)[^)#]+)", prose(read(path)))
+    assert [one for one in targets if not (path.parent / one).is_file()] == []
+
+
+def test_the_lessons_link_to_their_neighbours_and_to_their_solutions() -> None:
+    for one, after in pairwise(LESSONS):
+        for end in (0, -1):
+            assert f"]({after.name})" in read(one).cells[end].source
+            assert f"]({one.name})" in read(after).cells[end].source
+    for one in LESSONS:
+        assert f"[Solutions](solutions/{one.name})" in read(one).cells[-1].source
+        assert f"](../{one.name})" in read(one.parent / "solutions" / one.name).cells[0].source
