@@ -1,0 +1,232 @@
+"""Writes the reference pages from the code: commands.md, systems.md and json.md in this folder.
+
+python -m docs.reference
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import os
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import typer.main
+
+from workbench import cli
+from workbench.errors import InputError, ProviderError, StorageError
+from workbench.retrieval.pipeline import Pipeline
+from workbench.systems.registry import SYSTEMS
+
+HERE = Path(__file__).parent
+RENEW = "python -m docs.reference"
+EXIT_CODES = {
+    0: "yes: the command did what it was asked",
+    1: "no: nothing was returned, the file is not among the results, or something is not installed",
+    InputError.exit_code: "the input cannot be used",
+    StorageError.exit_code: "the storage fails (disk full, locked, damaged); nothing stored is lost",
+    ProviderError.exit_code: "an embedding provider fails",
+    cli.OWN_MISTAKE: "a mistake in the workbench",
+    130: "interrupted with Ctrl-C",
+}
+NOTES = {
+    "MEMORY.md": "# Memory\n\nThe family drinks green tea in the morning.\n",
+    "memory/bike.md": "# Bike\n\nThe bike has a flat tyre, number 4711.\n",
+}
+QUESTIONS = """\
+questions: [{question: green tea, target: MEMORY.md, kind: direct}]
+controls: [{question: a boat in the harbour}]
+"""
+ASKED = "green tea"
+SHOWN: Mapping[str, tuple[str, ...]] = {
+    "search": ("search", ASKED),
+    "explain": ("explain", ASKED, "--target", "MEMORY.md"),
+    "compare": ("compare", "openclaw-2026.2.13", "openclaw-2026.9.6", "--question", ASKED),
+    "evaluate": ("evaluate", "--questions", "questions.yaml", "--system", "openclaw-2026.2.13"),
+    "systems": ("systems",),
+    "show": ("show", "openclaw-2026.2.13+or"),
+    "diff": ("diff", "openclaw-2026.2.13", "openclaw-2026.2.13+or"),
+    "index": ("index", "notes", "--rebuild"),
+    "indexes": ("indexes",),
+    "doctor": ("doctor",),
+}
+"""The commands whose JSON the page describes, with the arguments that it is taken from."""
+
+
+def heading(title: str, says: str) -> list[str]:
+    """The first lines of a generated page."""
+    return [f"# {title}", "", f"{says} This page is generated: `{RENEW}` writes it anew.", ""]
+
+
+def row(*cells: str) -> str:
+    """A line of a Markdown table."""
+    return "| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in cells) + " |"
+
+
+def commands_page() -> str:
+    """Every command with its arguments and options, and the exit codes."""
+    root: Any = typer.main.get_command(cli.app)
+    lines = heading("Commands", "Every command of `workbench`, with its arguments and options.")
+    lines += ["## Exit codes", "", "| code | meaning |", "|---|---|"]
+    lines += [row(str(code), meaning) for code, meaning in sorted(EXIT_CODES.items())]
+    lines += ["", "A failure prints one message on stderr: what is wrong, and what to do.", ""]
+    lines += ["## Options before the command", "", *_parameters(root)]
+    for path, command in sorted(_commands(root)):
+        lines += [f"## {path}", "", " ".join(command.help.split()), ""]
+        lines += ["```", f"workbench {path} {_usage(command)}".rstrip(), "```", "", *_parameters(command)]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _commands(group: Any, before: str = "") -> Iterator[tuple[str, Any]]:
+    for name, command in group.commands.items():
+        if hasattr(command, "commands"):
+            yield from _commands(command, f"{before}{name} ")
+        else:
+            yield before + name, command
+
+
+def _usage(command: Any) -> str:
+    arguments = [one for one in command.params if one.param_type_name == "argument"]
+    names = [one.name.upper().replace("_", "-") for one in arguments]
+    shown = [name if one.required else f"[{name}]" for name, one in zip(names, arguments, strict=True)]
+    return " ".join([*shown, *(["[OPTIONS]"] if len(arguments) < len(command.params) else [])])
+
+
+def _parameters(command: Any) -> list[str]:
+    if not command.params:
+        return []
+    rows = [row(_names(one), " ".join((one.help or "").split()), _default(one)) for one in command.params]
+    return ["| option | meaning | default |", "|---|---|---|", *rows, ""]
+
+
+def _names(parameter: Any) -> str:
+    if parameter.param_type_name == "argument":
+        return f"`{parameter.name.upper().replace('_', '-')}`"
+    return ", ".join(f"`{name}`" for name in (*parameter.opts, *parameter.secondary_opts))
+
+
+def _default(parameter: Any) -> str:
+    value = parameter.default
+    plain = isinstance(value, str | int | float | Path) and not isinstance(value, bool) and value != ""
+    return f"`{value}`" if plain else ""
+
+
+def systems_page() -> str:
+    """Every system: its source, what is simplified, and its stages or its changes to an earlier one."""
+    lines = heading(
+        "Systems", "Every system with its source and its stages, or its changes to an earlier one."
+    )
+    noted: dict[str, str] = {}
+    for one in SYSTEMS.values():
+        lines += [f"## {one.name}", "", f"Source: {replace(one.source, note='')}", ""]
+        if note := one.source.note:
+            first = noted.setdefault(note, one.name)
+            lines += [f"Simplified: {note}" if first == one.name else f"Simplified as `{first}` is.", ""]
+        lines += [*(_changes(one) if one.changes else _stages(one)), ""]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _changes(one: Pipeline) -> Iterator[str]:
+    yield from ("| change | stage | why |", "|---|---|---|")
+    for change in one.changes:
+        yield row(change.name, f"`{change.stage.slot}`: {change.stage.says}", change.why)
+
+
+def _stages(one: Pipeline) -> Iterator[str]:
+    yield from ("| slot | what the stage does |", "|---|---|")
+    for stage in one.stages:
+        yield row(f"`{stage.slot}`", stage.says)
+
+
+def json_page() -> str:
+    """The keys and types of the JSON that commands print, read from real answers on two short notes."""
+    lines = heading("JSON", "What `--json` prints: each key with its type.")
+    lines += ["`[]` stands for any element of a list. A number that is absent is null.", ""]
+    for name, data in answers().items():
+        lines += [f"## {name}", "", "| key | type |", "|---|---|"]
+        lines += [row(f"`{key}`", types) for key, types in sorted(shape(data).items())]
+        lines.append("")
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def answers() -> dict[str, Any]:
+    """What the commands of SHOWN print with --json, in a folder with two short notes."""
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+        for name, text in NOTES.items():
+            path = Path("notes", name)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+        Path("questions.yaml").write_text(QUESTIONS, encoding="utf-8")
+        with mock.patch.dict(os.environ, {"WORKBENCH_HOME": str(Path(folder, "home"))}):
+            _printed("index", "notes")
+            return {
+                name: json.loads(_printed(*_with_memory(words), "--json")) for name, words in SHOWN.items()
+            }
+
+
+def _with_memory(words: tuple[str, ...]) -> tuple[str, ...]:
+    asks = words[0] in ("search", "explain", "compare", "evaluate", "doctor")
+    return (*words, "--memory", "notes") if asks else words
+
+
+def _printed(*words: str) -> str:
+    given = mock.patch.object(sys, "argv", ["workbench", *words])
+    with given, contextlib.redirect_stdout(io.StringIO()) as out, contextlib.suppress(SystemExit):
+        cli.main()
+    return out.getvalue()
+
+
+def shape(data: Any, key: str = "") -> dict[str, str]:
+    """The types of every key, by its path; several types of one key are joined.
+
+    >>> shape([{"a": 1, "b": [0.5]}, {"a": None, "b": []}])
+    {'[].a': 'integer or null', '[].b': 'list', '[].b[]': 'number'}
+    """
+    found: dict[str, set[str]] = {}
+    for path, kind in _kinds(data, key):
+        found.setdefault(path, set()).add(kind)
+    return {path: " or ".join(sorted(kinds)) for path, kinds in found.items()}
+
+
+def _kinds(data: Any, key: str) -> Iterator[tuple[str, str]]:
+    if key and not isinstance(data, dict):
+        yield key, KINDS[type(data)]
+    if isinstance(data, dict):
+        for name, value in data.items():
+            yield from _kinds(value, f"{key}.{name}" if key else name)
+    elif isinstance(data, list):
+        for value in data:
+            yield from _kinds(value, f"{key}[]")
+
+
+KINDS = {
+    str: "text",
+    int: "integer",
+    float: "number",
+    bool: "true or false",
+    type(None): "null",
+    list: "list",
+}
+
+PAGES: Mapping[str, Callable[[], str]] = {
+    "commands.md": commands_page,
+    "systems.md": systems_page,
+    "json.md": json_page,
+}
+
+
+def main() -> None:
+    """Writes all pages."""
+    for name, page in PAGES.items():
+        (HERE / name).write_text(page(), encoding="utf-8")
+        print(f"docs/{name}: {len((HERE / name).read_text(encoding='utf-8').splitlines())} lines")
+
+
+if __name__ == "__main__":
+    main()
