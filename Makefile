@@ -39,6 +39,7 @@ html: $(TEST)
 
 pictures: html
 	$(BIN)/python -m docs.pictures
+	$(BIN)/python -m docs.moving
 
 # uv chooses PyTorch's build and is fast. Where it cannot install, pip does, with your settings of pip.
 define install

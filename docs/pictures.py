@@ -5,28 +5,35 @@ python -m docs.pictures [SITE]
 
 from __future__ import annotations
 
+import io
 import shutil
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from PIL import Image
 from playwright.sync_api import Page, sync_playwright
 
 from docs.pages import HERE, SITE
 
 CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome") or shutil.which("chromium-browser")
 WINDOW = {"width": 1280, "height": 800}
-LARGEST = 150_000
+DENSITY = 2
+"""Pixels for each CSS pixel, so that a picture is sharp on a dense screen."""
+COLOURS = 64
+LARGEST = 250_000
 FRAMED = ".still { padding: 16px; } .still details { display: none; }"
 
 
 @contextmanager
 def opened() -> Iterator[Page]:
-    """A browser page in the light theme, 1280 pixels wide, without a network."""
+    """A browser page in the light theme, 1280 CSS pixels wide at double density, without a network."""
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
-        yield browser.new_context(viewport=WINDOW, color_scheme="light", offline=True).new_page()
+        yield browser.new_context(
+            viewport=WINDOW, device_scale_factor=DENSITY, color_scheme="light", offline=True
+        ).new_page()
         browser.close()
 
 
@@ -40,8 +47,14 @@ def take(page: Page, site: Path, folder: Path) -> list[Path]:
             name = still.get_attribute("data-widget")
             if name is not None and name not in taken:
                 taken[name] = folder / f"{name}.png"
-                still.screenshot(path=taken[name])
+                picture = Image.open(io.BytesIO(still.screenshot()))
+                few_colours(picture, COLOURS).save(taken[name], optimize=True)
     return list(taken.values())
+
+
+def few_colours(picture: Image.Image, colours: int) -> Image.Image:
+    """The picture with a palette of its own, which makes its file three times smaller."""
+    return picture.convert("RGB").quantize(colours, dither=Image.Dither.NONE)
 
 
 def main() -> None:

@@ -108,7 +108,7 @@ def test_the_contents_lead_to_the_page_and_back(page: Page, site: Path) -> None:
 def test_a_picture_of_each_widget_is_taken(page: Page, site: Path, tmp_path: Path) -> None:
     pictures = take(page, site, tmp_path)
     assert [picture.name for picture in pictures] == ["threshold-lab.png"]
-    assert 10_000 < pictures[0].stat().st_size < 150_000
+    assert 10_000 < pictures[0].stat().st_size < 250_000
 
 
 def lesson(name: str, text: str) -> Lesson:

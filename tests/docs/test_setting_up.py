@@ -1,0 +1,81 @@
+"""The ways to set up name the same packages, and the snippets for clients start a server that exists."""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from typing import Any
+
+import pytest
+import typer.main
+import yaml
+
+from tests.conftest import PROJECT
+from workbench.cli.app import app
+
+ROOT: Any = typer.main.get_command(app)
+AGENTS = (PROJECT / "docs" / "agents.md").read_text(encoding="utf-8")
+
+
+def text(name: str) -> str:
+    return (PROJECT / name).read_text(encoding="utf-8")
+
+
+def pin(package: str) -> str:
+    found = re.search(rf"^{package}==(.+)$", text("constraints.txt"), re.M)
+    assert found
+    return found[1]
+
+
+def test_the_environment_for_conda_takes_the_pinned_torch_from_conda() -> None:
+    environment = yaml.safe_load(text("environment.yml"))
+    *packages, by_pip = environment["dependencies"]
+    assert f"pytorch-cpu={pin('torch')}" in packages
+    assert by_pip == {"pip": ["--constraint constraints.txt", "--editable .[lab]"]}
+
+
+def test_every_way_installs_with_the_same_uv_and_the_pins() -> None:
+    for name in ("Makefile", "Dockerfile"):
+        assert re.findall(r"uv==([\d.]+)", text(name)) == ["0.13.9"]
+        assert "--constraint constraints.txt --editable '.[" in text(name)
+        assert "--torch-backend" in text(name)
+
+
+def test_the_development_container_uses_the_dockerfile_that_is_there() -> None:
+    container = json.loads(text(".devcontainer/devcontainer.json"))
+    assert (PROJECT / ".devcontainer" / container["build"]["dockerfile"]).resolve() == PROJECT / "Dockerfile"
+    assert "[lab,test]" in container["postCreateCommand"]
+
+
+def servers() -> list[dict[str, Any]]:
+    """The server of each snippet, whatever the client calls the table."""
+    read = [json.loads(one) for one in re.findall(r"^```json\n(.*?)^```", AGENTS, re.M | re.S)]
+    read += [tomllib.loads(one) for one in re.findall(r"^```toml\n(.*?)^```", AGENTS, re.M | re.S)]
+    return [_server(one) for one in read]
+
+
+def _server(data: dict[str, Any]) -> dict[str, Any]:
+    while "command" not in data:
+        data = next(iter(data.values()))
+    return data
+
+
+@pytest.mark.parametrize("server", servers())
+def test_a_snippet_for_a_client_starts_the_server_with_options_that_it_has(server: dict[str, Any]) -> None:
+    assert server["command"].endswith("/workbench")
+    command, *arguments = server["args"]
+    options = {option for one in ROOT.commands[command].params for option in one.opts}
+    assert {one for one in arguments if one.startswith("-")} <= options
+
+
+def test_the_snippets_cover_the_common_clients() -> None:
+    assert len(servers()) == 4
+    for client in ("Claude Code", "Claude Desktop", "Cursor", "VS Code", "OpenClaw"):
+        assert client in AGENTS
+
+
+def test_no_file_names_the_host_of_a_package_index() -> None:
+    names = ("README.md", "Makefile", "Dockerfile", "environment.yml", "constraints.txt", "pyproject.toml")
+    host = re.compile(r"(?:download\.)?pytorch\.org|pypi\.org|pythonhosted|anaconda\.(?:org|com)")
+    assert [name for name in names if host.search(text(name))] == []
