@@ -56,6 +56,7 @@ def preset(widget: Any, **settings: Any) -> Any:
     return widget
 
 
+QUESTION = "tenacity and persistence protocol"
 SET_UP = f"""\
 from typing import Any
 
@@ -63,17 +64,18 @@ import workbench as wb
 from workbench.views.widgets import *
 
 {getsource(preset)}
+QUESTION = {QUESTION!r}
 index = wb.open_index({str(SAMPLE)!r})
 questions = wb.load_questions({str(SAMPLE / "questions.yaml")!r})
 evaluations = wb.evaluate(questions, [wb.system(name) for name in {SHOWN_SYSTEMS}], index)
 """
 WIDGETS = {
-    "threshold-lab": "ThresholdLab(evaluations)",
+    "threshold-lab": "ThresholdLab(evaluations, link=False)",
     # Set before it is shown: what changes a figure then reaches the browser in another way.
-    "fusion-lab": "preset(FusionLab(index=index, question='tenacity and persistence protocol'), vector=0.7)",
-    "survival-chart": "SurvivalChart(evaluations, index)",
-    "microscope": "Microscope(index, 'audience calibration rules')",
-    "question-explorer": "QuestionExplorer(index, 'tenacity and persistence protocol')",
+    "fusion-lab": "preset(FusionLab(index=index, question=QUESTION, link=False), vector=0.7)",
+    "survival-chart": "SurvivalChart(evaluations, index, link=False)",
+    "microscope": "Microscope(index, 'audience calibration rules', link=False)",
+    "question-explorer": "QuestionExplorer(index, QUESTION, link=False)",
     "prediction": "Prediction('Which leg finds it?', ['keyword', 'vector', 'both', 'neither'])",
 }
 """What a cell shows: every widget, as an expression over the names of `SET_UP`."""
@@ -95,7 +97,9 @@ def write_notebook(path: Path) -> None:
 
 def twin(name: str, index: MemoryIndex, evaluations: Sequence[Evaluation]) -> Any:
     """The widget of that name as the notebook makes it, in this process."""
-    names = {**vars(widgets), "preset": preset, "index": index, "evaluations": evaluations}
+    names = {
+        **vars(widgets), "preset": preset, "index": index, "evaluations": evaluations, "QUESTION": QUESTION,
+    }  # fmt: skip
     return eval(WIDGETS[name], names)
 
 

@@ -14,9 +14,10 @@ from workbench.retrieval.explain import Explanation, Fate, explain, fate_of
 from workbench.retrieval.pipeline import search
 from workbench.systems.openclaw.pipelines import SHIPPED, THREE_FIXES
 from workbench.systems.registry import SYSTEMS
-from workbench.views.figures.explorer import LOOKS, MOST_DRAWN, beside, explorer_figure
+from workbench.views.figures.explorer import LOOKS, MOST_DRAWN, beside, explorer_figure, scored
 from workbench.views.text import explanation_text
 from workbench.views.widgets.explorer import QuestionExplorer
+from workbench.views.widgets.panel import status_html
 
 QUESTION = "tenacity and persistence protocol"
 TARGET = "memory/protocols/tenacity.md"
@@ -95,8 +96,19 @@ def test_every_candidate_stands_once_beside_another(sample: MemoryIndex, pair: t
 def test_any_system_can_stand_on_either_side(sample: MemoryIndex, name: str) -> None:
     found, shipped = search(QUESTION, SYSTEMS[name], sample), search(QUESTION, SHIPPED, sample)
     figure = explorer_figure(found, shipped, TARGET)
-    drawn = sum(len(dots(figure, fate, "left")) for fate in LOOKS)
-    assert drawn == min(MOST_DRAWN, len(found.candidates))
+    count = sum(len(dots(figure, fate, "left")) for fate in LOOKS)
+    assert count == sum(scored(found, one) for one in found.candidates[:MOST_DRAWN])
+
+
+def test_what_is_dropped_before_it_has_a_score_is_in_the_table_only(sample: MemoryIndex) -> None:
+    explorer = QuestionExplorer(sample, QUESTION, systems=("bm-head", SHIPPED.name))
+    left = explorer.traces[0]
+    early = [one for one in left.candidates if one.score == 0]
+    assert early
+    points = [point for fate in LOOKS for point in dots(explorer.figure, fate, "left")]
+    assert sorted(points) == sorted((one.score, one.position) for one in left.candidates if one.score)
+    assert f"bm-head drops {len(early)} before they have a score" in explorer.sentence
+    assert sum(row[1].endswith("– (dropped before)") for row in explorer.table.rows) == len(early)
 
 
 def test_the_sentence_counts_fates_and_says_what_became_of_the_file(explorer: QuestionExplorer) -> None:
@@ -134,7 +146,8 @@ def test_settings_move_the_traces_the_figure_and_the_words(explorer: QuestionExp
 
 def test_a_file_that_is_not_indexed_is_said_in_the_status_line(explorer: QuestionExplorer) -> None:
     explorer.target.value = "memory/none.md"
-    assert "The index has no file" in explorer.status.value
+    assert "There is no file 'memory/none.md'; the nearest are memory/" in explorer.sentence
+    assert explorer.status.value == status_html(explorer.sentence)
     assert "NEVER INDEXED" in explorer.why.value
 
 

@@ -55,10 +55,10 @@ def test_ties_share_their_places() -> None:
 
 
 def test_ties_are_drawn_as_ties() -> None:
-    lab = FusionLab()
+    lab = FusionLab(min_score=0.35)
     slopes = ends(lab, "keyword dropped") + ends(lab, "vector dropped")
     assert slopes.count((1.0, 2.5)) == 2
-    assert drawn(lab, "names").text[1:3] == ("2= kwonly", "2= v1")
+    assert tuple(drawn(lab, "names").text[1:3]) == ("2= kwonly", "2= v1")
     brackets = np.array(drawn(lab, "ties").y, float)
     assert brackets[~np.isnan(brackets)].tolist() == pytest.approx([1.7, 3.3, 3.7, 5.3])
 
@@ -95,7 +95,7 @@ def test_a_lab_without_a_question_grows_with_the_lists_of_one_that_is_typed(samp
 
 
 def test_a_method_brings_its_own_weights_and_frees_only_what_it_has() -> None:
-    lab = FusionLab()
+    lab = FusionLab(min_score=0.35)
     lab.settings = {"method": "basic-memory"}
     assert lab.settings == {"method": "basic-memory", "share": 0.3, "min_score": 0.35, "watch": "nothing"}
     lab.settings = {"method": "openclaw-clamped", "keyword": 0.5}
@@ -120,7 +120,7 @@ def test_a_slider_changes_the_order_and_all_that_says_it() -> None:
 
 
 def test_the_watched_one_is_drawn_and_told() -> None:
-    lab = FusionLab(watch="kwonly")
+    lab = FusionLab(watch="kwonly", min_score=0.35)
     assert ends(lab, "keyword watched") == [(1.0, 2.5)]
     assert "kwonly is 2–3 tied: 0.016 < 0.350, it is dropped." in lab.sentence
 
@@ -136,10 +136,34 @@ def test_with_an_index_the_lists_and_the_trace_are_those_of_the_question(toy: Me
     assert lab.trace.question == "disk"
 
 
-def test_another_question_forgets_what_it_cannot_watch(toy: MemoryIndex) -> None:
+def test_a_watched_file_stays_watched_when_a_question_does_not_bring_it(toy: MemoryIndex) -> None:
     lab = FusionLab(index=toy, question="tea", watch="memory/tea.md")
-    lab.settings = {"question": "zebra"}
-    assert lab.settings["watch"] in lab.watch.options
+    lab.settings = {"question": " "}
+    assert lab.settings["watch"] == "memory/tea.md"
+    lab.settings = {"question": "tea"}
+    assert "memory/tea.md:" in lab.sentence
+    lab.settings = {"watch": "nothing"}
+    assert "memory/tea.md:" not in lab.sentence.partition("pass")[2]
+
+
+def test_a_lab_opens_with_a_floor_that_some_candidate_passes(toy: MemoryIndex) -> None:
+    ranks, scores = FusionLab(index=toy, question=QUESTION), FusionLab(method="weaviate-relative")
+    best = ranks.places[0].score
+    assert best / 2 - 0.005 <= ranks.settings["min_score"] <= best / 2 < 0.35
+    assert scores.settings["min_score"] == 0.35
+    assert FusionLab(min_score=0.9).settings["min_score"] == 0.9
+    with pytest.raises(InputError, match="min_score cannot be 2"):
+        FusionLab(min_score=2)
+
+
+def test_questions_without_candidates_clear_every_row_and_keep_its_place(toy: MemoryIndex) -> None:
+    lab = FusionLab(index=toy, question="tea")
+    lengths = {trace.name: len(trace.x) for trace in lab.figure.data}
+    for question, there in ((" ", False), ("disk", True), ("tea", True)):
+        lab.settings = {"question": question}
+        assert {trace.name: len(trace.x) for trace in lab.figure.data} == lengths
+        assert any(drawn(lab, "names").text) == there
+        assert bool(np.isfinite(np.array(drawn(lab, "stems").x, float)).any()) == there
 
 
 def test_a_blank_question_shows_nothing_and_says_so(toy: MemoryIndex) -> None:
@@ -170,4 +194,4 @@ def test_the_figure_draws_the_first_and_whatever_is_watched() -> None:
     figure = fusion_figure(places, 0.016, {"v30"})
     names = next(trace for trace in figure.data if trace.name == "names")
     assert len(names.text) == len(names.y) == MOST_ROWS
-    assert names.text[-2:] == (f"{MOST_ROWS - 1}  v{MOST_ROWS - 1}", "<b>30  v30</b>")
+    assert tuple(names.text[-2:]) == (f"{MOST_ROWS - 1}  v{MOST_ROWS - 1}", "<b>30  v30</b>")

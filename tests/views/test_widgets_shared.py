@@ -56,7 +56,7 @@ def test_a_page_that_comes_late_is_given_the_figure_as_it_is() -> None:
 
 
 def test_a_slider_moves_all_traces_in_one_message_and_axes_only_where_one_changes() -> None:
-    lab = FusionLab()
+    lab = FusionLab(min_score=0.35)
     sent: list[tuple[str, Any]] = []
     for name in ("_py2js_animate", "_py2js_relayout", "_py2js_update", "_py2js_restyle"):
         lab.figure.observe(lambda change: sent.append((change["name"], change["new"])), name)

@@ -49,7 +49,7 @@ def test_filled_bars_are_what_passes_the_floor_to_the_candidate(lab: ThresholdLa
 
 def test_the_floor_line_follows_the_floor_with_its_numbers_beside_it(lab: ThresholdLab) -> None:
     lab.floor.value = 0.2
-    lines = [trace for trace in lab.figure.data if trace.name.startswith("floor")]
+    lines = [trace for trace in lab.figure.data if trace.name.startswith("floor ")]
     assert [set(line.x) for line in lines] == [{0.2}] * 4
     outcome = lab.outcome
     assert [line.text[1].strip() for line in lines] == [

@@ -146,7 +146,12 @@ def trace_updates(
         floor = floor_of(trace)
         there = floor is not None and isfinite(floor)
         updates[f"floor ({side})"] = {"x": [floor] * 2 if there else [], "y": _ends(left, right)}
-    both = [(one, other) for one, other in beside(left, right) if one and other and _both_shown(one, other)]
+    pairs = [(one, other) for one, other in beside(left, right) if one and other]
+    both = [
+        (one, other)
+        for one, other in pairs
+        if _both_shown(one, other) and scored(left, one) and scored(right, other)
+    ]
     updates[MOVED] = _lines([pair for pair in both if pair[0].chunk.path != target])
     updates[MOVED_TARGET] = _lines([pair for pair in both if pair[0].chunk.path == target])
     return updates
@@ -167,8 +172,16 @@ def axis_updates(left: Trace, right: Trace) -> Updates:
     }
 
 
+def scored(trace: Trace, one: Candidate) -> bool:
+    """Whether the candidate got the score that the trace is ranked by: it was not dropped before."""
+    if not isfinite(one.score):
+        return False
+    writer = next((n for n, stage in enumerate(trace.stages) if trace.ranked_by in stage.writes()), -1)
+    return one.drop is None or trace.place_of(one.drop.stage) > writer
+
+
 def _shown(trace: Trace) -> list[Candidate]:
-    return [one for one in trace.candidates[:MOST_DRAWN] if isfinite(one.score)]
+    return [one for one in trace.candidates[:MOST_DRAWN] if scored(trace, one)]
 
 
 def _both_shown(one: Candidate, other: Candidate) -> bool:

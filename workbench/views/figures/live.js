@@ -9,9 +9,25 @@
 
 const MESSAGES = ["_py2js_animate", "_py2js_update", "_py2js_restyle", "_py2js_relayout"];
 
-function plotly(source) {
-  globalThis.workbenchPlotly ??= import(URL.createObjectURL(new Blob([source], { type: "text/javascript" })));
-  return globalThis.workbenchPlotly;
+const LOADING =
+  "The figure is loading. If the notebook's kernel has ended, run its cells again (Run, Run All Cells).";
+const SAVED =
+  "This is the saved picture of a widget. To use it, run the notebook's cells again (Run, Run All Cells).";
+
+// The first source that arrives is plotly for the whole page. A page that is opened late asks for it.
+const page = (globalThis.workbenchPlotly ??= Promise.withResolvers());
+globalThis.workbenchFigures ??= new Map();
+
+function receivePlotly(model) {
+  model.on("msg:custom", ({ workbench }, [source]) => {
+    if (workbench === "plotly" && !page.loading) {
+      page.loading = true;
+      page.resolve(import(URL.createObjectURL(new Blob([source], { type: "text/javascript" }))));
+    } else if (workbench === "sent" && !page.loading) {
+      model.send({ workbench: "plotly!" });
+    }
+  });
+  if (!page.loading) model.send({ workbench: "plotly?" });
 }
 
 function keepMessages(model) {
@@ -74,12 +90,34 @@ function nameSliders(panel) {
   }
 }
 
+// A slider's moves wait here while the kernel is busy. When a choice sets the slider, they are out of date.
+async function dropOldMoves(model) {
+  const { by, controls = [] } = model.get("_resets");
+  if (!by) return;
+  const [chosen, ...moved] = await Promise.all([by, ...controls].map((id) => model.widget_manager.get_model(id)));
+  chosen.on("change:index", () => {
+    for (const control of moved) if (control._msg_buffer) control._msg_buffer = null;
+  });
+}
+
+function showPicture(model, el) {
+  const note = document.createElement("p");
+  note.textContent = SAVED;
+  el.innerHTML = model.get("_still");
+  el.classList.add("js-plotly-plot", "workbench-still");
+  el.prepend(note);
+  whenShown(el, (panel) => (panel.inert = true));
+}
+
 export default () => {
   let figure;
   return {
     initialize({ model }) {
+      if (model.get("_still")) return;
       const deliver = keepMessages(model);
-      figure = plotly(model.get("_plotly")).then((loaded) => {
+      receivePlotly(model);
+      dropOldMoves(model);
+      figure = page.promise.then((loaded) => {
         const made = loaded.default();
         made.initialize({ model: listening(model) });
         deliver();
@@ -91,7 +129,12 @@ export default () => {
         keepKeys(panel);
         nameSliders(panel);
       });
-      return (await figure).render({ model, el });
+      if (model.get("_still")) return showPicture(model, el);
+      globalThis.workbenchFigures.set(model.get("_key"), el);
+      el.textContent = LOADING;
+      const made = await figure;
+      el.textContent = "";
+      return made.render({ model, el });
     },
   };
 };

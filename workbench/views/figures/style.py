@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import numpy as np
 import plotly.graph_objects as go
@@ -25,16 +27,24 @@ Updates = dict[str, dict[str, Any]]
 """The properties to set, by the name of a trace or an axis."""
 
 
+@cache
+def _plotly() -> bytes:
+    return str(BaseFigureWidget._esm).encode()
+
+
 class _Whole(go.FigureWidget):  # type: ignore[misc]
     """A figure widget that reaches the browser complete.
 
     plotly first sends an empty figure to the browser and then its traces; a browser that draws in between
-    stays empty. Here the first message already has the traces. `live.js` loads plotly once per page.
+    stays empty. Here the first message already has the traces. `live.js` loads plotly once per page. Its
+    source, 5 MB, is sent as a message. It is no part of the state, with which notebooks are saved.
     """
 
     _esm = Path(__file__).with_name("live.js")
     _css = Path(__file__).with_name("live.css")
-    _plotly = traitlets.Unicode(str(BaseFigureWidget._esm)).tag(sync=True)
+    _key = traitlets.Unicode().tag(sync=True)
+    _still = traitlets.Unicode().tag(sync=True)
+    _resets = traitlets.Dict().tag(sync=True)
     # plotly numbers changes for a browser that reports back. live.js does not, and each number is a message.
     _last_trace_edit_id = traitlets.Integer(0)
     _last_layout_edit_id = traitlets.Integer(0)
@@ -42,6 +52,7 @@ class _Whole(go.FigureWidget):  # type: ignore[misc]
 
     def __init__(self, figure: go.Figure) -> None:
         super().__init__(figure)
+        self._key = uuid4().hex
         self._config = {"displayModeBar": False}
         # Not plotly's copies of the first state: a page that opens later draws from these.
         self._widget_data, self._widget_layout = self._data, self._layout_obj._props
@@ -51,6 +62,18 @@ class _Whole(go.FigureWidget):  # type: ignore[misc]
     def open(self) -> None:
         if self._ready:
             super().open()
+            self.on_msg(self._asked)
+            self._send_plotly()
+
+    def _send_plotly(self) -> None:
+        self.send({"workbench": "plotly"}, [_plotly()])
+
+    def _asked(self, _: Any, content: Any, buffers: Any) -> None:
+        # A page asks twice: it may have come too late for what was sent first, but for nothing after that.
+        if content == {"workbench": "plotly?"}:
+            self.send({"workbench": "sent"})
+        elif content == {"workbench": "plotly!"}:
+            self._send_plotly()
 
     def _send_animate_msg(
         self, styles_data: Any, relayout_data: Any, trace_indexes: Any, animation_opts: Any
@@ -83,6 +106,15 @@ def on_click(figure: go.Figure, picked: Callable[[str, int], None]) -> None:
 
     for trace in figure.data:
         trace.on_click(clicked)
+
+
+def resets(figure: go.Figure, by: Any, controls: Sequence[Any]) -> None:
+    """Says that a new choice in the control `by` sets other controls; moves of these that wait are dropped.
+
+    A browser keeps a slider's moves back while the kernel is busy. A move made before the choice would then
+    arrive after it.
+    """
+    figure._resets = {"by": by.model_id, "controls": [one.model_id for one in controls]}
 
 
 def restyle(figure: go.Figure, updates: Updates, axes: Updates | None = None) -> None:

@@ -61,6 +61,8 @@ def threshold_figure(scores: Scores, reaches: Reaches, min_score: float | None =
     figure = go.Figure([*_reach_traces(), _floor_line(1)])
     for row, (kind, (_, colour)) in enumerate(KINDS.items(), 2):
         figure.add_traces([*_histograms(kind, colour, row), _floor_line(row), *_marks(kind, row)])
+    figure.update_traces(showlegend=False)
+    figure.add_traces(_legend())
     _dress(figure)
     chosen = scores.floor if min_score is None else min_score
     restyle(figure, system_updates(scores, reaches), axis_updates(scores))
@@ -92,6 +94,22 @@ def _reach_traces() -> list[go.Scatter]:
     ]
 
 
+def _legend() -> list[go.Scatter]:
+    """What lines, fillings and hatches mean: plotly would name each trace, and leave out empty ones."""
+    reached, beyond, _ = _reach_traces()
+    outline, filled = _histograms("", INK, 1)
+    keys = {
+        "all candidates": outline,
+        "they pass the floor": filled,
+        "a leg can score this alone": reached,
+        "no leg alone can": beyond,
+        "floor": _floor_line(1).update(mode="lines"),
+    }
+    return [
+        key.update(name=name, x=[None], y=[None], showlegend=True, yaxis="y") for name, key in keys.items()
+    ]
+
+
 def _histograms(kind: str, colour: str, row: int) -> list[go.Scatter]:
     """An outline of all candidates, and inside it a filled area of those that pass the floor."""
     # Outlines, not bars: with one path instead of fifty bars, drawing takes 0.7 of the time.
@@ -99,7 +117,7 @@ def _histograms(kind: str, colour: str, row: int) -> list[go.Scatter]:
     return [
         go.Scatter(
             name=kind, yaxis=f"y{row}", mode="lines", line={"width": 1.2, **steps},
-            hovertemplate="%{x:.3g}: %{y} in all<extra></extra>",
+            hovertemplate="%{x:.3g}: %{y} in all; click to select one<extra></extra>",
         ),
         go.Scatter(
             name=f"{kind} passing", yaxis=f"y{row}", mode="lines", line={"width": 0, **steps},
@@ -261,4 +279,8 @@ def _dress(figure: go.Figure) -> None:
         figure.update_layout({f"yaxis{row}": {"title": {"text": label}}})
     alone = {"range": [-0.4, 1.9], "showticklabels": False, "showgrid": False}
     figure.update_layout(yaxis={"title": {"text": "one leg<br>alone"}, **alone})
-    dress(figure, height=520)
+    dress(figure, height=450)
+    figure.update_layout(
+        showlegend=True, legend={"orientation": "h", "y": 1.01, "yanchor": "bottom", "x": 0},
+        margin={"t": 36, "b": 42},
+    )  # fmt: skip

@@ -10,6 +10,7 @@ from typing import Any
 import ipywidgets as w
 
 from workbench.contracts import Index
+from workbench.errors import unknown_name
 from workbench.records import Candidate, Trace
 from workbench.retrieval.explain import Explanation, Fate, explain, fate_of
 from workbench.retrieval.pipeline import Pipeline, search
@@ -23,6 +24,7 @@ from workbench.views.figures.explorer import (
     beside,
     drawn,
     explorer_figure,
+    scored,
     trace_updates,
 )
 from workbench.views.figures.style import live, restyle
@@ -69,13 +71,14 @@ class QuestionExplorer(Asking):
     ) -> None:
         self.index = index
         self.pipelines = pipelines
+        self._documents = index.documents() or ()
         self.question = question_box(question)
         self.left, self.right = (
             w.Dropdown(options=list(pipelines), description=side, layout=dict(BOX))
             for side in ("left", "right")
         )
         self.target = w.Combobox(
-            value=target, options=[one.path for one in index.documents() or ()], description="explain file",
+            value=target, options=[one.path for one in self._documents], description="explain file",
             placeholder="a file of the memory", continuous_update=False, layout=dict(BOX),
         )  # fmt: skip
         self.controls = {
@@ -144,7 +147,12 @@ class QuestionExplorer(Asking):
         """What each system returns, the fate of the file, and what the figure leaves out."""
         said = [_outcome(trace) for trace in self.traces]
         if self.explanations:
-            said.append(_fates_sentence(*self.explanations))
+            said.append(_fates_sentence(*self.explanations, [one.path for one in self._documents]))
+        for trace in self.traces:
+            if early := sum(not scored(trace, one) for one in trace.candidates):
+                said.append(
+                    f"{trace.system} drops {early} before they have a score: they are in the table only."
+                )
         if any(len(trace.chunks) > MOST_DRAWN for trace in self.traces):
             said.append(f"The figure shows the first {MOST_DRAWN} positions of each.")
         return " ".join(said)
@@ -197,9 +205,10 @@ def _outcome(trace: Trace) -> str:
     return f"{trace.system} returns {counts[Fate.RETURNED]} of {len(trace.chunks)} candidates{rest}."
 
 
-def _fates_sentence(left: Explanation, right: Explanation) -> str:
+def _fates_sentence(left: Explanation, right: Explanation, files: Sequence[str]) -> str:
     if left.fate is Fate.NEVER_INDEXED:
-        return f"The index has no file {left.target!r}; choose one from the list, or index the file."
+        near = unknown_name("file", left.target, files, "").problem if files else "There is no such file."
+        return f"{near} Choose a file from the list, or index this one."
     if left.fate is right.fate:
         return f"{left.target} is {left.fate} in both."
     return f"{left.target} is {left.fate} on the left, {right.fate} on the right."
@@ -214,7 +223,8 @@ def _cells(trace: Trace, one: Candidate | None) -> tuple[str, str]:
     if one is None:
         return ABSENT, "no candidate"
     formulas = (line.removeprefix(SCORE) for line in formula_lines(trace, one) if line.startswith(SCORE))
-    return f"{one.position}. {next(formulas, f'{one.score:.4g}')}", fate_of(one).value
+    score = next(formulas, f"{one.score:.4g}") if scored(trace, one) else f"{ABSENT} (dropped before)"
+    return f"{one.position}. {score}", fate_of(one).value
 
 
 def _why_html(explanations: Sequence[Explanation]) -> str:

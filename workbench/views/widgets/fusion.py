@@ -37,7 +37,7 @@ from workbench.views.figures.fusion import (
     row_of,
     shown,
 )
-from workbench.views.figures.style import live, move
+from workbench.views.figures.style import live, move, resets
 from workbench.views.text import ABSENT, apart
 from workbench.views.widgets.panel import Number, Panel, Table, number_text
 from workbench.views.widgets.selection import Link, Selection
@@ -59,6 +59,9 @@ class FusionLab(Panel):
     method has. With an `index`, the lists are the hits of the legs for `question`, which is a setting too;
     `trace` is then the search with this fusion. Without an index, they are `lists`: the scores of the vector
     leg by id, and those of the keyword leg; larger is better. `places` are the candidates in the figure.
+
+    By default, `min_score` is OpenClaw's 0.35, or half of the best score if no candidate would pass 0.35.
+    It stays when you choose another method. A `watch`ed file stays chosen when a question does not bring it.
     """
 
     name = "fusion-lab"
@@ -71,6 +74,7 @@ class FusionLab(Panel):
         question: str = "",
         watch: str = NOTHING,
         method: str = "rrf-60",
+        min_score: float | None = None,
         link: Link = True,
     ) -> None:
         self._index = None if index is None else CachedIndex(index)
@@ -98,12 +102,22 @@ class FusionLab(Panel):
         with self._together():
             self.settings = {"method": method, "watch": watch}
             self._take_over_parameters()
-        self.places = placed(self.fusion, self.lists)
+            self.places = placed(self.fusion, self.lists)
+            self.settings = {"min_score": self._first_floor if min_score is None else min_score}
         self.figure = live(fusion_figure(self.places, self.floor.value, self.watched))
+        boxes = [one for number in self.numbers.values() for one in (number.slider, number.box)]
+        resets(self.figure, self.method, boxes)
         self._observe()
         asked = [] if index is None else [self.question]
         rows = [number.row for number in (*self.numbers.values(), self.floor)]
         self.lay_out([*asked, self.method, self.watch, *rows], self.figure, link)
+
+    @property
+    def _first_floor(self) -> float:
+        """OpenClaw's floor, 0.35, or half of the best score if no candidate would pass it."""
+        best = max((one.score for one in self.places), default=1.0)
+        half = max(0.0, best) / 2
+        return self.floor.value if best >= self.floor.value else half - half % self.floor.slider.step
 
     def _ask(self, question: str) -> None:
         if self._index is not None:

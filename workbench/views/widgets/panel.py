@@ -16,6 +16,7 @@ from workbench.errors import InputError, WorkbenchError
 from workbench.retrieval.pipeline import Pipeline
 from workbench.systems.registry import SYSTEMS
 from workbench.views.figures.style import on_click
+from workbench.views.widgets.keeper import column, with_twin
 from workbench.views.widgets.selection import Link, Selection
 from workbench.views.widgets.selection import selection as of_the_page
 
@@ -72,7 +73,7 @@ class Number:
         high: float,
         step: float,
         changed: Callable[[Any], None],
-        width: str = "16em",
+        width: str = "25em",
     ) -> None:
         span = {"value": value, "min": low, "max": high, "step": step}
         self.slider = w.FloatSlider(
@@ -99,6 +100,8 @@ class Number:
             # In one message: given new ends only, a browser would move the value and send it back.
             with control.hold_sync(), control.hold_trait_notifications():
                 control.min, control.max, control.step, control.value = low, high, step, value
+            # Also if the value is the same here: a browser may show a move that never arrives.
+            control.send_state("value")
 
 
 def number_text(value: float, step: float) -> str:
@@ -180,7 +183,7 @@ class Panel:
             Folded("copy as code", lambda: f'<pre tabindex="0" style="{CODE}">{escape(self.code)}</pre>'),
         ]
         buttons = w.HBox([one.button for one in self.folded])
-        self.root = w.VBox(
+        self.root = column(
             [
                 w.HBox(list(controls), layout={"flex_flow": "row wrap"}),
                 self.status,
@@ -283,7 +286,7 @@ class Panel:
             self.selection.choose(**values)
 
     def _repr_mimebundle_(self, **kwargs: Any) -> Any:
-        return self.root._repr_mimebundle_(**kwargs)
+        return with_twin(self.root, self.sentence, self.table.html, **kwargs)
 
 
 def put(name: str, control: Any, value: Any) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import ipywidgets as w
 
 from workbench.errors import InputError
+from workbench.views.widgets.keeper import column, with_twin
 from workbench.views.widgets.panel import status_html
 
 
@@ -29,7 +30,7 @@ class Prediction:
         self.options.observe(self._chosen, "value")
         self.button.on_click(lambda _: self.commit())
         label = w.HTML(f"<b>{escape(question)}</b>")
-        self.root = w.VBox([label, self.options, self.button, self.status])
+        self.root = column([label, self.options, self.button, self.status])
 
     @property
     def settings(self) -> Mapping[str, Any]:
@@ -88,4 +89,5 @@ class Prediction:
         self.status.value = status_html(sentence)
 
     def _repr_mimebundle_(self, **kwargs: Any) -> Any:
-        return self.root._repr_mimebundle_(**kwargs)
+        choices = "".join(f"<li>{escape(one)}</li>" for one in self.choices)
+        return with_twin(self.root, self.question, f"<ul>{choices}</ul>", **kwargs)

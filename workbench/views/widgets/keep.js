@@ -1,0 +1,66 @@
+// Saves the widgets of a notebook with it, so that they are there when it is opened again without its kernel:
+// only those that an output shows, and each figure as the picture that it last was (live.js draws it).
+
+const STATE = "application/vnd.jupyter.widget-state+json";
+const VIEW = "application/vnd.jupyter.widget-view+json";
+const DRAWN = ["_widget_data", "_widget_layout"];
+
+function views(notebook) {
+  const found = [];
+  for (const cell of notebook.cells) {
+    for (let place = 0; place < (cell.outputs?.length ?? 0); place++) {
+      const output = cell.outputs.get(place);
+      if (output.data[VIEW]?.model_id) found.push({ id: output.data[VIEW].model_id, output });
+    }
+  }
+  return found;
+}
+
+// A progress bar that has ended is an output of no widget. JupyterLab shows nothing for one without a name.
+function forget({ output }) {
+  output.setData({ data: { ...output.data, [VIEW]: { ...output.data[VIEW], model_id: "" } } });
+}
+
+function withParts(ids, states) {
+  const found = new Set();
+  const open = [...ids];
+  while (open.length) {
+    const id = open.pop();
+    if (found.has(id) || !states[id]) continue;
+    found.add(id);
+    for (const [, part] of JSON.stringify(states[id]).matchAll(/IPY_MODEL_(\w+)/g)) open.push(part);
+  }
+  return found;
+}
+
+function asPicture(one) {
+  const drawn = globalThis.workbenchFigures?.get(one.state._key)?.querySelector(".svg-container");
+  if (!drawn) return one;
+  const state = { ...one.state, _still: drawn.outerHTML };
+  for (const name of DRAWN) delete state[name];
+  return { ...one, state, buffers: (one.buffers ?? []).filter(({ path }) => !DRAWN.includes(path[0])) };
+}
+
+function keep(manager) {
+  if (!manager.restoredStatus) return;
+  const notebook = manager.context.model;
+  const before = notebook.getMetadata("widgets")?.[STATE]?.state ?? {};
+  const states = { ...before, ...manager.get_state_sync({ drop_defaults: true }).state };
+  const kept = {};
+  const outputs = views(notebook);
+  outputs.filter(({ id }) => !states[id]).forEach(forget);
+  for (const id of withParts(outputs.map(({ id }) => id), states)) kept[id] = asPicture(states[id]);
+  notebook.setMetadata("widgets", { [STATE]: { version_major: 2, version_minor: 0, state: kept } });
+}
+
+const watched = (globalThis.workbenchWatched ??= new WeakSet());
+
+export default {
+  initialize({ model }) {
+    const manager = model.widget_manager;
+    const saving = manager?.context?.saveState; // JupyterLab and Notebook have it, and Voila saves nothing
+    if (!saving || watched.has(manager)) return;
+    watched.add(manager);
+    saving.connect((_, phase) => phase === "started" && keep(manager));
+  },
+};
