@@ -80,6 +80,19 @@ WIDGETS = {
 }
 """What a cell shows: every widget, as an expression over the names of `SET_UP`."""
 
+BUSY = "import time\n\ntime.sleep(3)"
+"""What a cell runs to keep the kernel busy, so that what is done to a widget has to wait."""
+
+LINKED = (
+    "import workbench as wb\nfrom workbench.views.widgets import *",
+    f"index = wb.open_index({str(SAMPLE)!r})",
+    "QuestionExplorer(index, 'rooibos tea')",
+    f"FusionLab(index=index, question={QUESTION!r})",
+    f"Microscope(index, {QUESTION!r})",
+    "print('selected:', wb.selection)",
+)
+"""A notebook of linked widgets."""
+
 PANELS = tuple(name for name in WIDGETS if name != "prediction")
 """Those with a figure."""
 
@@ -92,7 +105,10 @@ def write_notebook(path: Path) -> None:
         for cell in (new_markdown_cell(f"## {name}"), new_code_cell(expression))
     ]
     kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
-    nbformat.write(new_notebook(cells=[new_code_cell(SET_UP), *shown], metadata=kernel), path)
+    busy = [new_markdown_cell("## a busy kernel"), new_code_cell(BUSY)]
+    nbformat.write(new_notebook(cells=[new_code_cell(SET_UP), *shown, *busy], metadata=kernel), path)
+    linked = [new_code_cell(cell) for cell in LINKED]
+    nbformat.write(new_notebook(cells=linked, metadata=kernel), path.with_name("linked.ipynb"))
 
 
 def twin(name: str, index: MemoryIndex, evaluations: Sequence[Evaluation]) -> Any:
@@ -165,6 +181,39 @@ def _wait_for(url: str, server: subprocess.Popen[bytes], log: Path, seconds: flo
             if server.poll() is not None or time.monotonic() > ends:
                 raise AssertionError(f"No answer from {url}:\n{log.read_text()}") from None
             time.sleep(0.3)
+
+
+def click_mark(page: Page, widget: str, trace: str, point: int) -> None:
+    """Clicks the mark of a figure that is a point of the trace of that name."""
+    figure = page.locator(f".workbench-{widget} .js-plotly-plot")
+    figure.locator("g.trace").first.wait_for(state="attached")
+    figure.scroll_into_view_if_needed()
+    x, y = figure.evaluate(
+        """(figure, [name, place]) => {
+          const named = one => one.__data__?.[0]?.trace?.name === name;
+          const group = [...figure.querySelectorAll("g.trace")].find(named);
+          const box = group.querySelectorAll(".points path.point")[place].getBoundingClientRect();
+          return [box.x + box.width / 2, box.y + box.height / 2];
+        }""",
+        [trace, point],
+    )
+    page.mouse.move(x - 3, y)
+    page.mouse.move(x, y)
+    figure.locator(".hoverlayer .hovertext, .hoverlayer g").first.wait_for(state="attached")
+    page.mouse.click(x, y)
+
+
+def save(page: Page) -> None:
+    """Saves the notebook, and waits until it is saved."""
+    with page.expect_response(lambda one: "/api/contents/" in one.url and one.request.method == "PUT"):
+        choose(page, "File", "Save Notebook")
+
+
+def end_kernels(page: Page) -> None:
+    """Ends all kernels of JupyterLab, as its menu does."""
+    choose(page, "Kernel", "Shut Down All Kernels…")
+    page.locator(".jp-Dialog .jp-mod-accept").click()
+    page.locator(".jp-Notebook-ExecutionIndicator, .jp-Toolbar-kernelStatus").first.wait_for(state="attached")
 
 
 class Tab:
@@ -251,6 +300,9 @@ DRAWN = """(figure, name) => {
 """What is drawn of a trace: its SVG, in the units of its axes, and how much of these a pixel is."""
 
 
+NEXT_FRAME = "() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
+"""What is waited for before a picture is taken: everything has been painted."""
+
 NOTHING: dict[str, Any] = {"points": [], "lines": [], "filled": False, "bars": [], "texts": []}
 
 
@@ -281,8 +333,12 @@ class Shown:
             handle.press(key)
 
     def number(self, label: str) -> float:
-        """The number in the box beside a slider, once it stands still."""
-        self.page.wait_for_timeout(1000)
+        """The number in the box beside a slider, once the kernel has brought the slider's last move there."""
+        ends = [self.slider(label).locator(".noUi-target"), self.box(label)]
+        self.page.wait_for_function(
+            "([slider, box]) => Math.abs(slider.noUiSlider.get(true) - box.value) < 1e-6",
+            arg=[one.element_handle() for one in ends],
+        )
         return float(self.box(label).input_value())
 
     def type(self, label: str, text: str) -> None:
@@ -307,14 +363,14 @@ class Shown:
     def agrees(self, **settings: Any) -> None:
         """With these settings the page says and draws what the twin does."""
         self.twin.settings = settings
-        self.root.get_by_role("status").filter(has_text=self.twin.sentence).wait_for(timeout=MINUTE)
+        self.root.get_by_role("status").filter(has_text=self.twin.sentence).wait_for()
         for trace in self.twin.figure.data:
             self._draws(trace)
 
     def _draws(self, trace: Any) -> None:
-        """The SVG of a trace follows within ten seconds, to two pixels, and with its words."""
+        """The SVG of a trace follows, to two pixels, and with its words; a busy machine may take its time."""
         expected = _expected(trace)
-        ends = time.monotonic() + 10
+        ends = time.monotonic() + 90
         while not _same(drawn := self.figure.evaluate(DRAWN, trace.name), expected):
             if time.monotonic() > ends:
                 pytest.fail(f"{trace.name} is drawn as {drawn}, and not as {expected}")
@@ -331,13 +387,13 @@ class Shown:
         OUTPUT.mkdir(exist_ok=True)
         self.root.evaluate("root => root.scrollIntoView({block: 'start'})")
         self.page.mouse.move(0, 0)
-        self.page.wait_for_timeout(500)
+        self.page.evaluate(NEXT_FRAME)
         self.page.screenshot(path=OUTPUT / f"{name}.png")
 
 
 def _expected(trace: Any) -> dict[str, Any]:
     """What must be drawn of a trace: its points, its lines' ends, its bars' lengths, and its words."""
-    if trace.visible is False:
+    if trace.visible is False or _column(trace.x) == [None]:  # hidden, or a key of the legend
         return NOTHING
     if trace.type == "bar":
         sizes = trace.y if trace.orientation != "h" else trace.x

@@ -4,25 +4,31 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page
 
 from tests.browser import (
+    OUTPUT,
     PANELS,
     SHOWN_SYSTEMS,
     Shown,
     Tab,
     browsing,
     choose,
+    click_mark,
+    end_kernels,
     jupyterlab,
     needs_chromium,
     run_all_cells,
+    save,
     twin,
 )
 from workbench.lab.evaluation import Evaluation, evaluate
 from workbench.lab.questions import QuestionSet
 from workbench.memory.index import MemoryIndex
+from workbench.retrieval.pipeline import search
 from workbench.systems.registry import SYSTEMS
 from workbench.views.text import explanation_text
 
@@ -32,8 +38,14 @@ pytestmark = needs_chromium
 
 
 @pytest.fixture(scope="module")
-def lab(sample: MemoryIndex, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with jupyterlab(tmp_path_factory.mktemp("lab")) as address:
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder in which JupyterLab finds the notebooks."""
+    return tmp_path_factory.mktemp("lab")
+
+
+@pytest.fixture(scope="module")
+def lab(sample: MemoryIndex, folder: Path) -> Iterator[str]:
+    with jupyterlab(folder) as address:
         yield address
 
 
@@ -113,6 +125,14 @@ def test_the_fusion_lab_follows_arrow_keys_mouse_and_words(shown: dict[str, Show
     lab.agrees(question="audience calibration rules")
 
 
+def test_the_fusion_lab_clears_and_draws_anew_what_a_question_leaves_empty(shown: dict[str, Shown]) -> None:
+    lab = shown["fusion-lab"]
+    for question in (" ", "xqzv plomb", " ", "tenacity and persistence protocol"):
+        lab.type("question", question)
+        lab.agrees(question=question)
+    lab.picture("fusion-lab_again")
+
+
 def test_figures_stand_where_the_last_of_many_quick_moves_left_them(shown: dict[str, Shown]) -> None:
     lab = shown["threshold-lab"]
     lab.press("min score", "ArrowRight", times=20)
@@ -125,6 +145,22 @@ def test_figures_stand_where_the_last_of_many_quick_moves_left_them(shown: dict[
     lab.control("method").select_option("rrf-60")
     lab.press("vector weight", "ArrowLeft", times=10)
     lab.agrees(method="rrf-60", vector=lab.number("vector weight"))
+
+
+def test_a_chosen_method_sets_its_own_k_though_older_moves_arrive_later(
+    shown: dict[str, Shown], widgets_page: Page
+) -> None:
+    lab = shown["fusion-lab"]
+    lab.control("method").select_option("normalised-rrf")
+    lab.agrees(method="normalised-rrf")
+    busy = widgets_page.locator(".jp-CodeCell").last
+    busy.locator(".cm-content").click()
+    widgets_page.keyboard.press("Control+Enter")
+    busy.locator(".jp-InputPrompt", has_text="*").wait_for()
+    lab.press("k", "ArrowRight", times=9)
+    lab.control("method").select_option("rrf-60")
+    lab.agrees(method="rrf-60", k=60)
+    assert lab.number("k") == 60
 
 
 def test_the_survival_chart_follows_arrow_keys_and_mouse(shown: dict[str, Shown]) -> None:
@@ -197,4 +233,42 @@ def test_the_widgets_are_there_in_the_dark_too(shown: dict[str, Shown], widgets_
 
 
 def test_the_console_shows_no_error(tab: Tab) -> None:
+    assert tab.errors == []
+
+
+def test_a_saved_notebook_shows_the_last_pictures_without_its_kernel(
+    lab: str, folder: Path, tab: Tab, shown: dict[str, Shown]
+) -> None:
+    said = {name: widget.root.get_by_role("status").inner_text() for name, widget in shown.items()}
+    save(tab.page)
+    assert (folder / "notebooks" / "widgets.ipynb").stat().st_size < 500_000
+    end_kernels(tab.page)
+    tab.page.goto(f"{lab}/widgets.ipynb?reset")
+    for name in PANELS:
+        root = tab.page.locator(f".workbench-{name}")
+        root.get_by_role("status", include_hidden=True).filter(has_text=said[name]).wait_for()
+        root.locator(".workbench-still .main-svg g.trace, .workbench-still g.legend").first.wait_for(
+            state="attached"
+        )
+        root.get_by_text("This is the saved picture of a widget").wait_for()
+    assert tab.page.get_by_text("model not found").count() == 0
+    assert tab.page.get_by_text("Which leg finds it?").count() > 0
+    assert tab.errors == []
+
+
+def test_a_click_on_a_mark_is_seen_in_the_other_widgets_and_in_python(
+    lab: str, tab: Tab, sample: MemoryIndex
+) -> None:
+    tab.page.goto(f"{lab}/linked.ipynb?reset")
+    run_all_cells(tab.page)
+    click_mark(tab.page, "question-explorer", "returned (right)", 0)
+    best = search("rooibos tea", SYSTEMS[SHOWN_SYSTEMS[1]], sample).results[0].chunk
+    fusion, microscope = (tab.page.locator(f".workbench-{name}") for name in ("fusion-lab", "microscope"))
+    fusion.get_by_role("status").filter(has_text=best.place).wait_for()
+    microscope.get_by_role("status").filter(has_text="rooibos").wait_for()
+    cell = tab.page.locator(".jp-CodeCell").last
+    cell.locator(".cm-content").click()
+    tab.page.keyboard.press("Control+Enter")
+    cell.get_by_text(f"selected: <Selection: question 'rooibos tea', chunk '{best.place}'").wait_for()
+    tab.page.screenshot(path=OUTPUT / "linked.png")
     assert tab.errors == []

@@ -100,9 +100,9 @@ def _legend() -> list[go.Scatter]:
     outline, filled = _histograms("", INK, 1)
     keys = {
         "all candidates": outline,
-        "they pass the floor": filled,
-        "a leg can score this alone": reached,
-        "no leg alone can": beyond,
+        "those that pass the floor": filled,
+        "a leg's reach, alone": reached,
+        "out of its reach": beyond,
         "floor": _floor_line(1).update(mode="lines"),
     }
     return [
