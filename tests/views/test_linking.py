@@ -65,7 +65,7 @@ def test_a_clicked_candidate_is_selected_everywhere_and_in_python(sample: Memory
 
 def test_a_click_in_the_fusion_lab_names_the_chunk_of_its_row(sample: MemoryIndex) -> None:
     fusion, explorer = FusionLab(index=sample, question=QUESTION), QuestionExplorer(sample, "rooibos tea")
-    for name, point in (("names", 2), ("keyword dropped", 0)):
+    for name, point in (("names", 2), ("score passing", 0)):
         click(fusion, name, point)
         row = 2 if name == "names" else 0
         assert wb.selection.chunk.place == fusion.places[row].id
