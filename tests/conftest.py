@@ -11,6 +11,7 @@ import pytest
 from tests import world
 from tests.home import Home
 from tests.installed import install, nothing_registered  # noqa: F401
+from tests.milvus import lite
 from tests.postgres import running
 from workbench.lab.questions import QuestionSet, load_questions
 from workbench.memory.index import MemoryIndex
@@ -51,6 +52,13 @@ def sample() -> Iterator[MemoryIndex]:
 def postgres() -> Iterator[str]:
     """The address of a real PostgreSQL server."""
     with running() as address:
+        yield address
+
+
+@pytest.fixture(scope="session")
+def milvus() -> Iterator[str]:
+    """The address of a file of Milvus Lite."""
+    with lite() as address:
         yield address
 
 

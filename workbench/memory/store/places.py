@@ -18,7 +18,19 @@ def _postgres(address: str) -> IndexPlace:
     return made
 
 
-SERVERS: dict[str, Callable[[str], IndexPlace]] = {"postgresql": _postgres, "postgres": _postgres}
+def _milvus(address: str) -> IndexPlace:
+    place = _module("milvus.place", "milvus")
+    parse = _module("milvus.address", "milvus").parse
+    made: IndexPlace = place.MilvusPlace(parse(address))
+    return made
+
+
+SERVERS: dict[str, Callable[[str], IndexPlace]] = {
+    "postgresql": _postgres,
+    "postgres": _postgres,
+    "milvus": _milvus,
+    "milvus+tls": _milvus,
+}
 """How the place of an address is made, by the scheme of the address."""
 
 

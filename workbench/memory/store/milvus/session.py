@@ -1,0 +1,204 @@
+"""A connection to Milvus, and its errors as messages with a remedy."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import grpc
+from pymilvus import DataType, Function, FunctionType, MilvusClient
+from pymilvus.exceptions import MilvusException
+
+from workbench.errors import InputError, WorkbenchError
+from workbench.memory.store.errors import DamagedError, LockedError, UnwritableError
+from workbench.memory.store.milvus.address import MilvusAddress
+
+SECONDS = 30.0
+"""How long one request may take."""
+PAGE = 1_000
+LONGEST_TEXT = 65_535
+"""Bytes of a VARCHAR."""
+LARGEST_LIMIT = 16_384
+"""The most hits of a search, and rows of a query."""
+LARGEST_DIMENSIONS = 32_768
+
+
+@contextmanager
+def plain_errors(name: str) -> Iterator[None]:
+    """Turns Milvus's errors in the block into a WorkbenchError that names the index and the remedy."""
+    # pymilvus logs each error with its stack before it raises it.
+    logger = logging.getLogger("pymilvus")
+    before = logger.level
+    logger.setLevel(logging.CRITICAL)
+    try:
+        yield
+    except (MilvusException, grpc.RpcError) as error:
+        raise _plain(name, error) from None
+    finally:
+        logger.setLevel(before)
+
+
+def _plain(name: str, error: MilvusException | grpc.RpcError) -> WorkbenchError:
+    said = _said(error)
+    low = said.lower()
+    if "auth" in low or "permission" in low or "password" in low:
+        return UnwritableError(
+            f"The server of {name} refuses this user.", "Give the user's token in MILVUS_TOKEN."
+        )
+    if "open local milvus failed" in low:
+        return LockedError(
+            f"The file of {name} cannot be opened: another process has it open, or it is damaged.",
+            "Milvus Lite serves one process at a time. End the other one, or run a Milvus server.",
+        )
+    if any(word in low for word in ("connect", "unavailable", "deadline", "timeout", "timed out", "closed")):
+        return UnwritableError(
+            f"No Milvus server answers at {name}: {said}. What was stored before is unchanged.",
+            "Start the server, or check host and port. Then index again.",
+        )
+    if "quota" in low or "disk" in low or "memory" in low:
+        return UnwritableError(f"The server of {name} has no room: {said}.", "Make room. Then index again.")
+    return DamagedError(f"Milvus refused a request for {name}: {said}.", "Build again with --rebuild.")
+
+
+def _said(error: MilvusException | grpc.RpcError) -> str:
+    text = getattr(error, "message", "") or getattr(error, "details", lambda: "")() or type(error).__name__
+    return " ".join(str(text).split())[:200].rstrip(".")
+
+
+class MilvusSession:
+    """A client of one server, for one thread at a time."""
+
+    def __init__(self, address: MilvusAddress) -> None:
+        self.address = address
+        if not address.uri.startswith("http"):
+            Path(address.uri).parent.mkdir(parents=True, exist_ok=True)
+        with plain_errors(address.name):
+            self.client = MilvusClient(address.uri, token=address.token, timeout=SECONDS)
+
+    @property
+    def name(self) -> str:
+        return self.address.name
+
+    def close(self) -> None:
+        """Closes the connection."""
+        self.client.close()
+
+    def has(self, collection: str) -> bool:
+        """Whether there is a collection of this name."""
+        with plain_errors(self.name):
+            return bool(self.client.has_collection(collection, timeout=SECONDS))
+
+    def drop(self, collection: str) -> None:
+        """Removes a collection if it exists."""
+        with plain_errors(self.name):
+            if self.client.has_collection(collection, timeout=SECONDS):
+                self.client.drop_collection(collection, timeout=SECONDS)
+
+    def put(self, collection: str, rows: Sequence[dict[str, Any]]) -> None:
+        """Writes rows; one with a known key replaces the old one."""
+        with plain_errors(self.name):
+            for start in range(0, len(rows), PAGE):
+                self.client.upsert(collection, list(rows[start : start + PAGE]), timeout=SECONDS)
+
+    def remove(self, collection: str, where: str) -> None:
+        """Deletes the rows for which a condition holds."""
+        with plain_errors(self.name):
+            self.client.delete(collection, filter=where, timeout=SECONDS)
+
+    def rows(self, collection: str, where: str, fields: Sequence[str]) -> list[dict[str, Any]]:
+        """All rows for which a condition holds, page by page in the order of their ids."""
+        found: list[dict[str, Any]] = []
+        page: list[dict[str, Any]] = []
+        while not found or len(page) == PAGE:
+            after = f"({where}) and id > {max(int(row['id']) for row in page)}" if page else where
+            with plain_errors(self.name):
+                page = self.client.query(
+                    collection,
+                    filter=after,
+                    output_fields=[*dict.fromkeys(["id", *fields])] if "*" not in fields else ["*"],
+                    limit=PAGE,
+                    timeout=SECONDS,
+                )
+            found += page
+            if not page:
+                break
+        return found
+
+    def count(self, collection: str, where: str) -> int:
+        """How many rows a condition holds for."""
+        with plain_errors(self.name):
+            found = self.client.query(collection, filter=where, output_fields=["count(*)"], timeout=SECONDS)
+        return int(found[0]["count(*)"])
+
+    def nearest(
+        self, collection: str, field: str, asked: Any, metric: str, where: str, limit: int
+    ) -> list[tuple[int, float]]:
+        """The ids and numbers of the best hits of one vector field, best first."""
+        with plain_errors(self.name):
+            [hits] = self.client.search(
+                collection,
+                [asked],
+                anns_field=field,
+                limit=max(1, min(limit, LARGEST_LIMIT)),
+                filter=where,
+                search_params={"metric_type": metric},
+                timeout=SECONDS,
+            )
+        return [(int(hit["id"]), float(hit["distance"])) for hit in hits]
+
+    def make(
+        self, collection: str, fields: dict[str, dict[str, Any]], dense: int, bm25: bool = False
+    ) -> None:
+        """Creates a collection of an int64 id, these fields, and vectors of `dense` dimensions.
+
+        With `bm25`, the field text is analysed and its BM25 vector is indexed. Raises InputError for vectors
+        that Milvus cannot store.
+        """
+        if not 2 <= dense <= LARGEST_DIMENSIONS:
+            raise InputError(
+                f"Milvus cannot store vectors of {dense:,} dimensions.",
+                f"Use a model with 2 to {LARGEST_DIMENSIONS:,} dimensions.",
+            )
+        schema = self.client.create_schema(auto_id=False, enable_dynamic_field=False)
+        schema.add_field("id", DataType.INT64, is_primary=True)
+        for name, options in fields.items():
+            schema.add_field(name, options.pop("type"), **options)
+        schema.add_field("dense", DataType.FLOAT_VECTOR, dim=dense)
+        indexes = self.client.prepare_index_params()
+        indexes.add_index("dense", index_type="FLAT", metric_type="COSINE")
+        if bm25:
+            schema.add_field("sparse", DataType.SPARSE_FLOAT_VECTOR)
+            schema.add_function(
+                Function(
+                    name="bm25",
+                    function_type=FunctionType.BM25,
+                    input_field_names=["text"],
+                    output_field_names=["sparse"],
+                )
+            )
+            indexes.add_index("sparse", index_type="SPARSE_INVERTED_INDEX", metric_type="BM25")
+        with plain_errors(self.name):
+            self.client.create_collection(
+                collection, schema=schema, consistency_level="Strong", timeout=SECONDS
+            )
+            # Waiting for an index polls every half second, and an empty collection has nothing to index.
+            self.client.create_index(collection, indexes, sync=False, timeout=SECONDS)
+            self.client.load_collection(collection, timeout=SECONDS)
+
+
+def text(longest: int = LONGEST_TEXT, **options: Any) -> dict[str, Any]:
+    """A text field of at most so many bytes."""
+    return {"type": DataType.VARCHAR, "max_length": longest, **options}
+
+
+def number() -> dict[str, Any]:
+    """A field of whole numbers."""
+    return {"type": DataType.INT64}
+
+
+def real() -> dict[str, Any]:
+    """A field of floating-point numbers."""
+    return {"type": DataType.DOUBLE}
