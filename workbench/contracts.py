@@ -10,6 +10,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from workbench.errors import InputError
 from workbench.records import Chunk, Document, Floats, Hits, Query, Rows, Trace, Vector
 
 
@@ -68,6 +69,16 @@ class Index(ABC):
     def generation(self) -> int:
         """A number that changes whenever the index changes."""
         return 0
+
+    def keyword_with(self, query: Query, limit: int, k1: float, b: float) -> Hits:
+        """The answer of `keyword` with other constants of BM25.
+
+        Raises InputError for an index whose engine fixes them.
+        """
+        raise InputError(
+            f"The index {self.name} scores keywords with its engine's own k1 and b.",
+            "Leave both as they are, or search a folder that `workbench index` has indexed.",
+        )
 
     def nearest_of_each(self, queries: NDArray[np.float32], limit: int) -> list[Hits]:
         """The answers of `vector` to several questions, one unit vector in each row."""

@@ -32,6 +32,11 @@ class CachedIndex(IndexAdapter):
     def keyword(self, query: Query, limit: int) -> Hits:
         return self._once(("keyword", query, limit), lambda: self.inner.keyword(query, limit))
 
+    def keyword_with(self, query: Query, limit: int, k1: float, b: float) -> Hits:
+        return self._once(
+            ("keyword", query, limit, k1, b), lambda: self.inner.keyword_with(query, limit, k1, b)
+        )
+
     def vector(self, query: Vector, limit: int) -> Hits:
         return self._once(("vector", query.tobytes(), limit), lambda: self.inner.vector(query, limit))
 

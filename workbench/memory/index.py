@@ -23,7 +23,7 @@ from workbench.memory.embedding.local import PACKAGED_MODEL, READINGS, Embedder,
 from workbench.memory.embedding.providers.catalogue import remembered
 from workbench.memory.files import content_hash
 from workbench.memory.store.contract import IndexPlace, IndexStore
-from workbench.memory.store.postings import KeywordPostings, NoPostingsError, PostingsSource
+from workbench.memory.store.postings import K1, B, KeywordPostings, NoPostingsError, PostingsSource
 from workbench.memory.store.scan import Scan
 from workbench.memory.store.sqlite.place import SQLitePlace
 from workbench.memory.store.values import Cached, Settings
@@ -226,6 +226,15 @@ class MemoryIndex(OpenIndex):
         except NoPostingsError:
             return self.store.keyword(query, limit)
 
+    def keyword_with(self, query: Query, limit: int, k1: float, b: float) -> Hits:
+        try:
+            return self._from_postings(query, limit, k1, b)
+        except NoPostingsError as error:
+            raise InputError(
+                f"k1 and b are fixed for this query, since {error}.",
+                f"Leave them at {K1:g} and {B:g}, or use a system whose query is a list of words.",
+            ) from None
+
     def not_from_postings(self, query: Query) -> str | None:
         """Why the store itself is asked this query; None if it is answered from the postings in memory."""
         try:
@@ -234,12 +243,12 @@ class MemoryIndex(OpenIndex):
             return str(error)
         return None
 
-    def _from_postings(self, query: Query, limit: int) -> Hits:
+    def _from_postings(self, query: Query, limit: int, k1: float = K1, b: float = B) -> Hits:
         if self._source is None:
             raise NoPostingsError("the store does not give its postings")
         with nullcontext() if self.store.busy else self.store.reading():
             source, postings = self.postings()
-            return postings.best(query, limit, source, self.store.keys)
+            return postings.best(query, limit, source, self.store.keys, k1, b)
 
     def postings(self) -> tuple[PostingsSource, KeywordPostings]:
         """The keyword postings of this state of the index, and where they are read from.

@@ -58,7 +58,7 @@ class Columns:
         return self.over(np.max, name)
 
     def over(self, statistic: Callable[[Floats], Any], name: str) -> float:
-        return _over_present(statistic, self.values[name])
+        return over_present(statistic, self.values[name])
 
 
 @dataclass(frozen=True)
@@ -85,10 +85,11 @@ class Row:
         return self.over(np.max, name)
 
     def over(self, statistic: Callable[[Floats], Any], name: str) -> Term:
-        return self.constant(_over_present(statistic, self.values[name]))
+        return self.constant(over_present(statistic, self.values[name]))
 
 
-def _over_present(reduce: Callable[[Floats], Any], column: Floats) -> float:
+def over_present(reduce: Callable[[Floats], Any], column: Floats) -> float:
+    """A statistic of the numbers of a column that are present; NaN if none is."""
     present = column[~np.isnan(column)]
     return float(reduce(present)) if present.size else float("nan")
 
@@ -191,12 +192,12 @@ class ColumnStage(PlainStage):
             )
         return observed
 
-    def computed(self, columns: Mapping[str, Floats]) -> Floats:
-        """The output column, from the columns that the formula reads."""
+    def computed(self, columns: Mapping[str, Floats], read: type[Columns] = Columns) -> Floats:
+        """The output column, from the columns that the formula reads; `read` takes the statistics."""
         shape = next(iter(columns.values())).shape if columns else (0,)
         if 0 in shape:
             return np.empty(shape)
-        column = np.asarray(self.formula(Columns(columns)), float)
+        column = np.asarray(self.formula(read(columns)), float)
         if column.shape != shape:
             column = np.broadcast_to(column, shape)
         if self.present is None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
 
 from workbench.contracts import Context, Index
+from workbench.memory.store.postings import K1, B
 from workbench.records import KEPT, Floats, Hits, Leg, Query, Rows, Trace
 from workbench.retrieval.columns import PlainStage
 
@@ -132,13 +133,30 @@ class QueryLeg(LegStage):
 
 @dataclass(frozen=True)
 class KeywordLeg(QueryLeg):
-    """The chunks that match the query, best BM25 first; none without a query."""
+    """The chunks that match the query, best BM25 first; none without a query.
 
+    `k1` and `b` are fixed in FTS5. With other values BM25 is computed from FTS5's postings.
+    """
+
+    ranges: ClassVar[Mapping[str, tuple[float, float]]] = {"k1": (0, 100), "b": (0, 1)}
     depth: Depth = Depth()
+    k1: float = K1
+    b: float = B
 
     @property
     def says(self) -> str:
-        return f"keyword leg: FTS5, ordered by bm25(), {self.depth}"
+        changed = "" if (self.k1, self.b) == (K1, B) else f" with k1 = {self.k1:g} and b = {self.b:g}"
+        return f"keyword leg: FTS5, ordered by bm25(){changed}, {self.depth}"
+
+    def _matches(self, trace: Trace, index: Index, limit: int) -> Hits:
+        if trace.query is None:
+            return no_hits()
+        if (self.k1, self.b) == (K1, B):
+            return index.keyword(trace.query, limit)
+        return index.keyword_with(trace.query, limit, self.k1, self.b)
+
+    def every(self, trace: Trace, context: Context) -> Hits | None:
+        return self._matches(trace, context.index, context.index.size) if trace.query else None
 
     def deepest(self, limit: float) -> int:
         return self.depth.of(limit)

@@ -220,10 +220,13 @@ def before(trace: Trace, place: int) -> Trace:
     )
 
 
-def search(question: str, pipeline: Pipeline, index: Index, vector: Vector | None = None) -> Trace:
+def search(
+    question: str, pipeline: Pipeline, index: Index, vector: Vector | None = None, last: int | None = None
+) -> Trace:
     """The trace of running `pipeline` for `question` on `index`; a blank question asks nothing.
 
-    `vector` is the question's unit vector if it is already known. Raises InputError for a value that is not a
+    `vector` is the question's unit vector if it is already known. With `last`, the stages from this place on
+    do not run. Raises InputError for a value that is not a
     pipeline, and for an index that cannot be laid out as the pipeline needs it.
     """
     check_pipeline(pipeline)
@@ -236,4 +239,5 @@ def search(question: str, pipeline: Pipeline, index: Index, vector: Vector | Non
             vector = index.embed(
                 cleaned
             )  # Embed before anything is read: a reader may keep a writer waiting.
-        return run(trace, Running(index.laid_out(pipeline.layout), cleaned, pipeline.limit, vector))
+        context = Running(index.laid_out(pipeline.layout), cleaned, pipeline.limit, vector)
+        return run(trace, context, last=last)

@@ -190,6 +190,7 @@ class KeywordPostings:
         self._bytes = 0
         self._lock = threading.Lock()
         self._tie_ranks: Rows | None = None
+        self._norms: tuple[float, float, Floats] | None = None
 
     @property
     def most_bytes(self) -> int:
@@ -201,12 +202,20 @@ class KeywordPostings:
         """The size of the cache."""
         return self._bytes
 
-    def best(self, query: Query, limit: int, source: PostingsSource, keys: Callable[[], list[str]]) -> Hits:
+    def best(
+        self,
+        query: Query,
+        limit: int,
+        source: PostingsSource,
+        keys: Callable[[], list[str]],
+        k1: float = K1,
+        b: float = B,
+    ) -> Hits:
         """The hits of FTS5 for a query: by (bm25, chunk id), with the negative numbers of bm25().
 
         Raises NoPostingsError for a query that must be asked in SQL.
         """
-        scored = self.scored(query, source, limit)
+        scored = self.scored(query, source, limit, k1, b)
         places, scores = scored.places, scored.scores
         near = np.flatnonzero(scores >= _edge(scores, limit))
         places, scores = places[near], scores[near]
@@ -216,11 +225,21 @@ class KeywordPostings:
             order = np.argsort(-scores)[:limit]
         return Hits(self.collection.sizes.rows[places[order]], -scores[order])
 
-    def scored(self, query: Query, source: PostingsSource, limit: int) -> Scored:
+    def scored(
+        self, query: Query, source: PostingsSource, limit: int, k1: float = K1, b: float = B
+    ) -> Scored:
         """The chunks that match a query, those that are surely not among the best `limit` left out."""
         found = [self.postings(phrase, source) for phrase in phrases_of(query)]
-        parts = [(one.places, one.weights) for one in found]
+        parts = [(one.places, self._weights(one, k1, b)) for one in found]
         return matching_all(parts) if query.operator == "AND" else self._matching_any(parts, limit)
+
+    def _weights(self, one: Postings, k1: float, b: float) -> Floats:
+        if (k1, b) == (K1, B):
+            return one.weights
+        norms = self._norms
+        if norms is None or norms[:2] != (k1, b):
+            norms = self._norms = k1, b, self.collection.norms(k1, b)
+        return self.collection.weights(one.places, one.counts, norms[2], k1)
 
     def _matching_any(self, parts: Sequence[tuple[Places, Floats]], limit: int) -> Scored:
         total = np.zeros(self.collection.sizes.rows.size)

@@ -1,0 +1,63 @@
+"""The time and memory of a sweep over cached legs, and of BM25 with other constants beside FTS5.
+
+python -m benchmarks.sweeping [SETTINGS QUESTIONS CANDIDATES]
+"""
+
+from __future__ import annotations
+
+import resource
+import sys
+from itertools import product
+from time import perf_counter, process_time
+
+import numpy as np
+
+from workbench.lab.sweep.columns import answers
+from workbench.lab.sweep.table import CandidateTable
+from workbench.retrieval.settings import with_settings
+from workbench.systems.openclaw.pipelines import SHIPPED
+
+BUDGET_S, BUDGET_GB = 1.0, 1.0
+
+
+def synthetic(questions: int, candidates: int) -> CandidateTable:
+    """Candidates of two legs with scores at random, a fifth of them found by both."""
+    random = np.random.default_rng(1)
+    shape = candidates, questions
+    half = int(candidates * 0.6)
+    columns = {}
+    for name, rows in (("vector", slice(0, half)), ("keyword", slice(candidates - half, candidates))):
+        raw, rank = np.full(shape, np.nan), np.full(shape, np.nan)
+        raw[rows] = np.sort(random.random((half, questions)), axis=0)
+        rank[rows] = np.arange(1.0, half + 1)[:, None]
+        raw[rows] = raw[rows] if name == "vector" else -20 * raw[rows][::-1]
+        columns |= {f"{name}_raw": raw, f"{name}_rank": rank, f"{name}_relevance": -raw}
+    files = random.integers(0, 400, shape)
+    ties = random.permuted(np.tile(np.arange(candidates)[:, None], questions), axis=0)
+    return CandidateTable(columns, np.ones(shape, bool), files == 7, ties, files)
+
+
+def main() -> None:
+    settings, questions, candidates = map(int, sys.argv[1:4]) if len(sys.argv) > 3 else (1_000, 2_000, 100)
+    table = synthetic(questions, candidates)
+    side = max(1, round((settings / 10) ** 0.5))
+    weights, floors = np.linspace(0, 1, side), np.linspace(0, 0.9, 10)
+    grid = [
+        with_settings(SHIPPED, [f"fusion.vector={v}", f"fusion.keyword={k}", f"floor.floor={f}"])
+        for v, k, f in product(weights, weights, floors)
+    ]
+    line = [with_settings(SHIPPED, [f"fusion.vector={v}"]) for v in np.linspace(0, 1, settings)]
+    print(f"{questions:,} questions × {candidates} candidates")
+    for name, pipelines in (("two weights and a floor", grid), ("one weight", line)):
+        started, worked = perf_counter(), process_time()
+        found = answers(table, pipelines)
+        seconds, cpu = perf_counter() - started, process_time() - worked
+        hits = found.hits.sum(axis=1)
+        print(f"{len(pipelines):6,} settings of {name}: {seconds:.2f} s, {cpu:.2f} s of CPU,", end=" ")
+        print(f"{cpu / BUDGET_S:.2f} of the budget; {hits.min()} to {hits.max()} hits")
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
+    print(f"{peak:.2f} GB at most, {peak / BUDGET_GB:.2f} of the budget")
+
+
+if __name__ == "__main__":
+    main()
