@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from workbench.lab.diagnose.diagnosis import diagnose
     from workbench.lab.evaluation import evaluate
     from workbench.lab.questions import load_questions
+    from workbench.lab.sweep.running import sweep
     from workbench.lab.thresholds import scores
     from workbench.memory.embedding.local import LocalEmbedder, ToyEmbedder
     from workbench.memory.sync import index_folder, open_index
@@ -50,6 +51,7 @@ _HOMES = {
     "diagnose": "workbench.lab.diagnose.diagnosis",
     "evaluate": "workbench.lab.evaluation",
     "scores": "workbench.lab.thresholds",
+    "sweep": "workbench.lab.sweep.running",
     "selection": "workbench.views.widgets.selection",
     "show": "workbench.views.text",
     "table": "workbench.views.frames.tables",
@@ -79,6 +81,7 @@ __all__ = [
     "search",
     "selection",
     "show",
+    "sweep",
     "system",
     "table",
 ]

@@ -166,6 +166,11 @@ class ColumnStage(PlainStage):
         """What this stage reads of each candidate: one column for each name in `observed`."""
         return {}
 
+    @property
+    def remark(self) -> str | None:
+        """What a trace must say about the parameters of this stage, if anything."""
+        return None
+
     def reads(self) -> tuple[str, ...]:
         return tuple(name for name in _heard(self)[0] if name not in self.observed)
 
@@ -179,7 +184,8 @@ class ColumnStage(PlainStage):
         columns = {**trace.columns, **self._checked_observations(trace, context)}
         columns[self.output] = self.computed(columns)
         scales = {**trace.scales, self.output: self.scale} if self.scale else trace.scales
-        return replace(trace, columns=columns, scales=scales)
+        notes = (*trace.notes, self.remark) if self.remark else trace.notes
+        return replace(trace, columns=columns, scales=scales, notes=notes)
 
     def _checked_observations(self, trace: Trace, context: Context) -> Mapping[str, Floats]:
         if not self.observed:

@@ -42,14 +42,20 @@ def not_in_columns(pipeline: Pipeline) -> str | None:
         return "it does not end with a limit on one order"
     if any(issubclass(kind, ColumnStage) for kind in kinds[kinds.index(Order) :]):
         return "it computes scores after it has ranked"
-    return None
+    written = {name for stage in rest for name in stage.writes()}
+    return "it ranks by several computed scores" if written & set(ties_of(pipeline)) else None
+
+
+def ties_of(pipeline: Pipeline) -> tuple[str, ...]:
+    """The columns by which a pipeline orders equal scores."""
+    return next((stage.ties for stage in pipeline.stages if isinstance(stage, Order)), ())
 
 
 def _runs_in_columns(stage: Stage) -> bool:
     if isinstance(stage, ColumnStage):
         ours = type(stage).run is ColumnStage.run and type(stage).computed is ColumnStage.computed
         return ours and not stage.observed
-    return type(stage) in (*FLOORS, Limit) or (type(stage) is Order and not stage.ties)
+    return type(stage) in (*FLOORS, Limit, Order)
 
 
 @dataclass(frozen=True)
@@ -135,7 +141,8 @@ class _Ranked:
         del self._done[same:]
         columns = self._done[-1][1] if self._done else dict(self._table.columns)
         for stage in stages[same:]:
-            columns = {**columns, stage.output: stage.computed(columns, ColumnsOfMany)}
+            with np.errstate(divide="ignore", invalid="ignore"):  # a question may have no candidate
+                columns = {**columns, stage.output: stage.computed(columns, ColumnsOfMany)}
             self._done.append((stage, columns))
         if not known:
             self._by, self._scores = by, self._finite(columns[by])
@@ -174,9 +181,8 @@ def target_standing(table: CandidateTable, scores: Floats) -> TargetStanding:
 def _count(marks: Marks) -> Numbers:
     """The number of marks of each question."""
     small = marks.shape[0] < np.iinfo(np.uint8).max
-    return np.add.reduce(marks.view(np.uint8), axis=0, dtype=np.uint8 if small else np.uint32).astype(
-        np.int64
-    )
+    counted = np.add.reduce(marks.view(np.uint8), axis=0, dtype=np.uint8 if small else np.uint32)
+    return np.array(counted, np.int64)
 
 
 def file_ranks(table: CandidateTable, scores: Floats, floor: float, limit: int) -> tuple[Numbers, Numbers]:

@@ -21,6 +21,7 @@ from workbench.lab.sweep.columns import (
     first_after_candidates,
     from_stages,
     not_in_columns,
+    ties_of,
     together,
 )
 from workbench.lab.sweep.grid import Axis, Setting, axis, changed, settings_of
@@ -154,7 +155,8 @@ def _asks(pipeline: Pipeline) -> Any:
     """What decides about the candidates; pipelines without columns have nothing in common."""
     if not_in_columns(pipeline):
         return pipeline
-    return pipeline.layout, pipeline.limit, pipeline.stages[: first_after_candidates(pipeline)]
+    stages = pipeline.stages[: first_after_candidates(pipeline)]
+    return pipeline.layout, pipeline.limit, stages, ties_of(pipeline)
 
 
 def _of_group(
@@ -169,7 +171,7 @@ def _of_group(
         last = first_after_candidates(group[0])
         traces = [search(one, group[0], index, last=last) for one in asked]
         try:
-            found = answers(CandidateTable.of(traces, targets), group, ranks)
+            found = answers(CandidateTable.of(traces, targets, ties_of(group[0])), group, ranks)
         except UnusualNumbersError:
             pass
         else:

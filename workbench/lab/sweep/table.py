@@ -22,7 +22,7 @@ class CandidateTable:
     """Candidates of many questions, in the order of their traces: shape (candidates, questions).
 
     `columns` have NaN for absent. `there` marks the places that hold a candidate, and `mine` those of the
-    right file. `ties` orders equal candidates: by chunk id. `files` numbers the files. The candidates are the
+    right file. `ties` orders equal candidates. `files` numbers the files. The candidates are the
     first axis, so that a sum over them is fast.
     """
 
@@ -33,8 +33,13 @@ class CandidateTable:
     files: Numbers
 
     @classmethod
-    def of(cls, traces: Sequence[Trace], targets: Sequence[str | None]) -> CandidateTable:
-        """The table of traces as they are when their candidates are known, with the right file of each."""
+    def of(
+        cls, traces: Sequence[Trace], targets: Sequence[str | None], order: Sequence[str] = ()
+    ) -> CandidateTable:
+        """The table of traces as they are when their candidates are known, with the right file of each.
+
+        Equal candidates are ordered by the columns of `order`, and then by chunk id.
+        """
         shape = max((len(trace.chunks) for trace in traces), default=0), len(traces)
         names = dict.fromkeys(name for trace in traces for name in trace.columns)
         columns = {name: np.full(shape, np.nan) for name in names}
@@ -45,7 +50,9 @@ class CandidateTable:
             for name, column in trace.columns.items():
                 columns[name][:count, place] = column
             there[:count, place] = True
-            ties[:count, place] = np.argsort(np.argsort(np.array([one.id for one in trace.chunks], np.str_)))
+            ids = np.array([one.id for one in trace.chunks], np.str_)
+            keys = [trace.columns[name] for name in reversed(order) if name in trace.columns]
+            ties[:count, place] = np.argsort(np.lexsort((ids, *keys)))
             files[:count, place] = [numbers.setdefault(one.path, len(numbers)) for one in trace.chunks]
         wanted = np.array([numbers.get(one or "", -2) for one in targets], np.int64)
         return cls(columns, there, files == wanted, ties, files)

@@ -6,13 +6,12 @@ OR-join, RRF and min-max are the proposals of openclaw#16021. OpenClaw never shi
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
 
-from workbench.contracts import Context
-from workbench.records import Chunk, Trace
+from workbench.records import Chunk
 from workbench.retrieval.cutoff import Limit, MinScore, Order
 from workbench.retrieval.fusion import AnsweredSum, OneLeg, WeightedRRF, WeightedSum
 from workbench.retrieval.legs import Depth, KeywordLeg, Union, VectorLeg
@@ -38,15 +37,15 @@ class ConfiguredSum(WeightedSum):
         total = sum(given.values())
         return {leg: weight / total for leg, weight in given.items()} if total else given | DEFAULT_WEIGHTS
 
-    def run(self, trace: Trace, context: Context) -> Trace:
+    @property
+    def remark(self) -> str | None:
         given, used = super().weights, self.weights
-        if used != given:
-            note = (
-                f"The weights {' and '.join(f'{one:g}' for one in given.values())} do not sum to 1; "
-                f"OpenClaw uses {' and '.join(f'{one:.4g}' for one in used.values())}."
-            )
-            trace = replace(trace, notes=(*trace.notes, note))
-        return super().run(trace, context)
+        if used == given:
+            return None
+        return (
+            f"The weights {' and '.join(f'{one:g}' for one in given.values())} do not sum to 1; "
+            f"OpenClaw uses {' and '.join(f'{one:.4g}' for one in used.values())}."
+        )
 
 
 DEPTH = Depth(multiplier=4, cap=200)

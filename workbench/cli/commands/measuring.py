@@ -1,0 +1,72 @@
+"""Commands that vary a system's parameters, and that look for settings which cannot work."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from workbench.cli.app import (
+    SAMPLE,
+    AsJson,
+    AskedFloor,
+    AskedLimit,
+    IndexFile,
+    Memory,
+    ReEmbed,
+    Settings,
+    app,
+    opened_index,
+    pipeline_of,
+)
+from workbench.cli.output import put
+
+
+@app.command()
+def sweep(
+    system: Annotated[str, typer.Argument(help="The system.")],
+    axes: Annotated[
+        list[str],
+        typer.Argument(help="What to vary: fusion.vector=0:1:11 (from:to:steps), query.join=AND,OR …"),
+    ],
+    questions: Annotated[
+        Path | None,
+        typer.Option("--questions", "-q", readable=False, help="A YAML file of labelled questions."),
+    ] = None,
+    one_at_a_time: Annotated[
+        bool, typer.Option("--one-at-a-time", help="Vary each parameter alone, instead of a grid.")
+    ] = False,
+    measure: Annotated[
+        str, typer.Option("--measure", help="Measure by hits, RR, nDCG@10, Success@5, …")
+    ] = "hits",
+    figure: Annotated[
+        Path | None, typer.Option("--figure", help="Write the map of the sweep to this HTML file.")
+    ] = None,
+    limit: AskedLimit = None,
+    min_score: AskedFloor = None,
+    settings: Settings = None,
+    memory: Memory = SAMPLE,
+    index_file: IndexFile = None,
+    re_embed: ReEmbed = False,
+    as_json: AsJson = False,
+) -> None:
+    """Run labelled questions at many settings of a system: the best ones, and what the best is worth.
+
+    The best setting's own number flatters it. The line "held out" says what remains on questions that did
+    not choose it.
+    """
+    from workbench.lab.questions import check_targets, load_questions
+    from workbench.lab.sweep.choosing import as_json as data
+    from workbench.lab.sweep.running import sweep as run_sweep
+
+    pipeline = pipeline_of(system, limit, min_score, settings)
+    asked = load_questions(questions or Path(memory) / "questions.yaml")
+    with opened_index(memory, index_file, re_embed) as opened, opened.snapshot():
+        check_targets(asked, opened.paths())
+        found = run_sweep(pipeline, axes, asked, opened, one_at_a_time, measure)
+    if figure is not None:
+        from workbench.views.figures.sweep import sweep_figure
+
+        sweep_figure(found).write_html(figure, include_plotlyjs=True)
+    put(data(found) if as_json else found, as_json)
