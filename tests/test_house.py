@@ -189,6 +189,8 @@ BETWEEN_FOLDERS = {
     ("lab/sweep", "lab"): "a sweep is many evaluations of one system",
     ("lab/museum", "lab/bm25.py"): "a specimen shows BM25 by hand",
     ("views/figures", "views/text.py"): "a figure prints numbers as the text does",
+    ("views", "views/measuring"): COORDINATES,
+    ("views/measuring", "views"): "what an instrument found is printed as other values are",
     ("views/html", "views"): "a notebook shows the words and numbers of the printed views",
     ("views/frames", "views/museum.py"): "a table of pandas has the words of the printed table",
     ("views/frames", "views/text.py"): "a table of pandas has the words of the printed table",

@@ -1,0 +1,1 @@
+"""What the instruments that measure a system found, in words and tables."""
