@@ -74,7 +74,7 @@ function whenShown(figure, act) {
   new IntersectionObserver(([entry], observer) => {
     if (!entry.isIntersecting) return;
     observer.disconnect();
-    const panel = figure.closest("[class*=workbench-]");
+    const panel = figure.parentElement.closest("[class*=workbench-]");
     if (panel) act(panel);
   }).observe(figure);
 }
@@ -106,7 +106,10 @@ function showPicture(model, el) {
   el.innerHTML = model.get("_still");
   el.classList.add("js-plotly-plot", "workbench-still");
   el.prepend(note);
-  whenShown(el, (panel) => (panel.inert = true));
+  whenShown(el, (panel) => {
+    panel.inert = true;
+    panel.classList.add("workbench-saved");
+  });
 }
 
 export default () => {
