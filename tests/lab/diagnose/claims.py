@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from tests.conftest import SAMPLE
 from workbench.contracts import Index
+from workbench.lab.diagnose.counterfactual import counterfactuals
 from workbench.lab.diagnose.diagnosis import Diagnosis
-from workbench.lab.diagnose.knobs import keys_of, knobs
+from workbench.lab.diagnose.knobs import Knob, keys_of, knobs
+from workbench.lab.diagnose.runs import Goal, RankedIndex, Reruns
 from workbench.lab.questions import Question, QuestionSet, load_questions
 from workbench.retrieval.pipeline import Pipeline, search
 
@@ -32,3 +36,34 @@ def check_claims(found: Diagnosis, index: Index) -> None:
             (knob,) = [one for one in every if one.name == fix.setting]
             less = knob.put(fix.hair)
             assert not found.goal.reached(search(found.question, less, index)), (fix.setting, fix.hair)
+
+
+def nearer_on_a_grid(pipeline: Pipeline, question: Question, index: Index) -> list[tuple[str, float]]:
+    """The values on a grid that reach the goal and are nearer than every value that is found."""
+    runs, goal = Reruns(question.question, pipeline, RankedIndex(index)), Goal(question.target)
+    return [
+        (knob.name, value)
+        for knob in knobs(pipeline)
+        if knob.is_number
+        for value in _nearer(knob, runs, goal)
+    ]
+
+
+def _nearer(knob: Knob, runs: Reruns, goal: Goal) -> list[float]:
+    now = float(knob.now)
+    found = [float(one.value) for one in counterfactuals(knob, runs, goal)]
+    above = min((one for one in found if one > now), default=np.inf)
+    below = max((one for one in found if one < now), default=-np.inf)
+    return [value for value in _grid(knob) if below < value < above and _reaches(knob, value, runs, goal)]
+
+
+def _grid(knob: Knob) -> list[float]:
+    now = float(knob.now)
+    low, high = max(knob.low, now - max(1.0, 2 * abs(now))), min(knob.high, now + max(1.0, 2 * abs(now)))
+    values = np.unique(np.linspace(low, high, 31).round(0 if knob.whole else 12))
+    return [float(one) for one in values if one != now and knob.low <= one <= knob.high]
+
+
+def _reaches(knob: Knob, value: float, runs: Reruns, goal: Goal) -> bool:
+    pipeline = knob.with_value(value)
+    return pipeline is not None and goal.reached(runs.trace(pipeline))

@@ -49,8 +49,10 @@ def causes_inside(
 ) -> list[Cause]:
     """The causes in the pipeline's own stages, the most likely first; empty if no set of repairs helps.
 
-    Each is enough alone. The order is by how right the repaired pipeline's answers are over all questions:
-    the repair of a fault helps other questions too, while a way around it costs some.
+    Each is enough alone. A setting with which the pipeline differs from the system of its name comes first,
+    then known repairs, then removals. Among equals, the order is by how right the
+    repaired pipeline's answers are over all questions: the repair of a fault helps other questions too, while
+    a way around it costs some.
     """
     every = repairs(pipeline)
     found = [(one,) for one in every if _works(pipeline, [one], runs, goal)] or smallest(
@@ -82,10 +84,18 @@ def _removes(some: Sequence[Repair]) -> bool:
     return any(one.removes for one in some)
 
 
-def _order(pipeline: Pipeline, some: Sequence[Repair], yardstick: Yardstick, every: int) -> tuple[float, int]:
-    """Most right answers first; a known repair before a removal."""
+def _order(
+    pipeline: Pipeline, some: Sequence[Repair], yardstick: Yardstick, every: int
+) -> tuple[int, int, float, int]:
+    """The user's own settings first, removals last; then most right answers; then the pipeline's own slots.
+
+    A removal shows where the file is lost, but it also lets everything else through.
+    """
+    slots = {"layout", *(stage.slot for stage in pipeline.stages)}
     marks = yardstick.marks(combined(pipeline, some), same_depth=_removes(some), every=every)
-    return -round(marks.right, 12), sum(one.removes for one in some)
+    new = sum(one.slot not in slots for one in some)
+    kept = sum(not one.restores for one in some)
+    return sum(one.removes for one in some), kept, -round(marks.right, 12), new
 
 
 def _cause(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any
 
@@ -28,7 +28,8 @@ GENERAL = (*FIXES, SIGN, EVIDENCE_FLOOR)
 class Repair:
     """A known change of one slot: its name, the edits that make it, and the reason that its source gives.
 
-    `removes` marks a repair that takes a stage's effect away. `change` is the system's own named change.
+    `removes` marks a repair that takes a stage's effect away, and `restores` one that undoes a setting of the
+    user. `change` is the system's own named change.
     """
 
     slot: str
@@ -36,6 +37,7 @@ class Repair:
     edits: tuple[Edit, ...]
     why: str
     removes: bool = False
+    restores: bool = False
     change: Change | None = None
 
     def of(self, pipeline: Pipeline) -> Pipeline:
@@ -46,7 +48,8 @@ class Repair:
 def repairs(pipeline: Pipeline) -> list[Repair]:
     """Every removal and every known repair that fits a pipeline, in the order of its slots."""
     found: dict[tuple[Edit, ...], Repair] = {}
-    for one in (*_undone(pipeline), *_named(pipeline), *_of_others(pipeline), *_removals(pipeline)):
+    sources = (_restored, _undone, _named, _of_others, _removals)
+    for one in (repair for source in sources for repair in source(pipeline)):
         changes_it = any(_content(pipeline, edit.slot) != edit.content for edit in one.edits)
         if changes_it and one.edits not in found and fits(pipeline, one.edits):
             found[one.edits] = one
@@ -61,6 +64,33 @@ def _content(pipeline: Pipeline, slot: str) -> object:
 
 
 # Known repairs
+
+
+def _restored(pipeline: Pipeline) -> Iterator[Repair]:
+    """Each setting with which the pipeline differs from the system whose name it has, undone."""
+    usual = _namesake(pipeline)
+    if usual is None:
+        return
+    for edit in edits_between(pipeline, usual):
+        yield Repair(edit.slot, f"as in {usual.name}", (edit,), "undoes your setting", restores=True)
+
+
+def _namesake(pipeline: Pipeline) -> Pipeline | None:
+    """The system whose name a pipeline has, with its named changes and without a file's settings."""
+    name = pipeline.name.partition("@")[0]
+    if name in SYSTEMS:
+        return SYSTEMS[name]
+    bases = (one for one in SYSTEMS.values() if pipeline.changes and name.startswith(one.name))
+    made = (one.but(*pipeline.changes) for one in bases if _fit(one, pipeline.changes))
+    return next((one for one in made if one.name == name), None)
+
+
+def _fit(base: Pipeline, some: Sequence[Change]) -> bool:
+    try:
+        base.but(*some)
+    except InputError:
+        return False
+    return True
 
 
 def _undone(pipeline: Pipeline) -> Iterator[Repair]:
@@ -79,10 +109,9 @@ def _undone(pipeline: Pipeline) -> Iterator[Repair]:
 
 
 def _is_base(base: Pipeline, pipeline: Pipeline) -> bool:
-    try:
-        return base.stages != pipeline.stages and base.but(*pipeline.changes).stages == pipeline.stages
-    except InputError:
+    if not _fit(base, pipeline.changes):
         return False
+    return base.stages != pipeline.stages and base.but(*pipeline.changes).stages == pipeline.stages
 
 
 def _named(pipeline: Pipeline) -> Iterator[Repair]:

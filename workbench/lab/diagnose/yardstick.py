@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from workbench.lab.diagnose.runs import Reruns
 from workbench.lab.paired import HITS, Paired, paired_values
 from workbench.lab.questions import Control, Question, QuestionSet
 from workbench.records import Floats
+from workbench.retrieval.cutoff import Limit
 from workbench.retrieval.pipeline import Pipeline
 
 MOST_OWN = 48
@@ -30,6 +32,7 @@ class Marks:
 
     reciprocal: Floats
     silent: Floats
+    counted: float = math.inf
 
     @property
     def hit(self) -> Floats:
@@ -50,9 +53,10 @@ class Marks:
     def right(self) -> float:
         """How right the answers are, 0 to 1: the mean over all questions of 1 / rank, or of silence.
 
-        A rank counts, and not a hit alone, so that returning more does not look like an improvement.
+        A rank beyond `counted` counts nothing, so that a longer answer does not look like a better one.
         """
-        every = np.concatenate([self.reciprocal, self.silent])
+        near = np.where(self.reciprocal * self.counted >= 1, self.reciprocal, 0.0)
+        every = np.concatenate([near, self.silent])
         return float(every.mean()) if every.size else 0.0
 
 
@@ -88,6 +92,7 @@ class Yardstick:
         self.controls: Sequence[Control] = questions.controls if questions else ()
         self._asked = [Reruns(one.question, pipeline, index) for one in (*self.questions, *self.controls)]
         self._known: dict[Hashable, Marks] = {}
+        self._counted = max(pipeline.limit, Limit().count)
         self.now = self.marks(pipeline)
 
     def marks(self, pipeline: Pipeline, same_depth: bool = False, every: int = 1) -> Marks:
@@ -105,7 +110,7 @@ class Yardstick:
             targets = [question.target for question in self.questions[::every]]
             ranks = [_reciprocal(*one) for one in zip(targets, answers, strict=True)]
             silent = [float(not found) for found in silences]
-            self._known[key] = Marks(np.array(ranks, float), np.array(silent, float))
+            self._known[key] = Marks(np.array(ranks, float), np.array(silent, float), self._counted)
         return self._known[key]
 
     def price(self, pipeline: Pipeline) -> Price:
