@@ -110,6 +110,7 @@ WRITERS: dict[np.ufunc, Callable[..., tuple[str, int]]] = {
     np.power: _power,
     np.negative: lambda a: (f"-{a._within(POWER)}", SUM),
     np.positive: lambda a: (a.text, a.binds),
+    np.arctan: _call("atan"),
     np.maximum: _call("max"),
     np.minimum: _call("min"),
     np.absolute: _call("abs"),

@@ -37,6 +37,21 @@ class Depth:
 
 
 @dataclass(frozen=True)
+class FixedDepth(Depth):
+    """As many candidates as `cap`, whatever the limit on the results.
+
+    >>> FixedDepth(cap=20).of(5)
+    20
+    """
+
+    def of(self, limit: float) -> int:
+        return self.cap
+
+    def __str__(self) -> str:
+        return f"{self.cap} candidates"
+
+
+@dataclass(frozen=True)
 class Standing:
     """Where a chunk stands in one leg: its rank among all matches (None: no match) and the leg's depth.
 

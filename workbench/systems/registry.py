@@ -11,7 +11,7 @@ from workbench.extensions import Registry, all_or_nothing, registrar
 from workbench.memory.store.opening import Opener
 from workbench.records import Stage
 from workbench.retrieval.pipeline import Change, Pipeline
-from workbench.systems import recommended, tutorial
+from workbench.systems import milvus, recommended, tutorial
 from workbench.systems.automem import pipelines as automem
 from workbench.systems.basic_memory import pipelines as basic_memory
 from workbench.systems.basic_memory import postgres as basic_memory_on_postgres
@@ -36,7 +36,9 @@ SYSTEMS = Registry[Pipeline](
     "Choose one of them, or see all: workbench systems",
 )
 
-ON_A_SERVER = {one.name: one for module in (postgres, basic_memory_on_postgres) for one in module.PIPELINES}
+ON_A_SERVER = {
+    one.name: one for module in (postgres, basic_memory_on_postgres, milvus) for one in module.PIPELINES
+}
 """The systems that need an index on a database server; all others run on any index."""
 
 

@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,6 +44,9 @@ class IndexStore(ABC):
     the engine's own; `Hits.larger_is_better` states their direction. Hits come best first, ties by chunk id.
     Raises StorageError when the store cannot be read or written, and InputError for input that it refuses.
     """
+
+    engine: ClassVar[str] = ""
+    """The engine that searches: sqlite, postgresql or milvus; empty for one that does not say."""
 
     # The state
 

@@ -9,13 +9,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 from workbench.retrieval.cutoff import Limit, Order
-from workbench.retrieval.legs import Union, VectorLeg
+from workbench.retrieval.legs import FixedDepth, Union, VectorLeg
 from workbench.retrieval.pipeline import Change, Pipeline, Source
 from workbench.retrieval.scoring import Cosine
 from workbench.systems.engines.fusion import WeightedScores
 from workbench.systems.engines.scales import MinMax
 from workbench.systems.postgres.fusion import FarthestFirstRankSum, SharedRanks, TextRank, TiedRankSum
-from workbench.systems.postgres.text import AnyWord, FixedDepth, TextLayout, TextLeg, WholeQuestion
+from workbench.systems.postgres.text import AnyWord, TextLayout, TextLeg, WholeQuestion
 
 TWENTY = FixedDepth(cap=20)
 FOUR = FixedDepth(cap=4)

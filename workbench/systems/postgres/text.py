@@ -16,7 +16,7 @@ from workbench.memory.store.postgres.tsquery import quoted
 from workbench.records import Clause, Hits, Query, Rows, Trace
 from workbench.retrieval.columns import PlainStage
 from workbench.retrieval.index_adapters import IndexAdapter, innermost, kept
-from workbench.retrieval.legs import Depth, KeywordLeg
+from workbench.retrieval.legs import KeywordLeg
 from workbench.retrieval.query import UNICODE_WORDS, with_query
 
 
@@ -122,21 +122,6 @@ class AnyWord(PlainStage):
         text = " | ".join(map(quoted, words))
         query = Query(tuple(map(Clause, words)), "OR", text) if words else None
         return with_query(trace, context, query)
-
-
-@dataclass(frozen=True)
-class FixedDepth(Depth):
-    """As many candidates as `cap`, whatever the limit on the results.
-
-    >>> FixedDepth(cap=20).of(5)
-    20
-    """
-
-    def of(self, limit: float) -> int:
-        return self.cap
-
-    def __str__(self) -> str:
-        return f"{self.cap} candidates"
 
 
 @dataclass(frozen=True)

@@ -43,6 +43,8 @@ NUMBER = "milvus bm25"
 class MilvusStore(MilvusSession, IndexStore):
     """An open index in Milvus, for one thread at a time."""
 
+    engine = "milvus"
+
     def __init__(self, address: MilvusAddress, state: State | None = None) -> None:
         super().__init__(address)
         found = state or catalogue.read(self)

@@ -62,6 +62,8 @@ REMEMBER_SQL = """
 class PostgresStore(DescribedSession, IndexStore):
     """An open index in a PostgreSQL schema, for one thread at a time."""
 
+    engine = "postgresql"
+
     def __init__(self, address: Address, connection: psycopg.Connection[Any]) -> None:
         super().__init__(address, connection)
         self._made = self._identity()

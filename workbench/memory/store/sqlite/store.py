@@ -78,6 +78,8 @@ def check_dimensions(settings: Settings) -> None:
 class Store(EmbeddingCache, IndexStore):
     """An open index file, for one thread at a time. Close it, or use it in a `with` statement."""
 
+    engine = "sqlite"
+
     @classmethod
     def create(cls, path: Path, settings: Settings) -> Store:
         """A new, empty index at `path`.
