@@ -22,6 +22,7 @@ CONFIG = {"responsive": True, "displayModeBar": False}
 
 def load_ipython_extension(shell: InteractiveShell) -> None:
     """Makes this kernel show figures and widgets as `still` writes them."""
+    Prediction.waits = False
     for kind in (BaseFigure, Panel, Prediction, w.Widget):
         shell.display_formatter.ipython_display_formatter.for_type(kind, _show)
 

@@ -23,8 +23,20 @@ def test_the_truth_is_set_beside_the_guess(prediction: Prediction, guess: str, s
     assert sentence in prediction.status.value
 
 
-def test_a_reader_who_made_no_guess_is_told_so(prediction: Prediction) -> None:
-    assert prediction.reveal("floor") == "It is “floor”. (You made no guess.)"
+def test_the_answer_stays_hidden_until_there_is_a_guess(prediction: Prediction) -> None:
+    assert "floor" not in prediction.reveal("floor")
+    assert prediction.status.value == ""
+    prediction.options.value = "fusion"
+    assert prediction.status.value == ""
+    prediction.button.click()
+    assert "It is “floor”; you expected “fusion”." in prediction.status.value
+
+
+def test_a_page_on_which_nobody_can_choose_shows_the_answer(
+    prediction: Prediction, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Prediction, "waits", False)
+    assert prediction.reveal("floor") == "It is “floor”."
 
 
 def test_the_button_waits_for_a_choice_and_closes_the_question(prediction: Prediction) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from html import escape
-from typing import Any
+from typing import Any, ClassVar
 
 import ipywidgets as w
 
@@ -16,14 +16,20 @@ from workbench.views.widgets.panel import status_html
 class Prediction:
     """A question with choices: you commit to one, and `reveal` shows the correct answer beside it.
 
+    "Run all" reveals nothing: while there is no guess, the answer waits for one. `waits` is False for pages
+    without a kernel, on which nobody can choose.
+
     Set `guess` to answer without a browser. Raises InputError for a guess that is not one of the choices, and
     for a new guess after you have committed.
     """
+
+    waits: ClassVar[bool] = True
 
     def __init__(self, question: str, choices: Sequence[str]) -> None:
         self.question = question
         self.choices = tuple(choices)
         self.committed = False
+        self.truth: str | None = None
         self.options = w.RadioButtons(options=self.choices, value=None, layout={"width": "auto"})
         self.button = w.Button(description="That is my guess", disabled=True)
         self.status = w.HTML()
@@ -45,12 +51,9 @@ class Prediction:
     @guess.setter
     def guess(self, choice: str) -> None:
         if self.committed:
-            made = (
-                f"You have already committed to {self.guess}."
-                if self.guess
-                else "The answer is already shown."
+            raise InputError(
+                f"You have already committed to {self.guess}.", "Run the cell again for a new guess."
             )
-            raise InputError(made, "Run the cell again for a new guess.")
         self._check(choice)
         self.options.value = choice
 
@@ -64,26 +67,31 @@ class Prediction:
         self.button.disabled = self.guess is None or self.committed
 
     def commit(self) -> None:
-        """Closes the question; the guess can no longer change."""
+        """Closes the question; the guess can no longer change. Shows the answer if it was waiting."""
         if self.guess is None:
             raise InputError("There is no guess yet.", "Choose an answer first.")
         self.committed = True
         self.options.disabled = self.button.disabled = True
-        self._say(f"You expect {self.guess}. Read on.")
+        self._say(f"You expect {self.guess}. Read on." if self.truth is None else self._verdict(self.truth))
 
     def reveal(self, truth: str) -> str:
-        """Shows the correct answer and the guess in the widget, and returns the sentence."""
+        """Shows the correct answer and the guess in the widget, and returns the sentence.
+
+        Without a guess it returns a request to choose, and the widget shows the answer after the choice.
+        """
         self._check(truth)
-        if self.guess is None:
-            sentence = f"It is “{truth}”. (You made no guess.)"
-        elif self.guess == truth:
-            sentence = f"It is “{truth}”, as you expected."
-        else:
-            sentence = f"It is “{truth}”; you expected “{self.guess}”."
-        self.committed = True
-        self.options.disabled = self.button.disabled = True
-        self._say(sentence)
-        return sentence
+        self.truth = truth
+        if self.guess is not None:
+            self.commit()
+            return self._verdict(truth)
+        if self.waits:
+            return "Choose an answer above first. The answer then appears below your guess."
+        return f"It is “{truth}”."
+
+    def _verdict(self, truth: str) -> str:
+        if self.guess == truth:
+            return f"It is “{truth}”, as you expected."
+        return f"It is “{truth}”; you expected “{self.guess}”."
 
     def _say(self, sentence: str) -> None:
         self.status.value = status_html(sentence)
