@@ -291,7 +291,7 @@ DRAWN = """(figure, name) => {
   return {
     pixel, points, lines,
     inside: [...points, ...lines.flat()].every(within),
-    filled: all('.fills path.js-fill').length > 0,
+    filled: all('.fills path.js-fill').some(one => one.getTotalLength() > 0),
     upright: trace.orientation !== 'h',
     bars: all('.points .point > path').map(length).filter(length => length > 0),
     texts: all('text').map(one => one.textContent),
