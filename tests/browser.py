@@ -125,7 +125,7 @@ def jupyterlab(folder: Path) -> Iterator[str]:
     shutil.copytree(PROJECT / "notebooks", folder / "notebooks")
     (folder / "sample_memory").symlink_to(SAMPLE)
     write_notebook(folder / "notebooks" / "widgets.ipynb")
-    port = _free_port()
+    port = free_port()
     command = [
         *command_line(folder / "notebooks", "00_start.ipynb", port),
         "--no-browser", "--IdentityProvider.token=", "--ServerApp.password=",
@@ -142,7 +142,7 @@ def jupyterlab(folder: Path) -> Iterator[str]:
 def voila(folder: Path) -> Iterator[str]:
     """The address at which Voila shows the notebook of all widgets."""
     write_notebook(folder / "widgets.ipynb")
-    port = _free_port()
+    port = free_port()
     command = [
         sys.executable, "-m", "voila", str(folder / "widgets.ipynb"), "--no-browser", f"--port={port}",
         "--Voila.ip=127.0.0.1",
@@ -165,7 +165,8 @@ def _served(command: Sequence[str], folder: Path, own: Mapping[str, str], ready:
             server.wait(60)
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """A port of this machine that nobody listens on."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
