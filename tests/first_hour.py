@@ -219,7 +219,7 @@ def _outputs(path: Path) -> int:
 
 
 def _widget_cells(path: Path) -> list[int]:
-    """The places of the cells whose saved output has a widget; a lesson without any teaches nothing to move."""
+    """The places of the cells whose saved output has a widget; there must be one."""
     cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
     places = [
         place
