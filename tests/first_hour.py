@@ -160,7 +160,7 @@ def lessons(hour: Hour) -> None:
             for place in _widget_cells(hour.clone / "notebooks" / f"{name}.ipynb"):
                 cell = tab.page.locator(f".jp-Cell[data-windowed-list-index='{place}']")
                 cell.scroll_into_view_if_needed()
-                cell.locator(".jp-OutputArea-output").first.wait_for()
+                cell.locator(".jp-OutputArea-output:visible").first.wait_for(timeout=MINUTE / 2)
                 _check(tab.page, name)
             _picture(hour, tab.page, f"{name}-reopened")
         assert tab.errors == []
