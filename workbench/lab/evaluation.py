@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from tqdm.auto import tqdm
@@ -65,6 +65,7 @@ class Evaluation(Tabular):
     asked: tuple[AskedQuestion, ...]
     controls: tuple[Trace, ...]
     index: Index | None = field(default=None, compare=False)
+    measures: tuple[Any, ...] = field(default=(), compare=False)
 
     def __repr__(self) -> str:
         """One line; `workbench.show` prints a table, and a notebook shows it."""
@@ -106,8 +107,15 @@ class Evaluation(Tabular):
         """The mean reciprocal rank of the target file among the files returned, over all questions."""
         return mean_reciprocal_rank(self.asked)
 
+    @property
+    def by_measure(self) -> dict[str, float]:
+        """The mean of each of `measures` over all questions, by the measure's name."""
+        from workbench.lab.paired import measured  # which imports this module
+
+        return {str(one): float(measured(self, one).mean()) for one in self.measures}
+
     def as_json(self) -> dict[str, Any]:
-        """The figures under the keys of `workbench evaluate --json`."""
+        """The figures under the keys of `workbench evaluate --json`; `measures` only if any were asked."""
         low, high = self.overall.interval
         return {
             "system": self.pipeline.name,
@@ -124,6 +132,7 @@ class Evaluation(Tabular):
             },
             "controls": self.silent.n,
             "controls_silent": self.silent.hits,
+            **({"measures": self.by_measure} if self.measures else {}),
         }
 
 
@@ -188,18 +197,30 @@ def _qrels_and_run(judged: Sequence[Judged]) -> tuple[list[Any], list[Any]]:
     return qrels, run
 
 
-def evaluate(questions: QuestionSet, pipelines: Sequence[Pipeline], index: Index) -> Evaluations:
+def evaluate(
+    questions: QuestionSet, pipelines: Sequence[Pipeline], index: Index, measures: Sequence[Any] = ()
+) -> Evaluations:
     """Run every question and every control on each pipeline; one evaluation per pipeline.
 
-    Pass a `CachedIndex` to share the index's answers between several calls. Raises InputError if `questions`
-    is not a question set, or `pipelines` is not a list of pipelines.
+    `measures` are measures of ir_measures or their names: `nDCG@10`, `RR`, `R@5`, `P@5`, `Judged@5`, …; their
+    means are in `by_measure`. Pass a `CachedIndex` to share the index's answers between several calls.
+
+    Raises InputError for an unknown measure, if `questions` is not a question set, and if `pipelines` is not
+    a list of pipelines.
     """
+    from workbench.lab.paired import known_measure  # which imports this module
+
     _check(questions, pipelines)
+    for measure in measures:
+        known_measure(measure)
     index = index if isinstance(index, CachedIndex) else CachedIndex(index)
     _ask_vectors(questions, pipelines, index)
     total = len(pipelines) * (len(questions.questions) + len(questions.controls))
     with tqdm(total=total, desc="asking", unit="question", disable=None, leave=False) as bar:
-        return Evaluations(_evaluate(questions, pipeline, index, bar) for pipeline in pipelines)
+        return Evaluations(
+            replace(_evaluate(questions, pipeline, index, bar), measures=tuple(measures))
+            for pipeline in pipelines
+        )
 
 
 def _ask_vectors(questions: QuestionSet, pipelines: Sequence[Pipeline], index: CachedIndex) -> None:

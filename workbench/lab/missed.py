@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from workbench.contracts import Index
 from workbench.lab.cached_index import CachedIndex
+from workbench.lab.doubts import doubts
 from workbench.lab.evaluation import Evaluation
 from workbench.lab.paired import HITS, paired_with_first
 from workbench.records import Tabular
@@ -46,13 +47,20 @@ def evaluations_data(
 ) -> list[dict[str, Any]]:
     """The figures of every evaluation for JSON, with its missed questions under `missed`.
 
-    `paired` compares it with the first evaluation by `measure`; the first has None.
+    `paired` compares it with the first evaluation by `measure`; the first has None. `doubts` are those that
+    name the system, and those about the questions.
     """
+    doubted = doubts(evaluations, index, measure)
     verdicts = [None, *(one.as_json() for one in paired_with_first(evaluations, measure))]
     return [
         {
             **one.as_json(),
             "paired": verdict,
+            "doubts": [
+                doubt.as_json()
+                for doubt in doubted
+                if not doubt.systems or one.pipeline.name in doubt.systems
+            ],
             "missed": [miss._asdict() for miss in missed_questions(one, index)],
         }
         for one, verdict in zip(evaluations, verdicts, strict=True)

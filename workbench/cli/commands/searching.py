@@ -114,38 +114,52 @@ def evaluate(
     missed: Annotated[
         bool, typer.Option("--missed", help="List the missed questions and the fate of their files.")
     ] = False,
-    measure: Annotated[
-        str,
-        typer.Option("--measure", help="Compare with the first system by hits, RR, nDCG@10, Success@5, …"),
-    ] = "hits",
+    measures: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--measure",
+            help="Measure, and compare with the first system, by hits, RR, nDCG@10, R@5, P@5, Judged@5, "
+            "Success@5, … Can be repeated. Default: hits.",
+        ),
+    ] = None,
 ) -> None:
     """Run labelled questions: hits, MRR, and unanswerable questions for which nothing is returned.
 
     Without --system it runs a few systems that differ in kind. Each later system is compared with the first,
-    question by question. --json always lists the missed questions.
+    question by question. Below the tables stands what the numbers do not say. --json always lists the missed
+    questions.
     """
     from workbench.lab.cached_index import CachedIndex
+    from workbench.lab.doubts import doubts
     from workbench.lab.evaluation import evaluate as evaluate_all
     from workbench.lab.missed import evaluations_data, missed_questions
-    from workbench.lab.paired import known_measure
+    from workbench.lab.paired import HITS, known_measure
     from workbench.lab.questions import check_targets, load_questions
     from workbench.systems.registry import SYSTEMS
+    from workbench.views.measuring.doubts import measures_table, rendered_doubts
     from workbench.views.missed import rendered_missed
     from workbench.views.paired import rendered_paired
 
-    known_measure(measure)
+    for measure in measures or ():
+        known_measure(measure)
+    compared = measures or [HITS]
     chosen = pipelines_of(SYSTEMS if every else systems or HANDFUL, limit, min_score, settings)
     asked = load_questions(questions or Path(memory) / "questions.yaml")
     with opened_index(memory, index_file, re_embed) as opened, opened.snapshot():
         check_targets(asked, opened.paths())
         index = CachedIndex(opened)
-        evaluations = evaluate_all(asked, chosen, index)
+        evaluations = evaluate_all(asked, chosen, index, measures or ())
         if as_json:
-            put(evaluations_data(evaluations, index, measure), as_json)
+            put(evaluations_data(evaluations, index, compared[0]), as_json)
             return
         put(evaluations)
-        if len(evaluations) > 1:
+        if measures:
+            put(measures_table(evaluations))
+        for measure in compared if len(evaluations) > 1 else ():
             put(rendered_paired(evaluations, measure))
+        found = doubts(evaluations, index, compared[0])
+        if found:
+            put(rendered_doubts(found))
         if missed:
             put(rendered_missed({one.pipeline.name: missed_questions(one, index) for one in evaluations}))
     if not (systems or every):
