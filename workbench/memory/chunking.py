@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
@@ -27,6 +28,9 @@ def chunker_of_file(chunker: Chunker, path: str) -> Chunker:
     return of_file(path) if of_file else chunker
 
 
+HALF_CHARACTER = re.compile("[\ud800-\udfff]")
+
+
 def utf16_length(text: str) -> int:
     """The length in UTF-16 code units, as JavaScript counts it."""
     return len(text.encode("utf-16-le", "surrogatepass")) // 2
@@ -43,7 +47,7 @@ def chunk_id(source: str, path: str, start_line: int, end_line: int, hash_: str,
 
 def whole_characters(text: str) -> str:
     """The text with every lone surrogate replaced by U+FFFD."""
-    return "".join("\ufffd" if "\ud800" <= c <= "\udfff" else c for c in text)
+    return text if text.isascii() else HALF_CHARACTER.sub("\ufffd", text)
 
 
 class Segment(NamedTuple):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -19,6 +20,7 @@ from workbench.cli.app import (
     Settings,
     System,
     app,
+    count,
     opened_index,
     pipeline_of,
     relative,
@@ -36,6 +38,7 @@ app.add_typer(case, name="case")
 
 Files = Annotated[list[Path], typer.Argument(readable=False, help="Case files, or folders of them.")]
 File = Annotated[Path, typer.Argument(readable=False, help="The case file.")]
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace the file if it exists.")]
 Out = Annotated[Path, typer.Option("--out", "-o", help="The case file to write: NAME.case.yaml.")]
 
 
@@ -73,7 +76,7 @@ def new(
     ] = None,
     index_file: IndexFile = None,
     re_embed: ReEmbed = False,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the file if it exists.")] = False,
+    overwrite: Overwrite = False,
 ) -> None:
     """Write a case: the memory, the system, the question, what you expect, and what is observed.
 
@@ -176,3 +179,66 @@ def run(
     if as_json:
         put(printed, as_json)
     raise typer.Exit(0 if fine else 1)
+
+
+@case.command()
+def redact(
+    file: File,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="The case to write. Default: NAME.redacted.case.yaml.")
+    ] = None,
+    overwrite: Overwrite = False,
+    as_json: AsJson = False,
+) -> None:
+    """Write a case in other words that fails in the same way, prove it, and list what may identify somebody.
+
+    Exit code 1 if only the failure and its reason are the same, and not every number.
+    """
+    from workbench.lab.cases.files import load_case, save_case
+    from workbench.lab.cases.redact import redacted
+
+    loaded = load_case(file)
+    made = redacted(loaded.case, loaded.folder)
+    written = save_case(made.case, out or beside(file, "redacted"), overwrite)
+    if as_json:
+        proof = {**vars(made.proof), "complete": made.proof.complete}
+        put({"file": str(written), "proof": proof, "remains": list(made.remains)}, as_json)
+    else:
+        put(f"{written}\n\nBoth cases were run:\n{made.proof}\n")
+        put("This may still identify somebody; you decide:")
+        put("\n".join(f"- {one}" for one in made.remains))
+    raise typer.Exit(0 if made.proof.complete else 1)
+
+
+@case.command()
+def shrink(
+    file: File,
+    passing_on: Annotated[
+        list[str] | None,
+        typer.Option("--passing-on", help="The case must still hold on this system; can be repeated."),
+    ] = None,
+) -> None:
+    """Take away notes, lines and words while the case fails for the same reason.
+
+    The original is kept beside the case. The file is written after each step, so after an interruption the
+    same command continues.
+    """
+    from workbench.lab.cases.files import load_case
+    from workbench.lab.cases.model import CaseSystem, Elsewhere
+    from workbench.lab.cases.shrink import original_of, shrink_file
+
+    loaded = load_case(file)
+    known = {one.system.name for one in loaded.case.elsewhere}
+    more = [Elsewhere(system=CaseSystem(name=name)) for name in passing_on or () if name not in known]
+    update = {"elsewhere": [*loaded.case.elsewhere, *more]}
+    made = shrink_file(replace(loaded, case=loaded.case.model_copy(update=update)))
+    before, after = loaded.case.words, made.words
+    put(f"{file}: {count(made.memory.notes or (), 'note')}, {after:,} of {before:,} words.")
+    put(f"The original is {original_of(file)}.")
+
+
+def beside(file: Path, what: str) -> Path:
+    """A name beside a case file: `a.case.yaml` becomes `a.redacted.case.yaml`."""
+    from workbench.lab.cases.model import SUFFIX
+
+    return file.with_name(f"{file.name.removesuffix(SUFFIX)}.{what}{SUFFIX}")

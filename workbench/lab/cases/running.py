@@ -44,6 +44,14 @@ class Answered:
         return self.holds, self.observed.fate, self.observed.stage
 
     @property
+    def deciding(self) -> tuple[str, tuple[str, ...]]:
+        """The place of the chunk that decides, and the legs that brought it."""
+        if self.explanation is None or not self.explanation.verdicts:
+            return "", ()
+        best = self.explanation.verdicts[0]
+        return best.chunk.place, tuple(one.leg for one in best.standings if one.brought)
+
+    @property
     def as_observed(self) -> bool:
         """Whether the observation that the case states is made again; its empty fields are not compared."""
         then = self.asked.observed

@@ -1,0 +1,233 @@
+"""A case in other words, and a case with fewer words, fail for the same reason as before."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from workbench.errors import InputError
+from workbench.lab.cases.ddmin import smallest
+from workbench.lab.cases.files import CaseFile, case_text, load_case, parsed_case, save_case
+from workbench.lab.cases.freezing import frozen
+from workbench.lab.cases.making import case_of
+from workbench.lab.cases.model import Case, CaseSystem, Elsewhere
+from workbench.lab.cases.pseudonyms import STOP, Kind, Pseudonyms, fold, words_of
+from workbench.lab.cases.redact import redacted
+from workbench.lab.cases.running import run_case
+from workbench.lab.cases.shrink import SHRUNK, original_of, shrink_file, shrunk, verdicts
+from workbench.lab.cases.vectors import cosines_alone
+from workbench.lab.questions import QuestionSet
+from workbench.memory.index import MemoryIndex
+from workbench.systems.registry import system
+
+SHIPPED, FIXED = "openclaw-2026.2.13", "openclaw-2026.2.13+or+rrf+minmax"
+MOST_WORDS = 0.05
+
+# delta debugging
+
+
+@given(st.lists(st.integers(0, 50), unique=True), st.data())
+def test_the_smallest_part_is_what_the_failure_needs(items: list[int], data: st.DataObject) -> None:
+    needed = set(data.draw(st.lists(st.sampled_from(items), unique=True))) if items else set()
+    assert set(smallest(items, lambda some: needed <= set(some))) == needed
+
+
+@given(st.lists(st.integers(-9, 9), max_size=12))
+def test_no_item_of_the_smallest_part_can_be_taken_away(items: list[int]) -> None:
+    def fails(some: Sequence[int]) -> bool:
+        return sum(some) % 3 == sum(items) % 3
+
+    found = smallest(items, fails)
+    assert fails(found)
+    assert not any(fails([*found[:n], *found[n + 1 :]]) for n in range(len(found)))
+
+
+# other words
+
+
+@pytest.mark.parametrize("kind", ["words", "prefixes", "letters"])
+@given(text=st.text(max_size=60))
+def test_other_words_have_the_same_lengths_and_are_as_different(kind: Kind, text: str) -> None:
+    names = Pseudonyms(kind, dates=False, seed=0)
+    made = names.text(text)
+    assert names.text(text) == made
+    assert len(set(names.images.values())) == len(names.images)
+    assert re.sub(r"[^\W_]", "x", made).count("x") == re.sub(r"[^\W_]", "x", text).count("x")
+    assert [len(one) for one in made.split()] == [len(one) for one in text.split()]
+
+
+def test_names_and_numbers_are_gone_and_capitals_and_marks_stay() -> None:
+    text = "Dr. Zoë Brandt paid 4711 EUR to zoe.brandt@example.org on 2026-02-03 (2026-02-05). ZOE! naïve"
+    names = Pseudonyms("words", dates=True, seed=0, taken=set(words_of(text)))
+    made = names.text(text)
+    assert not set(words_of(text)) & set(words_of(made)) - STOP
+    first, second = re.findall(r"\d{4}-\d{2}-\d{2}", made)
+    assert (np.datetime64(second) - np.datetime64(first)).astype(int) == 2
+    title, surname = re.match(r"\w+\. (\w+) (\w+) paid", made.replace(made.split()[3], "paid")).groups()  # type: ignore[union-attr]
+    assert fold(title).upper() in made
+    assert title[0].isupper()
+    assert surname.lower() in made.split("@")[0]
+    assert len(made) == len(text)
+
+
+def test_what_systems_read_in_their_own_way_stays() -> None:
+    text = (
+        "---\ntags: tea\nimportance: 0.7\n---\nWho is AND what <!-- importance: 8 --> <!-- project: acme -->"
+    )
+    made = Pseudonyms("words", True, 0).text(text)
+    assert re.fullmatch(
+        r"---\ntags: \w{3}\nimportance: 0\.7\n---\n"
+        r"Who is AND what <!-- importance: 8 --> <!-- project: \w{4} -->",
+        made,
+    )
+    assert "acme" not in made
+    path = Pseudonyms("words", True, 0).path("memory/people/ada.md")
+    assert re.fullmatch(r"memory/\w{6}/\w{3}\.md", path)
+
+
+def test_common_beginnings_stay_common() -> None:
+    names = Pseudonyms("prefixes", True, 0)
+    cup, cups = names.text("teacup teacups").split()
+    assert cups.startswith(cup)
+
+
+def test_chinese_is_replaced_character_by_character() -> None:
+    made = Pseudonyms("words", True, 0).text("东京东京 京都")
+    assert made[:2] == made[2:4]
+    assert made[1] == made[5]
+    assert "东" not in made
+    assert all("\u4e00" <= one <= "\u9fff" for one in made.replace(" ", ""))
+
+
+# cosines
+
+
+def test_the_cosines_with_the_questions_are_kept_and_nothing_else() -> None:
+    numbers = np.random.default_rng(0).normal(size=(12, 384))
+    vectors = (numbers / np.linalg.norm(numbers, axis=1, keepdims=True)).astype(np.float32)
+    asked, known = cosines_alone(list(vectors[:2]), vectors[2:])
+    assert np.array(known).shape == (10, 3)
+    assert np.allclose(np.array(asked) @ np.array(known).T, vectors[:2] @ vectors[2:].T, atol=1e-6)
+    assert np.allclose(np.linalg.norm(known, axis=1), 1, atol=1e-6)
+    assert asked[0] == pytest.approx([1, 0, 0])
+
+
+def test_two_equal_questions_need_one_dimension() -> None:
+    vector = np.array([0.6, 0.8, 0], np.float32)
+    asked, known = cosines_alone([vector, vector], np.array([[0, 0, 1]], np.float32))
+    assert asked == [[1.0, 0.0], [1.0, 0.0]]
+    assert known == [[0.0, 1.0]]
+
+
+# cases of the sample memory
+
+
+def failing(sample: MemoryIndex, questions: QuestionSet, name: str, number: int) -> Case:
+    """The case of one question that fails on that system and holds on FIXED."""
+    found = 0
+    for one in questions.questions:
+        case = case_of(one.question, system(name), sample, one.target)
+        if not run_case(case).holds and run_case(case, system(FIXED)).holds:
+            if found == number:
+                elsewhere = [Elsewhere(system=CaseSystem(name=FIXED))]
+                return case.model_copy(update={"elsewhere": elsewhere})
+            found += 1
+    raise AssertionError(f"{name} has only {found} such questions")
+
+
+# 50 such cases were run once; these are of two systems that index in their own ways.
+@pytest.mark.parametrize(("name", "number"), [(SHIPPED, 2), ("bm-dead-fts", 0)])
+def test_a_failing_question_in_other_and_fewer_words_fails_for_the_same_reason(
+    sample: MemoryIndex, questions: QuestionSet, name: str, number: int
+) -> None:
+    case = failing(sample, questions, name, number)
+    redaction = redacted(case)
+    assert redaction.proof.complete, redaction.proof
+    secret = set(words_of(case.questions[0].question))
+    assert not secret & set(words_of(case_text(redaction.case).split("model:")[0]))
+    small = shrunk(redaction.case, quiet=True)
+    assert verdicts(small) == verdicts(case)
+    assert not run_case(small).holds
+    assert run_case(small, system(FIXED)).holds
+    assert small.words <= MOST_WORDS * case.words
+
+
+# files
+
+CASE = """\
+case: 1
+system: {name: openclaw-2026.2.13, settings: [fusion.vector=0.7]}
+questions:
+- question: Rocky Point bagging operations
+  expect: {found: memory/depot.md}
+- question: the server disk
+  expect: {found: memory/disk.md}
+model: {name: toy, dimensions: 2, axes: {server: [server, disk], garden: [bark, soil]}}
+memory:
+  notes:
+  - path: memory/depot.md
+    text: |
+      The depot is in the north.
+
+      Rocky Point is where the bark is packed into bags.
+  - {path: memory/disk.md, text: The server has a disk.}
+  - {path: memory/tea.md, text: Tea is in the pot.}
+"""
+
+
+def test_a_case_is_shrunk_in_its_file_and_its_original_is_kept(tmp_path: Path) -> None:
+    file = tmp_path / "depot.case.yaml"
+    file.write_text(CASE)
+    made = shrink_file(load_case(file), quiet=True)
+    assert load_case(file).case == made
+    assert original_of(file).read_text() == CASE
+    assert [one.question for one in made.questions] == ["Rocky Point bagging operations"]
+    assert made.system.settings == []
+    assert [one.path for one in made.memory.notes or ()] == ["memory/depot.md"]
+    assert made.words == 1
+    assert SHRUNK in made.note
+    again = shrink_file(load_case(file), quiet=True)
+    assert again == made
+    assert original_of(file).read_text() == CASE
+
+
+def test_an_interrupted_run_is_continued_to_the_same_result(tmp_path: Path) -> None:
+    whole = shrunk(parsed_case(CASE, "whole"), quiet=True)
+    for steps in range(1, 6):
+        file = save_case(parsed_case(CASE, "part"), tmp_path / f"{steps}.case.yaml")
+        taken: list[Case] = []
+
+        def interrupt(case: Case, taken: list[Case] = taken, steps: int = steps, file: Path = file) -> None:
+            save_case(case, file, overwrite=True)
+            taken.append(case)
+            if len(taken) == steps:
+                raise KeyboardInterrupt
+
+        with pytest.raises(KeyboardInterrupt):
+            shrunk(load_case(file).case, kept=interrupt, quiet=True)
+        assert shrink_file(CaseFile(file, load_case(file).case), quiet=True) == whole
+
+
+def test_a_case_in_which_nothing_fails_is_not_shrunk() -> None:
+    fine = parsed_case(CASE.replace("found: memory/depot.md", "not_found: memory/depot.md"), "fine")
+    with pytest.raises(InputError, match="no failure to shrink"):
+        shrunk(fine, quiet=True)
+
+
+def test_a_case_that_does_not_do_what_it_states_elsewhere_is_not_shrunk() -> None:
+    wrong = parsed_case(CASE + "elsewhere: [{system: openclaw-2026.2.15}]\n", "wrong")
+    with pytest.raises(InputError, match="does not do what it states under elsewhere"):
+        shrunk(wrong, quiet=True)
+
+
+def test_a_frozen_case_fails_as_before() -> None:
+    case = parsed_case(CASE, "case")
+    assert frozen(case, None).model.vectors == "cosines"
+    assert run_case(frozen(case, None)).reasons == run_case(case).reasons
+    assert run_case(frozen(case, None, cosines=False)).reasons == run_case(case).reasons
