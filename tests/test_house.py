@@ -194,6 +194,7 @@ BETWEEN_FOLDERS = {
     ("views/html", "views"): "a notebook shows the words and numbers of the printed views",
     ("views/frames", "views/museum.py"): "a table of pandas has the words of the printed table",
     ("views/frames", "views/text.py"): "a table of pandas has the words of the printed table",
+    ("views/widgets/chunks.py", "views/indexes.py"): "a widget prints a file of the index as the text does",
     ("views/widgets", "views/text.py"): "a widget prints numbers as the text does",
     ("views/widgets", "views/figures"): "a widget moves a figure",
     ("cli", "cli/commands"): COORDINATES,

@@ -1,14 +1,18 @@
-"""The indexes in the cache folder as a table and as data."""
+"""The indexes in the cache folder as a table and as data, and a file as an index holds it."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
-from rich.console import RenderableType
+from rich.console import Group, RenderableType
+from rich.padding import Padding
+from rich.text import Text
 
+from workbench.lab.held import HeldChunk, HeldFile
 from workbench.memory.inventory import IndexInfo
-from workbench.views.console import PlainTable
+from workbench.views.console import PlainTable, plain
+from workbench.views.text import rendered
 
 UNITS = (("day", 86_400), ("hour", 3_600), ("minute", 60))
 
@@ -56,3 +60,39 @@ def index_data(one: IndexInfo) -> dict[str, Any]:
         "files": one.files,
         "problem": one.problem or None,
     }
+
+
+@rendered.register
+def rendered_held(held: HeldFile) -> RenderableType:
+    """The file, and each chunk with its text: what the model read of it, and what is repeated."""
+    parts: list[RenderableType] = [plain(held_sentence(held))]
+    for one in held.chunks:
+        parts += [plain(""), plain(chunk_line(one), "bold"), Padding.indent(Text(one.chunk.text), 2)]
+    return Group(*parts)
+
+
+def held_sentence(held: HeldFile) -> str:
+    """How many chunks the file has, how much the model read of them, and which lines are in no chunk."""
+    count = len(held.chunks)
+    cut = [one for one in held.chunks if one.chunk.read_share < 1]
+    read = f"the model read only a part of {len(cut)} of them" if cut else "the model read all of its text"
+    ranges = ", ".join(f"{low}" if low == high else f"{low}-{high}" for low, high in held.left_out)
+    missing = f" In no chunk: lines {ranges}." if ranges else ""
+    return f"{held.path} is {count} chunk{'' if count == 1 else 's'} in the index; {read}.{missing}"
+
+
+def chunk_line(one: HeldChunk) -> str:
+    """The place of a chunk, its length, how much of it the model read, and how many lines it repeats."""
+    told = [f"{len(one.chunk.text)} characters", read_text(one)]
+    if one.repeated:
+        lines = "line" if one.repeated == 1 else f"{one.repeated} lines"
+        told.append(f"the first {lines} repeated from the chunk before")
+    return f"{one.chunk.place}: {', '.join(told)}"
+
+
+def read_text(one: HeldChunk) -> str:
+    """How much of a chunk the model read: all, or a part, and in how many windows."""
+    if one.chunk.read_share < 1:
+        return f"the model read {one.chunk.read_share:.0%} of it"
+    windows = f" in {one.windows} windows" if one.windows and one.windows > 1 else ""
+    return f"the model read all of it{windows}"

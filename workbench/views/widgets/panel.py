@@ -197,6 +197,10 @@ class Panel:
         self.tell()
         for control, what in self.selects.items():
             self.controls[control].observe(partial(self._control_changed, what), "value")
+        self.listen()
+
+    def listen(self) -> None:
+        """Selects what is clicked in the figure; a widget without a drawn figure overrides this."""
         on_click(self.figure, self._clicked)
 
     def tell(self) -> None:
