@@ -6,4 +6,15 @@ Importing this package registers every rendering with `show`.
 from workbench.views import bench, cases, diagnosis, fusion, indexes, missed, museum, paired, systems
 from workbench.views.measuring import sweep
 
-__all__ = ["bench", "cases", "diagnosis", "fusion", "indexes", "missed", "museum", "paired", "sweep", "systems"]
+__all__ = [
+    "bench",
+    "cases",
+    "diagnosis",
+    "fusion",
+    "indexes",
+    "missed",
+    "museum",
+    "paired",
+    "sweep",
+    "systems",
+]
