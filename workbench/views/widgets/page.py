@@ -95,7 +95,7 @@ class MemoryPage:
             self._evaluate()
 
     def _evaluate(self) -> None:
-        """Makes the threshold lab anew if the systems or the right answers have changed."""
+        """Makes a new threshold lab if the systems or the right answers have changed."""
         names = list(dict.fromkeys((self.explorer.left.value, self.explorer.right.value)))
         state = (names, dict(self.right))
         if self.explorer.problem is not None or state == self._evaluated:
