@@ -196,6 +196,7 @@ BETWEEN_FOLDERS = {
     ("views/frames", "views/text.py"): "a table of pandas has the words of the printed table",
     ("views/widgets/chunks.py", "views/indexes.py"): "a widget prints a file of the index as the text does",
     ("views/widgets", "views/text.py"): "a widget prints numbers as the text does",
+    ("views/widgets", "views/diagnosis.py"): "a widget prints shares and fixes as the text does",
     ("views/widgets", "views/figures"): "a widget moves a figure",
     ("cli", "cli/commands"): COORDINATES,
     ("cli/commands", "cli"): "commands share options, output and the copies of notebooks",

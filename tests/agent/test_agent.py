@@ -377,6 +377,23 @@ def test_an_explanation_says_why_a_file_is_here_or_not(path: str, fate: str, too
     assert fate.upper() in file["says"]
 
 
+# memory_diagnose
+
+
+def test_a_diagnosis_has_the_form_of_the_command_and_a_page_to_read(tools: AgentTools) -> None:
+    answer = tools.memory_diagnose("afternoon rooibos", "memory/bike.md")
+    assert {"question", "target", "fate", "causes", "fixes", "price", "says"} == set(answer)
+    assert "What happened" in answer["says"]
+    assert all(fix["verified"] for fix in answer["fixes"])
+
+
+def test_a_diagnosis_without_a_file_or_of_an_unknown_one_is_refused(tools: AgentTools) -> None:
+    with pytest.raises(InputError, match="about one file"):
+        tools.memory_diagnose("afternoon rooibos")
+    with pytest.raises(InputError, match=r"no file memory/bikes\.md"):
+        tools.memory_diagnose("afternoon rooibos", "memory/bikes.md")
+
+
 def test_an_unknown_tool_is_refused_with_the_known_ones(tools: AgentTools) -> None:
     with pytest.raises(InputError, match="memory_forget") as error:
         tools.call("memory_forget", {})

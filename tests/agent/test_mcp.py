@@ -26,7 +26,7 @@ from workbench.agent.tools import AgentTools
 from workbench.errors import InputError
 from workbench.memory.sync import index_folder
 
-NAMES = ["memory_search", "memory_get", "memory_explain"]
+NAMES = ["memory_search", "memory_get", "memory_explain", "memory_diagnose"]
 
 
 @pytest.fixture

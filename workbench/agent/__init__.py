@@ -1,1 +1,1 @@
-"""The tools of an agent: memory_search, memory_get and memory_explain, in Python and over MCP."""
+"""The tools of an agent over a memory: search, get, explain and diagnose, in Python and over MCP."""

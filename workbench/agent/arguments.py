@@ -93,6 +93,18 @@ class Explain(Arguments):
     min_score: Number | None = Field(None, alias="minScore", description="The same as in the search.")
 
 
+class Diagnose(Arguments):
+    """The arguments of `memory_diagnose`, a tool of the workbench: OpenClaw has none like it."""
+
+    query: str = Field(description="The question of the search to diagnose, word for word.")
+    path: str | None = Field(None, description="A file that should be in the answer, or first in it.")
+    unwanted: str | None = Field(
+        None, description="Instead of path: a file that should not be in the answer."
+    )
+    max_results: Count | None = Field(None, alias="maxResults", description="The same as in the search.")
+    min_score: Number | None = Field(None, alias="minScore", description="The same as in the search.")
+
+
 A = TypeVar("A", bound=Arguments)
 
 

@@ -5,19 +5,20 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 
-from workbench.agent.arguments import Explain, checked
+from workbench.agent.arguments import Diagnose, Explain, checked
 from workbench.agent.contracts import SEPTEMBER, Answer, Citations, February, SearchOutcome
 from workbench.agent.pool import IndexPool, side_by_side
 from workbench.agent.reading import FileMissingError, MemoryFiles
 from workbench.contracts import Context
 from workbench.errors import InputError, WorkbenchError
+from workbench.lab.diagnose.diagnosis import diagnose
 from workbench.memory.choices import extra_paths_of
 from workbench.memory.embedding.local import Embedder
 from workbench.memory.files import memory_root
@@ -31,6 +32,7 @@ from workbench.retrieval.query import check_question
 from workbench.systems.opening import folder_of, open_memory
 from workbench.systems.recommended import RECOMMENDED
 from workbench.views.data import explanation_data, trace_data
+from workbench.views.diagnosis import diagnosis_text
 from workbench.views.text import asked_lines, explanation_text, outcome_lines
 
 NEAREST = 10
@@ -56,7 +58,7 @@ class OfCorpora(PlainStage):
 
 @dataclass(eq=False)
 class AgentTools:
-    """`memory_search`, `memory_get` and `memory_explain` over one memory, safe in many threads.
+    """`memory_search`, `memory_get`, `memory_explain` and `memory_diagnose` over one memory, safe in threads.
 
     `memory` is an address that `workbench.open` opens, and `re_embed` is its choice. For a memory that is not
     a folder, `workspace` is the folder that `memory_get` reads from.
@@ -149,6 +151,24 @@ class AgentTools:
         given = {"query": query, "path": path, "max_results": max_results, "min_score": min_score}
         return self.call("memory_explain", given)
 
+    def memory_diagnose(
+        self,
+        query: str,
+        path: str | None = None,
+        unwanted: str | None = None,
+        max_results: float | None = None,
+        min_score: float | None = None,
+    ) -> Answer:
+        """What loses the file at `path`, or brings in an unwanted one, and what would change that."""
+        given = {
+            "query": query,
+            "path": path,
+            "unwanted": unwanted,
+            "max_results": max_results,
+            "min_score": min_score,
+        }
+        return self.call("memory_diagnose", given)
+
     # by name, as MCP calls them
 
     def call(self, tool: str, given: Mapping[str, Any]) -> Answer:
@@ -157,6 +177,7 @@ class AgentTools:
             "memory_search": self._search,
             "memory_get": self._get,
             "memory_explain": self._explain,
+            "memory_diagnose": self._diagnose,
         }
         if tool not in tools:
             raise InputError(f"There is no tool {tool!r}.", f"There are {', '.join(tools)}.")
@@ -206,6 +227,19 @@ class AgentTools:
             _without_text(one["candidate"] for one in shown["chunks"])
             answer["file"] = {"says": explanation_text(file), **shown}
         return answer
+
+    def _diagnose(self, given: Mapping[str, Any]) -> Answer:
+        asked = checked(Diagnose, "memory_diagnose", given)
+        question = check_question(asked.query)
+        pipeline = self._asking(asked.max_results, asked.min_score)
+        path, unwanted = ((one or "").removeprefix("./") for one in (asked.path, asked.unwanted))
+        with ExitStack() as stack:
+            try:
+                index = stack.enter_context(self._pool.lend())
+            except WorkbenchError as error:
+                return self.contract.unavailable(error)
+            found = diagnose(question, pipeline, index, path, unwanted=unwanted)
+        return {"says": diagnosis_text(found), **found.as_json()}
 
 
 def _trace_answer(trace: Trace) -> Answer:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from fractions import Fraction
+from io import StringIO
 
 from rich.console import Group, RenderableType
 from rich.padding import Padding
@@ -16,8 +17,8 @@ from workbench.lab.diagnose.fixes import Fix
 from workbench.lab.diagnose.runs import Aim
 from workbench.lab.diagnose.written import as_openclaw, as_python, as_set
 from workbench.safe_text import one_line
-from workbench.views.console import PlainTable, plain
-from workbench.views.text import ABSENT, explanation_text, rendered
+from workbench.views.console import PlainConsole, PlainTable, plain
+from workbench.views.text import ABSENT, WIDTH, explanation_text, rendered
 
 SHOWN_FLIPS = 12
 """So many flipped questions are printed; JSON has all."""
@@ -43,6 +44,14 @@ def rendered_diagnosis(diagnosis: Diagnosis) -> RenderableType:
     parts += [_heading("The price"), *_prices(diagnosis)]
     parts += [_heading("As settings"), *_settings(diagnosis)]
     return Group(*parts)
+
+
+def diagnosis_text(diagnosis: Diagnosis) -> str:
+    """The same page as plain text, WIDTH columns wide."""
+    console = PlainConsole(file=StringIO(), width=WIDTH, color_system=None)
+    with console.capture() as page:
+        console.print(rendered_diagnosis(diagnosis))
+    return "\n".join(line.rstrip() for line in page.get().strip().splitlines())
 
 
 def _heading(text: str) -> RenderableType:

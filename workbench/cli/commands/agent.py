@@ -125,7 +125,7 @@ def serve(
     workspace: Workspace = None,
     re_embed: ReEmbed = False,
 ) -> None:
-    """Serve memory_search, memory_get and memory_explain to an agent, over MCP.
+    """Serve memory_search, memory_get, memory_explain and memory_diagnose to an agent, over MCP.
 
     In the form `workbench`, each line of a note begins with "> ", so that no note can pass for the tool.
     The forms of OpenClaw's releases are exact and have no such mark.

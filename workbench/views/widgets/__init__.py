@@ -3,6 +3,7 @@
 You can set and read every widget without a browser.
 """
 
+from workbench.views.widgets.diagnosis import BlameChart, FixFinder
 from workbench.views.widgets.explorer import QuestionExplorer
 from workbench.views.widgets.fusion import FusionLab
 from workbench.views.widgets.microscope import Microscope
@@ -10,4 +11,13 @@ from workbench.views.widgets.prediction import Prediction
 from workbench.views.widgets.survival import SurvivalChart
 from workbench.views.widgets.threshold import ThresholdLab
 
-__all__ = ["FusionLab", "Microscope", "Prediction", "QuestionExplorer", "SurvivalChart", "ThresholdLab"]
+__all__ = [
+    "BlameChart",
+    "FixFinder",
+    "FusionLab",
+    "Microscope",
+    "Prediction",
+    "QuestionExplorer",
+    "SurvivalChart",
+    "ThresholdLab",
+]
