@@ -123,7 +123,7 @@ def test_a_page_without_the_token_is_refused_and_a_lost_index_is_said_in_words(t
         answer = tab.page.goto(address.partition("?")[0], wait_until="commit")
         assert answer
         assert "kettle" not in tab.page.content()
-        assert "token" in tab.page.url or answer.status in (401, 403)
+        assert "/login" in tab.page.url
         for file in home.glob("memory-*"):
             file.unlink()
         tab.page.goto(address, wait_until="commit", timeout=3 * MINUTE)
