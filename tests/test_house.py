@@ -186,6 +186,7 @@ BETWEEN_FOLDERS = {
     ("systems/openclaw/live", "systems/openclaw"): "OpenClaw's own file holds what its releases define",
     ("lab/bench", "lab"): "a benchmark is an evaluation of other questions",
     ("lab/diagnose", "lab"): "a diagnosis is priced by evaluations and paired tests",
+    ("lab/findings.py", "lab/diagnose/knobs.py"): "the lint turns the same knobs as a diagnosis",
     ("lab/sweep", "lab"): "a sweep is many evaluations of one system",
     ("lab/museum", "lab/bm25.py"): "a specimen shows BM25 by hand",
     ("views/figures", "views/text.py"): "a figure prints numbers as the text does",

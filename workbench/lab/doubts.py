@@ -143,7 +143,8 @@ def _ties(evaluation: Evaluation) -> list[Doubt]:
         found.append(Doubt("ties", name, says))
     constant = np.array([_constant_hit(one, evaluation) for one in evaluation.asked], float)
     hits = measured(evaluation)
-    if constant.sum() and hits.sum() and not paired_values(constant, hits, HITS).differs:
+    enough = constant.size >= fewest_wins() and constant.sum() and hits.sum()
+    if enough and not paired_values(constant, hits, HITS).differs:
         says = (
             f"its candidates in the order of their ids hit {constant.sum():.0f} of {constant.size}, in the "
             f"order of its scores {hits.sum():.0f}: {constant.size} questions cannot tell them apart"

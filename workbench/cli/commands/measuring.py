@@ -70,3 +70,47 @@ def sweep(
 
         sweep_figure(found).write_html(figure, include_plotlyjs=True)
     put(data(found) if as_json else found, as_json)
+
+
+@app.command()
+def lint(
+    system: Annotated[str, typer.Argument(help="The system, or an openclaw.json.")],
+    memory: Annotated[
+        str | None,
+        typer.Argument(help="A memory to ask as well: a folder, or an OpenClaw SQLite file."),
+    ] = None,
+    questions: Annotated[
+        Path | None,
+        typer.Option("--questions", "-q", readable=False, help="A YAML file of questions to ask the memory."),
+    ] = None,
+    against: Annotated[
+        str | None, typer.Option("--against", help="Another system: can the two differ at all?")
+    ] = None,
+    limit: AskedLimit = None,
+    min_score: AskedFloor = None,
+    settings: Settings = None,
+    index_file: IndexFile = None,
+    re_embed: ReEmbed = False,
+    as_json: AsJson = False,
+) -> None:
+    """Find settings that cannot work, by arithmetic, and with a memory also by asking it.
+
+    Exit code 1 if any is found.
+    """
+    from dataclasses import asdict
+
+    from workbench.lab.findings import lint as lint_alone
+    from workbench.lab.findings import lint_on, lint_pair
+    from workbench.lab.questions import load_questions
+    from workbench.views.measuring.findings import rendered_findings
+
+    pipeline = pipeline_of(system, limit, min_score, settings)
+    found = lint_alone(pipeline)
+    if against is not None:
+        found += lint_pair(pipeline, pipeline_of(against, limit, min_score, settings))
+    asked = [one.question for one in load_questions(questions).questions] if questions else []
+    if memory is not None:
+        with opened_index(memory, index_file, re_embed) as opened:
+            found += lint_on(pipeline, opened, asked)
+    put([asdict(one) for one in found] if as_json else rendered_findings(pipeline.name, found), as_json)
+    raise typer.Exit(1 if found else 0)

@@ -1,0 +1,114 @@
+"""The lint names settings that cannot work, with their arithmetic, and is silent about those that can."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.memory.test_store import a_store
+from workbench.lab.findings import Finding, lint, lint_on, lint_pair, probes
+from workbench.memory.embedding.local import ToyEmbedder
+from workbench.memory.index import MemoryIndex
+from workbench.retrieval.cutoff import MinScore
+from workbench.retrieval.legs import Depth, KeywordLeg
+from workbench.retrieval.pipeline import Pipeline
+from workbench.retrieval.settings import with_settings
+from workbench.systems.openclaw.pipelines import SHIPPED, THREE_FIXES, WORKAROUND
+from workbench.systems.recommended import EVIDENCE_FLOOR
+from workbench.systems.registry import SYSTEMS
+
+OR_RRF = SYSTEMS["openclaw-2026.2.13+or+rrf"]
+
+
+EMBEDDER = ToyEmbedder({"tea": ("tea",), "bike": ("bike",), "server": ("server",)})
+
+
+def kinds(found: list[Finding]) -> set[str]:
+    return {one.kind for one in found}
+
+
+@pytest.mark.parametrize(
+    ("pipeline", "kind", "arithmetic"),
+    [
+        (SHIPPED, "unreachable", "0.7 × 0 + 0.3 × 1 < 0.35"),
+        (SHIPPED, "weights that are scale only", "2 × (0.7 and 0.3)"),
+        (OR_RRF, "floor on a rank", "keyword_rank, vector_rank"),
+        (SHIPPED.with_stage(KeywordLeg(Depth(0.5, 200))), "pool smaller than the limit", "3 < 6"),
+        (SHIPPED.with_stage(MinScore(0.0)), "a threshold of 0", "score ≥ 0"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_arithmetic_finds_what_cannot_work(pipeline: Pipeline, kind: str, arithmetic: str) -> None:
+    (found,) = [one for one in lint(pipeline) if one.kind == kind]
+    assert arithmetic in found.arithmetic
+    assert "#" in found.issue
+
+
+def test_a_floor_that_every_leg_reaches_is_no_finding() -> None:
+    assert "unreachable" not in kinds(lint(SHIPPED.with_stage(MinScore(0.2))))
+    assert "floor on a rank" not in kinds(lint(SHIPPED))
+    assert "pool smaller than the limit" not in kinds(lint(SHIPPED))
+    assert "a threshold of 0" not in kinds(lint(SHIPPED))
+
+
+def test_weights_whose_sum_counts_are_no_finding() -> None:
+    plain = next(one for one in SYSTEMS.values() if one.name == "engine-tm2c2")
+    assert "weights that are scale only" not in kinds(lint(plain))
+
+
+@pytest.mark.parametrize("name", SYSTEMS)
+def test_every_system_can_be_linted(name: str) -> None:
+    assert all(one.says and one.arithmetic and one.issue for one in lint(SYSTEMS[name]))
+
+
+def test_two_systems_with_the_same_stages_cannot_differ() -> None:
+    assert kinds(lint_pair(SHIPPED, replace(SHIPPED, name="other"))) == {"two systems that cannot differ"}
+    assert lint_pair(SHIPPED, WORKAROUND) == []
+
+
+def test_a_dead_leg_is_found(toy: MemoryIndex) -> None:
+    found = [one for one in lint_on(SHIPPED, toy, ["zebra tea of quagga", "okapi bike"]) if "leg" in one.kind]
+    assert [(one.kind, one.arithmetic) for one in found] == [("dead leg", "0 hits for 2 of 2 questions")]
+
+
+def test_a_leg_whose_scores_are_all_the_same_is_found(tmp_path: Path) -> None:
+    texts = ["tea", "tea and a hub and an oak", "a bike", "a server", "a disk"]
+    vectors = np.random.default_rng(1).standard_normal((5, 3)).astype(np.float32)
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    with a_store(tmp_path / "i", texts, vectors) as store:
+        index = MemoryIndex(store, EMBEDDER)
+        (found,) = [one for one in lint_on(SHIPPED, index, ["tea"]) if one.kind == "constant leg"]
+        assert found.arithmetic == "keyword_score = 1 in each of 1 questions"
+        assert "constant leg" not in kinds(lint_on(THREE_FIXES, index, ["tea"]))
+
+
+def test_a_parameter_that_changes_no_answer_is_found(toy: MemoryIndex) -> None:
+    alone = with_settings(THREE_FIXES, ["fusion.keyword=0"])
+    found = {
+        one.says.split()[0] for one in lint_on(alone, toy, ["tea", "bike"]) if one.kind == "dead parameter"
+    }
+    assert "limit.count" not in found
+    assert found
+
+
+def test_vectors_of_another_model_are_found(tmp_path: Path) -> None:
+    texts = ["a cup of tea", "the bike", "a server"]
+    own = EMBEDDER.embed(texts, "passage").vectors
+    for vectors, foreign in ((own, False), (np.roll(np.eye(3, dtype=np.float32), 1, axis=0) * -1, True)):
+        with a_store(tmp_path / f"{foreign}", texts, vectors.astype(np.float32)) as store:
+            found = lint_on(SHIPPED, MemoryIndex(store, EMBEDDER), ["tea"])
+            assert ("vectors of another model" in kinds(found)) is foreign
+
+
+def test_a_memory_gives_its_own_questions(toy: MemoryIndex) -> None:
+    asked = probes(toy)
+    assert asked
+    assert all(one == one.strip("#*-> \t") for one in asked)
+
+
+def test_evidence_is_not_a_floor_on_ranks() -> None:
+    assert EVIDENCE_FLOOR.stage.slot == "floor"
+    assert "floor on a rank" not in kinds(lint(THREE_FIXES.but(EVIDENCE_FLOOR)))
