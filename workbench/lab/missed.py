@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from workbench.contracts import Index
 from workbench.lab.cached_index import CachedIndex
-from workbench.lab.doubts import doubts
+from workbench.lab.checks.doubts import doubts
 from workbench.lab.evaluation import Evaluation
 from workbench.lab.paired import HITS, paired_with_first
 from workbench.records import Tabular

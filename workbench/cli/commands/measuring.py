@@ -99,8 +99,8 @@ def lint(
     """
     from dataclasses import asdict
 
-    from workbench.lab.findings import lint as lint_alone
-    from workbench.lab.findings import lint_on, lint_pair
+    from workbench.lab.checks.findings import lint as lint_alone
+    from workbench.lab.checks.findings import lint_on, lint_pair
     from workbench.lab.questions import load_questions
     from workbench.views.measuring.findings import rendered_findings
 

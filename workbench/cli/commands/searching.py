@@ -130,7 +130,7 @@ def evaluate(
     questions.
     """
     from workbench.lab.cached_index import CachedIndex
-    from workbench.lab.doubts import doubts
+    from workbench.lab.checks.doubts import doubts
     from workbench.lab.evaluation import evaluate as evaluate_all
     from workbench.lab.missed import evaluations_data, missed_questions
     from workbench.lab.paired import HITS, known_measure

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from rich.console import Group, RenderableType
 
-from workbench.lab.doubts import Doubt
+from workbench.lab.checks.doubts import Doubt
 from workbench.lab.evaluation import Evaluation
 from workbench.views.console import PlainTable, plain
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from rich.console import RenderableType
 
-from workbench.lab.findings import Finding
+from workbench.lab.checks.findings import Finding
 from workbench.views.console import PlainTable, plain
 
 

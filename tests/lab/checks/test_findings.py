@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tests.memory.test_store import a_store
-from workbench.lab.findings import Finding, lint, lint_on, lint_pair, probes
+from workbench.lab.checks.findings import Finding, lint, lint_on, lint_pair, probes
 from workbench.memory.embedding.local import ToyEmbedder
 from workbench.memory.index import MemoryIndex
 from workbench.retrieval.cutoff import MinScore

@@ -13,7 +13,7 @@ import pytrec_eval
 from workbench.contracts import Index
 from workbench.errors import InputError
 from workbench.lab.cached_index import CachedIndex
-from workbench.lab.doubts import cutoff_of, doubts, fewest_wins
+from workbench.lab.checks.doubts import cutoff_of, doubts, fewest_wins
 from workbench.lab.evaluation import Evaluation, Judged, evaluate, values
 from workbench.lab.paired import known_measure
 from workbench.lab.questions import Question, QuestionSet

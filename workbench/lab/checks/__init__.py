@@ -1,0 +1,1 @@
+"""Checks: what an evaluation does not show, and settings that cannot work."""
