@@ -191,6 +191,13 @@ BETWEEN_FOLDERS = {
     ("lab/checks/findings.py", "lab/diagnose/knobs.py"): "the lint turns the same knobs as a diagnosis",
     ("lab/sweep", "lab"): "a sweep is many evaluations of one system",
     ("lab/museum", "lab/bm25.py"): "a specimen shows BM25 by hand",
+    ("views", "views/cases"): COORDINATES,
+    (
+        "views/cases",
+        "views/text.py",
+    ): "a case prints a trace and an explanation as they are printed elsewhere",
+    ("views/cases", "views/console.py"): "a case is printed without markup",
+    ("views/cases", "views/data.py"): "a case as JSON holds its traces as JSON",
     ("views/figures", "views/text.py"): "a figure prints numbers as the text does",
     ("views", "views/measuring"): COORDINATES,
     ("views/measuring", "views"): "what an instrument found is printed as other values are",

@@ -152,6 +152,6 @@ class ElsewhereTest(CaseTest):
 
 
 def _told(answer: Answered, run: CaseRun, problem: str) -> str:
-    from workbench.views.cases import answer_text
+    from workbench.views.cases.runs import answer_text
 
     return answer_text(answer, run, problem)

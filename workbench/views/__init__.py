@@ -3,8 +3,9 @@
 Importing this package registers every rendering with `show`.
 """
 
-from workbench.views import bench, cases, diagnosis, fusion, indexes, missed, museum, paired, systems
+from workbench.views import bench, diagnosis, fusion, indexes, missed, museum, paired, systems
 from workbench.views.measuring import sweep
+from workbench.views.cases import runs as cases
 
 __all__ = [
     "bench",

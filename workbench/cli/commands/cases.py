@@ -150,7 +150,7 @@ def run(
     """
     from workbench.lab.cases.files import case_files, load_case
     from workbench.lab.cases.running import Matrix, run_case, run_on, run_releases, systems_named
-    from workbench.views.cases import case_run_data, matrix_data
+    from workbench.views.cases.runs import case_run_data, matrix_data
 
     if releases and systems:
         raise InputError("--releases and --system both name the systems to run.", "Give one of them.")
@@ -242,3 +242,37 @@ def beside(file: Path, what: str) -> Path:
     from workbench.lab.cases.model import SUFFIX
 
     return file.with_name(f"{file.name.removesuffix(SUFFIX)}.{what}{SUFFIX}")
+
+
+@case.command()
+def report(
+    file: File,
+    html: Annotated[
+        Path | None, typer.Option("--html", help="Write an HTML page with figures to this file instead.")
+    ] = None,
+    releases: Annotated[
+        bool,
+        typer.Option("--releases/--no-releases", help="Show every release of the system, if it has any."),
+    ] = True,
+) -> None:
+    """Print a case as Markdown for an issue tracker, or write an HTML page that needs no network.
+
+    Exit code 0, whether the expectations hold or not.
+    """
+    from workbench.lab.cases.files import load_case, replace_text
+    from workbench.lab.cases.running import run_case, run_releases
+    from workbench.views.cases.report import CaseReport, case_html, case_markdown
+
+    loaded = load_case(file)
+    ran = run_case(loaded.case, folder=loaded.folder)
+    try:
+        matrix = run_releases(loaded.case, folder=loaded.folder) if releases else None
+    except InputError as error:
+        tell(error.problem)
+        matrix = None
+    made = CaseReport(ran, matrix)
+    if html is None:
+        put(case_markdown(made).rstrip("\n"))
+    else:
+        replace_text(html, case_html(made))
+        put(f"{html}")

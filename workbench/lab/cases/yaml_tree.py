@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import yaml
 
 from workbench.memory.safe_yaml import RefusedYamlError, check_yaml
+from workbench.safe_text import BIDIRECTIONAL, SEPARATORS
 
 MOST_VALUES = 300_000
 NUMBER = re.compile(r"[-+]?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?")
@@ -83,6 +84,10 @@ def _scalar(text: str, plain: bool) -> Any:
     return text
 
 
+UNSEEN = re.compile("[" + "".join(map(chr, (*BIDIRECTIONAL, *SEPARATORS))) + "]")
+"""Characters that change the order or the lines of what is shown; they are written as escapes."""
+
+
 class _Writer(yaml.SafeDumper):
     """Writes no aliases, and texts of several lines as blocks."""
 
@@ -91,6 +96,8 @@ class _Writer(yaml.SafeDumper):
 
 
 def _text(writer: _Writer, text: str) -> yaml.Node:
+    if UNSEEN.search(text):
+        return writer.represent_scalar("tag:yaml.org,2002:str", text, style='"')
     return writer.represent_scalar("tag:yaml.org,2002:str", text, style="|" if "\n" in text else None)
 
 
@@ -105,6 +112,7 @@ _Writer.add_representer(list, _numbers)
 
 def write_tree(values: Any) -> str:
     """The values as YAML in the order of their keys: the same text for the same values."""
-    return yaml.dump(
+    text = yaml.dump(
         values, Dumper=_Writer, sort_keys=False, allow_unicode=True, width=1 << 30, default_flow_style=False
     )
+    return UNSEEN.sub(lambda found: f"\\u{ord(found[0]):04X}", text)  # they stand in double quotes alone

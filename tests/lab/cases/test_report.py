@@ -1,0 +1,84 @@
+"""A report of a case: what it says, and that no text of the case becomes markup."""
+
+from __future__ import annotations
+
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from tests.commands import Run, runner
+from tests.conftest import PROJECT
+from tests.lab.cases.test_hostile import EVIL, GOOD, evil
+from workbench.lab.cases.files import parsed_case, save_case
+from workbench.lab.cases.running import run_case, run_releases
+from workbench.views.cases.report import CaseReport, case_html, case_markdown
+
+FILE = PROJECT / "tests" / "cases" / "openclaw-16021.case.yaml"
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    return runner(monkeypatch, capsys)
+
+
+class Tags(HTMLParser):
+    """The tags and attributes of a page."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.attributes: set[str] = set()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.attributes |= {name for name, _ in attrs}
+
+
+def test_the_markdown_says_what_happens_why_and_since_when(run: Run) -> None:
+    outcome = run("case", "report", FILE)
+    assert outcome.code == 0
+    for text in (
+        "# A question in plain words finds nothing",
+        "- Observed: below the floor (floor); returned&#58; nothing.",
+        "score = 0.7 × 0.4988 + 0.3 × 0 = 0.3492",
+        "First bad&#58; openclaw-2026.2.13. First good after it&#58; openclaw-2026.7.1.",
+        "```yaml\ncase: 1",
+    ):
+        assert text in outcome.out
+
+
+def test_the_page_needs_nothing_from_elsewhere(run: Run, tmp_path: Path) -> None:
+    assert run("case", "report", FILE, "--html", tmp_path / "page.html").code == 0
+    page = (tmp_path / "page.html").read_text()
+    found = Tags()
+    found.feed(page)
+    assert {"svg", "rect", "table", "pre"} <= set(found.tags)
+    assert not {"script", "img", "link", "iframe", "object"} & set(found.tags)
+    assert not {"src", "href", "onload", "onclick"} & found.attributes
+    assert "default-src 'none'" in page
+    assert "floor 0.35" in page
+
+
+def test_no_text_of_a_case_becomes_markup() -> None:
+    case = evil(parsed_case(GOOD, "good"))
+    report = CaseReport(run_case(case), run_releases(case))
+    page, plain = case_html(report), case_markdown(report)
+    found = Tags()
+    found.feed(page)
+    assert "script" not in found.tags
+    assert not {"\x1b", "\x07", "\u202e"} & set(page + plain)
+    outside = re.sub(r"^(`{3,}).*?^\1$", "", plain, flags=re.M | re.S)
+    assert "<script>" not in outside
+    assert "````" in plain
+
+
+def test_a_system_without_releases_is_reported_without_them(run: Run, tmp_path: Path) -> None:
+    text = GOOD.replace("openclaw-2026.2.13", "engine-rrf-60")
+    file = save_case(parsed_case(text, "good"), tmp_path / "good.case.yaml")
+    outcome = run("case", "report", file)
+    assert outcome.code == 0
+    assert "## Releases" not in outcome.out
+    assert "no releases" in outcome.err
+    assert EVIL not in outcome.out

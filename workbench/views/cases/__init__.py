@@ -1,0 +1,1 @@
+"""Runs of cases in words and tables, and reports of cases."""
