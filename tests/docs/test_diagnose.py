@@ -43,5 +43,5 @@ def test_the_version_is_that_of_the_page(data: dict[str, Any]) -> None:
 
 def test_the_code_of_the_page_runs(sample: MemoryIndex, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(PROJECT)
-    (code,) = re.findall(r"^```python\n(.*?)^```$", PAGE, re.M | re.S)
-    exec(compile(code, "diagnose.md", "exec"), {})
+    for code in re.findall(r"^```python\n(.*?)^```$", PAGE, re.M | re.S):
+        exec(compile(code, "diagnose.md", "exec"), {})

@@ -45,7 +45,7 @@ def test_each_failing_question_of_the_report_gets_a_cause_and_fixes_that_work(
     check_claims(found, kept)
 
 
-@pytest.mark.parametrize("name", SYSTEMS)
+@pytest.mark.parametrize("name", [*SYSTEMS][::3])
 def test_every_fix_on_a_missed_question_does_what_it_claims_and_no_grid_finds_a_nearer_one(
     name: str, kept: CachedIndex, questions: QuestionSet
 ) -> None:

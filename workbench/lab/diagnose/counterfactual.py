@@ -13,7 +13,7 @@ from workbench.lab.diagnose.knobs import Knob, Value, hair
 from workbench.lab.diagnose.runs import Goal, Reruns
 from workbench.records import Trace
 
-EVERY_WHOLE = 24
+EVERY_WHOLE = 12
 """So many whole numbers on each side of the present one are tried one by one."""
 
 STEPS = 24
@@ -46,17 +46,35 @@ class _Probe:
 
     def __init__(self, knob: Knob, runs: Reruns, goal: Goal) -> None:
         self._knob, self._runs, self._goal = knob, runs, goal
-        self._known: dict[Value, bool] = {}
+        self._known: dict[Value, tuple[bool, bool]] = {}
 
     def __call__(self, value: Value) -> bool:
+        return self._run(value)[0]
+
+    def changes_nothing(self, values: Sequence[float]) -> bool:
+        """Whether the trace ends as it does now with each of these values."""
+        return not any(self._run(_typed(self._knob, one))[1] for one in values)
+
+    def _run(self, value: Value) -> tuple[bool, bool]:
+        """Whether the goal is reached with a value, and whether the trace ends differently than now."""
         if value not in self._known:
             pipeline = self._knob.with_value(value)
-            self._known[value] = pipeline is not None and self._goal.reached(self._runs.trace(pipeline))
+            trace = None if pipeline is None else self._runs.trace(pipeline)
+            reached = trace is not None and self._goal.reached(trace)
+            self._known[value] = reached, trace is not None and not _same(trace, self._runs.base)
         return self._known[value]
 
 
-def _nearest(knob: Knob, reached: Callable[[float], bool], points: Iterable[float]) -> Counterfactual | None:
+def _same(one: Trace, other: Trace) -> bool:
+    """Whether two traces have the same candidates in the same order, dropped at the same stages."""
+    pairs = ((one.rows, other.rows), (one.order, other.order), (one.dropped, other.dropped))
+    return all(np.array_equal(mine, theirs) for mine, theirs in pairs)
+
+
+def _nearest(knob: Knob, reached: _Probe, points: Sequence[float]) -> Counterfactual | None:
     """Walks from the present value along `points`; between a miss and the first hit it halves the gap."""
+    if not points or reached.changes_nothing((points[0], points[len(points) // 2], points[-1])):
+        return None  # Near, half-way and at the end nothing changes: the parameter has no effect here.
     miss = float(knob.now)
     for point in points:
         if reached(_typed(knob, point)):
@@ -132,7 +150,7 @@ def _finite(values: object) -> list[float]:
 def _whole_steps(knob: Knob, now: float) -> Sequence[float]:
     """Whole numbers: each one near the present, then ever wider apart."""
     near = [now + sign * step for step in range(1, EVERY_WHOLE + 1) for sign in (-1, 1)]
-    far = [now + sign * EVERY_WHOLE * 1.5**step for step in range(1, 40) for sign in (-1, 1)]
+    far = [now + sign * EVERY_WHOLE * 2.0**step for step in range(1, 20) for sign in (-1, 1)]
     return [float(math.floor(one)) for one in (*near, *far, knob.low, knob.high)]
 
 
