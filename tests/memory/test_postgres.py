@@ -205,3 +205,10 @@ def test_the_server_finds_the_vectors_that_the_scan_finds(
         ours, theirs = scanned.vector(vector, 3), served.vector(vector, 3)
         assert [c.id for c in served.chunks(theirs.rows)] == [c.id for c in scanned.chunks(ours.rows)]
         assert np.allclose(theirs.raw, ours.raw, atol=1e-6)
+
+
+def test_known_vectors_come_from_the_index_file_of_the_folder(folder: Path, address: str) -> None:
+    index_folder(folder, world.EMBEDDER)
+    summary = index_folder(folder, world.EMBEDDER, store=address)
+    assert summary.embedded == 0
+    assert summary.from_cache == summary.chunks > 0

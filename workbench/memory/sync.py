@@ -10,14 +10,15 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from workbench.errors import InputError, Interrupted
+from workbench.errors import InputError, Interrupted, WorkbenchError
 from workbench.memory.choices import Choices, extra_paths_of, remember
 from workbench.memory.chunking import Chunker, LineChunker
 from workbench.memory.embedding import cache as cached_embedding
-from workbench.memory.embedding.cache import embed_through_cache
+from workbench.memory.embedding.cache import Borrowing, embed_through_cache
 from workbench.memory.embedding.local import PACKAGED_MODEL, Embedder, LocalEmbedder
 from workbench.memory.files import SOURCE, GoneError, memory_root
 from workbench.memory.index import MemoryIndex, check_same, default_index_path
@@ -77,7 +78,8 @@ def index_folder(
     vectors are reused, also those of an earlier rebuild that failed. `wait` is how many seconds to wait for
     another process that syncs the same index. `like` indexes as a release does: its files, its chunker.
     `store` is the address of a database server for the index, such as postgresql://USER@HOST/DATABASE;
-    without it, the index is the file `index_path`, or the default file of the folder.
+    without it, the index is the file `index_path`, or the default file of the folder. An index on a server
+    takes known vectors from the folder's default file.
 
     Raises InputError for a folder or a file that cannot be used, and for an index that was made with another
     model, chunker or version. The index then stays as it was, and the caller decides whether to rebuild:
@@ -91,19 +93,35 @@ def index_folder(
     chunker = chunker or like.chunker
     place = _place(root, index_path, store)
     settings = Settings(embedder.name, embedder.revision, embedder.dimensions, chunker.name)
-    with place.alone(wait):
+    with place.alone(wait), _lender(root, place) as lender:
         beside = extra_paths_of(root, Path(place.name)) if extra is None else tuple(extra)
         model = embedder.name if isinstance(embedder, LocalEmbedder) else PACKAGED_MODEL
         chosen = Choices(str(root), beside, "" if model == PACKAGED_MODEL else model)
         every = (MemoryFolder(root, beside, like.rules), *sources)
         first = not place.exists()
-        work = Work(settings, embedder, chunker, chosen, every, skip, like, extra is not None, first)
+        work = Work(settings, embedder, chunker, chosen, every, skip, like, extra is not None, first, lender)
         try:
             _rebuild(place, work) if rebuild or first else _update(place, work)
         except KeyboardInterrupt:
             raise Interrupted(work.kept()) from None
     work.summary.seconds = time.perf_counter() - started
     return work.summary
+
+
+@contextmanager
+def _lender(root: Path, place: IndexPlace) -> Iterator[IndexStore | None]:
+    """The folder's index file, whose vectors an index on a server takes; None without a sound one."""
+    file = SQLitePlace(default_index_path(root))
+    if isinstance(place, SQLitePlace) or not file.exists():
+        yield None
+        return
+    try:
+        opened = file.open()
+    except WorkbenchError:  # a damaged or older file lends nothing, and the server's index does not need it
+        yield None
+        return
+    with opened:
+        yield opened
 
 
 def _place(root: Path, index_path: Path | None, store: str | None) -> IndexPlace:
@@ -164,6 +182,7 @@ class Work:
     like: Indexing
     extra_given: bool
     first: bool
+    lender: IndexStore | None = None
     summary: Summary = field(default_factory=Summary)
     gone: list[str] = field(default_factory=list)
 
@@ -321,4 +340,5 @@ def _vectors(group: Iterable[Cut], work: Work, store: IndexStore) -> Mapping[str
         work.summary.embedded += embedded
 
     texts = {passage.hash: passage.text for _, passages in group for passage in passages}
-    return embed_through_cache(store, work.settings, work.embedder, "passage", texts, count)
+    cache = store if work.lender is None else Borrowing(store, work.lender)
+    return embed_through_cache(cache, work.settings, work.embedder, "passage", texts, count)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 from workbench.memory.embedding.local import Embedded, Embedder, PartlyEmbeddedError, Role
@@ -21,6 +22,27 @@ class Cache(Protocol):
     def cached(self, settings: Settings, role: str, hashes: Iterable[str]) -> dict[str, Cached]: ...
 
     def remember(self, settings: Settings, role: str, found: Mapping[str, Cached]) -> None: ...
+
+
+@dataclass(frozen=True)
+class Borrowing:
+    """A cache that takes vectors which it does not have from another one, and keeps them."""
+
+    own: Cache
+    lender: Cache
+
+    def cached(self, settings: Settings, role: str, hashes: Iterable[str]) -> dict[str, Cached]:
+        """The known vectors of these text hashes, from either cache."""
+        wanted = list(hashes)
+        known = self.own.cached(settings, role, wanted)
+        lent = self.lender.cached(settings, role, [hash_ for hash_ in wanted if hash_ not in known])
+        if lent:
+            self.own.remember(settings, role, lent)
+        return known | lent
+
+    def remember(self, settings: Settings, role: str, found: Mapping[str, Cached]) -> None:
+        """Keeps vectors in this cache alone."""
+        self.own.remember(settings, role, found)
 
 
 def embed_through_cache(
