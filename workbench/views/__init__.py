@@ -4,8 +4,8 @@ Importing this package registers every rendering with `show`.
 """
 
 from workbench.views import bench, diagnosis, fusion, indexes, missed, museum, paired, systems
-from workbench.views.measuring import sweep
 from workbench.views.cases import runs as cases
+from workbench.views.measuring import sweep
 
 __all__ = [
     "bench",

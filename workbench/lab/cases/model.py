@@ -80,8 +80,17 @@ class CaseNote(CasePart):
 
     @property
     def whole(self) -> str:
-        """The text of the note; passages are joined by line ends."""
-        return self.text if self.text is not None else "\n".join(one.text for one in self.passages or ())
+        """The text of the note; passages are joined, without the lines in which they overlap."""
+        if self.text is not None:
+            return self.text
+        joined: list[str] = []
+        seen = 0
+        for one in self.passages or ():
+            (first, last), lines = one.lines, one.text.split("\n")
+            overlap = seen - first + 1 if len(lines) == last - first + 1 else 0
+            joined += lines[max(0, overlap) :]
+            seen = max(seen, last)
+        return "\n".join(joined)
 
 
 class CaseChunker(CasePart):
