@@ -7,39 +7,44 @@ from __future__ import annotations
 
 import resource
 import sys
+import tempfile
 from itertools import product
+from pathlib import Path
 from time import perf_counter, process_time
+from timeit import repeat
 
 import numpy as np
 
+from benchmarks.corpus import build, questions
 from workbench.lab.sweep.columns import answers
 from workbench.lab.sweep.table import CandidateTable
+from workbench.records import Clause, Query
 from workbench.retrieval.settings import with_settings
 from workbench.systems.openclaw.pipelines import SHIPPED
 
 BUDGET_S, BUDGET_GB = 1.0, 1.0
 
 
-def synthetic(questions: int, candidates: int) -> CandidateTable:
+def synthetic(count: int, candidates: int) -> CandidateTable:
     """Candidates of two legs with scores at random, a fifth of them found by both."""
     random = np.random.default_rng(1)
-    shape = candidates, questions
+    shape = candidates, count
     half = int(candidates * 0.6)
     columns = {}
     for name, rows in (("vector", slice(0, half)), ("keyword", slice(candidates - half, candidates))):
         raw, rank = np.full(shape, np.nan), np.full(shape, np.nan)
-        raw[rows] = np.sort(random.random((half, questions)), axis=0)
+        raw[rows] = np.sort(random.random((half, count)), axis=0)
         rank[rows] = np.arange(1.0, half + 1)[:, None]
         raw[rows] = raw[rows] if name == "vector" else -20 * raw[rows][::-1]
         columns |= {f"{name}_raw": raw, f"{name}_rank": rank, f"{name}_relevance": -raw}
     files = random.integers(0, 400, shape)
-    ties = random.permuted(np.tile(np.arange(candidates)[:, None], questions), axis=0)
+    ties = random.permuted(np.tile(np.arange(candidates)[:, None], count), axis=0)
     return CandidateTable(columns, np.ones(shape, bool), files == 7, ties, files)
 
 
 def main() -> None:
-    settings, questions, candidates = map(int, sys.argv[1:4]) if len(sys.argv) > 3 else (1_000, 2_000, 100)
-    table = synthetic(questions, candidates)
+    settings, asked, candidates = map(int, sys.argv[1:4]) if len(sys.argv) > 3 else (1_000, 2_000, 100)
+    table = synthetic(asked, candidates)
     side = max(1, round((settings / 10) ** 0.5))
     weights, floors = np.linspace(0, 1, side), np.linspace(0, 0.9, 10)
     grid = [
@@ -47,7 +52,7 @@ def main() -> None:
         for v, k, f in product(weights, weights, floors)
     ]
     line = [with_settings(SHIPPED, [f"fusion.vector={v}"]) for v in np.linspace(0, 1, settings)]
-    print(f"{questions:,} questions × {candidates} candidates")
+    print(f"{asked:,} questions × {candidates} candidates")
     for name, pipelines in (("two weights and a floor", grid), ("one weight", line)):
         started, worked = perf_counter(), process_time()
         found = answers(table, pipelines)
@@ -55,8 +60,31 @@ def main() -> None:
         hits = found.hits.sum(axis=1)
         print(f"{len(pipelines):6,} settings of {name}: {seconds:.2f} s, {cpu:.2f} s of CPU,", end=" ")
         print(f"{cpu / BUDGET_S:.2f} of the budget; {hits.min()} to {hits.max()} hits")
+    _constants()
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
     print(f"{peak:.2f} GB at most, {peak / BUDGET_GB:.2f} of the budget")
+
+
+def _constants(chunks: int = 1_000, asked: int = 57) -> None:
+    """BM25 of all questions with other constants, beside asking FTS5 question by question."""
+    with tempfile.TemporaryDirectory() as folder, build(Path(folder) / "x.sqlite", chunks) as index:
+        queries = [Query(tuple(map(Clause, one.split())), "OR") for one in questions(asked)]
+        with index.snapshot():
+            source, postings = index.postings()
+            batch = postings.batch(queries, source)
+            ours = min(repeat(lambda: batch.scores(0.9, 0.4), timer=process_time, number=1, repeat=9))
+            fts5 = min(
+                repeat(
+                    lambda: [index.store.keyword(one, 24) for one in queries],
+                    timer=process_time,
+                    number=1,
+                    repeat=5,
+                )
+            )
+    print(
+        f"{asked} questions × {chunks:,} chunks with other k1 and b: FTS5, which cannot, asked once "
+        f"{fts5 * 1e3:.1f} ms / postings {ours * 1e3:.2f} ms of CPU = {fts5 / ours:.0f}"
+    )
 
 
 if __name__ == "__main__":

@@ -37,6 +37,14 @@ class CachedIndex(IndexAdapter):
             ("keyword", query, limit, k1, b), lambda: self.inner.keyword_with(query, limit, k1, b)
         )
 
+    def ask_keywords_ahead(self, queries: Sequence[Query], depth: int, k1: float, b: float) -> None:
+        """Caches the keyword hits of many queries with these constants of BM25."""
+        wanted = list(dict.fromkeys(queries))
+        if any(("keyword", one, depth, k1, b) not in self._answers for one in wanted):
+            found = self.inner.keyword_of_each(wanted, depth, k1, b)
+            for one, hits in zip(wanted, found, strict=True):
+                self._answers["keyword", one, depth, k1, b] = hits
+
     def vector(self, query: Vector, limit: int) -> Hits:
         return self._once(("vector", query.tobytes(), limit), lambda: self.inner.vector(query, limit))
 

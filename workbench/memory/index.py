@@ -23,7 +23,14 @@ from workbench.memory.embedding.local import PACKAGED_MODEL, READINGS, Embedder,
 from workbench.memory.embedding.providers.catalogue import remembered
 from workbench.memory.files import content_hash
 from workbench.memory.store.contract import IndexPlace, IndexStore
-from workbench.memory.store.postings import K1, B, KeywordPostings, NoPostingsError, PostingsSource
+from workbench.memory.store.postings import (
+    K1,
+    MOST_SCORES,
+    B,
+    KeywordPostings,
+    NoPostingsError,
+    PostingsSource,
+)
 from workbench.memory.store.scan import Scan
 from workbench.memory.store.sqlite.place import SQLitePlace
 from workbench.memory.store.values import Cached, Settings
@@ -234,6 +241,18 @@ class MemoryIndex(OpenIndex):
                 f"k1 and b are fixed for this query, since {error}.",
                 f"Leave them at {K1:g} and {B:g}, or use a system whose query is a list of words.",
             ) from None
+
+    def keyword_of_each(self, queries: Sequence[Query], limit: int, k1: float, b: float) -> list[Hits]:
+        """The answers of `keyword_with` to several queries; asked again with other constants, it is fast."""
+        if self._source is None or len(queries) * self.size > MOST_SCORES:
+            return super().keyword_of_each(queries, limit, k1, b)
+        try:
+            with nullcontext() if self.store.busy else self.store.reading():
+                source, postings = self.postings()
+                batch = postings.batch(queries, source)
+                return [postings.picked(one, limit, self.store.keys) for one in batch.scored(k1, b)]
+        except NoPostingsError:
+            return super().keyword_of_each(queries, limit, k1, b)
 
     def not_from_postings(self, query: Query) -> str | None:
         """Why the store itself is asked this query; None if it is answered from the postings in memory."""

@@ -26,7 +26,9 @@ from workbench.lab.sweep.columns import (
 )
 from workbench.lab.sweep.grid import Axis, Setting, axis, changed, settings_of
 from workbench.lab.sweep.table import CandidateTable, Marks
+from workbench.memory.store.postings import K1, B
 from workbench.records import Floats
+from workbench.retrieval.legs import KeywordLeg
 from workbench.retrieval.pipeline import Pipeline, check_pipeline, search
 
 
@@ -169,6 +171,7 @@ def _of_group(
 ) -> Answers:
     if not not_in_columns(group[0]):
         last = first_after_candidates(group[0])
+        _ask_keywords(group[0], asked, index)
         traces = [search(one, group[0], index, last=last) for one in asked]
         try:
             found = answers(CandidateTable.of(traces, targets, ties_of(group[0])), group, ranks)
@@ -182,3 +185,14 @@ def _of_group(
         parts.append(from_stages([search(one, pipeline, index) for one in asked], targets, ranks))
         bar.update()
     return together(parts)
+
+
+def _ask_keywords(pipeline: Pipeline, asked: Sequence[str], index: CachedIndex) -> None:
+    """Asks a keyword leg with its own constants of BM25 for all questions at once."""
+    legs = [stage for stage in pipeline.stages if isinstance(stage, KeywordLeg)]
+    if pipeline.layout is not None or not legs or (legs[0].k1, legs[0].b) == (K1, B):
+        return
+    place = pipeline.stages.index(legs[0])
+    queries = [trace.query for one in asked if (trace := search(one, pipeline, index, last=place)).query]
+    depth = legs[0].deepest(pipeline.limit)
+    index.ask_keywords_ahead([one for one in queries if one], depth, legs[0].k1, legs[0].b)

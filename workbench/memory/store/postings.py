@@ -31,6 +31,8 @@ LEAST_BYTES = 16_000_000
 BARE_WORD = re.compile(r"[A-Za-z0-9_\x80-\U0010ffff]+")
 """A text that FTS5 reads as one phrase without quotes, unless it is an operator."""
 OPERATORS = {"AND", "OR", "NOT", "NEAR"}
+MOST_SCORES = 20_000_000
+"""Of more queries × chunks than these, each query is scored by itself: a batch takes 24 bytes for each."""
 OFFSET_BITS = 24
 """An offset in a chunk has fewer bits."""
 
@@ -177,6 +179,66 @@ def _starts(term: Instances, place: int) -> Rows:
     return starts
 
 
+class QueryBatch:
+    """The postings of many queries, as places in one table: 16 bytes for each posting of each query."""
+
+    def __init__(
+        self, collection: Collection, asked: Sequence[Sequence[Postings]], every_word: Sequence[bool]
+    ) -> None:
+        self._collection = collection
+        size = self._collection.sizes.rows.size
+        self._shape = len(asked), size
+        known = {id(one): one for phrases in asked for one in phrases}
+        different = list(known.values())
+        ends = np.cumsum([one.places.size for one in different], dtype=np.int64)
+        starts = {id(one): end - one.places.size for one, end in zip(different, ends.tolist(), strict=True)}
+        empty = [np.empty(0, np.int32)]
+        self._places = np.concatenate([*(one.places for one in different), *empty])
+        self._counts = np.concatenate([*(one.counts for one in different), *empty]).astype(float)
+        idf = [np.full(one.places.size, self._collection.idf(one.places.size)) for one in different]
+        self._idf = np.concatenate([*idf, np.empty(0)])
+        self._steps = [
+            _step(asked, turn, starts, size) for turn in range(max((len(one) for one in asked), default=0))
+        ]
+        matches = np.zeros(len(asked) * size, np.int32)
+        for to, _ in self._steps:
+            matches[to] += 1
+        needed = [len(some) if every else 1 for some, every in zip(asked, every_word, strict=True)]
+        self._missing = matches.reshape(self._shape) < np.array(needed)[:, None]
+
+    def scored(self, k1: float, b: float) -> list[Scored]:
+        """The chunks that match each query, with their scores."""
+        scores = self.scores(k1, b)
+        return [Scored(near, row[near]) for row in scores for near in [np.flatnonzero(row > 0)]]
+
+    def scores(self, k1: float, b: float) -> Floats:
+        """The score of each chunk for each query, 0 for no match; larger is better: shape (queries, chunks).
+
+        The parts of a score are added in the order of the query's phrases, as FTS5 adds them.
+        """
+        norms = self._collection.norms(k1, b)
+        weights = self._idf * ((self._counts * (k1 + 1.0)) / (self._counts + norms[self._places]))
+        total = np.zeros(self._shape[0] * self._shape[1])
+        for to, start in self._steps:
+            total[to] += weights[start]
+        scores = total.reshape(self._shape)
+        scores[self._missing] = 0.0
+        return scores
+
+
+def _step(
+    asked: Sequence[Sequence[Postings]], turn: int, starts: dict[int, int], size: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """For the phrase at one place of every query: where its parts are added, and where they come from."""
+    to, source = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
+    for row, phrases in enumerate(asked):
+        if turn < len(phrases):
+            one = phrases[turn]
+            to.append(one.places.astype(np.int64) + row * size)
+            source.append(np.arange(starts[id(one)], starts[id(one)] + one.places.size))
+    return np.concatenate(to), np.concatenate(source)
+
+
 class KeywordPostings:
     """The keyword search of one state of a store. Indexes that search this state share it.
 
@@ -191,6 +253,7 @@ class KeywordPostings:
         self._lock = threading.Lock()
         self._tie_ranks: Rows | None = None
         self._norms: tuple[float, float, Floats] | None = None
+        self._batch: tuple[tuple[Query, ...], QueryBatch] | None = None
 
     @property
     def most_bytes(self) -> int:
@@ -215,7 +278,10 @@ class KeywordPostings:
 
         Raises NoPostingsError for a query that must be asked in SQL.
         """
-        scored = self.scored(query, source, limit, k1, b)
+        return self.picked(self.scored(query, source, limit, k1, b), limit, keys)
+
+    def picked(self, scored: Scored, limit: int, keys: Callable[[], list[str]]) -> Hits:
+        """The best `limit` of scored chunks, as hits."""
         places, scores = scored.places, scored.scores
         near = np.flatnonzero(scores >= _edge(scores, limit))
         places, scores = places[near], scores[near]
@@ -261,6 +327,15 @@ class KeywordPostings:
         found = self.collection.postings(_rows_of(terms, source))
         self._keep(terms, found)
         return found
+
+    def batch(self, queries: Sequence[Query], source: PostingsSource) -> QueryBatch:
+        """The queries prepared for any constants; the last ones are kept. Raises NoPostingsError."""
+        wanted = tuple(queries)
+        if self._batch is None or self._batch[0] != wanted:
+            phrases = [[self.postings(one, source) for one in phrases_of(query)] for query in wanted]
+            every_word = [query.operator == "AND" for query in wanted]
+            self._batch = wanted, QueryBatch(self.collection, phrases, every_word)
+        return self._batch[1]
 
     def _keep(self, terms: tuple[str, ...], found: Postings) -> None:
         with self._lock:
