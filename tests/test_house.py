@@ -191,6 +191,8 @@ BETWEEN_FOLDERS = {
     ("lab/checks", "lab"): "an evaluation is checked, and the lint asks what a leg can reach",
     ("lab/checks/findings.py", "lab/diagnose/knobs.py"): "the lint turns the same knobs as a diagnosis",
     ("lab/sweep", "lab"): "a sweep is many evaluations of one system",
+    ("lab/cases", "lab/museum"): "the specimens of the museum become cases",
+    ("lab/cases", "lab/questions.py"): "labelled questions become a case",
     ("lab/museum", "lab/bm25.py"): "a specimen shows BM25 by hand",
     ("views", "views/cases"): COORDINATES,
     (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -80,12 +81,22 @@ def searched(
     )
 
 
-def _searched(says: str, pipeline: Pipeline, question: str, notes: Mapping[str, str], axes: Axes) -> Side:
-    def answer() -> Answer:
-        with small_memory(notes, axes) as index:
-            return {one.chunk.path: one.score for one in search(question, pipeline, index).results}
+@dataclass(frozen=True)
+class SmallSearch:
+    """A question that a pipeline answers from a few notes; calling it gives the answer."""
 
-    return Side(says, pipeline, answer)
+    pipeline: Pipeline
+    question: str
+    notes: Mapping[str, str]
+    axes: Axes
+
+    def __call__(self) -> Answer:
+        with small_memory(self.notes, self.axes) as index:
+            return {one.chunk.path: one.score for one in search(self.question, self.pipeline, index).results}
+
+
+def _searched(says: str, pipeline: Pipeline, question: str, notes: Mapping[str, str], axes: Axes) -> Side:
+    return Side(says, pipeline, SmallSearch(pipeline, question, notes, axes))
 
 
 def small_memory(notes: Mapping[str, str], axes: Axes) -> MemoryIndex:
