@@ -141,3 +141,41 @@ def test_insertion_order_does_not_matter_for_answers(toy: MemoryIndex, paths: li
             (vector,) = world.EMBEDDER.embed([text], "passage").vectors
             index.store.replace(document, LineChunker().chunk(text), [Cached(vector, 1.0)])
         assert answers(index) == answers(toy)
+
+
+def remembered(store: Store, texts: Sequence[str]) -> list[str]:
+    """Those of these texts whose vectors the cache still has, for the models "toy" and "other"."""
+    hashes = {content_hash(text): text for text in texts}
+    every = [Settings(model, "r", 3, "c") for model in ("toy", "other")]
+    kept = [store.cached(settings, "passage", hashes) for settings in every]
+    assert kept[0].keys() == kept[1].keys()
+    return sorted(hashes[one] for one in kept[0])
+
+
+@pytest.mark.parametrize("indexed", [True, False], ids=["indexed", "made without the index on hashes"])
+def test_a_removed_text_is_forgotten_for_every_model_unless_another_file_has_it(
+    tmp_path: Path, indexed: bool
+) -> None:
+    texts = ["a cup", "a hub"]
+    with a_store(tmp_path / "i.sqlite", texts) as store:
+        twice = Document("twice.md", "memory", texts[0], "x", 5, 0)
+        store.replace(twice, [Passage(texts[0], 1, 1, content_hash(texts[0]))], [Cached(np.eye(3)[0], 1.0)])
+        vectors = {content_hash(text): Cached(np.ones(3, np.float32), 1.0) for text in texts}
+        for model in ("toy", "other"):
+            store.remember(Settings(model, "r", 3, "c"), "passage", vectors)
+        if not indexed:
+            store.db.execute("DROP INDEX chunks_by_hash")
+        for text in texts:
+            store.delete(f"{content_hash(text)[:16]}.md")
+        store.forget_removed_texts()
+        assert remembered(store, texts) == ["a cup"]
+
+
+def test_a_cached_vector_takes_no_page_of_its_own(tmp_path: Path) -> None:
+    settings = Settings("a-model-with-a-usual-name", "1" * 40, 384, "c")
+    with Store.create(tmp_path / "i.sqlite", settings) as store:
+        before = store.db.pragma("page_count")
+        vectors = {content_hash(str(i)): Cached(np.ones(384, np.float32), 1.0) for i in range(400)}
+        store.remember(settings, "passage", vectors)
+        grown = (store.db.pragma("page_count") - before) * store.db.pragma("page_size")
+    assert grown / len(vectors) < 1.5 * 4 * 384

@@ -16,10 +16,18 @@ from workbench.memory.store.sqlite.meta import DescribedDatabase
 from workbench.memory.store.sqlite.soundness import has_a_cache
 from workbench.memory.store.values import Cached, Settings
 
-FORGET = """
-    DELETE FROM embedding_cache WHERE role = 'passage'
-    AND hash IN ({texts}) AND hash NOT IN (SELECT hash FROM main.chunks)
+CHUNKS_BY_HASH = "CREATE INDEX IF NOT EXISTS main.chunks_by_hash ON chunks (hash)"
+# An index file that was made without it gets it when it first forgets a text.
+NEXT_MODEL = """
+    SELECT model, revision FROM embedding_cache WHERE (model, revision) > (?, ?)
+    ORDER BY model, revision LIMIT 1
 """
+FORGET = """
+    DELETE FROM embedding_cache WHERE model = ? AND revision = ? AND role = 'passage'
+    AND hash IN ({texts})
+    AND NOT EXISTS (SELECT 1 FROM main.chunks WHERE chunks.hash = embedding_cache.hash)
+"""
+# With model and revision named, a text is found by the cache's key and not by reading every vector.
 GONE_SINCE = """
     SELECT chunks.hash FROM other.chunks AS chunks
     JOIN other.documents AS documents ON documents.id = chunks.document_id
@@ -96,19 +104,27 @@ class EmbeddingCache(DescribedDatabase):
     def forget_removed_texts(self) -> None:
         """Removes the vectors of passages that were removed through this object and occur nowhere else."""
         if self._removed:
-            with self.writing():
-                self.db.execute(FORGET.format(texts="SELECT value FROM json_each(?)"), (self._hashes(),))
+            self._forget("SELECT value FROM json_each(?)", json.dumps(sorted(self._removed)))
             self._removed.clear()
 
-    def _hashes(self) -> str:
-        return json.dumps(sorted(self._removed))
+    def _forget(self, texts: str, *given: str) -> None:
+        with self.writing():
+            self.db.execute(CHUNKS_BY_HASH)
+            for model in self._cached_models():
+                self.db.execute(FORGET.format(texts=texts), (*model, *given))
+
+    def _cached_models(self) -> Iterator[tuple[str, str]]:
+        """The name and revision of each model that has vectors in the cache, each from one look at the key."""
+        found = self.db.execute(NEXT_MODEL, ("", "")).fetchone()
+        while found is not None:
+            yield found
+            found = self.db.execute(NEXT_MODEL, found).fetchone()
 
     def forget_texts_of(self, file: Path) -> None:
         """Removes the vectors of passages that only deleted or changed documents of another file have."""
         with self._attached(file) as same_schema:
             if same_schema:
-                with self.writing():
-                    self.db.execute(FORGET.format(texts=GONE_SINCE))
+                self._forget(GONE_SINCE)
 
     @contextmanager
     def _attached(self, file: Path) -> Iterator[bool]:

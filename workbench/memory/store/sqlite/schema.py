@@ -25,6 +25,7 @@ def step_1(db: apsw.Connection, dimensions: int) -> None:
             hash TEXT NOT NULL, text TEXT NOT NULL, read_share REAL NOT NULL
         );
         CREATE INDEX chunks_by_document ON chunks (document_id);
+        CREATE INDEX chunks_by_hash ON chunks (hash);
         CREATE VIRTUAL TABLE chunks_fts USING fts5 (text, content = 'chunks', content_rowid = 'id');
         CREATE VIRTUAL TABLE chunks_vec USING vec0 (
             chunk_id INTEGER PRIMARY KEY, embedding FLOAT[{dimensions}] distance_metric = cosine
