@@ -114,7 +114,7 @@ class EmbeddingCache(DescribedDatabase):
                 self.db.execute(FORGET.format(texts=texts), (*model, *given))
 
     def _cached_models(self) -> Iterator[tuple[str, str]]:
-        """The name and revision of each model that has vectors in the cache, each from one look at the key."""
+        """Name and revision of each model that has vectors in the cache, each from one look at the key."""
         found = self.db.execute(NEXT_MODEL, ("", "")).fetchone()
         while found is not None:
             yield found
