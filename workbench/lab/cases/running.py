@@ -45,11 +45,12 @@ class Answered:
 
     @property
     def deciding(self) -> tuple[str, tuple[str, ...]]:
-        """The place of the chunk that decides, and the legs that brought it."""
+        """The chunk that decides, and the legs that brought it; the file, where a layout has other chunks."""
         if self.explanation is None or not self.explanation.verdicts:
             return "", ()
         best = self.explanation.verdicts[0]
-        return best.chunk.place, tuple(one.leg for one in best.standings if one.brought)
+        place = best.chunk.place if self.trace.layout is None else best.chunk.path
+        return place, tuple(one.leg for one in best.standings if one.brought)
 
     @property
     def as_observed(self) -> bool:
