@@ -173,6 +173,7 @@ class DropKind(StrEnum):
     FLOOR = "floor"
     LEG_FLOOR = "leg floor"
     FILTER = "filter"
+    FOLD = "fold"
     LIMIT = "limit"
 
 

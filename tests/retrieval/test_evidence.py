@@ -9,7 +9,7 @@ from workbench.memory.index import MemoryIndex
 from workbench.retrieval.cutoff import EvidenceFloor
 from workbench.retrieval.pipeline import search
 from workbench.systems.openclaw.pipelines import THREE_FIXES
-from workbench.systems.recommended import EVIDENCE_FLOOR
+from workbench.systems.recommended.evidence import EVIDENCE_FLOOR
 from workbench.systems.registry import system
 
 QUESTIONS = ["rooibos tea", "bike hub", "a note about none of these", "disk", "zxcv"]

@@ -30,6 +30,7 @@ FATE_OF_KIND = {
     DropKind.FLOOR: Fate.BELOW_FLOOR,
     DropKind.LEG_FLOOR: Fate.BELOW_LEG_FLOOR,
     DropKind.FILTER: Fate.FILTERED,
+    DropKind.FOLD: Fate.FOLDED,
 }
 COMPARED = re.compile(
     r"(?:^|and )(?:(?P<absent>[a-z][^<>≥≤]*?) is absent"

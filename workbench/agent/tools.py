@@ -30,7 +30,7 @@ from workbench.retrieval.explain import explain
 from workbench.retrieval.pipeline import Pipeline, search
 from workbench.retrieval.query import check_question
 from workbench.systems.opening import folder_of, open_memory
-from workbench.systems.recommended import RECOMMENDED
+from workbench.systems.recommended.evidence import WITH_EVIDENCE
 from workbench.views.data import explanation_data, trace_data
 from workbench.views.diagnosis import diagnosis_text
 from workbench.views.text import asked_lines, explanation_text, outcome_lines
@@ -74,7 +74,7 @@ class AgentTools:
     """
 
     memory: str | os.PathLike[str]
-    pipeline: Pipeline = RECOMMENDED
+    pipeline: Pipeline = WITH_EVIDENCE
     contract: February = SEPTEMBER
     citations: Citations = Citations.AUTO
     session_key: str = ""

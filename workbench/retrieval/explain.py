@@ -26,6 +26,7 @@ class Fate(StrEnum):
     BELOW_FLOOR = "below the floor"
     BELOW_LEG_FLOOR = "below the floor of its leg"
     FILTERED = "removed by a filter"
+    FOLDED = "folded under a better chunk of its file"
     BEYOND_POOL = "beyond the pool"
     NO_MATCH = "matched by no leg"
     NEVER_INDEXED = "never indexed"
@@ -36,6 +37,7 @@ FATES = {
     DropKind.FLOOR: Fate.BELOW_FLOOR,
     DropKind.LEG_FLOOR: Fate.BELOW_LEG_FLOOR,
     DropKind.FILTER: Fate.FILTERED,
+    DropKind.FOLD: Fate.FOLDED,
 }
 """The fate of a candidate, by the kind of cut that dropped it."""
 

@@ -11,16 +11,16 @@ from workbench.errors import InputError, unknown_name
 from workbench.retrieval.cutoff import AddedFloor, Limit, MinScore
 from workbench.retrieval.pipeline import Change, Difference, Pipeline
 from workbench.retrieval.settings import parameters, with_settings, with_settings_where_they_fit
-from workbench.systems import recommended
 from workbench.systems.automem import pipelines as automem
 from workbench.systems.basic_memory import pipelines as basic_memory
 from workbench.systems.openclaw import pipelines as openclaw
 from workbench.systems.openclaw import releases as openclaw_releases
 from workbench.systems.openclaw.config.keys import fits, key_of, with_keys
+from workbench.systems.recommended import evidence
 from workbench.systems.registry import SYSTEMS
 
 FAMILIES: Mapping[str, Sequence[types.ModuleType]] = {
-    "openclaw-": (openclaw, openclaw_releases, recommended),
+    "openclaw-": (openclaw, openclaw_releases, evidence),
     "bm-": (basic_memory,),
     "am-": (automem,),
 }

@@ -11,7 +11,7 @@ from workbench.extensions import Registry, all_or_nothing, registrar
 from workbench.memory.store.opening import Opener
 from workbench.records import Stage
 from workbench.retrieval.pipeline import Change, Pipeline
-from workbench.systems import milvus, recommended, tutorial
+from workbench.systems import milvus, tutorial
 from workbench.systems.automem import pipelines as automem
 from workbench.systems.basic_memory import pipelines as basic_memory
 from workbench.systems.basic_memory import postgres as basic_memory_on_postgres
@@ -20,10 +20,13 @@ from workbench.systems.openclaw import pipelines as openclaw
 from workbench.systems.openclaw import releases as openclaw_releases
 from workbench.systems.opening import OPENERS
 from workbench.systems.postgres import pipelines as postgres
+from workbench.systems.recommended import evidence
+from workbench.systems.recommended import pipelines as recommended
 
 _MODULES = (
     openclaw,
     openclaw_releases,
+    evidence,
     recommended,
     tutorial,
     engines,

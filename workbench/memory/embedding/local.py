@@ -11,6 +11,7 @@ import importlib.util
 import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
@@ -228,11 +229,17 @@ class LocalEmbedder:
         special: int = self.model.tokenizer.num_special_tokens_to_add()
         return int(self.model.max_seq_length or 512) - special
 
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Keeps other threads from the model: a fast tokenizer fails when two threads use it at once."""
+        with self._lock:
+            yield
+
     def embed(self, texts: Sequence[str], role: Role) -> Embedded:
         """One unit vector per text. Threads that call this at the same time are served in turn."""
         if not texts:
             return Embedded(np.empty((0, self.dimensions), np.float32), np.empty(0))
-        with self._lock:  # a fast tokenizer fails when two threads use it at once
+        with self.alone():
             return self._embed(texts, role)
 
     def _embed(self, texts: Sequence[str], role: Role) -> Embedded:

@@ -62,7 +62,7 @@ class Outline:
 
 def outline(path: str, chunks: Sequence[Chunk]) -> Outline:
     """The outline of a file, read from its chunks, so that an index without whole documents has one too."""
-    lines = _lines(chunks)
+    lines = lines_of(chunks)
     headings: dict[int, tuple[str, ...]] = {}
     stack: list[tuple[int, str]] = []
     title, named, fenced = "", "", False
@@ -82,7 +82,8 @@ def outline(path: str, chunks: Sequence[Chunk]) -> Outline:
     return Outline(title or named or stem, _speakers(list(lines.values())), headings)
 
 
-def _lines(chunks: Sequence[Chunk]) -> dict[int, str]:
+def lines_of(chunks: Sequence[Chunk]) -> dict[int, str]:
+    """The lines of a file, each once, by their numbers."""
     lines: dict[int, str] = {}
     for chunk in chunks:
         for number, line in enumerate(chunk.text.split("\n"), chunk.start_line):

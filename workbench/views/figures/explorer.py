@@ -34,6 +34,7 @@ LOOKS: dict[Fate, dict[str, Any]] = {
     Fate.BELOW_FLOOR: {"color": VERMILION, "symbol": "x"},
     Fate.BELOW_LEG_FLOOR: {"color": SKY, "symbol": "x-open"},
     Fate.FILTERED: {"color": INK, "symbol": "square-open"},
+    Fate.FOLDED: {"color": GREY, "symbol": "circle-open"},
 }
 """How a candidate is drawn, by its fate."""
 

@@ -1,4 +1,4 @@
-"""The pipeline that this project recommends: the fixes of openclaw#16021, and a threshold on evidence."""
+"""The fixes of openclaw#16021, and a threshold on evidence: what to add to OpenClaw's own pipeline."""
 
 from __future__ import annotations
 
@@ -13,6 +13,6 @@ EVIDENCE_FLOOR = Change(
     Source("this workbench", "0.1.0", "workbench/retrieval/cutoff.py", "", "Never shipped elsewhere."),
 )
 
-RECOMMENDED = THREE_FIXES.but(EVIDENCE_FLOOR)
+WITH_EVIDENCE = THREE_FIXES.but(EVIDENCE_FLOOR)
 
-PIPELINES = (RECOMMENDED,)
+PIPELINES = (WITH_EVIDENCE,)

@@ -1,0 +1,211 @@
+"""Everything about an index's passages: windows with their vectors, words in codes, and stems.
+
+Vectors need a model on this machine. They are computed at the first search and kept beside the index.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import zipfile
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.contracts import Index
+from workbench.errors import StorageError
+from workbench.memory.embedding.local import LocalEmbedder
+from workbench.memory.embedding.tokens import word_vectors
+from workbench.memory.passages.codes import WordCodes, coded
+from workbench.memory.passages.keywords import StemIndex
+from workbench.memory.passages.windows import lines_of, outline, windows_of
+from workbench.memory.store.sqlite.passage_cache import PassageCache
+from workbench.progress import progress
+from workbench.records import Chunk, Rows
+
+FORM = "windows 1"
+"""Names the way in which windows are cut and coded; another way needs another name."""
+WINDOWS_IN_FLIGHT = 64
+
+
+@dataclass(frozen=True)
+class Read:
+    """What the model has read of one file: for each window the place of its chunk in the file, its vector
+    and the number of its words; then the codes of all these words."""
+
+    owners: NDArray[np.int32]
+    vectors: NDArray[np.float32]
+    counts: NDArray[np.int32]
+    codes: WordCodes
+
+    def packed(self) -> bytes:
+        """This as bytes."""
+        file = io.BytesIO()
+        np.savez(
+            file, owners=self.owners, vectors=self.vectors.astype(np.float16), counts=self.counts,
+            signs=self.codes.signs, sizes=self.codes.sizes,
+        )  # fmt: skip
+        return file.getvalue()
+
+    @classmethod
+    def unpacked(cls, payload: bytes) -> Read | None:
+        """What `packed` gave; None for damaged bytes."""
+        try:
+            with np.load(io.BytesIO(payload)) as file:
+                codes = WordCodes(file["signs"], file["sizes"])
+                return cls(file["owners"], file["vectors"].astype(np.float32), file["counts"], codes)
+        except (ValueError, KeyError, OSError, EOFError, zipfile.BadZipFile):
+            return None
+
+
+@dataclass(frozen=True)
+class WindowVectors:
+    """The windows of all chunks; a window's and a chunk's place count in the order of `Passages.rows`.
+
+    `owners` is the chunk of each window, in ascending order. The words of chunk i are `words[i]:words[i + 1]`
+    in `codes`.
+    """
+
+    owners: NDArray[np.int64]
+    vectors: NDArray[np.float32]
+    words: NDArray[np.int64]
+    codes: WordCodes
+
+
+@dataclass(frozen=True)
+class Passages:
+    """The chunks of an index by id: their rows and files, stems of chunks, files and titles, and windows.
+
+    `windows` is None without a model on this machine.
+    """
+
+    rows: Rows
+    files: NDArray[np.int64]
+    chunk_stems: StemIndex
+    file_stems: StemIndex
+    title_stems: StemIndex
+    windows: WindowVectors | None
+
+    def places(self, rows: Rows) -> NDArray[np.int64]:
+        """The places of these rows."""
+        sorter = np.argsort(self.rows)
+        found: NDArray[np.int64] = sorter[np.searchsorted(self.rows, rows, sorter=sorter)]
+        return found
+
+
+@dataclass(frozen=True)
+class _File:
+    path: str
+    rows: Rows
+    chunks: Sequence[Chunk]
+
+    def key(self, embedder: LocalEmbedder) -> str:
+        """The hash of everything that decides what the model reads of this file."""
+        digest = hashlib.sha256(repr((FORM, embedder.name, embedder.revision, self.path)).encode())
+        for chunk in self.chunks:
+            digest.update(repr((chunk.start_line, chunk.text)).encode("utf-8", "surrogatepass"))
+        return digest.hexdigest()
+
+
+def arrange(index: Index, embedder: LocalEmbedder | None, cache: Path | None) -> Passages:
+    """The passages of an index. With an embedder, windows that `cache` does not hold are embedded."""
+    files = []
+    for path in index.paths() or _paths(index):
+        rows = index.rows_of(path)
+        files.append(_File(path, rows, index.chunks(rows)))
+    rows = np.concatenate([np.empty(0, np.int64), *(one.rows for one in files)])
+    chunks = [chunk for one in files for chunk in one.chunks]
+    order = np.array(sorted(range(len(chunks)), key=lambda place: chunks[place].id), np.int64)
+    owners = np.repeat(np.arange(len(files)), [one.rows.size for one in files])
+    return Passages(
+        rows[order],
+        owners[order],
+        StemIndex([chunks[place].text for place in order.tolist()]),
+        StemIndex(["\n".join(lines_of(one.chunks).values()) for one in files]),
+        StemIndex([f"{outline(one.path, one.chunks).title} {_spoken(one.path)}" for one in files]),
+        None if embedder is None else _windows(files, order, embedder, cache),
+    )
+
+
+def _paths(index: Index) -> list[str]:
+    every = index.chunks(np.arange(index.size))
+    return sorted({chunk.path for chunk in every})
+
+
+def _spoken(path: str) -> str:
+    """The words of a path, without its suffix."""
+    return path.rpartition(".")[0].replace("/", " ").replace("-", " ").replace("_", " ")
+
+
+def _windows(
+    files: Sequence[_File], order: NDArray[np.int64], embedder: LocalEmbedder, cache: Path | None
+) -> WindowVectors:
+    read = _read(files, embedder, cache)
+    first = np.cumsum([0, *(one.rows.size for one in files)])
+    chunk = np.concatenate([np.empty(0, np.int64), *(one.owners + start for one, start in zip(read, first, strict=False))])
+    counts = np.concatenate([np.empty(0, np.int64), *(one.counts for one in read)])
+    dimensions = embedder.dimensions
+    vectors = np.concatenate([np.empty((0, dimensions), np.float32), *(one.vectors for one in read)])
+    signs = np.concatenate([np.empty((0, (dimensions + 7) // 8), np.uint8), *(one.codes.signs for one in read)])
+    sizes = np.concatenate([np.empty(0, np.float16), *(one.codes.sizes for one in read)])
+    place = np.empty_like(order)
+    place[order] = np.arange(order.size)
+    owner = place[chunk]
+    by_owner = np.argsort(owner, kind="stable")
+    ends = np.cumsum(counts)
+    words = np.concatenate([np.empty(0, np.int64), *(np.arange(ends[w] - counts[w], ends[w]) for w in by_owner.tolist())])
+    held = np.bincount(owner, weights=counts, minlength=order.size).astype(np.int64)
+    return WindowVectors(
+        owner[by_owner], vectors[by_owner], np.concatenate([[0], np.cumsum(held)]), WordCodes(signs, sizes).of(words)
+    )
+
+
+def _read(files: Sequence[_File], embedder: LocalEmbedder, path: Path | None) -> list[Read]:
+    keys = [one.key(embedder) for one in files]
+    with ExitStack() as stack:
+        cache = None if path is None else _opened(stack, path)
+        payloads = {} if cache is None else cache.known(keys)
+        found: dict[str, Read] = {}
+        for key, payload in payloads.items():
+            if (read := Read.unpacked(payload)) is not None:
+                found[key] = read
+        missing = {key: one for key, one in zip(keys, files, strict=True) if key not in found}
+        for key, read in _newly_read(missing, embedder):
+            found[key] = read
+            if cache is not None:
+                cache.keep(key, read.packed())
+        if cache is not None and missing:
+            cache.forget_all_but(keys)
+    return [found[key] for key in keys]
+
+
+def _opened(stack: ExitStack, path: Path) -> PassageCache | None:
+    """The cache, or None where none can be written: a memory on a read-only disk can be searched, too."""
+    try:
+        return stack.enter_context(PassageCache(path))
+    except StorageError:
+        return None
+
+
+def _newly_read(files: Mapping[str, _File], embedder: LocalEmbedder):  # type: ignore[no-untyped-def]
+    def count(texts: Sequence[str]) -> list[int]:
+        return [len(spans) for spans in embedder.offsets(texts)]
+
+    chunks = sum(len(one.chunks) for one in files.values())
+    with progress(max(1, chunks), "reading word by word", "chunks") as done:
+        for key, one in files.items():
+            cut = windows_of(range(len(one.chunks)), one.chunks, one.path, count, embedder.window) if one.chunks else []
+            texts = [window.embedded for window in cut]
+            vectors = word_vectors(embedder, texts, "passage") if texts else []
+            yield key, Read(
+                np.array([window.row for window in cut], np.int32),
+                np.array([one.whole for one in vectors], np.float32).reshape(len(cut), embedder.dimensions),
+                np.array([one.words.shape[0] for one in vectors], np.int32),
+                coded(np.concatenate([np.empty((0, embedder.dimensions), np.float32), *(one.words for one in vectors)])),
+            )
+            for _ in one.chunks:
+                done()

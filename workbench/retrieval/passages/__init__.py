@@ -1,0 +1,1 @@
+"""An index that knows its passages, and the stages that read them."""

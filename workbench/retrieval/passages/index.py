@@ -1,0 +1,179 @@
+"""An index laid out in passages: stems, windows that know where they stand, and vectors of words."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.contracts import Index
+from workbench.memory.choices import index_home
+from workbench.memory.embedding.local import Embedder, LocalEmbedder
+from workbench.memory.embedding.tokens import word_vectors
+from workbench.memory.passages.arranged import Passages, WindowVectors, arrange
+from workbench.memory.passages.codes import max_sim
+from workbench.memory.passages.keywords import STOP_STEMS, StemIndex, content_stems
+from workbench.memory.store.sqlite.stems import porter_stems
+from workbench.records import Floats, Hits, Query, Rows, Vector
+from workbench.retrieval.index_adapters import IndexAdapter, adapted, innermost, kept
+
+MOST_QUESTIONS = 4096
+"""Questions whose words stay in memory."""
+
+
+class PassageIndex(IndexAdapter):
+    """An index whose keyword leg counts stems, and whose vector leg takes the best window of each chunk."""
+
+    def __init__(self, inner: Index, passages: Passages, asked: dict[str, NDArray[np.float32]]) -> None:
+        super().__init__(inner)
+        self.passages = passages
+        self._asked = asked
+
+    @property
+    def model(self) -> str:
+        """The model and the version of its weights; empty without a model on this machine."""
+        embedder = local_embedder(self)
+        return "" if embedder is None else f"{embedder.name} {embedder.revision.partition('/')[0]}"
+
+    def compiled(self, query: Query) -> str:
+        """The stems that are looked up, joined with the query's operator."""
+        return query.expression or f" {query.operator} ".join(_stems_of(query))
+
+    def keyword(self, query: Query, limit: int) -> Hits:
+        """The best chunks by BM25 over stems; larger is better."""
+        if query.expression is not None:
+            return self.inner.keyword(query, limit)
+        stems, table = _stems_of(query), self.passages.chunk_stems
+        scores = table.scores(stems)
+        found = scores > 0
+        if query.operator == "AND":
+            for stem in stems:
+                found &= table.having(stem)
+        best = np.argsort(np.where(found, -scores, np.inf), kind="stable")[: min(limit, int(found.sum()))]
+        return Hits(self.passages.rows[best], scores[best], larger_is_better=True)
+
+    def vector(self, query: Vector, limit: int) -> Hits:
+        """The chunks with the nearest windows; without windows, the nearest chunks."""
+        windows = self.passages.windows
+        if windows is None:
+            return self.inner.vector(query, limit)
+        distance = 1 - _best_window(windows, query, self.passages.rows.size)
+        best = np.argsort(distance, kind="stable")[:limit]
+        return Hits(self.passages.rows[best], distance[best])
+
+    # What the stages observe
+
+    def keyword_scores(self, question: str, rows: Rows) -> tuple[Floats, float]:
+        """BM25 of each of these chunks for a question, and the most that a chunk could score."""
+        return _scored(self.passages.chunk_stems, question, self.passages.places(rows))
+
+    def file_scores(self, question: str, rows: Rows) -> tuple[Floats, float]:
+        """BM25 of the whole file of each of these chunks, and the most that a file could score."""
+        return _scored(self.passages.file_stems, question, self._files(rows))
+
+    def title_shares(self, question: str, rows: Rows) -> Floats:
+        """The share of the question's words, by their rarity in the files, that title and path have."""
+        stems = content_stems(question)
+        weights = np.array([self.passages.file_stems.idf(stem) for stem in stems])
+        files = self._files(rows)
+        has = np.array([self.passages.title_stems.having(stem)[files] for stem in stems], float)
+        return np.asarray(weights @ has.reshape(len(stems), files.size) / (weights.sum() or 1.0))
+
+    def word_shares(self, question: str, rows: Rows) -> Floats:
+        """The share of the question's words, by their rarity, that the file of each chunk has."""
+        return self.passages.file_stems.share(content_stems(question))[self._files(rows)]
+
+    def cosines(self, question: Vector, rows: Rows) -> Floats:
+        """The cosine of the best window of each of these chunks; NaN without windows."""
+        windows = self.passages.windows
+        if windows is None:
+            return np.full(rows.size, np.nan)
+        return _best_window(windows, question, self.passages.rows.size)[self.passages.places(rows)]
+
+    def max_sims(self, question: str, rows: Rows) -> Floats:
+        """MaxSim of each of these chunks over the content words of the question; NaN without windows."""
+        windows, embedder = self.passages.windows, local_embedder(self)
+        found = np.full(rows.size, np.nan)
+        if windows is None or embedder is None or not rows.size:
+            return found
+        places = self.passages.places(rows)
+        starts, ends = windows.words[places], windows.words[places + 1]
+        with_words = np.flatnonzero(ends > starts)
+        found[ends == starts] = 0.0
+        counts = (ends - starts)[with_words]
+        words = np.concatenate([np.arange(starts[one], ends[one]) for one in with_words.tolist()] or [starts[:0]])
+        first = np.concatenate([[0], np.cumsum(counts)[:-1]]).astype(np.int64)[: counts.size]
+        found[with_words] = max_sim(self._words(question, embedder), windows.codes.of(words), first)
+        return found
+
+    def _words(self, question: str, embedder: LocalEmbedder) -> NDArray[np.float32]:
+        if question not in self._asked:
+            if len(self._asked) >= MOST_QUESTIONS:
+                self._asked.clear()
+            self._asked[question] = word_vectors(embedder, [question], "query")[0].words
+        return self._asked[question]
+
+    def _files(self, rows: Rows) -> NDArray[np.int64]:
+        return self.passages.files[self.passages.places(rows)]
+
+
+def _scored(table: StemIndex, question: str, places: NDArray[np.int64]) -> tuple[Floats, float]:
+    stems = content_stems(question)
+    return table.scores(stems)[places], table.most(stems)
+
+
+def _stems_of(query: Query) -> list[str]:
+    stems = list(dict.fromkeys(stem for clause in query.clauses for stem in porter_stems(clause.text)))
+    return [stem for stem in stems if stem not in STOP_STEMS] or stems
+
+
+def _best_window(windows: WindowVectors, question: Vector, chunks: int) -> Floats:
+    best = np.full(chunks, -1.0)
+    if windows.owners.size:
+        first = np.flatnonzero(np.diff(windows.owners, prepend=-1))
+        cosine = windows.vectors @ question
+        best[windows.owners[first]] = np.maximum.reduceat(cosine, first)
+    return best
+
+
+def local_embedder(index: Index) -> LocalEmbedder | None:
+    """The model of an index, if it runs on this machine."""
+    embedder: Embedder | None = getattr(innermost(index), "embedder", None)
+    return embedder if isinstance(embedder, LocalEmbedder) else None
+
+
+def passages_of(index: Index) -> PassageIndex | None:
+    """The passages of an index that is laid out in passages; None for another."""
+    return adapted(index, PassageIndex)
+
+
+def cache_of(index: Index) -> Path:
+    """The file of an index's word vectors: beside the index, or in the user's cache folder."""
+    name = index.name
+    if Path(name).is_file():
+        return Path(f"{name}.words")
+    return index_home() / f"words-{hashlib.sha256(name.encode()).hexdigest()[:12]}"
+
+
+@dataclass(frozen=True)
+class PassagesLayout:
+    """Passages beside an index: stems, and with a model on this machine windows and vectors of words."""
+
+    says = (
+        "stems of chunks, files and titles; with a model on this machine also windows with title, headings "
+        "and speakers in front, and the vectors of their words"
+    )
+
+    def of(self, index: Index) -> Index:
+        """The index in passages, arranged once for each generation; the first time takes as long as indexing."""
+
+        def arranged() -> tuple[Passages, dict[str, NDArray[np.float32]]]:
+            return arrange(index, local_embedder(index), cache_of(index)), {}
+
+        return PassageIndex(index, *kept(index, self, arranged))
+
+

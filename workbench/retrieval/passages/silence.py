@@ -1,0 +1,139 @@
+"""Knowing when to say nothing: the probability that anything here answers the question."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from workbench.contracts import Context
+from workbench.errors import InputError
+from workbench.records import KEPT, Floats, Trace
+from workbench.retrieval.columns import ColumnStage, Numbers
+from workbench.retrieval.cutoff import MinScore
+from workbench.retrieval.passages.index import passages_of
+
+FEATURES = ("intercept", "late", "vector", "words", "lead")
+RIVALS = 5
+"""How many files after the best one the lead is measured against."""
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """A logistic regression over what the best files have, and the model for whose vectors it was fitted."""
+
+    weights: tuple[tuple[str, float], ...] = ()
+    model: str = ""
+
+    def __post_init__(self) -> None:
+        unknown = sorted({name for name, _ in self.weights} ^ set(FEATURES)) if self.weights else []
+        if unknown:
+            raise InputError(
+                f"The calibration does not fit this workbench: {', '.join(unknown)}.",
+                f"It needs a weight for each of {', '.join(FEATURES)}.",
+            )
+
+    def check(self, model: str) -> None:
+        """Raises InputError for an index whose vectors are of another model than the calibration's."""
+        if model != self.model:
+            raise InputError(
+                f"The calibration was fitted for the model {self.model or 'of nobody'}, and this index has "
+                f"{model or 'no model on this machine'}.",
+                "Fit one for this model with benchmarks/fit.py, or index with the model that it was fitted for.",
+            )
+
+
+@dataclass(frozen=True)
+class Answerable(ColumnStage):
+    """The probability that anything here answers the question, the same for every candidate.
+
+    It looks at the best file's late interaction, at the largest cosine, at the share of the question's rare
+    words that one file has, and at how far the best file leads. A calibration that was fitted for another
+    model is refused: the probability is then unknown, nothing is held back, and the trace says so.
+    """
+
+    slot: ClassVar[str] = "answerable"
+    output: ClassVar[str] = "answerable"
+    scale: ClassVar[str] = "probability"
+    observed: ClassVar[tuple[str, ...]] = ("words_most", "lead")
+    calibration: Calibration = field(default_factory=Calibration)
+
+    @property
+    def says(self) -> str:
+        return (
+            "answerable = the probability that anything here answers, from the best word matches, the best "
+            "cosine, the share of rare words found, and the lead of the best file"
+        )
+
+    def observe(self, trace: Trace, context: Context) -> Mapping[str, Floats]:
+        found = passages_of(context.index)
+        size = trace.rows.size
+        words = found.word_shares(trace.question, trace.rows).max() if found and size else 0.0
+        return {"words_most": np.full(size, float(words)), "lead": np.full(size, _lead(trace))}
+
+    def run(self, trace: Trace, context: Context) -> Trace:
+        found = passages_of(context.index)
+        try:
+            self.calibration.check(found.model if found else "")
+        except InputError as error:
+            note = f"{error.problem} So nothing is held back."
+            blank = {name: np.full(trace.rows.size, np.nan) for name in self.observed}
+            known = {self.output: np.ones(trace.rows.size)}
+            return replace(trace, columns={**trace.columns, **blank, **known}, notes=(*trace.notes, note))
+        return super().run(trace, context)
+
+    def formula(self, of: Numbers) -> Any:
+        weight = {name: of.constant(value) for name, value in self.calibration.weights}
+        weight = weight or dict.fromkeys(FEATURES, of.constant(0.0))
+        log_odds = (
+            weight["intercept"]
+            + weight["late"] * of.greatest("late_score")
+            + weight["vector"] * of.greatest("vector_score")
+            + weight["words"] * of["words_most"]
+            + weight["lead"] * of["lead"]
+        )
+        return np.where(np.isnan(of["lead"]), 1.0, 1 / (1 + np.exp(-log_odds)))
+
+
+def _lead(trace: Trace) -> float:
+    """How far the best candidate that is still in is ahead of the mean of the next ones."""
+    kept = trace.order[trace.dropped[trace.order] == KEPT]
+    scores = trace.columns["score"][kept]
+    return float(scores[0] - scores[1 : 1 + RIVALS].mean()) if scores.size > 1 else 0.0
+
+
+@dataclass(frozen=True)
+class SilenceFloor(MinScore):
+    """Says nothing when the probability that anything here answers is below `floor`.
+
+    `floor` is 1 - w / 100, where w is how many wrong answers among a hundred you accept in such a case.
+    """
+
+    floor: float = 0.5
+    of: str = "answerable"
+    ranges: ClassVar[Mapping[str, tuple[float, float]]] = {"floor": (0, 1)}
+
+    @property
+    def wrong_per_hundred(self) -> float:
+        """How many wrong answers among a hundred are accepted."""
+        return 100 * (1 - self.floor)
+
+    @property
+    def says(self) -> str:
+        return (
+            f"floor: say nothing if the probability that anything here answers is below {self.floor:g} "
+            f"({self.wrong_per_hundred:g} wrong answers in a hundred are accepted)"
+        )
+
+
+def accepting(wrong_per_hundred: float) -> SilenceFloor:
+    """The floor that accepts so many wrong answers in a hundred. Raises InputError beyond 0 to 100.
+
+    >>> accepting(25).floor
+    0.75
+    """
+    if not 0 <= wrong_per_hundred <= 100:
+        raise InputError(f"{wrong_per_hundred} wrong answers in a hundred cannot be.", "Give 0 to 100.")
+    return SilenceFloor(1 - wrong_per_hundred / 100)

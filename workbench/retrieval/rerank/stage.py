@@ -1,0 +1,116 @@
+"""The stage that asks a reranker about the best candidates; whatever goes wrong, the fused order is kept."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Protocol
+
+import numpy as np
+
+from workbench.contracts import Context
+from workbench.errors import ProviderError, WorkbenchError
+from workbench.records import KEPT, Chunk, Floats, Rows, Trace
+from workbench.retrieval.columns import ColumnStage, Numbers
+from workbench.retrieval.cutoff import Order
+
+
+class Reranker(Protocol):
+    """Says how well each text answers a question: one number a text, larger is better.
+
+    The numbers need no scale of their own; only their order counts. It may raise a WorkbenchError.
+    """
+
+    @property
+    def name(self) -> str: ...
+
+    def scores(self, question: str, texts: Sequence[str]) -> Sequence[float]: ...
+
+
+class UnusableScoresError(ProviderError):
+    """A reranker gave something else than one finite number for each text."""
+
+
+def checked(reranker: str, scores: Any, count: int) -> Floats:
+    """The scores as an array. Raises UnusableScoresError for too few, for NaN, and for what is no number."""
+    remedy = "The fused order is kept. Try another reranker, or leave it out."
+    try:
+        numbers = np.array([float(one) for one in scores])
+    except (TypeError, ValueError) as error:
+        raise UnusableScoresError(f"The reranker {reranker} gave no numbers: {error}.", remedy) from None
+    if numbers.size != count:
+        raise UnusableScoresError(
+            f"The reranker {reranker} gave {numbers.size} scores for {count} texts.", remedy
+        )
+    bad = [one for one in numbers.tolist() if not math.isfinite(one)]
+    if bad:
+        raise UnusableScoresError(f"The reranker {reranker} gave {bad[0]} as a score.", remedy)
+    return numbers
+
+
+@dataclass(frozen=True)
+class Rerank(ColumnStage):
+    """Asks a reranker about the first `count` candidates by their score; the others come after them.
+
+    Put `reranked_order()` after it. If the reranker fails, the fused order is kept, and the trace says why.
+    """
+
+    slot: ClassVar[str] = "rerank"
+    output: ClassVar[str] = "rerank_score"
+    scale: ClassVar[str] = "the reranker's own"
+    observed: ClassVar[tuple[str, ...]] = ("rerank_raw", "fused_place")
+    ranges: ClassVar[Mapping[str, tuple[float, float]]] = {"count": (1, 1000)}
+    reranker: Reranker
+    count: int = 20
+
+    @property
+    def says(self) -> str:
+        return f"rerank score: {self.reranker.name} reads the question with each of the first {self.count}"
+
+    def reads(self) -> tuple[str, ...]:
+        return ("score",)
+
+    def observe(self, trace: Trace, context: Context) -> Mapping[str, Floats]:
+        place = _fused_places(trace)
+        first = np.argsort(np.where(trace.dropped == KEPT, place, np.inf), kind="stable")
+        asked = first[: min(self.count, int((trace.dropped == KEPT).sum()))]
+        raw = np.full(trace.rows.size, np.nan)
+        raw[asked] = self._scores(trace.question, asked, trace.chunks)
+        return {"rerank_raw": raw, "fused_place": place}
+
+    def _scores(self, question: str, asked: Rows, chunks: Sequence[Chunk]) -> Floats:
+        texts = [chunks[row].text for row in asked.tolist()]
+        return checked(self.reranker.name, self.reranker.scores(question, texts), len(texts)) if texts else np.empty(0)
+
+    def run(self, trace: Trace, context: Context) -> Trace:
+        if not trace.rows.size:
+            return super().run(trace, context)
+        try:
+            return super().run(trace, context)
+        except UnusableScoresError as error:
+            return self._without(trace, error)
+        except ProviderError as error:
+            return self._without(trace, error)
+
+    def _without(self, trace: Trace, error: WorkbenchError) -> Trace:
+        absent = np.full(trace.rows.size, np.nan)
+        columns = {"rerank_raw": absent, "fused_place": _fused_places(trace), "rerank_score": absent}
+        note = f"Not reranked, the fused order is kept: {error.problem}"
+        return replace(trace, columns={**trace.columns, **columns}, notes=(*trace.notes, note))
+
+    def formula(self, of: Numbers) -> Any:
+        return of["rerank_raw"] + 0.0
+
+
+def _fused_places(trace: Trace) -> Floats:
+    """Each candidate's place by its fused score, from 1; ties by chunk id."""
+    ids = np.array([chunk.id for chunk in trace.chunks], dtype=np.str_)
+    places = np.empty(trace.rows.size)
+    places[np.lexsort((ids, -trace.columns["score"]))] = np.arange(1.0, trace.rows.size + 1)
+    return places
+
+
+def reranked_order() -> Order:
+    """The order by the reranker's score; candidates that it has not read follow in their fused order."""
+    return Order(ties=("fused_place",), by="rerank_score")

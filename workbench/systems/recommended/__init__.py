@@ -1,0 +1,1 @@
+"""What this project recommends: the pipeline `recommended`, and the bug report's fixes with a threshold."""
