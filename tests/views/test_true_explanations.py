@@ -15,6 +15,7 @@ from workbench.memory.index import MemoryIndex
 from workbench.records import Candidate, DropKind, Stage, Trace
 from workbench.retrieval.cutoff import EvidenceFloor, Limit, MinScore
 from workbench.retrieval.explain import Explanation, Fate, Verdict, explain
+from workbench.retrieval.passages.stages import BestOfFile
 from workbench.retrieval.pipeline import Pipeline, search
 from workbench.systems.automem.recall import AdaptiveFloor
 from workbench.systems.basic_memory.scores import MinSimilarity
@@ -48,6 +49,8 @@ def limits_of(stage: Stage) -> set[float]:
             return {floor}
         case Limit(count=count):
             return {float(int(count))}
+        case BestOfFile():
+            return {1.0}
         case MinSimilarity(least=least):
             return {least}
         case EvidenceFloor(cosine=cosine, relevance=relevance):

@@ -66,7 +66,7 @@ def _content(
 
 @lru_cache(maxsize=4)
 def _kinds(tokenizer: PreTrainedTokenizerBase) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """For each piece of the vocabulary: whether it has a letter or digit, and whether it is a function word."""
+    """For each piece of the vocabulary: has it a letter or digit, and is it a function word?"""
     special = set(tokenizer.all_special_tokens)
     texts: list[Any] = tokenizer.convert_ids_to_tokens(list(range(len(tokenizer))))
     word = [text not in special and any(one.isalnum() for one in text) for text in texts]

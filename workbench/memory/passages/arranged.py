@@ -105,7 +105,8 @@ class _File:
 
     def key(self, embedder: LocalEmbedder) -> str:
         """The hash of everything that decides what the model reads of this file."""
-        digest = hashlib.sha256(repr((FORM, embedder.name, embedder.revision, self.path)).encode())
+        weights = embedder.revision.partition("/")[0]  # windows do not depend on how long texts are read
+        digest = hashlib.sha256(repr((FORM, embedder.name, weights, self.path)).encode())
         for chunk in self.chunks:
             digest.update(repr((chunk.start_line, chunk.text)).encode("utf-8", "surrogatepass"))
         return digest.hexdigest()
@@ -146,21 +147,30 @@ def _windows(
 ) -> WindowVectors:
     read = _read(files, embedder, cache)
     first = np.cumsum([0, *(one.rows.size for one in files)])
-    chunk = np.concatenate([np.empty(0, np.int64), *(one.owners + start for one, start in zip(read, first, strict=False))])
+    chunk = np.concatenate(
+        [np.empty(0, np.int64), *(one.owners + start for one, start in zip(read, first, strict=False))]
+    )
     counts = np.concatenate([np.empty(0, np.int64), *(one.counts for one in read)])
     dimensions = embedder.dimensions
     vectors = np.concatenate([np.empty((0, dimensions), np.float32), *(one.vectors for one in read)])
-    signs = np.concatenate([np.empty((0, (dimensions + 7) // 8), np.uint8), *(one.codes.signs for one in read)])
+    signs = np.concatenate(
+        [np.empty((0, (dimensions + 7) // 8), np.uint8), *(one.codes.signs for one in read)]
+    )
     sizes = np.concatenate([np.empty(0, np.float16), *(one.codes.sizes for one in read)])
     place = np.empty_like(order)
     place[order] = np.arange(order.size)
     owner = place[chunk]
     by_owner = np.argsort(owner, kind="stable")
     ends = np.cumsum(counts)
-    words = np.concatenate([np.empty(0, np.int64), *(np.arange(ends[w] - counts[w], ends[w]) for w in by_owner.tolist())])
+    words = np.concatenate(
+        [np.empty(0, np.int64), *(np.arange(ends[w] - counts[w], ends[w]) for w in by_owner.tolist())]
+    )
     held = np.bincount(owner, weights=counts, minlength=order.size).astype(np.int64)
     return WindowVectors(
-        owner[by_owner], vectors[by_owner], np.concatenate([[0], np.cumsum(held)]), WordCodes(signs, sizes).of(words)
+        owner[by_owner],
+        vectors[by_owner],
+        np.concatenate([[0], np.cumsum(held)]),
+        WordCodes(signs, sizes).of(words),
     )
 
 
@@ -198,14 +208,27 @@ def _newly_read(files: Mapping[str, _File], embedder: LocalEmbedder):  # type: i
     chunks = sum(len(one.chunks) for one in files.values())
     with progress(max(1, chunks), "reading word by word", "chunks") as done:
         for key, one in files.items():
-            cut = windows_of(range(len(one.chunks)), one.chunks, one.path, count, embedder.window) if one.chunks else []
+            cut = (
+                windows_of(range(len(one.chunks)), one.chunks, one.path, count, embedder.window)
+                if one.chunks
+                else []
+            )
             texts = [window.embedded for window in cut]
             vectors = word_vectors(embedder, texts, "passage") if texts else []
-            yield key, Read(
-                np.array([window.row for window in cut], np.int32),
-                np.array([one.whole for one in vectors], np.float32).reshape(len(cut), embedder.dimensions),
-                np.array([one.words.shape[0] for one in vectors], np.int32),
-                coded(np.concatenate([np.empty((0, embedder.dimensions), np.float32), *(one.words for one in vectors)])),
+            yield (
+                key,
+                Read(
+                    np.array([window.row for window in cut], np.int32),
+                    np.array([one.whole for one in vectors], np.float32).reshape(
+                        len(cut), embedder.dimensions
+                    ),
+                    np.array([one.words.shape[0] for one in vectors], np.int32),
+                    coded(
+                        np.concatenate(
+                            [np.empty((0, embedder.dimensions), np.float32), *(one.words for one in vectors)]
+                        )
+                    ),
+                ),
             )
             for _ in one.chunks:
                 done()

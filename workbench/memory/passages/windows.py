@@ -18,7 +18,9 @@ from workbench.records import Chunk
 HEADING = re.compile(r"(#{1,6})\s+(.+?)\s*#*\s*$")
 FENCE = re.compile(r"\s*(```|~~~)")
 TITLE = re.compile(r"title:\s*(.+?)\s*$", re.IGNORECASE)
-SPEAKER = re.compile(r"\s*(?:[-*>]\s+)?(?:\*\*|__)?([^\W\d_][\w .'’-]{0,30}?)(?::(?:\*\*|__)|(?:\*\*|__)?:)\s")
+SPEAKER = re.compile(
+    r"\s*(?:[-*>]\s+)?(?:\*\*|__)?([^\W\d_][\w .'’-]{0,30}?)(?::(?:\*\*|__)|(?:\*\*|__)?:)\s"
+)
 LONGEST_HEADER = 200
 """Characters."""
 MOST_PIECES = 48
@@ -100,7 +102,9 @@ def _speakers(lines: Sequence[str]) -> tuple[str, ...]:
     return tuple(names) if told and spoken / len(told) >= SPOKEN and len(names) <= MOST_SPEAKERS else ()
 
 
-def windows_of(rows: Sequence[int], chunks: Sequence[Chunk], path: str, count: Counter, room: int) -> list[Window]:
+def windows_of(
+    rows: Sequence[int], chunks: Sequence[Chunk], path: str, count: Counter, room: int
+) -> list[Window]:
     """The windows of one file's chunks, in order: each of at most `room` word pieces with its header.
 
     The windows of a chunk have nearly equal lengths, and are cut between lines where that is possible.

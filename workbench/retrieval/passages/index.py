@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -105,7 +104,9 @@ class PassageIndex(IndexAdapter):
         with_words = np.flatnonzero(ends > starts)
         found[ends == starts] = 0.0
         counts = (ends - starts)[with_words]
-        words = np.concatenate([np.arange(starts[one], ends[one]) for one in with_words.tolist()] or [starts[:0]])
+        words = np.concatenate(
+            [np.arange(starts[one], ends[one]) for one in with_words.tolist()] or [starts[:0]]
+        )
         first = np.concatenate([[0], np.cumsum(counts)[:-1]]).astype(np.int64)[: counts.size]
         found[with_words] = max_sim(self._words(question, embedder), windows.codes.of(words), first)
         return found
@@ -169,11 +170,9 @@ class PassagesLayout:
     )
 
     def of(self, index: Index) -> Index:
-        """The index in passages, arranged once for each generation; the first time takes as long as indexing."""
+        """The index in passages, arranged once for each generation; the first time takes a while."""
 
         def arranged() -> tuple[Passages, dict[str, NDArray[np.float32]]]:
             return arrange(index, local_embedder(index), cache_of(index)), {}
 
         return PassageIndex(index, *kept(index, self, arranged))
-
-

@@ -41,7 +41,7 @@ class Calibration:
             raise InputError(
                 f"The calibration was fitted for the model {self.model or 'of nobody'}, and this index has "
                 f"{model or 'no model on this machine'}.",
-                "Fit one for this model with benchmarks/fit.py, or index with the model that it was fitted for.",
+                "Fit one for this model with benchmarks/fit.py, or index with the calibration's model.",
             )
 
 

@@ -105,7 +105,9 @@ class TitleShare(ColumnStage):
     output: ClassVar[str] = "title_score"
     scale: ClassVar[str] = "share of words"
     observed: ClassVar[tuple[str, ...]] = ("title_words",)
-    says: ClassVar[str] = "title score = share of the question's words, by rarity, in the file's title and path"
+    says: ClassVar[str] = (
+        "title score = share of the question's words, by rarity, in the file's title and path"
+    )
 
     def observe(self, trace: Trace, context: Context) -> Mapping[str, Floats]:
         return {"title_words": _passages(context).title_shares(trace.question, trace.rows)}

@@ -81,7 +81,11 @@ class Rerank(ColumnStage):
 
     def _scores(self, question: str, asked: Rows, chunks: Sequence[Chunk]) -> Floats:
         texts = [chunks[row].text for row in asked.tolist()]
-        return checked(self.reranker.name, self.reranker.scores(question, texts), len(texts)) if texts else np.empty(0)
+        return (
+            checked(self.reranker.name, self.reranker.scores(question, texts), len(texts))
+            if texts
+            else np.empty(0)
+        )
 
     def run(self, trace: Trace, context: Context) -> Trace:
         if not trace.rows.size:

@@ -23,7 +23,7 @@ from workbench.retrieval.passages.stages import (
 from workbench.retrieval.pipeline import Pipeline, Source
 from workbench.systems.recommended.weights import Weights, read_weights
 
-DEPTH = Depth(multiplier=10, cap=100)
+DEPTH = Depth(multiplier=100, cap=100)
 """Chunks that each leg brings, so that late interaction reads a bounded number of them."""
 WRONG_PER_HUNDRED = 80.0
 SOURCE = Source("this workbench", "0.1.0", "workbench/systems/recommended/pipelines.py")

@@ -22,8 +22,8 @@ FORM = "Use a file like workbench/systems/recommended/weights.json; benchmarks/f
 class Weights:
     """How much each kind of evidence counts, and what says that anything here answers.
 
-    `score` holds a weight for each of vector, keyword, file, title and late; they sum to 1. `answerable` holds
-    the weights of a logistic regression, `intercept` included. `model` names the model that gave the vectors.
+    `score` holds a weight for each of vector, keyword, file, title and late; they sum to 1. `answerable`
+    holds the weights of a logistic regression, `intercept` included. `model` names the model of the vectors.
     """
 
     score: Mapping[str, float]

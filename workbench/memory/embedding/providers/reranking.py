@@ -78,7 +78,7 @@ def _failed(name: str, error: RequestError) -> ProviderError:
 
 @dataclass(frozen=True)
 class RemoteReranker:
-    """A reranker with an API of Cohere's form, which Jina, Voyage and local servers speak too: POST /rerank."""
+    """A reranker with an API of Cohere's form (POST /rerank), which others speak too."""
 
     service: Service
 
@@ -88,7 +88,7 @@ class RemoteReranker:
         return f"{self.service.model} at {urlsplit(self.service.base_url).hostname}"
 
     def scores(self, question: str, texts: Sequence[str]) -> list[float]:
-        """The relevance of each text. Raises ProviderError when the service fails or answers something else."""
+        """The relevance of each text. Raises ProviderError for a failure or an unusable answer."""
         body = {"model": self.service.model, "query": question, "documents": list(texts), "top_n": len(texts)}
         try:
             with understood():

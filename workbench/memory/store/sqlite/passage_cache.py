@@ -37,7 +37,10 @@ class PassageCache:
     def known(self, keys: Iterable[str]) -> dict[str, bytes]:
         """The blobs of these keys, without those that are not there."""
         with _plainly(self.path):
-            found = ((key, self._db.execute("SELECT payload FROM passages WHERE key = ?", (key,)).get) for key in keys)
+            found = (
+                (key, self._db.execute("SELECT payload FROM passages WHERE key = ?", (key,)).get)
+                for key in keys
+            )
             return {key: payload for key, payload in found if payload is not None}
 
     def keep(self, key: str, payload: bytes) -> None:
