@@ -79,17 +79,15 @@ def ask(questions: Sequence[tuple[str, Sequence[str], str]], index: Index) -> li
 
 def fitted(collections: Sequence[Sequence[Asked]]) -> Floats:
     """The weights under which the right files are likeliest, each collection counting equally."""
+    answered = [[one for one in some if one.right.any()] for some in collections]
     spread = np.concatenate([one.parts for some in collections for one in some]).std(axis=0)
 
     def loss(weights: Floats) -> tuple[float, Floats]:
         total, slope = 0.0, np.zeros(weights.size)
-        for some in collections:
+        for some in answered:
             for one in some:
-                if not one.right.any():
-                    continue
                 value, way = _loss(one, weights, spread)
-                count = sum(bool(x.right.any()) for x in some) if some else 1
-                total, slope = total + value / count, slope + way / count
+                total, slope = total + value / len(some), slope + way / len(some)
         n = len(collections)
         return total / n + SHRINKING * weights @ weights, slope / n + 2 * SHRINKING * weights
 

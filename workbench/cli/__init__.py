@@ -19,6 +19,7 @@ import typer
 from workbench.cli.app import app
 from workbench.cli.commands import (
     agent,
+    benchmarks,
     cases,
     configuring,
     diagnosing,
@@ -37,6 +38,7 @@ from workbench.extensions import ExtensionWarning
 __all__ = [
     "agent",
     "app",
+    "benchmarks",
     "cases",
     "configuring",
     "diagnosing",

@@ -48,6 +48,15 @@ Extra = Annotated[
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 System = Annotated[str, typer.Option("--system", "-s", help="The system to run.")]
+AskedSystem = Annotated[
+    str | None,
+    typer.Option(
+        "--system",
+        "-s",
+        help="The system to run. Default: recommended; with --config, and for an OpenClaw file, "
+        "openclaw-2026.2.13.",
+    ),
+]
 AskedLimit = Annotated[int | None, typer.Option("--limit", min=1, help="The largest number of results.")]
 AskedFloor = Annotated[float | None, typer.Option("--min-score", help="The lowest score of a result.")]
 Settings = Annotated[
@@ -66,9 +75,19 @@ SettingsOfMany = Annotated[
     ),
 ]
 SHIPPED = "openclaw-2026.2.13"
+RECOMMENDED = "recommended"
 
 CONFIG_FILE: ContextVar[str | None] = ContextVar("config_file", default=None)
 """The value of `--config` (FILE or FILE#AGENT) while a command runs, None without it."""
+
+
+def system_for(memory: str, asked: str | None) -> str:
+    """The system that was asked for, or the default one for this memory."""
+    from workbench.systems.opening import folder_of
+
+    if asked is not None:
+        return asked
+    return RECOMMENDED if CONFIG_FILE.get() is None and folder_of(memory) is not None else SHIPPED
 
 
 def pipeline_of(

@@ -21,7 +21,7 @@ from workbench.retrieval.query import JoinedWords, ascii_words, with_query
 from workbench.retrieval.scoring import AbsoluteRank
 from workbench.retrieval.settings import with_settings
 from workbench.systems.openclaw.pipelines import MIN_MAX, OR_JOIN, SHIPPED, THREE_FIXES, WORKAROUND
-from workbench.systems.recommended import EVIDENCE_FLOOR, RECOMMENDED
+from workbench.systems.recommended.evidence import EVIDENCE_FLOOR, WITH_EVIDENCE
 from workbench.systems.registry import SYSTEMS
 from workbench.systems.tutorial import DAY_13
 
@@ -144,13 +144,13 @@ FAULTS = [
     Fault("automem: no weight for the vectors", AUTOMEM, DEAF_AUTOMEM, "fusion"),
     # a join
     _stage("or to and, convex", CONVEX, JoinedWords("AND")),
-    _stage("or to and, recommended", RECOMMENDED, JoinedWords("AND")),
+    _stage("or to and, recommended", WITH_EVIDENCE, JoinedWords("AND")),
     _stage("or to and, tutorial", DAY_13, JoinedWords("AND")),
     # a floor's place
-    _stage("floor on a fused rank", RECOMMENDED, MinScore(0.999)),
+    _stage("floor on a fused rank", WITH_EVIDENCE, MinScore(0.999)),
     _stage("floor on the keyword score", CONVEX, MinScore(0.95, of="keyword_score")),
     _stage("floor on a cosine for another model", WORKAROUND, MinScore(0.8)),
-    _stage("evidence floor for another model", RECOMMENDED, EvidenceFloor(cosine=0.9, relevance=0.99)),
+    _stage("evidence floor for another model", WITH_EVIDENCE, EvidenceFloor(cosine=0.9, relevance=0.99)),
     _stage("floor on the vector score", CONVEX, MinScore(0.75, of="vector_score")),
     # a sign
     _stage("distance as score, vector only", WORKAROUND, DistanceAsScore()),
@@ -158,13 +158,13 @@ FAULTS = [
     _stage("bm25 as score", CONVEX, RawRank()),
     _stage("1 / (1 + r)", DAY_13, AbsoluteRank()),
     _stage("worst first, workaround", WORKAROUND, WorstFirst()),
-    _stage("worst first, recommended", RECOMMENDED, WorstFirst()),
+    _stage("worst first, recommended", WITH_EVIDENCE, WorstFirst()),
     # a tokenizer
-    _stage("the question as one phrase", RECOMMENDED, OnePhrase()),
+    _stage("the question as one phrase", WITH_EVIDENCE, OnePhrase()),
     _stage("the question as one phrase, convex", CONVEX, OnePhrase()),
     _stage("words cut short", CONVEX, CutWords("OR")),
     # a limit
-    _stage("one result, recommended", RECOMMENDED, Limit(1)),
+    _stage("one result, recommended", WITH_EVIDENCE, Limit(1)),
     _stage("one result, workaround", WORKAROUND, Limit(1)),
     _stage("two results, tutorial", DAY_13, Limit(2)),
     # a pool
@@ -173,7 +173,7 @@ FAULTS = [
     _stage("one keyword hit", CONVEX, KeywordLeg(Depth(4, 1))),
     # another model's vectors
     Fault("another model, workaround", WORKAROUND, WORKAROUND, "vectors", OtherModel),
-    Fault("another model, recommended", RECOMMENDED, RECOMMENDED, "vectors", OtherModel),
+    Fault("another model, recommended", WITH_EVIDENCE, WITH_EVIDENCE, "vectors", OtherModel),
     Fault("vectors of other rows", WORKAROUND, WORKAROUND, "vectors", ShiftedVectors),
 ]
 """Faults of the pipeline and of the vectors; `test_faults` adds those of an old index."""

@@ -22,7 +22,7 @@ from workbench.retrieval.cutoff import MinScore
 from workbench.retrieval.pipeline import Pipeline, Source, search
 from workbench.retrieval.settings import with_settings
 from workbench.systems.openclaw.pipelines import SHIPPED, THREE_FIXES
-from workbench.systems.recommended import RECOMMENDED
+from workbench.systems.recommended.evidence import WITH_EVIDENCE
 from workbench.systems.registry import SYSTEMS
 
 BUGS = {"query", "fusion"}
@@ -118,7 +118,7 @@ def test_a_target_that_is_returned_but_not_first_is_diagnosed_for_the_first_plac
 
 def test_a_question_that_needs_two_repairs_gets_both(kept: CachedIndex, questions: QuestionSet) -> None:
     found = diagnose(
-        "don't quit too early", RECOMMENDED, kept, "memory/protocols/tenacity.md", questions=questions
+        "don't quit too early", WITH_EVIDENCE, kept, "memory/protocols/tenacity.md", questions=questions
     )
     assert all(len(cause.where) == 2 and cause.verified for cause in found.causes)
 

@@ -1,4 +1,4 @@
-"""Commands that open JupyterLab, run benchmarks, and check the installation."""
+"""Commands that open JupyterLab and check the installation."""
 
 from __future__ import annotations
 
@@ -7,40 +7,12 @@ from typing import Annotated
 
 import typer
 
-from workbench.cli.app import SAMPLE, AsJson, IndexFile, Memory, SettingsOfMany, app, pipelines_of
+from workbench.cli.app import SAMPLE, AsJson, IndexFile, Memory, app
 from workbench.cli.output import put, tell
 from workbench.errors import InputError
 
-bench = typer.Typer(help="Benchmarks on data that you provide.", no_args_is_help=True, rich_markup_mode=None)
-app.add_typer(bench, name="bench")
-
 FIRST = "00_start.ipynb"
 """The notebook that opens first."""
-
-
-@bench.command()
-def locomo(
-    path: Annotated[Path, typer.Argument(readable=False, help="The JSON file of LoCoMo.")],
-    corrections: Annotated[
-        Path | None, typer.Option(readable=False, help="The corrections of the audit: a JSON list.")
-    ] = None,
-    systems: Annotated[
-        list[str] | None, typer.Option("--system", "-s", help="A system to run; can be repeated.")
-    ] = None,
-    settings: SettingsOfMany = None,
-    as_json: AsJson = False,
-) -> None:
-    """Measure recall@5, recall@10 and MRR on LoCoMo. Vectors are kept between runs."""
-    from workbench.lab.bench.locomo import load
-    from workbench.lab.bench.runs import Bench
-    from workbench.systems.automem import pipelines as automem
-    from workbench.systems.basic_memory import pipelines as basic_memory
-    from workbench.views.bench import rendered_results
-
-    known = [one.name for one in (*automem.PIPELINES, *basic_memory.PIPELINES)]
-    chosen = pipelines_of(systems or known, None, None, settings)
-    results = list(Bench(load(path, corrections), path).run(chosen))
-    put([one.as_json() for one in results] if as_json else rendered_results(results), as_json)
 
 
 @app.command()

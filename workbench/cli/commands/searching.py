@@ -9,21 +9,21 @@ import typer
 
 from workbench.cli.app import (
     SAMPLE,
-    SHIPPED,
     AsJson,
     AskedFloor,
     AskedLimit,
+    AskedSystem,
     IndexFile,
     Memory,
     ReEmbed,
     Settings,
     SettingsOfMany,
-    System,
     app,
     opened_index,
     pipeline_of,
     pipelines_of,
     relative,
+    system_for,
 )
 from workbench.cli.output import put, tell
 
@@ -42,7 +42,7 @@ HANDFUL = (
 def search(
     question: Annotated[str, typer.Argument(help="The question.")],
     memory: Memory = SAMPLE,
-    system: System = SHIPPED,
+    system: AskedSystem = None,
     limit: AskedLimit = None,
     min_score: AskedFloor = None,
     settings: Settings = None,
@@ -55,7 +55,8 @@ def search(
     from workbench.retrieval.query import check_question
     from workbench.views.data import trace_data
 
-    asked, cleaned = pipeline_of(system, limit, min_score, settings), check_question(question)
+    asked = pipeline_of(system_for(memory, system), limit, min_score, settings)
+    cleaned = check_question(question)
     with opened_index(memory, index_file, re_embed) as opened:
         trace = pipeline.search(cleaned, asked, opened)
     put(trace_data(trace) if as_json else trace, as_json)
@@ -67,7 +68,7 @@ def explain(
     question: Annotated[str, typer.Argument(help="The question.")],
     target: Annotated[str, typer.Option("--target", "-t", help="The file that you expect in the answer.")],
     memory: Memory = SAMPLE,
-    system: System = SHIPPED,
+    system: AskedSystem = None,
     limit: AskedLimit = None,
     min_score: AskedFloor = None,
     settings: Settings = None,
@@ -82,7 +83,8 @@ def explain(
     from workbench.retrieval.query import check_question
     from workbench.views.data import explanation_data
 
-    asked, cleaned = pipeline_of(system, limit, min_score, settings), check_question(question)
+    asked = pipeline_of(system_for(memory, system), limit, min_score, settings)
+    cleaned = check_question(question)
     with opened_index(memory, index_file, re_embed) as opened, opened.snapshot():
         trace = pipeline.search(cleaned, asked, opened)
         explanation = explaining.explain(trace, opened, relative(target, memory))

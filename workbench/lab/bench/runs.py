@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from workbench.contracts import Index
 from workbench.lab.bench import automem as bench_automem
 from workbench.lab.bench import basic_memory as bench_basic_memory
 from workbench.lab.bench.basic_memory import session_index
@@ -65,6 +66,14 @@ def result(
         for number in numbers
     }
     return Result(system, unit, figures([one.judged for one in ranked]), by_category, counted or {})
+
+
+@contextmanager
+def sessions_as_files(data: Locomo) -> Iterator[Index]:
+    """LoCoMo's sessions as files, cut by OpenClaw's chunker, the texts truncated after the model's window."""
+    embedder = LocalEmbedder(reading=Truncated())
+    with session_index(data, embedder, chunker=LineChunker()) as index:
+        yield index
 
 
 class Bench:

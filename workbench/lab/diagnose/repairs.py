@@ -16,7 +16,7 @@ from workbench.retrieval.pipeline import Change, Pipeline
 from workbench.retrieval.scoring import Cosine
 from workbench.systems.openclaw.pipelines import FIXES
 from workbench.systems.openclaw.releases import SIGN
-from workbench.systems.recommended import EVIDENCE_FLOOR
+from workbench.systems.recommended.evidence import EVIDENCE_FLOOR
 from workbench.systems.registry import SYSTEMS, changes
 
 DEEPEST = 1_000_000

@@ -6,6 +6,8 @@ without any by its meaning. `workbench bench` shows what each stage brings.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from workbench.retrieval.cutoff import Limit, Order
 from workbench.retrieval.fusion import WeightedSum
 from workbench.retrieval.legs import Depth, KeywordLeg, Union, VectorLeg
@@ -23,7 +25,7 @@ from workbench.retrieval.passages.stages import (
 from workbench.retrieval.pipeline import Pipeline, Source
 from workbench.systems.recommended.weights import Weights, read_weights
 
-DEPTH = Depth(multiplier=100, cap=100)
+DEPTH = Depth(multiplier=60, cap=60)
 """Chunks that each leg brings, so that late interaction reads a bounded number of them."""
 WRONG_PER_HUNDRED = 80.0
 SOURCE = Source("this workbench", "0.1.0", "workbench/systems/recommended/pipelines.py")
@@ -59,4 +61,32 @@ def recommended(weights: Weights) -> Pipeline:
 
 
 RECOMMENDED = recommended(read_weights())
+
+
+def without_each() -> list[Pipeline]:
+    """The pipeline without each of its parts in turn: what a part is worth is what its absence costs.
+
+    A part of the score is left out with its weight; the weights of the others stay in proportion.
+    """
+    fusion = RECOMMENDED["fusion"]
+    assert isinstance(fusion, WeightedSum)
+    parts = [_without_part(fusion, part) for part in fusion.weights]
+    bare = [_without(slot, RECOMMENDED) for slot in ("fold", "floor")]
+    return [*parts, *bare]
+
+
+def _without_part(fusion: WeightedSum, part: str) -> Pipeline:
+    left = {name: weight * (name != part) for name, weight in fusion.weights.items()}
+    total = sum(left.values())
+    shares = {name: weight / total for name, weight in left.items()}
+    vector, keyword = shares.pop("vector"), shares.pop("keyword")
+    changed = WeightedSum(vector=vector, keyword=keyword, more=tuple(shares.items()))
+    return replace(RECOMMENDED.with_stage(changed), name=f"without {part}")
+
+
+def _without(slot: str, pipeline: Pipeline) -> Pipeline:
+    stages = tuple(stage for stage in pipeline.stages if stage.slot != slot)
+    return replace(pipeline, stages=stages, name=f"without {slot}")
+
+
 PIPELINES = (RECOMMENDED,)

@@ -1,0 +1,203 @@
+"""Runs systems on a test collection: how many of the right documents they return, and how far up.
+
+Evidence recall is the share of a question's right documents within the first k, any-hit whether one of them is
+there. A wrong document with the same score as a right one is counted as if it came first.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from workbench.contracts import Index
+from workbench.errors import InputError
+from workbench.lab.bench.collections import BenchQuestion, TestCollection, file_name
+from workbench.lab.cached_index import CachedIndex
+from workbench.lab.paired import Paired, paired_values
+from workbench.memory.choices import index_home
+from workbench.memory.files import read_input
+from workbench.memory.sync import index_folder, open_index
+from workbench.progress import progress
+from workbench.records import KEPT, Floats, Trace
+from workbench.retrieval.pipeline import Pipeline, search
+
+DEEPEST = 10
+LARGEST_RUN = 1_000_000_000
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """The answer to one question: the returned documents, best first, and the rank of each right one.
+
+    `ranks` are the ranks of the right documents that were returned, ties counted against them; `inside` are
+    their ranks among the documents of the question's own group.
+    """
+
+    question: BenchQuestion
+    returned: tuple[str, ...]
+    ranks: tuple[int, ...]
+    inside: tuple[int, ...]
+
+    def recall(self, k: int, inside: bool = False) -> float:
+        """The share of the right documents within the first k; 0 for a question without any."""
+        ranks = self.inside if inside else self.ranks
+        return sum(rank <= k for rank in ranks) / max(1, len(self.question.truth))
+
+    def hit(self, k: int) -> float:
+        """Whether a right document is within the first k."""
+        return float(any(rank <= k for rank in self.ranks))
+
+    @property
+    def reciprocal(self) -> float:
+        """1 / the rank of the first right document; 0 without one."""
+        return 1 / min(self.ranks) if self.ranks else 0.0
+
+    def as_json(self, system: str) -> dict[str, Any]:
+        """This answer as a line of the file of questions."""
+        return {
+            "system": system,
+            "id": self.question.id,
+            "question": self.question.text,
+            "kind": self.question.kind,
+            "truth": sorted(self.question.truth),
+            "returned": list(self.returned),
+            "ranks": list(self.ranks),
+        }
+
+
+@dataclass(frozen=True)
+class Ranked:
+    """All answers of one system to a collection's questions."""
+
+    system: str
+    answers: tuple[Ranking, ...]
+
+    def mean(self, values: Sequence[float]) -> float:
+        """The mean over all questions; every question counts."""
+        return float(np.mean(values)) if values else 0.0
+
+    def figures(self, k: int = 5) -> dict[str, float]:
+        """The figures by the names of a table's columns."""
+        grouped = any(one.question.group for one in self.answers)
+        own = {f"own group@{k}": self.mean([one.recall(k, inside=True) for one in self.answers])}
+        return {
+            f"evidence@{k}": self.mean([one.recall(k) for one in self.answers]),
+            f"any@{k}": self.mean([one.hit(k) for one in self.answers]),
+            "any@6": self.mean([one.hit(6) for one in self.answers]),
+            f"evidence@{DEEPEST}": self.mean([one.recall(DEEPEST) for one in self.answers]),
+            "MRR": self.mean([one.reciprocal for one in self.answers]),
+            **(own if grouped else {}),
+            "silent": self.mean([float(not one.returned) for one in self.answers]),
+        }
+
+    def values(self, k: int = 5) -> Floats:
+        """Evidence recall of each question."""
+        return np.array([one.recall(k) for one in self.answers])
+
+
+@contextmanager
+def collection_index(collection: TestCollection) -> Iterator[Index]:
+    """The index of a collection; vectors are kept between runs, and a stopped run goes on where it was."""
+    folder = collection.folder or _written(collection)
+    index_folder(folder)
+    with open_index(folder) as opened:
+        yield opened
+
+
+def _written(collection: TestCollection) -> Path:
+    """The documents as files below the user's cache folder; a file that is there already stays."""
+    digest = hashlib.sha256(repr([(one.id, len(one.text)) for one in collection.documents]).encode())
+    folder = (
+        index_home() / "bench" / f"{file_name(collection.name)[:-3]}-{digest.hexdigest()[:10]}" / "memory"
+    )
+    folder.mkdir(parents=True, exist_ok=True)
+    for one in collection.documents:
+        path = folder / file_name(one.id)
+        if not path.exists() or path.read_text(encoding="utf-8") != one.text:
+            path.write_text(one.text, encoding="utf-8")
+    return folder.parent
+
+
+def ranked(
+    collection: TestCollection, pipelines: Sequence[Pipeline], index: Index, limit: int = DEEPEST
+) -> Iterator[Ranked]:
+    """The answers of each system, with up to `limit` documents for each question."""
+    names = _names(collection)
+    groups = {one.id: one.group for one in collection.documents}
+    shared = CachedIndex(index)
+    for pipeline in pipelines:
+        asked = pipeline.asking(limit=limit)
+        answers = []
+        with progress(len(collection.questions), pipeline.name, "questions") as done:
+            for question in collection.questions:
+                trace = search(question.text, asked, shared)
+                answers.append(_ranking(question, trace, names, groups))
+                done()
+        yield Ranked(pipeline.name, tuple(answers))
+
+
+def _names(collection: TestCollection) -> Mapping[str, str]:
+    """The document's id by the path of its file; empty for a folder, whose paths are the ids."""
+    written = {f"memory/{file_name(one.id)}": one.id for one in collection.documents}
+    return written | {f"{one.id}.md": one.id for one in collection.documents}
+
+
+def _ranking(
+    question: BenchQuestion, trace: Trace, names: Mapping[str, str], groups: Mapping[str, str]
+) -> Ranking:
+    scores: dict[str, float] = {}
+    for row in trace.order[trace.dropped[trace.order] == KEPT].tolist():
+        id_ = names.get(trace.chunks[row].path, trace.chunks[row].path)
+        scores.setdefault(id_, float(trace.scores[row]))
+    own = {id_: score for id_, score in scores.items() if groups.get(id_) == question.group}
+    return Ranking(question, tuple(scores), _ranks(scores, question.truth), _ranks(own, question.truth))
+
+
+def _ranks(scores: Mapping[str, float], truth: frozenset[str]) -> tuple[int, ...]:
+    """The ranks of the right documents, each behind every wrong one that scores as much."""
+    right = sorted((score for id_, score in scores.items() if id_ in truth), reverse=True)
+    wrong = [score for id_, score in scores.items() if id_ not in truth]
+    return tuple(place + sum(other >= score for other in wrong) for place, score in enumerate(right, 1))
+
+
+# Saved runs
+
+
+def save(path: Path, runs: Sequence[Ranked]) -> None:
+    """Writes a line of JSON for each question and system."""
+    lines = [json.dumps(one.as_json(run.system)) for run in runs for one in run.answers]
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def compared(path: Path, runs: Sequence[Ranked], k: int = 5) -> dict[str, Paired]:
+    """Each system against its saved run, question by question, by evidence recall@k.
+
+    Raises InputError for a file of another form, and for a run over other questions.
+    """
+    saved: dict[str, dict[str, float]] = {}
+    for number, line in enumerate(read_input(path, "The saved run", LARGEST_RUN).splitlines(), 1):
+        try:
+            row = json.loads(line)
+            recall = sum(rank <= k for rank in row["ranks"]) / max(1, len(row["truth"]))
+            saved.setdefault(str(row["system"]), {})[str(row["id"])] = recall
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
+            raise InputError(
+                f"{path}, line {number} is not a line of a saved run: {error!r}.", "Save one with --save."
+            ) from None
+    return {run.system: _against(path, run, saved[run.system], k) for run in runs if run.system in saved}
+
+
+def _against(path: Path, run: Ranked, before: Mapping[str, float], k: int) -> Paired:
+    ids = [one.question.id for one in run.answers]
+    if set(ids) != set(before):
+        raise InputError(
+            f"{path} has other questions for {run.system} than this run.", "Compare runs of one collection."
+        )
+    return paired_values(np.array([before[id_] for id_ in ids]), run.values(k), f"evidence@{k}")
