@@ -57,14 +57,20 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> 
 
 
 def test_search_finds_the_note(run: Run, place: Place) -> None:
-    outcome = run("search", QUESTION, *place.options)
+    outcome = run("search", QUESTION, *place.options, "--system", SYSTEM)
     assert outcome.code == 0
     assert "memory/tea.md:1-3" in outcome.out
     assert outcome.err == ""
 
 
+def test_search_and_explain_use_the_recommended_system_by_default(run: Run, place: Place) -> None:
+    assert run("search", QUESTION, *place.options, "--json").json()["system"] == "recommended"
+    told = run("explain", QUESTION, "--target", "memory/tea.md", *place.options, "--json").json()
+    assert (told["system"], told["fate"]) == ("recommended", "returned")
+
+
 def test_search_as_json_has_the_whole_trace(run: Run, place: Place) -> None:
-    found = run("search", QUESTION, *place.options, "--json").json()
+    found = run("search", QUESTION, *place.options, "--system", SYSTEM, "--json").json()
     assert set(found) == {"question", "system", "match", "legs", "notes", "results", "dropped"}
     assert (found["question"], found["system"]) == (QUESTION, SYSTEM)
     assert found["match"] == '"rooibos" AND "in" AND "the" AND "afternoon"'
@@ -74,7 +80,7 @@ def test_search_as_json_has_the_whole_trace(run: Run, place: Place) -> None:
 
 
 def test_a_json_result_says_where_how_good_and_why_it_is_in(run: Run, place: Place) -> None:
-    found = run("search", QUESTION, *place.options, "--json").json()
+    found = run("search", QUESTION, *place.options, "--system", SYSTEM, "--json").json()
     first, dropped = found["results"][0], found["dropped"]
     assert first["snippet"] == world.NOTES["memory/tea.md"]
     assert (first["position"], first["start_line"], first["end_line"]) == (1, 1, 3)
@@ -85,18 +91,29 @@ def test_a_json_result_says_where_how_good_and_why_it_is_in(run: Run, place: Pla
 
 
 def test_a_search_with_no_result_ends_with_1(run: Run, place: Place) -> None:
-    outcome = run("search", NO_WORD_THERE, *place.options)
+    outcome = run("search", NO_WORD_THERE, *place.options, "--system", SYSTEM)
     assert outcome.code == 1
     assert "Nothing returned." in outcome.out
 
 
 def test_a_json_search_with_no_result_ends_with_1(run: Run, place: Place) -> None:
-    outcome = run("search", NO_WORD_THERE, *place.options, "--json")
+    outcome = run("search", NO_WORD_THERE, *place.options, "--system", SYSTEM, "--json")
     assert (outcome.code, outcome.json()["results"]) == (1, [])
 
 
 def test_another_floor_and_limit_are_taken(run: Run, place: Place) -> None:
-    found = run("search", NO_WORD_THERE, *place.options, "--min-score", "-1", "--limit", "2", "--json").json()
+    found = run(
+        "search",
+        NO_WORD_THERE,
+        *place.options,
+        "--system",
+        SYSTEM,
+        "--min-score",
+        "-1",
+        "--limit",
+        "2",
+        "--json",
+    ).json()
     assert len(found["results"]) == 2
     assert found["legs"]["keyword"]["depth"] == 2 * 4
 
@@ -111,21 +128,23 @@ def test_another_system_is_asked(run: Run, place: Place) -> None:
 
 
 def test_explain_says_how_a_note_got_in(run: Run, place: Place) -> None:
-    outcome = run("explain", QUESTION, "--target", "memory/tea.md", *place.options)
+    outcome = run("explain", QUESTION, "--target", "memory/tea.md", *place.options, "--system", SYSTEM)
     assert outcome.code == 0
     assert "RETURNED" in outcome.out
     assert "score = 0.7 × " in outcome.out
 
 
 def test_explain_says_why_a_note_is_not_there(run: Run, place: Place) -> None:
-    outcome = run("explain", QUESTION, "--target", "memory/bike.md", *place.options)
+    outcome = run("explain", QUESTION, "--target", "memory/bike.md", *place.options, "--system", SYSTEM)
     assert outcome.code == 1
     assert "BELOW THE FLOOR" in outcome.out
     assert "“rooibos”" in outcome.out
 
 
 def test_explain_as_json_has_fate_formulas_and_standings(run: Run, place: Place) -> None:
-    outcome = run("explain", QUESTION, "--target", "memory/bike.md", *place.options, "--json")
+    outcome = run(
+        "explain", QUESTION, "--target", "memory/bike.md", *place.options, "--system", SYSTEM, "--json"
+    )
     told = outcome.json()
     (chunk,) = told["chunks"]
     assert (outcome.code, told["target"], told["fate"]) == (1, "memory/bike.md", "below the floor")
@@ -137,12 +156,12 @@ def test_explain_as_json_has_fate_formulas_and_standings(run: Run, place: Place)
 @pytest.mark.parametrize("before", ["", "{folder}/", "{folder}/memory/../"])
 def test_a_target_may_have_the_memorys_folder_before_it(run: Run, place: Place, before: str) -> None:
     target = before.format(folder=place.folder) + "memory/tea.md"
-    told = run("explain", QUESTION, "--target", target, *place.options, "--json").json()
+    told = run("explain", QUESTION, "--target", target, *place.options, "--system", SYSTEM, "--json").json()
     assert told["target"] == "memory/tea.md"
 
 
 def test_a_file_that_is_not_indexed_is_said_to_be_so_and_the_nearest_named(run: Run, place: Place) -> None:
-    outcome = run("explain", QUESTION, "--target", "memory/bikes.md", *place.options)
+    outcome = run("explain", QUESTION, "--target", "memory/bikes.md", *place.options, "--system", SYSTEM)
     assert outcome.code == 1
     assert "NEVER INDEXED" in outcome.out
     assert "The most similar path in the index is memory/bike.md." in outcome.out
@@ -187,7 +206,9 @@ def test_evaluate_lists_the_missed_questions_with_their_fate(run: Run, place: Pl
     (told,) = run("evaluate", "-s", SYSTEM, *place.options, "--json").json()
     assert len(told["missed"]) == told["n"] - told["hits"]
     for one in told["missed"]:
-        explained = run("explain", one["question"], "-t", one["target"], *place.options, "--json").json()
+        explained = run(
+            "explain", one["question"], "-t", one["target"], *place.options, "--system", SYSTEM, "--json"
+        ).json()
         assert one["fate"] == explained["fate"]
     shown = run("evaluate", "-s", SYSTEM, *place.options, "--missed").out
     assert all(one["question"] in shown and one["fate"] in shown for one in told["missed"])
@@ -354,14 +375,18 @@ def test_a_search_says_when_the_memory_is_newer_than_its_index(run: Run, tmp_pat
     root = world.write(tmp_path / "memory_of_wren")
     index_folder(root, index_path=tmp_path / "i.sqlite")
     options = ["--memory", str(root), "--index", str(tmp_path / "i.sqlite")]
-    assert run("search", QUESTION, *options).err == ""
+    assert run("search", QUESTION, *options, "--system", SYSTEM).err == ""
     (root / "memory/tea.md").write_text("Tea is gone.", encoding="utf-8")
     (root / "memory/bike.md").unlink()
-    warned = run("search", QUESTION, *options).err
+    warned = run("search", QUESTION, *options, "--system", SYSTEM).err
     assert "2 files changed (first: memory/bike.md)" in warned
     assert f"workbench index {root}" in warned
 
 
 def test_a_file_that_is_never_indexed_is_explained(run: Run, place: Place) -> None:
-    told = " ".join(run("explain", QUESTION, "--target", "memory/report.pdf", *place.options).out.split())
+    told = " ".join(
+        run(
+            "explain", QUESTION, "--target", "memory/report.pdf", *place.options, "--system", SYSTEM
+        ).out.split()
+    )
     assert "reads Markdown (.md) and chat transcripts (.jsonl), not .pdf files" in told

@@ -55,7 +55,7 @@ def _by_category(results: Sequence[Result]) -> PlainTable:
 
 
 def against_first(runs: Sequence[Ranked]) -> list[Paired]:
-    """Each later run against the first, question by question, by evidence recall@5, corrected for their number."""
+    """Each later run against the first, by each question's evidence recall@5, corrected for their number."""
     found = [paired_values(runs[0].values(), one.values(), "evidence@5") for one in runs[1:]]
     corrected = holm([one.p for one in found])
     return [replace(one, p_holm=p, comparisons=len(found)) for one, p in zip(found, corrected, strict=True)]

@@ -1,7 +1,7 @@
 """Runs systems on a test collection: how many of the right documents they return, and how far up.
 
-Evidence recall is the share of a question's right documents within the first k, any-hit whether one of them is
-there. A wrong document with the same score as a right one is counted as if it came first.
+Evidence recall is the share of a question's right documents within the first k, any-hit whether one of them
+is there. A wrong document with the same score as a right one is counted as if it came first.
 """
 
 from __future__ import annotations
