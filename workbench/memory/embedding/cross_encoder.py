@@ -34,7 +34,8 @@ class LocalCrossEncoder:
         from sentence_transformers import CrossEncoder
 
         try:
-            return CrossEncoder(self.name, device="cpu", local_files_only=not self.download)
+            loaded: CrossEncoder = CrossEncoder(self.name, device="cpu", local_files_only=not self.download)
+            return loaded
         except (OSError, ValueError) as error:
             raise InputError(
                 f"The cross-encoder {self.name!r} cannot be loaded: {str(error).splitlines()[0]}",

@@ -68,7 +68,7 @@ def _content(
 def _kinds(tokenizer: PreTrainedTokenizerBase) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """For each piece of the vocabulary: has it a letter or digit, and is it a function word?"""
     special = set(tokenizer.all_special_tokens)
-    texts: list[Any] = tokenizer.convert_ids_to_tokens(list(range(len(tokenizer))))
+    texts = [str(one) for one in tokenizer.convert_ids_to_tokens(list(range(len(tokenizer))))]
     word = [text not in special and any(one.isalnum() for one in text) for text in texts]
     function = [text.lstrip(MARKS).lower() in STOP_WORDS and not text.startswith("##") for text in texts]
     return np.array(word), np.array(function)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import io
 import zipfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -201,7 +201,7 @@ def _opened(stack: ExitStack, path: Path) -> PassageCache | None:
         return None
 
 
-def _newly_read(files: Mapping[str, _File], embedder: LocalEmbedder):  # type: ignore[no-untyped-def]
+def _newly_read(files: Mapping[str, _File], embedder: LocalEmbedder) -> Iterator[tuple[str, Read]]:
     def count(texts: Sequence[str]) -> list[int]:
         return [len(spans) for spans in embedder.offsets(texts)]
 

@@ -25,7 +25,7 @@ def porter_stems(text: str) -> list[str]:
         spaced.encode("utf-8", "replace"), apsw.FTS5_TOKENIZE_DOCUMENT, None, include_offsets=False,
         include_colocated=False,
     )  # fmt: skip
-    return list(found)
+    return [str(one) for one in found]
 
 
 def _pairs(run: str) -> list[str]:

@@ -1,0 +1,98 @@
+"""Windows keep every line and know where they stand; codes and stems keep the order of exact numbers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from workbench.memory.chunking import LineChunker
+from workbench.memory.passages.codes import coded, max_sim
+from workbench.memory.passages.keywords import K1, StemIndex, content_stems
+from workbench.memory.passages.windows import outline, windows_of
+from workbench.memory.store.sqlite.passage_cache import PassageCache
+from workbench.records import Chunk
+
+LINES = ("# Chat on 8 May", "", "## Evening", "", "- **Ada:** A kite.", "- **Ben:** Oh.")
+TALK = "\n".join([*LINES, "- **Ada:** Red.", "- **Ben:** Red?"])
+
+
+def chunks_of(text: str, path: str = "a.md") -> list[Chunk]:
+    cut = LineChunker().chunk(text)
+    return [
+        Chunk(f"{place}", path, "memory", one.start_line, one.end_line, one.text)
+        for place, one in enumerate(cut)
+    ]
+
+
+def words(texts: list[str]) -> list[int]:
+    return [len(text.split()) for text in texts]
+
+
+def test_a_header_names_title_headings_and_speakers() -> None:
+    about = outline("a.md", chunks_of(TALK))
+    assert about.header(6) == "Chat on 8 May – Evening – Ada, Ben"
+
+
+def test_a_hash_in_a_code_block_is_no_heading() -> None:
+    about = outline("a.md", chunks_of("# Title\n\n```\n# comment\n```\ntext"))
+    assert about.header(6) == "Title"
+
+
+@pytest.mark.parametrize(
+    ("text", "title"), [("---\ntitle: Tea\n---\ntext", "Tea"), ("just text", "my notes"), ("", "my notes")]
+)
+def test_a_title_comes_from_the_front_matter_or_the_name(text: str, title: str) -> None:
+    assert outline("memory/my-notes.md", chunks_of(text)).title == title
+
+
+def test_a_list_of_labels_is_no_transcript() -> None:
+    assert (
+        outline("a.md", chunks_of("Size: 3\nColour: red\nplain\nplain text\nmore of it\nand more")).speakers
+        == ()
+    )
+
+
+@given(st.lists(st.text("ab \n#", max_size=400), max_size=12))
+def test_windows_hold_every_word_of_every_chunk(lines: list[str]) -> None:
+    chunks = chunks_of("\n".join(lines))
+    cut = windows_of(range(len(chunks)), chunks, "a.md", words, room=80)
+    for row, chunk in enumerate(chunks):
+        joined = "".join("".join(one.text.split()) for one in cut if one.row == row)
+        assert joined == "".join(chunk.text.split())
+
+
+def test_codes_give_nearly_the_exact_order() -> None:
+    chance = np.random.default_rng(0)
+    question = chance.normal(size=(4, 384)).astype(np.float32)
+    question /= np.linalg.norm(question, axis=1, keepdims=True)
+    near = question + 0.05 * chance.normal(size=(4, 384)).astype(np.float32)
+    far = chance.normal(size=(40, 384)).astype(np.float32)
+    texts = np.concatenate([near, far]) / np.linalg.norm(np.concatenate([near, far]), axis=1, keepdims=True)
+    found = max_sim(question, coded(texts.astype(np.float32)), np.array([0, 4, 24]))
+    assert found[0] > 2 * found[1:].max()
+    assert coded(texts).bytes == 44 * 50
+
+
+def test_bm25_counts_stems_and_never_passes_its_most() -> None:
+    table = StemIndex(["The backups were running.", "A backup, backup, backup.", "Tea."])
+    stems = content_stems("running the backups")
+    scores = table.scores(stems)
+    assert stems == ["run", "backup"]
+    assert scores[0] > scores[1] > scores[2] == 0
+    assert 0 < scores.max() < table.most(stems) == pytest.approx(sum(map(table.idf, stems)) * (K1 + 1))
+    assert table.share(stems).tolist() == pytest.approx(
+        [1.0, table.idf("backup") / sum(map(table.idf, stems)), 0]
+    )
+
+
+def test_the_cache_forgets_what_is_gone(tmp_path: Path) -> None:
+    with PassageCache(tmp_path / "words") as cache:
+        cache.keep("a", b"1")
+        cache.keep("b", b"2")
+        cache.forget_all_but(["b"])
+    with PassageCache(tmp_path / "words") as again:
+        assert again.known(["a", "b"]) == {"b": b"2"}

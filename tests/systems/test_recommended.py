@@ -1,0 +1,109 @@
+"""`recommended` returns six different files, says nothing where it should, and says what it could not do."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from workbench.errors import InputError
+from workbench.memory.index import MemoryIndex
+from workbench.retrieval.explain import Fate, explain
+from workbench.retrieval.passages.index import passages_of
+from workbench.retrieval.passages.silence import Answerable, Calibration, SilenceFloor, accepting
+from workbench.retrieval.passages.stages import NO_WORDS
+from workbench.retrieval.pipeline import search
+from workbench.systems.recommended.pipelines import RECOMMENDED, without_each
+from workbench.systems.recommended.weights import FILE, read_weights
+
+QUESTION = "rear hub of the bike"
+
+
+def test_each_result_is_another_file(sample: MemoryIndex) -> None:
+    trace = search(QUESTION, RECOMMENDED, sample)
+    paths = [one.chunk.path for one in trace.results]
+    assert len(paths) == len(set(paths)) == 6
+    assert search(QUESTION, RECOMMENDED, sample).columns["score"].tolist() == trace.columns["score"].tolist()
+
+
+def test_a_chunk_below_a_better_one_of_its_file_is_folded(sample: MemoryIndex) -> None:
+    trace = search(QUESTION, RECOMMENDED, sample)
+    told = explain(trace, sample, trace.paths()[0])
+    fates = [one.fate for one in told.verdicts]
+    assert fates[0] is Fate.RETURNED
+    assert set(fates[1:]) <= {Fate.FOLDED, Fate.BEYOND_POOL, Fate.NO_MATCH}
+
+
+def test_a_question_from_another_world_gets_no_answer(sample: MemoryIndex) -> None:
+    trace = search("quarterly revenue of the Brazilian subsidiary under IFRS 16", RECOMMENDED, sample)
+    assert trace.results == []
+
+
+def test_the_vectors_of_words_take_at_most_16_kb_a_chunk(sample: MemoryIndex) -> None:
+    laid = passages_of(sample.laid_out(RECOMMENDED.layout))
+    assert laid is not None
+    assert laid.passages.windows is not None
+    assert laid.passages.windows.codes.bytes / sample.size <= 16 * 1024
+
+
+def test_without_a_model_here_it_searches_and_says_what_is_missing(toy: MemoryIndex) -> None:
+    trace = search("rooibos tea", RECOMMENDED, toy)
+    assert trace.paths()[0] == "memory/tea.md"
+    assert NO_WORDS in trace.notes
+    assert any("So nothing is held back" in note for note in trace.notes)
+
+
+def test_a_calibration_of_another_model_is_refused() -> None:
+    stage = RECOMMENDED["answerable"]
+    assert isinstance(stage, Answerable)
+    stage.calibration.check("all-MiniLM-L6-v2 53aa51172d14")
+    with pytest.raises(InputError, match=r"fitted for the model all-MiniLM-L6-v2.*e5-small"):
+        stage.calibration.check("e5-small 1")
+
+
+def test_a_calibration_of_another_form_is_refused() -> None:
+    with pytest.raises(InputError, match="vibes"):
+        Calibration((("vibes", 1.0),))
+
+
+@pytest.mark.parametrize(("wrong", "floor"), [(0, 1.0), (25, 0.75), (100, 0.0)])
+def test_the_threshold_is_set_as_wrong_answers_in_a_hundred(wrong: float, floor: float) -> None:
+    assert accepting(wrong) == SilenceFloor(floor)
+    assert accepting(wrong).wrong_per_hundred == wrong
+
+
+@pytest.mark.parametrize("wrong", [-1, 101])
+def test_other_numbers_of_wrong_answers_are_refused(wrong: float) -> None:
+    with pytest.raises(InputError):
+        accepting(wrong)
+
+
+def test_a_stricter_floor_is_silent_where_a_looser_one_is_not(sample: MemoryIndex) -> None:
+    never = replace(RECOMMENDED.with_stage(accepting(100)), name="never silent")
+    always = replace(RECOMMENDED.with_stage(SilenceFloor(1.0)), name="always silent")
+    assert len(search(QUESTION, never, sample).results) == 6
+    assert search(QUESTION, always, sample).results == []
+
+
+def test_the_weights_are_positive_and_sum_to_one() -> None:
+    weights = read_weights()
+    assert sum(weights.score.values()) == pytest.approx(1, abs=1e-3)
+    assert min(weights.score.values()) > 0
+
+
+@pytest.mark.parametrize(
+    "text", ["", "[]", "{}", FILE.read_text().replace('"late": ', '"late": NaN, "x": ', 1)]
+)
+def test_a_file_of_weights_of_another_form_is_refused(tmp_path: Path, text: str) -> None:
+    broken = tmp_path / "weights.json"
+    broken.write_text(text)
+    with pytest.raises(InputError, match="not a file of weights"):
+        read_weights(broken)
+
+
+def test_the_ablation_leaves_out_one_part_at_a_time() -> None:
+    names = [one.name for one in without_each()]
+    assert names == [
+        f"without {one}" for one in ("vector", "keyword", "file", "late", "title", "fold", "floor")
+    ]
