@@ -9,7 +9,7 @@ from typing import Any
 from rich.console import Group, RenderableType
 
 from workbench.lab.bench.figures import Figures
-from workbench.lab.bench.ranking import Ranked
+from workbench.lab.bench.ranking import RankedRun
 from workbench.lab.bench.runs import Result
 from workbench.lab.paired import Paired, holm, paired_values
 from workbench.views.console import PlainTable, plain
@@ -54,14 +54,14 @@ def _by_category(results: Sequence[Result]) -> PlainTable:
     return table
 
 
-def against_first(runs: Sequence[Ranked]) -> list[Paired]:
+def against_first(runs: Sequence[RankedRun]) -> list[Paired]:
     """Each later run against the first, by each question's evidence recall@5, corrected for their number."""
     found = [paired_values(runs[0].values(), one.values(), "evidence@5") for one in runs[1:]]
     corrected = holm([one.p for one in found])
     return [replace(one, p_holm=p, comparisons=len(found)) for one, p in zip(found, corrected, strict=True)]
 
 
-def rendered_ranked(runs: Sequence[Ranked], saved: Mapping[str, Paired]) -> RenderableType:
+def rendered_ranked(runs: Sequence[RankedRun], saved: Mapping[str, Paired]) -> RenderableType:
     """One line per system, then each against the first, then each against its saved run."""
     table = PlainTable()
     table.add_column("system")
@@ -80,7 +80,7 @@ def rendered_ranked(runs: Sequence[Ranked], saved: Mapping[str, Paired]) -> Rend
     return Group(table, plain(said), plain(""), *(plain(line) for line in lines))
 
 
-def ranked_data(runs: Sequence[Ranked], saved: Mapping[str, Paired]) -> list[dict[str, Any]]:
+def ranked_data(runs: Sequence[RankedRun], saved: Mapping[str, Paired]) -> list[dict[str, Any]]:
     """The figures of each system, with the comparisons, for JSON."""
     firsts = [None, *against_first(runs)]
     return [

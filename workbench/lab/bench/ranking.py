@@ -73,7 +73,7 @@ class Ranking:
 
 
 @dataclass(frozen=True)
-class Ranked:
+class RankedRun:
     """All answers of one system to a collection's questions."""
 
     system: str
@@ -127,7 +127,7 @@ def _written(collection: TestCollection) -> Path:
 
 def ranked(
     collection: TestCollection, pipelines: Sequence[Pipeline], index: Index, limit: int = DEEPEST
-) -> Iterator[Ranked]:
+) -> Iterator[RankedRun]:
     """The answers of each system, with up to `limit` documents for each question."""
     names = _names(collection)
     groups = {one.id: one.group for one in collection.documents}
@@ -140,7 +140,7 @@ def ranked(
                 trace = search(question.text, asked, shared)
                 answers.append(_ranking(question, trace, names, groups))
                 done()
-        yield Ranked(pipeline.name, tuple(answers))
+        yield RankedRun(pipeline.name, tuple(answers))
 
 
 def _names(collection: TestCollection) -> Mapping[str, str]:
@@ -170,13 +170,13 @@ def _ranks(scores: Mapping[str, float], truth: frozenset[str]) -> tuple[int, ...
 # Saved runs
 
 
-def save(path: Path, runs: Sequence[Ranked]) -> None:
+def save(path: Path, runs: Sequence[RankedRun]) -> None:
     """Writes a line of JSON for each question and system."""
     lines = [json.dumps(one.as_json(run.system)) for run in runs for one in run.answers]
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
-def compared(path: Path, runs: Sequence[Ranked], k: int = 5) -> dict[str, Paired]:
+def compared(path: Path, runs: Sequence[RankedRun], k: int = 5) -> dict[str, Paired]:
     """Each system against its saved run, question by question, by evidence recall@k.
 
     Raises InputError for a file of another form, and for a run over other questions.
@@ -194,7 +194,7 @@ def compared(path: Path, runs: Sequence[Ranked], k: int = 5) -> dict[str, Paired
     return {run.system: _against(path, run, saved[run.system], k) for run in runs if run.system in saved}
 
 
-def _against(path: Path, run: Ranked, before: Mapping[str, float], k: int) -> Paired:
+def _against(path: Path, run: RankedRun, before: Mapping[str, float], k: int) -> Paired:
     ids = [one.question.id for one in run.answers]
     if set(ids) != set(before):
         raise InputError(

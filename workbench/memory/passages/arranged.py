@@ -33,7 +33,7 @@ WINDOWS_IN_FLIGHT = 64
 
 
 @dataclass(frozen=True)
-class Read:
+class WindowsRead:
     """What the model has read of one file: for each window the place of its chunk in the file, its vector
     and the number of its words; then the codes of all these words."""
 
@@ -52,7 +52,7 @@ class Read:
         return file.getvalue()
 
     @classmethod
-    def unpacked(cls, payload: bytes) -> Read | None:
+    def unpacked(cls, payload: bytes) -> WindowsRead | None:
         """What `packed` gave; None for damaged bytes."""
         try:
             with np.load(io.BytesIO(payload)) as file:
@@ -174,14 +174,14 @@ def _windows(
     )
 
 
-def _read(files: Sequence[_File], embedder: LocalEmbedder, path: Path | None) -> list[Read]:
+def _read(files: Sequence[_File], embedder: LocalEmbedder, path: Path | None) -> list[WindowsRead]:
     keys = [one.key(embedder) for one in files]
     with ExitStack() as stack:
         cache = None if path is None else _opened(stack, path)
         payloads = {} if cache is None else cache.known(keys)
-        found: dict[str, Read] = {}
+        found: dict[str, WindowsRead] = {}
         for key, payload in payloads.items():
-            if (read := Read.unpacked(payload)) is not None:
+            if (read := WindowsRead.unpacked(payload)) is not None:
                 found[key] = read
         missing = {key: one for key, one in zip(keys, files, strict=True) if key not in found}
         for key, read in _newly_read(missing, embedder):
@@ -201,7 +201,7 @@ def _opened(stack: ExitStack, path: Path) -> PassageCache | None:
         return None
 
 
-def _newly_read(files: Mapping[str, _File], embedder: LocalEmbedder) -> Iterator[tuple[str, Read]]:
+def _newly_read(files: Mapping[str, _File], embedder: LocalEmbedder) -> Iterator[tuple[str, WindowsRead]]:
     def count(texts: Sequence[str]) -> list[int]:
         return [len(spans) for spans in embedder.offsets(texts)]
 
@@ -217,7 +217,7 @@ def _newly_read(files: Mapping[str, _File], embedder: LocalEmbedder) -> Iterator
             vectors = word_vectors(embedder, texts, "passage") if texts else []
             yield (
                 key,
-                Read(
+                WindowsRead(
                     np.array([window.row for window in cut], np.int32),
                     np.array([one.whole for one in vectors], np.float32).reshape(
                         len(cut), embedder.dimensions

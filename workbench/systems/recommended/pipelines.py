@@ -23,7 +23,7 @@ from workbench.retrieval.passages.stages import (
     WindowCosine,
 )
 from workbench.retrieval.pipeline import Pipeline, Source
-from workbench.systems.recommended.weights import Weights, read_weights
+from workbench.systems.recommended.weights import FittedWeights, read_weights
 
 DEPTH = Depth(multiplier=60, cap=60)
 """Chunks that each leg brings, so that late interaction reads a bounded number of them."""
@@ -32,7 +32,7 @@ WRONG_PER_HUNDRED = 85.0
 SOURCE = Source("this workbench", "0.1.0", "workbench/systems/recommended/pipelines.py")
 
 
-def recommended(weights: Weights) -> Pipeline:
+def recommended(weights: FittedWeights) -> Pipeline:
     """The pipeline with these weights."""
     score = dict(weights.score)
     return Pipeline(

@@ -19,7 +19,7 @@ FORM = "Use a file like workbench/systems/recommended/weights.json; benchmarks/f
 
 
 @dataclass(frozen=True)
-class Weights:
+class FittedWeights:
     """How much each kind of evidence counts, and what says that anything here answers.
 
     `score` holds a weight for each of vector, keyword, file, title and late; they sum to 1. `answerable`
@@ -32,12 +32,12 @@ class Weights:
     fitted: str
 
 
-def read_weights(path: Path = FILE) -> Weights:
+def read_weights(path: Path = FILE) -> FittedWeights:
     """The weights in a file. Raises InputError for a file that is missing or has another form."""
     text = read_input(path, "The file of weights", LARGEST_FILE)
     try:
         data = json.loads(text)
-        return Weights(
+        return FittedWeights(
             _numbers(data["score"]), _numbers(data["answerable"]), str(data["model"]), str(data["fitted"])
         )
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
