@@ -9,10 +9,10 @@ import typer
 
 from workbench.cli.app import (
     SAMPLE,
-    SHIPPED,
     AsJson,
     AskedFloor,
     AskedLimit,
+    AskedSystem,
     IndexFile,
     Memory,
     ReEmbed,
@@ -23,6 +23,7 @@ from workbench.cli.app import (
     pipeline_of,
     pipelines_of,
     relative,
+    system_for,
 )
 from workbench.cli.output import put
 from workbench.errors import InputError
@@ -50,7 +51,7 @@ def diagnose(
         str | None, typer.Option("--unwanted", "-u", help="A file of the answer that does not belong there.")
     ] = None,
     memory: Memory = SAMPLE,
-    system: Annotated[str | None, typer.Option("--system", "-s", help="The system to run.")] = None,
+    system: AskedSystem = None,
     config: Annotated[
         str | None, typer.Option("--config", help="An openclaw.json, or FILE#AGENT: the system to run.")
     ] = None,
@@ -73,7 +74,7 @@ def diagnose(
         raise InputError(
             "A diagnosis is about one file.", "Give --target FILE for a missing one, or --unwanted FILE."
         )
-    pipeline = pipeline_of(_system(system, config), limit, min_score, settings)
+    pipeline = pipeline_of(_system(system, config, memory), limit, min_score, settings)
     questions = _labels(labels, memory)
     with opened_index(memory, index_file, re_embed) as opened:
         found = diagnosed(
@@ -88,9 +89,9 @@ def diagnose(
     raise typer.Exit(0 if any(one.verified for one in found.fixes) else 1)
 
 
-def _system(system: str | None, config: str | None) -> str:
+def _system(system: str | None, config: str | None, memory: str) -> str:
     if config is None:
-        return system or SHIPPED
+        return system_for(memory, system)
     return config if system is None else f"{system}@{config}"
 
 
