@@ -50,9 +50,9 @@ def causes_inside(
     """The causes in the pipeline's own stages, the most likely first; empty if no set of repairs helps.
 
     Each is enough alone. A setting with which the pipeline differs from the system of its name comes first,
-    then known repairs, then removals. Among equals, the order is by how right the
-    repaired pipeline's answers are over all questions: the repair of a fault helps other questions too, while
-    a way around it costs some.
+    then what no known system has, then a difference from the nearest system, then known repairs, then longer
+    answers, and last removals. Among equals, the order is by how right the repaired pipeline's answers are
+    over all questions: the repair of a fault helps other questions too, while a way around it costs some.
     """
     every = repairs(pipeline)
     found = [(one,) for one in every if _works(pipeline, [one], runs, goal)] or smallest(
@@ -84,18 +84,23 @@ def _removes(some: Sequence[Repair]) -> bool:
     return any(one.removes for one in some)
 
 
-def _order(
-    pipeline: Pipeline, some: Sequence[Repair], yardstick: Yardstick, every: int
-) -> tuple[int, int, float, int]:
-    """The user's own settings first, removals last; then most right answers; then the pipeline's own slots.
+def _order(pipeline: Pipeline, some: Sequence[Repair], yardstick: Yardstick, every: int) -> tuple[float, ...]:
+    """Where a set of repairs stands among the others, smallest first.
 
-    A removal shows where the file is lost, but it also lets everything else through.
+    A removal and a longer answer show where the file is lost, but they also let everything else through. A
+    setting of the user, and one that no known system has, are likelier faults than one that a system ships.
     """
     slots = {"layout", *(stage.slot for stage in pipeline.stages)}
     marks = yardstick.marks(combined(pipeline, some), same_depth=_removes(some), every=every)
-    new = sum(one.slot not in slots for one in some)
-    kept = sum(not one.restores for one in some)
-    return sum(one.removes for one in some), kept, -round(marks.right, 12), new
+    return (
+        sum(one.removes for one in some),
+        sum(not one.own for one in some),
+        sum(one.usual for one in some),
+        sum(not one.restores for one in some),
+        sum(one.loosens for one in some),
+        -round(marks.right, 12),
+        sum(one.slot not in slots for one in some),
+    )
 
 
 def _cause(
@@ -111,7 +116,7 @@ def _cause(
     told = [evidence(runs.base, after, index, goal.path, one.slot) for one in some]
     return Cause(
         tuple(one.slot for one in some),
-        "; and ".join(_says(pipeline, one.slot) for one in some),
+        "; and ".join(_says(pipeline, one.slot) + _differs(one) for one in some),
         " and ".join(_repair_text(one) for one in some),
         " ".join(dict.fromkeys(told)),
         verified=goal.reached(after),
@@ -124,6 +129,11 @@ def _repair_text(repair: Repair) -> str:
     if repair.removes:
         return f"{repair.name}: {repair.why}"
     return f"{repair.name}: {repair.edits[0].says}"
+
+
+def _differs(repair: Repair) -> str:
+    """For a repair that undoes a difference: from which system the pipeline differs, and in what."""
+    return f"; differs from {repair.restores} in {repair.slot.replace('_', ' ')}" if repair.restores else ""
 
 
 def _says(pipeline: Pipeline, slot: str) -> str:

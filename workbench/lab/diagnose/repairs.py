@@ -20,6 +20,9 @@ from workbench.systems.recommended.evidence import EVIDENCE_FLOOR
 from workbench.systems.registry import SYSTEMS, changes
 
 DEEPEST = 1_000_000
+FEW_DIFFERENCES = 2
+"""A pipeline with no system's name is compared with the nearest systems that differ in so many slots."""
+
 GENERAL = (*FIXES, SIGN, EVIDENCE_FLOOR)
 """Changes that fit systems of any kind; the others are tried on systems of their own repository."""
 
@@ -28,8 +31,10 @@ GENERAL = (*FIXES, SIGN, EVIDENCE_FLOOR)
 class Repair:
     """A known change of one slot: its name, the edits that make it, and the reason that its source gives.
 
-    `removes` marks a repair that takes a stage's effect away, and `restores` one that undoes a setting of the
-    user. `change` is the system's own named change.
+    `removes` marks a repair that takes a stage's effect away. `restores` names the system from which the
+    pipeline differs in this slot; the repair undoes the difference. `own` says that the pipeline has the name
+    of that system. `loosens` marks a longer answer. `usual` says that a registered system has in this slot
+    what the pipeline has now. `change` is the system's own named change.
     """
 
     slot: str
@@ -37,7 +42,10 @@ class Repair:
     edits: tuple[Edit, ...]
     why: str
     removes: bool = False
-    restores: bool = False
+    restores: str = ""
+    own: bool = False
+    loosens: bool = False
+    usual: bool = True
     change: Change | None = None
 
     def of(self, pipeline: Pipeline) -> Pipeline:
@@ -52,9 +60,22 @@ def repairs(pipeline: Pipeline) -> list[Repair]:
     for one in (repair for source in sources for repair in source(pipeline)):
         changes_it = any(_content(pipeline, edit.slot) != edit.content for edit in one.edits)
         if changes_it and one.edits not in found and fits(pipeline, one.edits):
-            found[one.edits] = one
+            found[one.edits] = _judged(pipeline, one)
     slots = [LAYOUT, *(stage.slot for stage in pipeline.stages)]
     return sorted(found.values(), key=lambda one: slots.index(one.slot) if one.slot in slots else len(slots))
+
+
+def _judged(pipeline: Pipeline, repair: Repair) -> Repair:
+    """The repair with what it says of the pipeline: whether it loosens it, and whether its slot is usual."""
+    now = _content(pipeline, repair.slot)
+    new = next((one.content for one in repair.edits if one.slot == repair.slot), None)
+    loosens = isinstance(now, Limit) and isinstance(new, Limit) and new.count > now.count
+    return replace(repair, loosens=loosens, usual=now is None or now in _known(repair.slot))
+
+
+def _known(slot: str) -> list[object]:
+    """What the registered systems have in a slot."""
+    return [_content(one, slot) for one in SYSTEMS.values()]
 
 
 def _content(pipeline: Pipeline, slot: str) -> object:
@@ -67,12 +88,28 @@ def _content(pipeline: Pipeline, slot: str) -> object:
 
 
 def _restored(pipeline: Pipeline) -> Iterator[Repair]:
-    """Each setting with which the pipeline differs from the system whose name it has, undone."""
-    usual = _namesake(pipeline)
-    if usual is None:
-        return
-    for edit in edits_between(pipeline, usual):
-        yield Repair(edit.slot, f"as in {usual.name}", (edit,), "undoes your setting", restores=True)
+    """Each difference from the system whose name the pipeline has, or else from the nearest, undone."""
+    named = _namesake(pipeline)
+    for usual in _nearest(pipeline) if named is None else [named]:
+        for edit in edits_between(pipeline, usual):
+            why = "undoes your setting" if named else f"{usual.name} has this here"
+            own = named is not None
+            yield Repair(edit.slot, f"as in {usual.name}", (edit,), why, restores=usual.name, own=own)
+
+
+def _nearest(pipeline: Pipeline) -> list[Pipeline]:
+    """The systems with the same slots that differ in the fewest of them.
+
+    There are none if more than FEW_DIFFERENCES differ, or if a system is equal. Such a
+    system is what the pipeline was probably made from.
+    """
+    slots = [stage.slot for stage in pipeline.stages]
+    alike = [one for one in SYSTEMS.values() if [stage.slot for stage in one.stages] == slots]
+    counts = [len(pipeline.diff(one)) for one in alike]
+    least = min(counts, default=0)
+    if not 0 < least <= FEW_DIFFERENCES:
+        return []
+    return [one for one, count in zip(alike, counts, strict=True) if count == least]
 
 
 def _namesake(pipeline: Pipeline) -> Pipeline | None:
