@@ -199,6 +199,8 @@ BETWEEN_FOLDERS = {
     ("lab/sweep", "lab"): "a sweep is many evaluations of one system",
     ("lab/cases", "lab/museum"): "the specimens of the museum become cases",
     ("lab/cases", "lab/questions.py"): "labelled questions become a case",
+    ("lab/triage", "lab/museum"): "a symptom leads to public bugs that show it",
+    ("lab/exchange", "lab"): "runs of other engines are evaluated and compared as ours are",
     ("lab/museum", "lab/bm25.py"): "a specimen shows BM25 by hand",
     ("views", "views/cases"): COORDINATES,
     (

@@ -105,9 +105,13 @@ def paired(before: Evaluation, after: Evaluation, measure: Any = HITS) -> Paired
 
 def paired_with_first(evaluations: Sequence[Evaluation], measure: Any = HITS) -> list[Paired]:
     """Compare each later evaluation with the first, with Holm's correction for their number."""
-    found = [paired(evaluations[0], one, measure) for one in evaluations[1:]]
-    corrected = holm([one.p for one in found])
-    return [replace(one, p_holm=p, comparisons=len(found)) for one, p in zip(found, corrected, strict=True)]
+    return corrected([paired(evaluations[0], one, measure) for one in evaluations[1:]])
+
+
+def corrected(found: Sequence[Paired]) -> list[Paired]:
+    """The comparisons with Holm's correction for their number."""
+    ps = holm([one.p for one in found])
+    return [replace(one, p_holm=p, comparisons=len(found)) for one, p in zip(found, ps, strict=True)]
 
 
 def measured(evaluation: Evaluation, measure: Any = HITS) -> Floats:

@@ -104,6 +104,22 @@ def _labels(given: Path | None, memory: str) -> QuestionSet | None:
 
 
 @app.command()
+def triage(
+    words: Annotated[str, typer.Argument(help='What you see, such as "nothing comes back".')],
+    as_json: AsJson = False,
+) -> None:
+    """Find the known symptom that fits your words: what to run, public bugs like it, and a lesson.
+
+    Exit code 1 if no known symptom is near.
+    """
+    from workbench.lab.triage.finding import triage as found_for
+
+    found = found_for(words)
+    put(found.as_json() if as_json else found, as_json)
+    raise typer.Exit(0 if found.known else 1)
+
+
+@app.command()
 def blame(
     one: Annotated[str, typer.Argument(metavar="A", help="The name of a system.")],
     other: Annotated[str, typer.Argument(metavar="B", help="The name of another system.")],

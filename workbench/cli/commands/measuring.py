@@ -9,6 +9,7 @@ import typer
 
 from workbench.cli.app import (
     SAMPLE,
+    SHIPPED,
     AsJson,
     AskedFloor,
     AskedLimit,
@@ -16,11 +17,13 @@ from workbench.cli.app import (
     Memory,
     ReEmbed,
     Settings,
+    System,
     app,
     opened_index,
     pipeline_of,
 )
-from workbench.cli.output import put
+from workbench.cli.output import put, tell
+from workbench.errors import InputError
 
 
 @app.command()
@@ -114,3 +117,47 @@ def lint(
             found += lint_on(pipeline, opened, asked)
     put([asdict(one) for one in found] if as_json else rendered_findings(pipeline.name, found), as_json)
     raise typer.Exit(1 if found else 0)
+
+
+@app.command()
+def gate(
+    questions: Annotated[
+        Path, typer.Option("--questions", "-q", readable=False, help="A YAML file of labelled questions.")
+    ],
+    against: Annotated[
+        Path | None, typer.Option("--against", readable=False, help="The saved answers to compare with.")
+    ] = None,
+    save: Annotated[Path | None, typer.Option("--save", help="Write today's answers to this file.")] = None,
+    memory: Memory = SAMPLE,
+    system: System = SHIPPED,
+    limit: AskedLimit = None,
+    min_score: AskedFloor = None,
+    settings: Settings = None,
+    index_file: IndexFile = None,
+    re_embed: ReEmbed = False,
+    as_json: AsJson = False,
+) -> None:
+    """Compare today's answers with saved ones, for the CI of a team: who flipped, and why.
+
+    Exit code 1 if hits, RR or silence on unanswerable questions fall by more than the paired test allows for
+    luck. Exit code 2 if a question, a label or a file is gone.
+    """
+    from workbench.lab.evaluation import evaluate
+    from workbench.lab.exchange.gate import gate as held_against
+    from workbench.lab.exchange.gate import read_saved, saved_of, write_saved
+    from workbench.lab.questions import check_targets, load_questions
+
+    if against is None and save is None:
+        raise InputError("There is nothing to compare with.", "Give --against FILE, or first --save FILE.")
+    saved = read_saved(against) if against else None
+    asked, pipeline = load_questions(questions), pipeline_of(system, limit, min_score, settings)
+    with opened_index(memory, index_file, re_embed) as opened, opened.snapshot():
+        check_targets(asked, opened.paths())
+        (found,) = evaluate(asked, [pipeline], opened)
+        result = held_against(found, saved, opened) if saved else None
+    if save:
+        write_saved(saved_of(found), save)
+        tell(f"Saved {found!r} as {save}.")
+    if result:
+        put(result.as_json() if as_json else result, as_json)
+        raise typer.Exit(0 if result.passes else 1)

@@ -1,0 +1,229 @@
+"""Runs of other engines are compared, linted and blamed as ours are; a Recorder stands in the same tables."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+import numpy as np
+import pytest
+
+import workbench as wb
+from workbench.errors import InputError
+from workbench.lab.cached_index import CachedIndex
+from workbench.lab.evaluation import evaluate
+from workbench.lab.exchange import recorder
+from workbench.lab.exchange.comparing import compare, values_of
+from workbench.lab.exchange.gate import gate, read_saved, saved_of, write_saved
+from workbench.lab.exchange.linting import lint
+from workbench.lab.exchange.missing import missing_documents
+from workbench.lab.exchange.no_memory import NoMemory
+from workbench.lab.exchange.ours import run_of
+from workbench.lab.exchange.recorder import Recorder
+from workbench.lab.exchange.runs import Collector, Run
+from workbench.lab.exchange.truth import ids_of, truth_of_qrels, truth_of_questions
+from workbench.lab.museum.catalogue import SPECIMENS
+from workbench.lab.paired import paired
+from workbench.lab.questions import Control, Question, QuestionSet
+from workbench.memory.index import MemoryIndex
+from workbench.retrieval.pipeline import Pipeline, search
+
+ASKED = QuestionSet(
+    questions=tuple(
+        Question(question=text, target=target)
+        for text, target in (
+            ("rooibos tea", "memory/tea.md"),
+            ("rear hub of the bike", "memory/bike.md"),
+            ("backup of the server", "memory/server.md"),
+        )
+    ),
+    controls=(Control(question="volcano"),),
+)
+
+
+def run(**answers: list[tuple[str, float]] | list[tuple[str, float, dict[str, float]]]) -> Run:
+    collected = Collector("theirs")
+    for question, answer in answers.items():
+        collected.question(question)
+        for id_, score, *parts in answer:
+            collected.add(question, id_, score, parts=parts[0] if parts else None)
+    return collected.run()
+
+
+@pytest.fixture
+def shipped() -> Pipeline:
+    return wb.system("openclaw-2026.2.13")
+
+
+def test_a_recorder_is_short_and_stands_beside_our_systems(toy: MemoryIndex, shipped: Pipeline) -> None:
+    assert len(inspect.getsource(recorder).splitlines()) <= 60
+    theirs = Recorder(lambda question: [(f"memory/{question.split()[-1]}.md", 0.9)], "theirs").pipeline()
+    mine, ours = evaluate(ASKED, [theirs, shipped], toy)
+    assert mine.overall.hits == 3
+    assert mine.mrr == 1.0
+    assert mine.silent.hits == 0
+    assert paired(mine, ours).n == 3
+    told = wb.explain(mine.asked[0].trace, toy, "memory/tea.md")
+    assert told.fate == "returned"
+    assert wb.explain(mine.asked[0].trace, toy, "memory/bike.md").fate == "matched by no leg"
+
+
+def test_a_recorder_needs_no_memory_and_refuses_what_is_not_a_result() -> None:
+    pipeline = Recorder(lambda _: [("a", 2.0), ("b", 1.0), ("a", 0.5)]).pipeline(limit=1)
+    trace = search("tea", pipeline, NoMemory())
+    assert [(one.chunk.path, one.score) for one in trace.results] == [("a", 2.0)]
+    assert trace.paths() == ["a"]
+    wrong: Any = lambda _: ["only an id"]  # noqa: E731
+    with pytest.raises(InputError, match="does not return"):
+        search("tea", Recorder(wrong).pipeline(), NoMemory())
+
+
+def test_an_engine_that_finds_nothing_is_an_empty_answer() -> None:
+    assert search("tea", Recorder(lambda _: []).pipeline(), NoMemory()).results == []
+
+
+def test_our_run_has_the_files_and_sub_scores_of_the_pipeline(toy: MemoryIndex, shipped: Pipeline) -> None:
+    made = run_of(shipped, ids_of(ASKED), toy)
+    for id_, text in ids_of(ASKED).items():
+        assert made.returned(id_) == search(text, shipped, toy).paths()
+    assert set(made.parts) == {"vector", "keyword"}
+
+
+def test_runs_are_compared_by_hits_and_by_measures_with_grades() -> None:
+    truth = truth_of_qrels({"1": {"a": 2, "b": 1}, "2": {"c": 1}, "3": {"x": 0}})
+    one, other = run(**{"1": [("a", 1.0)], "2": [("x", 1.0)]}), run(**{"1": [("b", 1.0)], "2": [("c", 1.0)]})
+    assert values_of(one, truth).tolist() == [1, 0]
+    assert values_of(one, truth, "nDCG@10")[0] > values_of(other, truth, "nDCG@10")[0]
+    found = compare([one, other], truth)
+    assert [(each.hits.hits, each.silent.hits) for each in found.scored] == [(1, 1), (2, 1)]
+    assert [(flip.question, flip.gained) for flip in found.flips] == [("2", True)]
+    assert not found.verdicts[0].differs
+
+
+def test_a_run_without_the_questions_is_refused_and_one_that_lacks_some_is_remarked() -> None:
+    truth = truth_of_questions(ASKED)
+    with pytest.raises(InputError, match="none of the judged questions"):
+        compare([run(z=[("a", 1.0)])], truth)
+    found = compare([run(q1=[("memory/tea.md", 1.0)])], truth)
+    assert "3 of the questions" in found.remarks[0]
+
+
+def test_a_missing_document_is_found_in_our_legs(toy: MemoryIndex, shipped: Pipeline) -> None:
+    theirs = run(
+        q1=[("memory/plain.md", 1.0), ("memory/tea.md", 0.5)],
+        q2=[("memory/bike.md", 1.0)],
+        q3=[("memory/plain.md", 1.0)],
+    )
+    found = missing_documents(theirs, truth_of_questions(ASKED), 1, toy, shipped)
+    assert [(one.question, one.position, one.instead) for one in found] == [
+        ("q1", 2, "memory/plain.md"),
+        ("q3", None, "memory/plain.md"),
+    ]
+    ours = found[1].ours
+    assert ours is not None
+    assert {leg.leg: leg.rank for leg in ours.legs}["vector"] == 1
+
+
+def kinds(made: Run, **options: Any) -> set[str]:
+    return {one.kind for one in lint(made, **options)}
+
+
+@pytest.mark.parametrize(
+    ("kind", "answer"),
+    [
+        ("constant scores", [("a", 1.0), ("b", 1.0)]),
+        ("score against rank", [("a", 0.1), ("b", 0.9)]),
+        ("ties", [("a", 0.9), ("b", 0.5), ("c", 0.5)]),
+        ("duplicate ids", [("a", 0.9), ("a", 0.5)]),
+        ("absent scores", [("a", 0.9), ("b", float("nan"))]),
+        ("infinite scores", [("a", float("inf")), ("b", 0.5)]),
+    ],
+)
+def test_a_planted_fault_is_found_and_a_clean_run_is_not_accused(
+    kind: str, answer: list[tuple[str, float]]
+) -> None:
+    clean = [("a", 0.9), ("b", 0.5)]
+    assert kinds(run(q1=clean)) == set()
+    assert kinds(run(q1=answer)) == {kind}
+    (finding,) = [one for one in lint(run(q1=clean, q2=answer)) if one.kind == kind]
+    assert (finding.questions, "'q2'" in finding.first) == (1, True)
+
+
+def test_the_scale_the_limit_and_ranks_are_checked() -> None:
+    assert kinds(run(q1=[("a", 0.9), ("b", 0.5)]), scale=(0.6, 1)) == {"scores out of scale"}
+    many = [(str(i), 1 - i / 100) for i in range(30)]
+    assert kinds(run(q1=[("z", 1.4), *many])) == {"scores out of scale"}
+    assert kinds(run(q1=many), limit=10) == {"limit"}
+    collected = Collector("theirs")
+    collected.question("q1")
+    collected.add("q1", "a", 0.9, rank=1)
+    collected.add("q1", "b", 0.5, rank=4)
+    assert kinds(collected.run()) == {"ranks"}
+
+
+def test_patterns_over_all_questions_are_found() -> None:
+    same = {f"q{i}": [("a", 1.0), (f"b{i}", 0.5 + i / 100)] for i in range(4)}
+    assert kinds(run(**same)) == {"constant best score"}
+    ranks = {f"q{i}": [("a", 1 / (61 + i)), ("b", 1 / (70 + i))] for i in range(4)}
+    assert kinds(run(**ranks)) == {"scores of ranks"}
+    dead = {
+        f"q{i}": [
+            ("a", 0.9 + i / 100, {"vector": 0.9, "keyword": 0.0}),
+            ("b", 0.5, {"vector": 0.5, "keyword": 0.0}),
+        ]
+        for i in range(4)
+    }
+    assert kinds(run(**dead)) == {"sub-score without effect", "one sub-score decides"}
+
+
+def test_every_specimen_that_a_finding_names_is_in_the_museum() -> None:
+    from workbench.lab.exchange.linting import RULES
+
+    assert {name for rule in RULES for name in rule.specimens} <= set(SPECIMENS)
+
+
+def evaluated(toy: MemoryIndex, pipeline: Pipeline, asked: QuestionSet = ASKED) -> Any:
+    (found,) = evaluate(asked, [pipeline], CachedIndex(toy))
+    return found
+
+
+def test_a_gate_passes_on_the_same_answers_and_fails_on_a_fall(toy: MemoryIndex, tmp_path: Any) -> None:
+    asked = QuestionSet(questions=ASKED.questions * 4, controls=ASKED.controls)
+    good = Recorder(lambda question: [(f"memory/{question.split()[-1]}.md", 0.9)]).pipeline()
+    bad = Recorder(lambda _: []).pipeline()
+    before = evaluated(toy, good, asked)
+    file = tmp_path / "saved.json"
+    write_saved(saved_of(before), file)
+    saved = read_saved(file)
+    same = gate(before, saved, toy)
+    assert same.passes
+    assert not same.flipped
+    fallen = gate(evaluated(toy, bad, asked), saved, toy)
+    assert [one.measure for one in fallen.falls] == ["hits", "RR"]
+    assert len(fallen.flipped) == 12
+    assert all(one.lost and one.why for one in fallen.flipped)
+    assert [one.lost for one in fallen.controls] == [False]
+
+
+def test_a_gate_allows_what_luck_explains(toy: MemoryIndex) -> None:
+    good = Recorder(lambda question: [(f"memory/{question.split()[-1]}.md", 0.9)]).pipeline()
+    bad = Recorder(lambda _: []).pipeline()
+    assert gate(evaluated(toy, bad), saved_of(evaluated(toy, good)), toy).passes
+
+
+def test_a_gate_refuses_other_questions_and_damaged_files(toy: MemoryIndex, tmp_path: Any) -> None:
+    pipeline = Recorder(lambda _: []).pipeline()
+    saved = saved_of(evaluated(toy, pipeline))
+    fewer = QuestionSet(questions=ASKED.questions[:2], controls=ASKED.controls)
+    with pytest.raises(InputError, match="1 gone, 0 new"):
+        gate(evaluated(toy, pipeline, fewer), saved, toy)
+    file = tmp_path / "saved.json"
+    for text, problem in (("{", "is not JSON"), ('{"gate": 2}', "gate: "), ("[]", "cannot be used")):
+        file.write_text(text)
+        with pytest.raises(InputError, match=problem):
+            read_saved(file)
+
+
+def test_scores_of_a_recorder_reach_the_table() -> None:
+    trace = search("x", Recorder(lambda _: [("a", 3), ("b", 1)]).pipeline(), NoMemory())
+    assert np.array_equal(trace.scores, [3.0, 1.0])

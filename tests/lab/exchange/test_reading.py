@@ -1,0 +1,228 @@
+"""Runs of every known form are read alike, and what cannot be read is named with its line."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from benchmarks.importing import write
+from workbench.errors import InputError
+from workbench.lab.exchange.json_runs import read_run, write_json
+from workbench.lab.exchange.runs import Collector, Run
+from workbench.lab.exchange.trec import read_qrels, read_topics, read_trec, write_qrels, write_trec
+
+EXPLAINED = {
+    "hits": {
+        "hits": [
+            {
+                "_id": "1",
+                "_score": 0.925,
+                "_source": {"path": "memory/horse.md"},
+                "_explanation": {
+                    "value": 0.925,
+                    "description": "arithmetic_mean combination of:",
+                    "details": [
+                        {
+                            "value": 1.0,
+                            "description": "min_max normalization of:",
+                            "details": [
+                                {"value": 1.23, "description": "weight(text:horse in 0) [PerFieldSimilarity]"}
+                            ],
+                        },
+                        {
+                            "value": 0.85,
+                            "description": "min_max normalization of:",
+                            "details": [{"value": 0.01, "description": "within top 100 of knn search"}],
+                        },
+                    ],
+                },
+            }
+        ]
+    }
+}
+RANKED = {
+    "hits": {
+        "hits": [
+            {
+                "_id": "doc_2",
+                "_score": 0.0325,
+                "_explanation": {
+                    "value": 0.0325,
+                    "description": "rrf score: [0.0325] computed for initial ranks [3, 0] as sum",
+                    "details": [
+                        {
+                            "value": 3,
+                            "description": "rrf score: [0.0158], for rank [3] in query at index [0] computed "
+                            "as [1 / (3 + 60)], for matching query with score: ",
+                        },
+                        {"value": 0, "description": "rrf score: [0], result not found in query at index [1]"},
+                    ],
+                },
+            }
+        ]
+    }
+}
+QMD = {
+    "docid": "#6c90f0",
+    "score": 0.89,
+    "file": "qmd://notes/memory/horse.md",
+    "explain": {
+        "ftsScores": [0.892, 0.907],
+        "vectorScores": [0.54, 0.484],
+        "rrf": {"rank": 1, "weight": 0.75, "baseScore": 0.123, "topRankBonus": 0.05, "totalScore": 0.173},
+        "rerankScore": 0.5,
+    },
+}
+LANGCHAIN = [{"page_content": "…", "metadata": {"source": "memory/horse.md"}, "type": "Document"}, 0.81]
+LLAMAINDEX = {"node": {"id_": "n-1", "metadata": {"file_path": "memory/horse.md"}, "text": "…"}, "score": 0.7}
+
+
+def as_file(folder: Path, *records: Any) -> Path:
+    file = folder / "engine.jsonl"
+    file.write_text("".join(json.dumps(one) + "\n" for one in records), encoding="utf-8")
+    return file
+
+
+@pytest.mark.parametrize(
+    ("result", "id_", "score", "parts"),
+    [
+        (EXPLAINED["hits"]["hits"][0], "1", 0.925, {"keyword": 1.0, "vector": 0.85}),
+        (RANKED["hits"]["hits"][0], "doc_2", 0.0325, {"query 0_rank": 3.0}),
+        (QMD, "memory/horse.md", 0.89, {"keyword": 0.907, "vector": 0.54, "rrf": 0.173, "rerank": 0.5}),
+        (LANGCHAIN, "memory/horse.md", 0.81, {}),
+        (LLAMAINDEX, "memory/horse.md", 0.7, {}),
+        ({"id": 7, "score": "0.5", "scores": {"bm25": 3}}, "7", 0.5, {"bm25": 3.0}),
+        (["memory/horse.md", 0.25], "memory/horse.md", 0.25, {}),
+    ],
+    ids=["opensearch", "elasticsearch", "qmd", "langchain", "llamaindex", "plain", "pair"],
+)
+def test_a_result_of_an_engine_is_read_with_its_sub_scores(
+    tmp_path: Path, result: Any, id_: str, score: float, parts: dict[str, float]
+) -> None:
+    run = read_run(as_file(tmp_path, {"question": "a horse", "results": [result]}))
+    ranking = run.ranking("a horse")
+    assert (ranking.ids, ranking.scores.tolist()) == ((id_,), [score])
+    assert {name: column.tolist() for name, column in ranking.parts.items()} == {
+        name: [value] for name, value in parts.items()
+    }
+
+
+def test_a_whole_response_is_read_and_its_id_field_may_be_named(tmp_path: Path) -> None:
+    file = as_file(tmp_path, {"qid": "q1", "question": "a horse", "response": EXPLAINED})
+    assert read_run(file, id_field="_source.path").returned("q1") == ["memory/horse.md"]
+    assert read_run(file).texts == {"q1": "a horse"}
+
+
+def test_one_json_document_over_many_lines_is_read(tmp_path: Path) -> None:
+    file = tmp_path / "run.json"
+    file.write_text(json.dumps([{"qid": 1, "results": ["a", "b"]}, {"qid": 2, "results": []}], indent=2))
+    run = read_run(file)
+    assert [run.returned("1"), run.returned("2")] == [["a", "b"], []]
+
+
+def test_trec_orders_by_score_and_other_runs_by_their_own_order(tmp_path: Path) -> None:
+    file = tmp_path / "run.trec"
+    file.write_text("1 Q0 b 1 0.5 me\n1 Q0 c 2 0.9 me\n\n1 Q0 a 3 0.5 me\n")
+    assert read_run(file).returned("1") == ["c", "a", "b"]
+    json_file = as_file(tmp_path, {"qid": "1", "results": [["b", 0.5], ["c", 0.9], ["b", 0.1]]})
+    assert read_run(json_file).answer("1") == [("b", 0.5), ("c", 0.9)]
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("1 Q0 a 1 0.5 me\n1 Q0 b 2\n", "line 2 has 4 fields, not 6"),
+        ("1 Q0 a 1 high me\n", "line 1: rank '1' or score 'high' is not a number"),
+        ("", "is empty"),
+        ('{"question": "a", "results": []}\n{"question": "b"\n', "line 2 is not JSON"),
+        ('{"question": "a", "results": [{"score": 1}]}\n', "line 1: result 1: a result has no id"),
+        (
+            '{"question": "a", "results": [{"id": "x", "score": "much"}]}\n',
+            "the score 'much' is not a number",
+        ),
+        ('{"question": "a"}\n', "line 1: there is no list of results"),
+        ('{"results": []}\n', "line 1: the question of these results is not named"),
+        ('{"qid": 1, "results": []}\n{"qid": 1, "results": []}\n', "line 2: the question '1' is there twice"),
+        ("[1, 2]\n", "is not an object with a question"),
+        ("[" * 100_000, "is not JSON"),
+    ],
+)
+def test_what_cannot_be_read_is_named_with_its_line(tmp_path: Path, text: str, problem: str) -> None:
+    file = tmp_path / "run"
+    file.write_text(text)
+    with pytest.raises(InputError, match=problem.replace("[", r"\[")) as raised:
+        read_run(file)
+    assert str(file) in raised.value.problem
+
+
+def test_bytes_that_are_no_text_and_a_missing_file_are_named(tmp_path: Path) -> None:
+    file = tmp_path / "run"
+    file.write_bytes(b"1 Q0 \xff 1 0.5 me\n")
+    with pytest.raises(InputError, match="not UTF-8"):
+        read_run(file)
+    with pytest.raises(InputError, match="cannot be read"):
+        read_run(tmp_path / "gone")
+
+
+NAMES = st.text("abcdefgh/._-é", min_size=1, max_size=8)
+SCORES = st.floats(-1e6, 1e6, allow_nan=False)
+
+
+@given(st.dictionaries(NAMES, st.dictionaries(NAMES, SCORES, min_size=1, max_size=5), min_size=1, max_size=5))
+def test_a_run_comes_back_from_both_forms(tmp_path_factory: pytest.TempPathFactory, made: Any) -> None:
+    collected = Collector("me")
+    for question, answer in made.items():
+        collected.question(question)
+        for id_, score in sorted(answer.items(), key=lambda pair: (-pair[1], pair[0])):
+            collected.add(question, id_, score)
+    run, folder = collected.run(), tmp_path_factory.mktemp("runs")
+    write_json(run, folder / "a.jsonl")
+    write_trec(run, folder / "a.trec")
+    for back in (read_run(folder / "a.jsonl"), read_run(folder / "a.trec")):
+        assert {one: back.returned(one) for one in back.rows} == {one: run.returned(one) for one in run.rows}
+
+
+def test_trec_cannot_hold_blanks_and_says_so(tmp_path: Path) -> None:
+    collected = Collector("me")
+    collected.question("two words")
+    collected.add("two words", "a", 1.0)
+    with pytest.raises(InputError, match="blanks"):
+        write_trec(collected.run(), tmp_path / "a.trec")
+
+
+def test_qrels_of_trec_and_beir_are_read_alike(tmp_path: Path) -> None:
+    trec, beir = tmp_path / "qrels.txt", tmp_path / "test.tsv"
+    write_qrels({"1": {"a": 2, "b": 0}}, trec)
+    beir.write_text("query-id\tcorpus-id\tscore\n1\ta\t2\n1\tb\t0\n")
+    assert read_qrels(trec) == read_qrels(beir) == {"1": {"a": 2, "b": 0}}
+    trec.write_text("1 0 a 1\n1 0 a 2\n")
+    with pytest.raises(InputError, match="line 2: a has two grades"):
+        read_qrels(trec)
+    trec.write_text("1 0 a 1\nno judgement\n")
+    with pytest.raises(InputError, match="line 2"):
+        read_qrels(trec)
+
+
+def test_topics_need_a_tab(tmp_path: Path) -> None:
+    file = tmp_path / "topics.tsv"
+    file.write_text("q1\twhat is tea\n")
+    assert read_topics(file) == {"q1": "what is tea"}
+    file.write_text("q1 what is tea\n")
+    with pytest.raises(InputError, match="line 1 has no tab"):
+        read_topics(file)
+
+
+def test_the_benchmark_reads_every_line_that_it_writes(tmp_path: Path) -> None:
+    write(tmp_path / "run.trec", 20, 30)
+    run: Run = read_trec(tmp_path / "run.trec")
+    assert (len(run.rows), len(run.ids), run.depth) == (20, 600, 30)
+    assert run.lines.tolist() == list(range(1, 601))
+    assert np.all(run.scores > 0)
+    assert not math.isnan(run.ranks.sum())

@@ -1,0 +1,1 @@
+"""A symptom in words leads somewhere."""

@@ -1,0 +1,81 @@
+"""Words lead to a symptom; unknown words are said to be unknown."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import PROJECT
+from workbench.errors import InputError
+from workbench.lab.museum.catalogue import SPECIMENS
+from workbench.lab.triage.finding import triage
+from workbench.lab.triage.symptoms import SYMPTOMS
+from workbench.memory.embedding.local import LocalEmbedder
+
+
+@pytest.fixture(autouse=True)
+def _own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path_factory.getbasetemp() / "triage-cache"
+    monkeypatch.setenv("WORKBENCH_HOME", str(folder))
+
+
+@pytest.fixture(scope="module")
+def embedder() -> LocalEmbedder:
+    return LocalEmbedder()
+
+
+@pytest.mark.parametrize(
+    ("words", "name"),
+    [
+        ("nothing comes back", "nothing comes back"),
+        ("same order with and without keywords", "keywords have no effect"),
+        ("the limit changes who is first", "the limit changes the order"),
+        ("a perfect score for nonsense", "nonsense scores high"),
+        ("only in Chinese", "only in another script"),
+    ],
+)
+def test_words_lead_to_their_symptom(words: str, name: str, embedder: LocalEmbedder) -> None:
+    found = triage(words, embedder)
+    assert found.fits[0].symptom.name == name
+    assert found.known
+    assert triage(words, embedder) == found
+
+
+@pytest.mark.parametrize(
+    ("words", "name"),
+    [
+        ("my search gives zero hits even though the word is in a file", "nothing comes back"),
+        ("if I ask for 20 instead of 5 results the winner is a different one", "the limit changes the order"),
+        ("garbage questions get confident answers", "nonsense scores high"),
+        ("Japanese questions never match anything", "only in another script"),
+    ],
+)
+def test_other_words_for_it_have_the_symptom_among_the_first_two(
+    words: str, name: str, embedder: LocalEmbedder
+) -> None:
+    assert name in [one.symptom.name for one in triage(words, embedder).fits[:2]]
+
+
+@pytest.mark.parametrize("words", ["the printer is on fire", "how do I bake bread"])
+def test_unknown_words_get_the_nearest_symptom_and_no_promise(words: str, embedder: LocalEmbedder) -> None:
+    found = triage(words, embedder)
+    assert not found.known
+    assert found.fits[0].sure == "not sure"
+
+
+def test_blank_words_are_refused(embedder: LocalEmbedder) -> None:
+    with pytest.raises(InputError):
+        triage("  ", embedder)
+
+
+def test_every_symptom_leads_to_specimens_and_to_a_lesson() -> None:
+    for one in SYMPTOMS:
+        assert one.specimens
+        assert set(one.specimens) <= set(SPECIMENS)
+        assert (Path(PROJECT) / "notebooks" / f"{one.lesson}.ipynb").is_file()
+
+
+def test_no_specimen_is_left_out_of_triage_by_accident() -> None:
+    named = {name for one in SYMPTOMS for name in one.specimens}
+    assert len(named) >= len(SPECIMENS) * 0.6

@@ -1,0 +1,1 @@
+"""Results of other engines: read, written, compared with ours, searched for what is missing, and linted."""

@@ -1,0 +1,235 @@
+"""Finds what is suspicious in the scores, ranks and ids of a run, without any judgement."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from workbench.lab.exchange.runs import Ranking, Run
+from workbench.records import Floats
+
+ENOUGH = 3
+"""A pattern over all questions is told from so many questions on."""
+
+RRF_MOST = 0.05
+"""The best score of a fusion of ranks with k = 60 and three lists is 3 / 61."""
+
+
+@dataclass(frozen=True)
+class RunFinding:
+    """Something suspicious: its kind, in how many questions it is, the first place, and what it means.
+
+    `specimens` names the public bugs of the museum that look like this.
+    """
+
+    kind: str
+    questions: int
+    first: str
+    says: str
+    specimens: tuple[str, ...] = ()
+
+
+class RunFindings(list[RunFinding]):
+    """What is suspicious in one run."""
+
+    def __init__(self, run: Run, found: Sequence[RunFinding]) -> None:
+        super().__init__(found)
+        self.run = run
+
+    def as_json(self) -> dict[str, Any]:
+        """The run's name and size, and one object a finding."""
+        findings = [{**vars(one), "specimens": list(one.specimens)} for one in self]
+        return {"run": self.run.name, "questions": len(self.run.rows), "findings": findings}
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A check of one ranking: the row at which it fails, or None."""
+
+    kind: str
+    says: str
+    fails: Callable[[Ranking], int | None]
+    specimens: tuple[str, ...] = ()
+
+
+def lint(run: Run, scale: tuple[float, float] | None = None, limit: int | None = None) -> RunFindings:
+    """What is suspicious in a run; `scale` is what its scores should be within, `limit` its largest answer.
+
+    Without a scale, scores beyond 0 to 1 are told only if nearly all are within.
+    """
+    rankings = {question: run.ranking(question) for question in run.rows}
+    rules = [*RULES, *_scale_rule(run, scale), *_limit_rule(limit)]
+    found = [finding for rule in rules for finding in _applied(rule, rankings)]
+    return RunFindings(run, [*found, *_patterns(rankings, run)])
+
+
+def _applied(rule: Rule, rankings: Mapping[str, Ranking]) -> Iterator[RunFinding]:
+    failing = {question: row for question, one in rankings.items() if (row := rule.fails(one)) is not None}
+    if failing:
+        question, row = next(iter(failing.items()))
+        first = _place(question, rankings[question], row)
+        yield RunFinding(rule.kind, len(failing), first, rule.says, rule.specimens)
+
+
+def _place(question: str, ranking: Ranking, row: int) -> str:
+    line = f", line {ranking.lines[row]}" if ranking.lines[row] else ""
+    return f"question {question!r:.80}{line}: {ranking.ids[row]} ({ranking.scores[row]:g})"
+
+
+def _first(failing: Floats | np.ndarray[Any, Any]) -> int | None:
+    places = np.flatnonzero(failing)
+    return int(places[0]) if places.size else None
+
+
+def _absent(one: Ranking) -> int | None:
+    return _first(np.isnan(one.scores))
+
+
+def _infinite(one: Ranking) -> int | None:
+    return _first(np.isinf(one.scores))
+
+
+def _duplicate(one: Ranking) -> int | None:
+    seen: set[str] = set()
+    for row, id_ in enumerate(one.ids):
+        if id_ in seen:
+            return row
+        seen.add(id_)
+    return None
+
+
+def _constant(one: Ranking) -> int | None:
+    return 0 if len(one.ids) > 1 and np.ptp(one.scores) == 0 else None
+
+
+def _tie(one: Ranking) -> int | None:
+    """Equal scores next to each other in a ranking that is not constant."""
+    if _constant(one) is not None:
+        return None
+    place = _first(np.diff(_in_rank_order(one)) == 0)
+    return None if place is None else place + 1
+
+
+def _disorder(one: Ranking) -> int | None:
+    """A score above the one before it: the scores do not fall with the rank."""
+    place = _first(np.diff(_in_rank_order(one)) > 0)
+    return None if place is None else int(_rank_order(one)[place + 1])
+
+
+def _rank_order(one: Ranking) -> np.ndarray[Any, Any]:
+    return np.arange(len(one.ids)) if np.isnan(one.ranks).any() else np.argsort(one.ranks, kind="stable")
+
+
+def _in_rank_order(one: Ranking) -> Floats:
+    ordered: Floats = one.scores[_rank_order(one)]
+    return ordered
+
+
+def _ranks(one: Ranking) -> int | None:
+    """A rank that is not the next number, counted from 1 (or from 0, as some tools do)."""
+    if not len(one.ids) or np.isnan(one.ranks).any():
+        return None
+    order = _rank_order(one)
+    start = one.ranks[order[0]] if one.ranks[order[0]] in (0, 1) else 1
+    place = _first(one.ranks[order] != np.arange(start, start + len(one.ids)))
+    return None if place is None else int(order[place])
+
+
+RULES = (
+    Rule("absent scores", "A score is NaN or missing: sorting puts it anywhere.", _absent),
+    Rule("infinite scores", "A score is infinite: a division by 0, or a distance of nothing.", _infinite),
+    Rule(
+        "duplicate ids",
+        "A document is there twice: its chunks are counted as documents, or a join doubles it.",
+        _duplicate,
+        ("langchain-duplicate-chunks",),
+    ),
+    Rule(
+        "constant scores",
+        "All results of a question have one score, so only the order of ids decides.",
+        _constant,
+        ("openclaw-clamped-bm25",),
+    ),
+    Rule(
+        "ties",
+        "Neighbours have equal scores: their order may change from search to search.",
+        _tie,
+        ("typesense-tied-ranks",),
+    ),
+    Rule(
+        "score against rank",
+        "A later rank has a larger score: a distance, or a score from another stage.",
+        _disorder,
+        ("qmd-upside-down", "lancedb-inverted"),
+    ),
+    Rule("ranks", "The ranks are not 1, 2, 3, …: results were removed or merged after ranking.", _ranks),
+)
+
+
+def _scale_rule(run: Run, scale: tuple[float, float] | None) -> Iterator[Rule]:
+    within = (run.scores >= 0) & (run.scores <= 1)
+    if scale is None and (not run.scores.size or within.mean() < 0.9):
+        return
+    low, high = scale or (0.0, 1.0)
+
+    def beyond(one: Ranking) -> int | None:
+        return _first((one.scores < low) | (one.scores > high))
+
+    says = f"A score is outside {low:g} to {high:g}: two scales are mixed."
+    yield Rule("scores out of scale", says, beyond, ("automem-unbounded-keyword",))
+
+
+def _limit_rule(limit: int | None) -> Iterator[Rule]:
+    if limit is not None:
+        says = (
+            f"A question has more than {limit} results: the limit is applied before a later step adds some."
+        )
+        yield Rule("limit", says, lambda one: limit if len(one.ids) > limit else None)
+
+
+def _patterns(rankings: Mapping[str, Ranking], run: Run) -> Iterator[RunFinding]:
+    """What only all questions together show."""
+    some = {question: one for question, one in rankings.items() if len(one.ids)}
+    if len(some) < ENOUGH:
+        return
+    yield from _parts_without_effect(some, run)
+    best = np.array([one.scores.max() for one in some.values()])
+    if not np.isfinite(best).all():
+        return
+    (question, one), *_ = some.items()
+    first = _place(question, one, 0)
+    if np.ptp(best) == 0:
+        says = (
+            f"The best score of every question is {best[0]:g}: it is scaled by its own hits, so a question "
+        )
+        says += "that nothing answers gets it, too."
+        yield RunFinding("constant best score", len(some), first, says,
+                      ("metronix-constant-score", "qmd-blend-floor"))  # fmt: skip
+    elif 0 < best.max() <= RRF_MOST:
+        says = (
+            f"No score is above {best.max():.3g}: these are fused ranks. A threshold for cosines drops all."
+        )
+        yield RunFinding("scores of ranks", len(some), first, says, ("threshold-on-rrf-scale",))
+
+
+def _parts_without_effect(some: Mapping[str, Ranking], run: Run) -> Iterator[RunFinding]:
+    """A sub-score that is the same for all results, or another one that alone gives the whole order."""
+    longer = {question: one for question, one in some.items() if len(one.ids) > 1}
+    if len(longer) < ENOUGH or len(run.parts) < 2:
+        return
+    (question, one), *_ = longer.items()
+    for name in run.parts:
+        values = [np.nan_to_num(each.parts[name]) for each in longer.values()]
+        if all(np.ptp(each) == 0 for each in values):
+            says = f"The sub-score {name} is the same for all results of every question: it has no effect."
+            yield RunFinding("sub-score without effect", len(longer), _place(question, one, 0), says,
+                          ("automem-dead-keyword-weight", "openclaw-clamped-bm25"))  # fmt: skip
+        elif not name.endswith("_rank") and all(np.all(np.diff(each) < 0) for each in values):
+            says = (
+                f"The order is that of {name} alone in every question: the other sub-scores change nothing."
+            )
+            yield RunFinding("one sub-score decides", len(longer), _place(question, one, 0), says,
+                          ("basic-memory-dead-full-text",))  # fmt: skip
