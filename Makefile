@@ -28,6 +28,7 @@ bench: $(TEST)
 	$(BIN)/python -m benchmarks.indexing
 	$(BIN)/python -m benchmarks.syncing
 	$(BIN)/python -m benchmarks.reading
+	$(BIN)/python -m benchmarks.importing
 	$(BIN)/python -m benchmarks.evaluating
 	$(BIN)/python -m benchmarks.widgets
 	$(BIN)/python -m benchmarks.pixels

@@ -36,6 +36,7 @@ NOT_RUN = {
 OTHER_PROGRAMS = {
     "--build-arg",
     "--case-update",
+    "--explain",
     "--file",
     "--import",
     "--no-deps",
@@ -45,7 +46,7 @@ OTHER_PROGRAMS = {
     "--tag",
     "--torch-backend",
 }
-"""Options of pip, pytest and of `python -m tests.run_vectors`."""
+"""Options of pip, pytest, qmd and of `python -m tests.run_vectors`."""
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ from workbench.records import Floats, Shown
 
 
 @dataclass(frozen=True)
-class Scored:
+class RunScores:
     """The figures of one run: questions with a right document, MRR, and silence on unanswerable questions."""
 
     name: str
@@ -29,7 +29,7 @@ class Scored:
 
 
 @dataclass(frozen=True)
-class Flip:
+class RunFlip:
     """A question that one run answers and the other does not."""
 
     run: str
@@ -39,13 +39,13 @@ class Flip:
 
 
 @dataclass(frozen=True)
-class Comparison(Shown):
+class RunComparison(Shown):
     """Runs on the same questions; `verdicts` compare each later run with the first one."""
 
     measure: str
-    scored: tuple[Scored, ...]
+    scored: tuple[RunScores, ...]
     verdicts: tuple[Paired, ...]
-    flips: tuple[Flip, ...]
+    flips: tuple[RunFlip, ...]
     remarks: tuple[str, ...]
 
     def as_json(self) -> dict[str, Any]:
@@ -66,7 +66,9 @@ class Comparison(Shown):
         }  # fmt: skip
 
 
-def compare(runs: Sequence[Run], truth: Truth, measure: Any = HITS, limit: int | None = None) -> Comparison:
+def compare(
+    runs: Sequence[Run], truth: Truth, measure: Any = HITS, limit: int | None = None
+) -> RunComparison:
     """Compares each later run with the first one; a question that a run lacks counts as not answered.
 
     `measure` is HITS or a measure of ir_measures. `limit` cuts every answer. Raises InputError for an unknown
@@ -79,19 +81,19 @@ def compare(runs: Sequence[Run], truth: Truth, measure: Any = HITS, limit: int |
     found = [paired_values(values[0], one, str(measure)) for one in values[1:]]
     verdicts = corrected(found)
     flips = [
-        Flip(one.name, question, truth.text(question), after > before)
+        RunFlip(one.name, question, truth.text(question), bool(after > before))
         for one, row in zip(runs[1:], hits[1:], strict=True)
         for question, before, after in zip(truth.questions, hits[0], row, strict=True)
         if before != after
     ]
     scored = tuple(_scored(one, truth, row, limit) for one, row in zip(runs, hits, strict=True))
-    return Comparison(str(measure), scored, tuple(verdicts), tuple(flips), tuple(_remarks(scored, limit)))
+    return RunComparison(str(measure), scored, tuple(verdicts), tuple(flips), tuple(_remarks(scored, limit)))
 
 
-def _scored(run: Run, truth: Truth, hits: Floats, limit: int | None) -> Scored:
+def _scored(run: Run, truth: Truth, hits: Floats, limit: int | None) -> RunScores:
     matched = match(run, truth)
     silent = sum(not run.returned(matched.of(one), limit) for one in truth.unanswerable)
-    return Scored(
+    return RunScores(
         run.name,
         Share(int(hits.sum()), hits.size),
         float(values_of(run, truth, "RR", limit).mean()),
@@ -101,7 +103,7 @@ def _scored(run: Run, truth: Truth, hits: Floats, limit: int | None) -> Scored:
     )
 
 
-def _remarks(scored: Sequence[Scored], limit: int | None) -> list[str]:
+def _remarks(scored: Sequence[RunScores], limit: int | None) -> list[str]:
     remarks = [
         f"{one.name} does not have {one.lacking} of the questions; they count as not answered."
         for one in scored

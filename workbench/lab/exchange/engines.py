@@ -21,7 +21,7 @@ NUMBERED = re.compile(r"at index \[(\d+)\]|^(\d+)$")
 
 
 @dataclass(frozen=True)
-class Result:
+class EngineResult:
     """One returned document."""
 
     id: str
@@ -29,19 +29,19 @@ class Result:
     parts: Mapping[str, float] = field(default_factory=dict)
 
 
-def result_of(value: Any, id_field: str | None = None) -> Result:
+def result_of(value: Any, id_field: str | None = None) -> EngineResult:
     """The result in a JSON value. `id_field` names where its id stands, such as `_source.path`.
 
     Raises ValueError, with the reason, for a value without an id or with a score that is not a number.
     """
     if isinstance(value, str):
-        return Result(value, math.nan)
+        return EngineResult(value, math.nan)
     if isinstance(value, Sequence) and len(value) == 2:  # LangChain's pairs, and plain (id, score)
         found = result_of(value[0], id_field)
-        return Result(found.id, number(value[1]), found.parts)
+        return EngineResult(found.id, number(value[1]), found.parts)
     if not isinstance(value, Mapping):
         raise ValueError(f"{value!r:.60} is no result")
-    return Result(_id(value, id_field), _score(value), _parts(value))
+    return EngineResult(_id(value, id_field), _score(value), _parts(value))
 
 
 def _id(value: Mapping[str, Any], id_field: str | None) -> str:

@@ -93,7 +93,7 @@ def read_saved(path: str | os.PathLike[str]) -> Saved:
 
 
 @dataclass(frozen=True)
-class Flipped:
+class GateFlip:
     """A question that lost or won its answer since then; `why` explains a lost one."""
 
     question: str
@@ -118,7 +118,7 @@ class GateResult(Shown):
     before: str
     after: str
     verdicts: tuple[Paired, ...]
-    flipped: tuple[Flipped, ...]
+    flipped: tuple[GateFlip, ...]
     controls: tuple[FlippedControl, ...]
 
     @property
@@ -208,12 +208,12 @@ def _asked(saved: Saved) -> list[str]:
     return [one.question for one in saved.controls]
 
 
-def _flipped(evaluation: Evaluation, saved: Saved, index: Index) -> list[Flipped]:
+def _flipped(evaluation: Evaluation, saved: Saved, index: Index) -> list[GateFlip]:
     found = []
     for before, now in zip(saved.questions, evaluation.asked, strict=True):
         if (before.place is not None) != now.hit:
             why = None if now.hit else explain(now.trace, index, before.target)
-            found.append(Flipped(before.question, before.target, not now.hit, why))
+            found.append(GateFlip(before.question, before.target, not now.hit, why))
     return found
 
 

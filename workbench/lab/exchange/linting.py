@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from workbench.lab.exchange.runs import Ranking, Run
+from workbench.lab.exchange.runs import Run, RunRanking
 from workbench.records import Floats
 
 ENOUGH = 3
@@ -51,7 +51,7 @@ class Rule:
 
     kind: str
     says: str
-    fails: Callable[[Ranking], int | None]
+    fails: Callable[[RunRanking], int | None]
     specimens: tuple[str, ...] = ()
 
 
@@ -66,7 +66,7 @@ def lint(run: Run, scale: tuple[float, float] | None = None, limit: int | None =
     return RunFindings(run, [*found, *_patterns(rankings, run)])
 
 
-def _applied(rule: Rule, rankings: Mapping[str, Ranking]) -> Iterator[RunFinding]:
+def _applied(rule: Rule, rankings: Mapping[str, RunRanking]) -> Iterator[RunFinding]:
     failing = {question: row for question, one in rankings.items() if (row := rule.fails(one)) is not None}
     if failing:
         question, row = next(iter(failing.items()))
@@ -74,7 +74,7 @@ def _applied(rule: Rule, rankings: Mapping[str, Ranking]) -> Iterator[RunFinding
         yield RunFinding(rule.kind, len(failing), first, rule.says, rule.specimens)
 
 
-def _place(question: str, ranking: Ranking, row: int) -> str:
+def _place(question: str, ranking: RunRanking, row: int) -> str:
     line = f", line {ranking.lines[row]}" if ranking.lines[row] else ""
     return f"question {question!r:.80}{line}: {ranking.ids[row]} ({ranking.scores[row]:g})"
 
@@ -84,15 +84,15 @@ def _first(failing: Floats | np.ndarray[Any, Any]) -> int | None:
     return int(places[0]) if places.size else None
 
 
-def _absent(one: Ranking) -> int | None:
+def _absent(one: RunRanking) -> int | None:
     return _first(np.isnan(one.scores))
 
 
-def _infinite(one: Ranking) -> int | None:
+def _infinite(one: RunRanking) -> int | None:
     return _first(np.isinf(one.scores))
 
 
-def _duplicate(one: Ranking) -> int | None:
+def _duplicate(one: RunRanking) -> int | None:
     seen: set[str] = set()
     for row, id_ in enumerate(one.ids):
         if id_ in seen:
@@ -101,11 +101,11 @@ def _duplicate(one: Ranking) -> int | None:
     return None
 
 
-def _constant(one: Ranking) -> int | None:
+def _constant(one: RunRanking) -> int | None:
     return 0 if len(one.ids) > 1 and np.ptp(one.scores) == 0 else None
 
 
-def _tie(one: Ranking) -> int | None:
+def _tie(one: RunRanking) -> int | None:
     """Equal scores next to each other in a ranking that is not constant."""
     if _constant(one) is not None:
         return None
@@ -113,22 +113,22 @@ def _tie(one: Ranking) -> int | None:
     return None if place is None else place + 1
 
 
-def _disorder(one: Ranking) -> int | None:
+def _disorder(one: RunRanking) -> int | None:
     """A score above the one before it: the scores do not fall with the rank."""
     place = _first(np.diff(_in_rank_order(one)) > 0)
     return None if place is None else int(_rank_order(one)[place + 1])
 
 
-def _rank_order(one: Ranking) -> np.ndarray[Any, Any]:
+def _rank_order(one: RunRanking) -> np.ndarray[Any, Any]:
     return np.arange(len(one.ids)) if np.isnan(one.ranks).any() else np.argsort(one.ranks, kind="stable")
 
 
-def _in_rank_order(one: Ranking) -> Floats:
+def _in_rank_order(one: RunRanking) -> Floats:
     ordered: Floats = one.scores[_rank_order(one)]
     return ordered
 
 
-def _ranks(one: Ranking) -> int | None:
+def _ranks(one: RunRanking) -> int | None:
     """A rank that is not the next number, counted from 1 (or from 0, as some tools do)."""
     if not len(one.ids) or np.isnan(one.ranks).any():
         return None
@@ -175,7 +175,7 @@ def _scale_rule(run: Run, scale: tuple[float, float] | None) -> Iterator[Rule]:
         return
     low, high = scale or (0.0, 1.0)
 
-    def beyond(one: Ranking) -> int | None:
+    def beyond(one: RunRanking) -> int | None:
         return _first((one.scores < low) | (one.scores > high))
 
     says = f"A score is outside {low:g} to {high:g}: two scales are mixed."
@@ -190,7 +190,7 @@ def _limit_rule(limit: int | None) -> Iterator[Rule]:
         yield Rule("limit", says, lambda one: limit if len(one.ids) > limit else None)
 
 
-def _patterns(rankings: Mapping[str, Ranking], run: Run) -> Iterator[RunFinding]:
+def _patterns(rankings: Mapping[str, RunRanking], run: Run) -> Iterator[RunFinding]:
     """What only all questions together show."""
     some = {question: one for question, one in rankings.items() if len(one.ids)}
     if len(some) < ENOUGH:
@@ -215,7 +215,7 @@ def _patterns(rankings: Mapping[str, Ranking], run: Run) -> Iterator[RunFinding]
         yield RunFinding("scores of ranks", len(some), first, says, ("threshold-on-rrf-scale",))
 
 
-def _parts_without_effect(some: Mapping[str, Ranking], run: Run) -> Iterator[RunFinding]:
+def _parts_without_effect(some: Mapping[str, RunRanking], run: Run) -> Iterator[RunFinding]:
     """A sub-score that is the same for all results, or another one that alone gives the whole order."""
     longer = {question: one for question, one in some.items() if len(one.ids) > 1}
     if len(longer) < ENOUGH or len(run.parts) < 2:

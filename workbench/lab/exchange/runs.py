@@ -12,7 +12,7 @@ from workbench.records import Floats, Rows, Shown
 
 
 @dataclass(frozen=True, eq=False)
-class Ranking:
+class RunRanking:
     """What one question got, in the order of the file; row i of every array belongs to `ids[i]`.
 
     `scores` and `ranks` are as stated, NaN where absent; `parts` are sub-scores by name. `lines` are the
@@ -55,10 +55,10 @@ class Run(Shown):
         parts = f", sub-scores {', '.join(self.parts)}" if self.parts else ""
         return f"{self.name}: {len(self.rows):,} questions, {len(self.ids):,} results{parts}"
 
-    def ranking(self, question: str) -> Ranking:
+    def ranking(self, question: str) -> RunRanking:
         """What the question of this id got; an empty ranking if the run does not have it."""
         rows = self.rows.get(question, np.empty(0, np.int64))
-        return Ranking(
+        return RunRanking(
             tuple(self.ids[row] for row in rows.tolist()),
             self.scores[rows],
             self.ranks[rows],

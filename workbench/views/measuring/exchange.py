@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rich.console import Group, RenderableType
 
-from workbench.lab.exchange.comparing import Comparison, Flip
+from workbench.lab.exchange.comparing import RunComparison, RunFlip
 from workbench.lab.exchange.linting import RunFindings
 from workbench.lab.exchange.missing import MissingDocument, MissingDocuments, Ours
 from workbench.views.console import PlainTable, plain
@@ -14,7 +14,7 @@ MOST_FLIPS = 10
 
 
 @rendered.register
-def rendered_comparison(found: Comparison) -> RenderableType:
+def rendered_comparison(found: RunComparison) -> RenderableType:
     """The figures of each run, the verdict on each later one, and the questions that changed sides."""
     table = PlainTable(pad_edge=False)
     table.add_column("run")
@@ -34,7 +34,7 @@ def rendered_comparison(found: Comparison) -> RenderableType:
     return Group(*parts, *(plain(one) for one in found.remarks))
 
 
-def _flips(found: Comparison) -> list[RenderableType]:
+def _flips(found: RunComparison) -> list[RenderableType]:
     if not found.flips:
         return []
     table = PlainTable("", "run", "question", pad_edge=False)
@@ -45,7 +45,7 @@ def _flips(found: Comparison) -> list[RenderableType]:
     return [plain(""), plain(f"found (+) or lost (−) against {found.scored[0].name}"), table, *more]
 
 
-def _sign(one: Flip) -> str:
+def _sign(one: RunFlip) -> str:
     return "+" if one.gained else "−"
 
 

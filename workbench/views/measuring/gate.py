@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rich.console import Group, RenderableType
 
-from workbench.lab.exchange.gate import Flipped, FlippedControl, GateResult
+from workbench.lab.exchange.gate import FlippedControl, GateFlip, GateResult
 from workbench.views.console import PlainTable, plain
 from workbench.views.text import drop_reason, rendered
 
@@ -26,12 +26,12 @@ def rendered_gate(found: GateResult) -> RenderableType:
     return Group(*parts)
 
 
-def _flipped_lines(one: Flipped) -> list[str]:
+def _flipped_lines(one: GateFlip) -> list[str]:
     head = f"{'lost' if one.lost else 'won'}: “{one.question}” → {one.target}"
     return [head, f"  {_why(one)}"] if one.lost else [head]
 
 
-def _why(one: Flipped) -> str:
+def _why(one: GateFlip) -> str:
     if one.why is None or not one.why.verdicts:
         return "never indexed"
     best = one.why.verdicts[0]

@@ -1,0 +1,106 @@
+"""`workbench runs`, `gate` and `triage` on the command line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.commands import Run, runner
+from tests.conftest import PROJECT
+from workbench.memory.index import MemoryIndex
+
+QUESTIONS = "sample_memory/questions.yaml"
+FIXED = "openclaw-2026.2.13+or+rrf+minmax"
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], sample: MemoryIndex) -> Run:
+    monkeypatch.chdir(PROJECT)
+    return runner(monkeypatch, capsys)
+
+
+def test_runs_are_exported_imported_compared_and_blamed(run: Run, tmp_path: Path) -> None:
+    ours, labels, topics = (tmp_path / name for name in ("ours.jsonl", "qrels.txt", "topics.tsv"))
+    written = "-o", ours, "--qrels", labels, "--topics", topics
+    exported = run("runs", "export", "--questions", QUESTIONS, "--system", FIXED, *written)
+    assert exported.code == 0
+    evaluated = run("evaluate", "--system", FIXED, "--json").json()[0]
+    trec = tmp_path / "ours.trec"
+    assert run("runs", "import", ours, "-o", trec).code == 0
+    for file in (ours, trec):
+        found = run("runs", "compare", file, "--qrels", labels, "--json").json()["runs"][0]
+        assert (found["hits"], found["mrr"]) == (evaluated["hits"], pytest.approx(evaluated["mrr"]))
+    both = run("runs", "compare", trec, "--questions", QUESTIONS, "--system", "openclaw-2026.2.13", "--json")
+    assert both.code == 0
+    assert both.json()["paired"][0]["differs"]
+    assert {one["gained"] for one in both.json()["flips"]} == {False}
+    blamed = run(
+        "runs", "blame", trec, "--qrels", labels, "--topics", topics, "-m", "sample_memory", "--json"
+    )
+    assert (blamed.code, len(blamed.json())) == (1, 57 - evaluated["hits"])
+    assert all(one["ours"]["legs"]["vector"]["rank"] for one in blamed.json())
+
+
+def test_lint_ends_with_1_for_a_suspicious_run(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "theirs.jsonl"
+    file.write_text(json.dumps({"question": "tea", "results": [["a", 1], ["b", 1]]}) + "\n")
+    outcome = run("runs", "lint", file)
+    assert outcome.code == 1
+    assert "constant scores" in outcome.out
+    assert "workbench museum openclaw-clamped-bm25" in " ".join(outcome.out.split())
+    file.write_text(json.dumps({"question": "tea", "results": [["a", 0.9], ["b", 0.1]]}) + "\n")
+    assert run("runs", "lint", file).code == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        (["runs", "compare", "gone.trec", "--questions", QUESTIONS], "cannot be read"),
+        (["runs", "compare", "--questions", QUESTIONS], "There is no run to compare"),
+        (["runs", "compare", "gone.trec"], "Which documents are right?"),
+        (["runs", "lint"], "There is no run to look at"),
+        (["runs", "lint", "--system", FIXED], "Which documents are right?"),
+        (["runs", "lint", "README.md"], "line 1 has"),
+        (["runs", "export", "-o", "run.pdf", "--questions", QUESTIONS], "unknown ending"),
+        (["runs", "export", "-o", "no/run.trec", "--questions", QUESTIONS], "cannot be written"),
+        (["gate", "--questions", QUESTIONS], "nothing to compare with"),
+        (["gate", "--questions", QUESTIONS, "--against", "gone.json"], "cannot be read"),
+        (["gate", "--questions", QUESTIONS, "--against", "sample_memory/questions.yaml"], "is not JSON"),
+    ],
+)
+def test_what_cannot_be_used_is_named(run: Run, arguments: list[str], problem: str) -> None:
+    outcome = run(*arguments)
+    assert outcome.code == 2
+    assert problem in " ".join(outcome.err.split())
+
+
+def test_a_gate_ends_with_1_when_answers_fall_and_says_who_and_why(run: Run, tmp_path: Path) -> None:
+    saved = tmp_path / "answers.json"
+    assert run("gate", "--questions", QUESTIONS, "--save", saved, "--system", FIXED).code == 0
+    same = run("gate", "--questions", QUESTIONS, "--against", saved, "--system", FIXED)
+    assert same.code == 0
+    assert same.out.startswith("PASSED")
+    fallen = run("gate", "--questions", QUESTIONS, "--against", saved, "--system", "openclaw-2026.2.13")
+    told = " ".join(fallen.out.split())
+    assert fallen.code == 1
+    assert told.startswith("FAILED: hits, RR fell")
+    assert "lost: “falsification-first reasoning protocol” → memory/protocols/falsification-first.md" in told
+    assert "below the floor" in told
+
+
+def test_a_gate_names_a_label_whose_file_is_gone(run: Run, tmp_path: Path) -> None:
+    questions = tmp_path / "questions.yaml"
+    questions.write_text("questions: [{question: tea, target: memory/gone.md}]\n")
+    outcome = run("gate", "--questions", questions, "--save", tmp_path / "answers.json")
+    assert outcome.code == 2
+    assert "memory/gone.md is not in the index" in outcome.err
+
+
+def test_triage_prints_specimens_the_check_and_the_lesson(run: Run) -> None:
+    outcome = run("triage", "the limit changes who is first")
+    assert outcome.code == 0
+    assert "score-depends-on-size" in outcome.out
+    assert "notebooks/06_min_max_and_convex.ipynb" in outcome.out
+    assert run("triage", "the printer is on fire").code == 1
