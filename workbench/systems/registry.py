@@ -27,11 +27,11 @@ _MODULES = (
     openclaw,
     openclaw_releases,
     evidence,
-    recommended,
     tutorial,
     engines,
     automem,
     basic_memory,
+    recommended,
 )
 SYSTEMS = Registry[Pipeline](
     "system",

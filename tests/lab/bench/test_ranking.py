@@ -1,0 +1,130 @@
+"""Collections are read from their own formats; ties count against a system; runs are compared in pairs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from workbench.errors import InputError
+from workbench.lab.bench import collections
+from workbench.lab.bench.collections import BenchQuestion, Text
+from workbench.lab.bench.collections import TestCollection as Collection
+from workbench.lab.bench.ranking import RankedRun, Ranking, _ranks, compared, ranked, save
+from workbench.memory.index import MemoryIndex
+from workbench.systems.openclaw.pipelines import THREE_FIXES
+
+
+def question(*truth: str, id_: str = "q0") -> BenchQuestion:
+    return BenchQuestion(id_, "rooibos tea", frozenset(truth))
+
+
+def run(*ranks: tuple[int, ...]) -> RankedRun:
+    answers = [
+        Ranking(question("a", "b", id_=f"q{place}"), ("a",), one, one) for place, one in enumerate(ranks)
+    ]
+    return RankedRun("s", tuple(answers))
+
+
+def test_a_wrong_document_with_the_same_score_comes_first() -> None:
+    scores = {"right": 0.5, "wrong": 0.5, "worse": 0.4, "also right": 0.4}
+    assert _ranks(scores, frozenset(["right", "also right"])) == (2, 4)
+
+
+def test_evidence_recall_needs_every_document_and_any_hit_one() -> None:
+    figures = run((1, 7), (6,), ()).figures()
+    assert figures["evidence@5"] == pytest.approx(1 / 6)
+    assert figures["any@5"] == pytest.approx(1 / 3)
+    assert figures["any@6"] == pytest.approx(2 / 3)
+    assert figures["MRR"] == pytest.approx((1 + 1 / 6) / 3)
+
+
+def test_a_system_is_asked_every_question(toy: MemoryIndex) -> None:
+    asked = Collection("toy", (), (question("memory/tea.md"), question("memory/none.md", id_="q1")))
+    (found,) = ranked(asked, [THREE_FIXES], toy)
+    assert found.answers[0].ranks == (1,)
+    assert found.answers[1].ranks == ()
+
+
+def test_a_run_is_saved_and_compared(tmp_path: Path) -> None:
+    save(tmp_path / "run.jsonl", [run((1, 2), (9,), (1,))])
+    paired = compared(tmp_path / "run.jsonl", [run((1, 2), (1,), ())])["s"]
+    assert (paired.wins, paired.losses, paired.n) == (1, 1, 3)
+
+
+def test_a_run_over_other_questions_is_refused(tmp_path: Path) -> None:
+    save(tmp_path / "run.jsonl", [run((1,))])
+    with pytest.raises(InputError, match="other questions"):
+        compared(tmp_path / "run.jsonl", [run((1,), (1,))])
+
+
+def test_a_file_that_is_no_run_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "run.jsonl").write_text("{}\n")
+    with pytest.raises(InputError, match="line 1 is not a line of a saved run"):
+        compared(tmp_path / "run.jsonl", [run((1,))])
+
+
+# Formats
+
+
+def test_beir_is_read(tmp_path: Path) -> None:
+    (tmp_path / "corpus.jsonl").write_text('{"_id": "d1", "title": "Tea", "text": "Rooibos."}\n')
+    (tmp_path / "queries.jsonl").write_text(
+        '{"_id": "q1", "text": "tea?"}\n{"_id": "q2", "text": "no label"}\n'
+    )
+    (tmp_path / "qrels").mkdir()
+    (tmp_path / "qrels" / "test.tsv").write_text("query-id\tcorpus-id\tscore\nq1\td1\t1\nq1\td9\t0\n")
+    found = collections.beir(tmp_path)
+    assert found.documents == (Text("d1", "# Tea\n\nRooibos."),)
+    assert found.questions == (BenchQuestion("q1", "tea?", frozenset(["d1"])),)
+
+
+def test_trec_is_read(tmp_path: Path) -> None:
+    (tmp_path / "collection.tsv").write_text("d1\tRooibos.\n")
+    (tmp_path / "queries.tsv").write_text("7\ttea?\n")
+    (tmp_path / "qrels.txt").write_text("7 0 d1 2\n7 0 d2 0\n")
+    found = collections.trec(tmp_path)
+    assert found.questions == (BenchQuestion("7", "tea?", frozenset(["d1"])),)
+
+
+def longmemeval(folder: Path, **changed: Any) -> Path:
+    row = {
+        "question_id": "1",
+        "question": "Which tea?",
+        "question_type": "single-session-user",
+        "haystack_session_ids": ["s1"],
+        "haystack_dates": ["8 May"],
+        "haystack_sessions": [[{"role": "user", "content": "Rooibos."}]],
+        "answer_session_ids": ["s1"],
+    }
+    path = folder / "longmemeval.json"
+    path.write_text(json.dumps([row | changed]))
+    return path
+
+
+def test_longmemeval_is_read(tmp_path: Path) -> None:
+    found = collections.longmemeval(longmemeval(tmp_path))
+    assert found.documents == (Text("s1", "# Chat session at 8 May\n\n- **User:** Rooibos.\n"),)
+    assert found.questions[0].truth == {"s1"}
+
+
+@pytest.mark.parametrize("changed", [{"haystack_dates": []}, {"question": 3}, {"answer_session_ids": None}])
+def test_a_longmemeval_file_of_another_form_is_refused(tmp_path: Path, changed: dict[str, Any]) -> None:
+    with pytest.raises(InputError):
+        collections.longmemeval(longmemeval(tmp_path, **changed))
+
+
+@pytest.mark.parametrize("line", ["7 0 d1 good", "7 d1"])
+def test_a_line_that_is_no_judgement_is_named(tmp_path: Path, line: str) -> None:
+    (tmp_path / "collection.tsv").write_text("d1\tRooibos.\n")
+    (tmp_path / "queries.tsv").write_text("7\ttea?\n")
+    (tmp_path / "qrels.txt").write_text(f"7 0 d1 1\n{line}\n")
+    with pytest.raises(InputError, match="line 2"):
+        collections.trec(tmp_path)
+
+
+def test_a_folder_that_is_no_collection_is_named(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"corpus\.jsonl"):
+        collections.beir(tmp_path)
