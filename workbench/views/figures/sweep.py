@@ -7,11 +7,13 @@ import plotly.graph_objects as go
 
 from workbench.errors import InputError
 from workbench.lab.sweep.choosing import best, pareto, right_answers
+from workbench.lab.sweep.grid import Setting
 from workbench.lab.sweep.running import Sweep
 from workbench.records import Floats
-from workbench.views.figures.style import BLUE, GREEN, INK, ORANGE, dress
+from workbench.views.figures.style import BLUE, GREEN, INK, ORANGE, Updates, dress
 
 RIGHT = "right answers"
+CHOSEN = "chosen"
 
 
 def sweep_figure(sweep: Sweep) -> go.Figure:
@@ -91,6 +93,20 @@ def _heat_map(sweep: Sweep) -> go.Figure:
     figure.update_xaxes(title_text=first.name, type=_type([*first.values, sweep.now[0]]))
     figure.update_yaxes(title_text=f"{second.name}{also}", type=_type([*second.values, sweep.now[1]]))
     return figure
+
+
+def map_figure(sweep: Sweep) -> go.Figure:
+    """The heat map of two axes with one more mark, for a chosen setting: the best one at first."""
+    figure = _heat_map(sweep)
+    chosen = sweep.settings[best(sweep)]
+    marker = {"symbol": "square-open", "size": 18, "color": "white", "line": {"color": "white", "width": 3}}
+    figure.add_scatter(x=[chosen[0]], y=[chosen[1]], name=CHOSEN, mode="markers", marker=marker)
+    return figure
+
+
+def chosen_updates(setting: Setting) -> Updates:
+    """The place of the mark for the chosen setting."""
+    return {CHOSEN: {"x": [setting[0]], "y": [setting[1]]}}
 
 
 def pareto_figure(sweep: Sweep) -> go.Figure:

@@ -3,7 +3,7 @@
 You can set and read every widget without a browser.
 """
 
-from workbench.views.widgets.diagnosis import BlameChart, FixFinder
+from workbench.views.widgets.diagnosis import BlameChart, FixFinder, SweepMap
 from workbench.views.widgets.explorer import QuestionExplorer
 from workbench.views.widgets.fusion import FusionLab
 from workbench.views.widgets.microscope import Microscope
@@ -19,5 +19,6 @@ __all__ = [
     "Prediction",
     "QuestionExplorer",
     "SurvivalChart",
+    "SweepMap",
     "ThresholdLab",
 ]

@@ -1,4 +1,4 @@
-"""The panel of fixes: what would save an answer. And the waterfall of blame between two systems."""
+"""The lab's panels: what would save an answer, whose fault a difference is, and the map of a sweep."""
 
 from __future__ import annotations
 
@@ -9,10 +9,17 @@ from typing import Any
 import ipywidgets as w
 
 from workbench.contracts import Index
+from workbench.errors import InputError
 from workbench.lab.cached_index import CachedIndex
 from workbench.lab.diagnose.blame import Blame, blame
 from workbench.lab.diagnose.diagnosis import Diagnosis, diagnose, verdict_text
+from workbench.lab.evaluation import Share
+from workbench.lab.paired import HITS, paired_values
 from workbench.lab.questions import QuestionSet
+from workbench.lab.sweep.choosing import best, held_out
+from workbench.lab.sweep.grid import Axis
+from workbench.lab.sweep.running import Sweep, sweep
+from workbench.retrieval.pipeline import Pipeline
 from workbench.systems.registry import SYSTEMS, system
 from workbench.views.diagnosis import QUESTIONS, becomes_text, share_text, signed
 from workbench.views.figures.blame import (
@@ -23,7 +30,8 @@ from workbench.views.figures.blame import (
     fixes_updates,
 )
 from workbench.views.figures.style import live, restyle
-from workbench.views.widgets.panel import Panel, Table
+from workbench.views.figures.sweep import CHOSEN, chosen_updates, map_figure
+from workbench.views.widgets.panel import LABEL, Panel, Table, pipeline_code
 from workbench.views.widgets.question_panel import BOX, GIVEN, Asking, question_box
 from workbench.views.widgets.selection import Link
 
@@ -185,3 +193,148 @@ class BlameChart(Panel):
             f"one, other = wb.system({self.before.value!r}), wb.system({self.after.value!r})\n"
             "found = wb.blame(one, other, index, questions)\nwb.show(found)"
         )
+
+
+class SweepMap(Panel):
+    """A heat map of two parameters of a pipeline: the right answers at each setting, "now" and "best" marked.
+
+    `axes` are two texts such as `floor.floor=0:0.5:11`. `settings` are the two parameters' names: a slider or
+    a click on the map chooses a setting, and the sentence compares it with the pipeline as it is. `sweep` are
+    the numbers behind the figure, as `wb.sweep` returns them. Raises InputError for another number of axes.
+    """
+
+    name = "sweep-map"
+
+    def __init__(
+        self,
+        pipeline: Pipeline,
+        axes: tuple[str, str],
+        questions: QuestionSet,
+        index: Index,
+        link: Link = True,
+    ) -> None:
+        if isinstance(axes, str) or len(axes) != 2:
+            raise InputError(
+                "A map has two axes.", "Give two, such as floor.floor=0:0.5:11 and query.join=AND,OR."
+            )
+        self._texts = tuple(axes)
+        self.sweep: Sweep = sweep(pipeline, axes, questions, index)
+        start = self.sweep.settings[best(self.sweep)]
+        self.controls = {
+            one.name: _slider(one, value) for one, value in zip(self.sweep.axes, start, strict=True)
+        }
+        self.figure = live(map_figure(self.sweep))
+        for control in self.controls.values():
+            control.observe(self._changed, "value")
+        self.lay_out(list(self.controls.values()), self.figure, link)
+
+    @property
+    def place(self) -> int:
+        """The place of the chosen setting in `sweep.settings`."""
+        return self.sweep.settings.index(tuple(one.value for one in self.controls.values()))
+
+    @property
+    def pipeline(self) -> Pipeline:
+        """The pipeline at the chosen setting."""
+        return self.sweep.with_setting(self.place)
+
+    def _changed(self, _: Any) -> None:
+        restyle(self.figure, chosen_updates(self.sweep.settings[self.place]))
+        self.tell()
+
+    def listen(self) -> None:
+        """Chooses the setting that is clicked on the map."""
+        (cells,) = (one for one in self.figure.data if one.type == "heatmap")
+        cells.on_click(lambda _, points, __: self._pick(points))
+
+    def _pick(self, points: Any) -> None:
+        for x, y in zip(points.xs, points.ys, strict=True):
+            for (name, control), value in zip(self.controls.items(), (x, y), strict=True):
+                self.settings = {name: _option(control, value)}
+
+    @property
+    def sentence(self) -> str:
+        found, place = self.sweep, self.place
+        chosen = ", ".join(f"{name} {control.value}" for name, control in self.controls.items())
+        verdict = paired_values(found.values[-1], found.values[place], found.measure)
+        silent = found.silent[[-1, place]].astype(float)
+        told = [
+            f"{chosen}: {_score(found, place)}, {_silence(found.silence(place))}.",
+            f"Now: {_score(found, -1)}, {_silence(found.silence(-1))}.",
+            f"Compared with now, {found.measure}: {verdict}.",
+        ]
+        if silent.size:
+            told.append(f"Unanswerable questions: {paired_values(*silent)}.")
+        held = held_out(found)
+        if held is not None and place == best(found):
+            told.append(
+                "These questions have chosen the best setting. On questions that did not choose, choosing "
+                f"reaches {_mean(held.mean, found)}, {_silence(held.silent)}."
+            )
+        return " ".join(told)
+
+    @property
+    def table(self) -> Table:
+        found = self.sweep
+        rows = [("now", -1, found.now), ("best", best(found), found.settings[best(found)])]
+        rows.append((CHOSEN, self.place, found.settings[self.place]))
+        return Table(
+            f"{found.pipeline.name}: {len(found.settings):,} settings",
+            ("setting", *(one.name for one in found.axes), found.measure, "unanswerable, nothing returned"),
+            tuple(
+                (name, *setting, _score(found, place), _silence(found.silence(place)))
+                for name, place, setting in rows
+            ),
+        )
+
+    @property
+    def code(self) -> str:
+        lines = [
+            "# `questions` and `index` are those that the widget was given.",
+            "import workbench as wb",
+            "",
+            *pipeline_code(self.sweep.pipeline),
+            f"found = wb.sweep(pipeline, {list(self._texts)!r}, questions, index)",
+            f"print(found.score({self.place}), found.silence({self.place}))",
+        ]
+        return "\n".join(lines)
+
+
+def _slider(axis: Axis, value: str) -> w.SelectionSlider:
+    return w.SelectionSlider(
+        options=axis.values,
+        value=value,
+        description=axis.name,
+        style=LABEL,
+        layout={"width": "29em"},
+    )
+
+
+def _option(control: w.SelectionSlider, value: Any) -> str:
+    """The option that a clicked place of the map stands for: plotly gives numbers for numbers."""
+    options: tuple[str, ...] = control.options
+    return next(one for one in options if one == value or _equal(one, value))
+
+
+def _equal(option: str, value: Any) -> bool:
+    try:
+        return float(option) == float(value)
+    except ValueError:
+        return False
+
+
+def _score(sweep: Sweep, place: int) -> str:
+    return _mean(sweep.score(place), sweep)
+
+
+def _mean(mean: float, sweep: Sweep) -> str:
+    count = sweep.values.shape[1]
+    return f"{mean * count:.0f} of {count} hits" if sweep.measure == HITS else f"{sweep.measure} {mean:.3f}"
+
+
+def _silence(share: Share) -> str:
+    return (
+        f"{share.hits} of {share.n} unanswerable questions without a result"
+        if share.n
+        else "no unanswerable question"
+    )

@@ -1,0 +1,74 @@
+"""The sweep map: figure, sentence, table and code say the same."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.lab.sweep.test_running import QUESTIONS
+from workbench.errors import InputError
+from workbench.lab.sweep.choosing import best
+from workbench.memory.index import MemoryIndex
+from workbench.systems.openclaw.pipelines import THREE_FIXES
+from workbench.views.widgets import SweepMap
+
+AXES = ("fusion.vector=0:1:5", "floor.floor=0:1:6")
+
+
+@pytest.fixture
+def shown(toy: MemoryIndex) -> SweepMap:
+    return SweepMap(THREE_FIXES, AXES, QUESTIONS, toy, link=False)
+
+
+def marks(shown: SweepMap) -> dict[str, tuple[str, str]]:
+    return {one.name: (one.x[0], one.y[0]) for one in shown.figure.data if one.type == "scatter"}
+
+
+def test_the_map_begins_at_the_best_setting_and_says_what_choosing_it_is_worth(shown: SweepMap) -> None:
+    assert shown.place == best(shown.sweep)
+    assert marks(shown)["chosen"] == marks(shown)["best"] == shown.sweep.settings[shown.place]
+    assert "On questions that did not choose" in shown.sentence
+
+
+def test_a_chosen_setting_is_marked_and_compared_with_the_present_one(shown: SweepMap) -> None:
+    shown.settings = {"fusion.vector": "0", "floor.floor": "1"}
+    assert marks(shown)["chosen"] == ("0", "1")
+    hits = int(shown.sweep.values[shown.place].sum())
+    assert shown.sentence.startswith(f"fusion.vector 0, floor.floor 1: {hits} of 6 hits")
+    assert "6 questions cannot tell them apart" in shown.sentence
+    assert shown.pipeline["floor"].floor == 1
+    assert [row[0] for row in shown.table.rows] == ["now", "best", "chosen"]
+
+
+def test_a_click_on_the_map_chooses_its_setting(shown: SweepMap) -> None:
+    shown.figure._js2py_pointsCallback = {
+        "event_type": "plotly_click",
+        "points": {
+            "trace_indexes": [0],
+            "point_indexes": [[2, 1]],
+            "xs": [0.25],
+            "ys": [0.4],
+            "zs": [1],
+        },
+        "device_state": None,
+        "selector": None,
+    }
+    assert shown.settings == {"fusion.vector": "0.25", "floor.floor": "0.4"}
+
+
+def test_a_value_that_the_sweep_does_not_have_is_refused(shown: SweepMap) -> None:
+    with pytest.raises(InputError, match=r"floor.floor cannot be '0.35'"):
+        shown.settings = {"floor.floor": "0.35"}
+
+
+def test_a_map_needs_two_axes(toy: MemoryIndex) -> None:
+    with pytest.raises(InputError, match="two axes"):
+        SweepMap(THREE_FIXES, AXES[:1], QUESTIONS, toy)  # type: ignore[arg-type]
+
+
+def test_the_code_gives_the_same_numbers(
+    shown: SweepMap, toy: MemoryIndex, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shown.settings = {"fusion.vector": "1"}
+    exec(shown.code, {"questions": QUESTIONS, "index": toy})
+    found = shown.sweep
+    assert capsys.readouterr().out == f"{found.score(shown.place)} {found.silence(shown.place)}\n"
