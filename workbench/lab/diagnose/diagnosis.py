@@ -78,7 +78,7 @@ class Diagnosis:
         if self.proxy:
             return (
                 f"{asked} questions that the memory asks of itself (file names, headings, first lines). "
-                "This is only a proxy: give labelled questions with --questions FILE for a real price."
+                "This is only a proxy: give labelled questions with --questions FILE for a real price"
             )
         return f"{asked} labelled questions and {silent} unanswerable ones"
 

@@ -172,7 +172,7 @@ class BlameChart(Panel):
         shares = ", ".join(f"{one.name} {share_text(one)}" for one in by_share(found))
         return (
             f"{found.other.name} has {signed(found.difference)} {found.measure} over {found.one.name} on "
-            f"{found.questions} questions: {shares}. {found.verdict}."
+            f"{found.questions} questions: {shares}. Question by question: {found.verdict}."
         )
 
     @property
