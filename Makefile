@@ -8,6 +8,7 @@ TORCH ?= auto
 BIN := .venv/bin
 LAB := .venv/with-lab
 TEST := .venv/with-test
+PEERS := .venv/with-bench
 
 .PHONY: lab test bench html pictures clean
 
@@ -21,8 +22,9 @@ test: $(TEST)
 	$(BIN)/mypy
 	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile
 
-bench: $(TEST)
+bench: $(PEERS)
 	$(BIN)/workbench index sample_memory
+	OMP_NUM_THREADS=1 $(BIN)/workbench bench speed
 	$(BIN)/python -m benchmarks.search
 	$(BIN)/python -m benchmarks.serving
 	$(BIN)/python -m benchmarks.indexing
@@ -57,6 +59,9 @@ $(LAB): .venv/with-torch pyproject.toml
 $(TEST): .venv/with-torch pyproject.toml
 	$(call install,lab$(,)test,3.5)
 	@touch $(LAB)
+
+$(PEERS): $(TEST) pyproject.toml
+	$(call install,lab$(,)test$(,)bench,4.5)
 
 .venv/with-torch: constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \

@@ -15,7 +15,8 @@ from time import perf_counter
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.corpus import build, questions
+from benchmarks.corpus import build
+from workbench.lab.speed.corpus import questions
 from workbench.memory.index import MemoryIndex
 from workbench.records import Trace
 from workbench.retrieval.pipeline import Pipeline, Running, search
@@ -70,7 +71,7 @@ GROUPS = {
 
 def main() -> None:
     chunks = int(sys.argv[1]) if len(sys.argv) > 1 else 10_000
-    with tempfile.TemporaryDirectory() as folder, build(Path(folder) / "x.sqlite", chunks) as index:
+    with tempfile.TemporaryDirectory() as folder, build(Path(folder), chunks) as index:
         asked = questions(60)
         for question in asked:
             search(question, THREE_FIXES, index)

@@ -19,14 +19,15 @@ import anyio
 import numpy as np
 from mcp import Client
 
-from benchmarks.corpus import RandomEmbedder, questions, random_text
+from workbench.lab.speed.corpus import questions, random_text
+from workbench.lab.speed.ours import RandomEmbedder
 from workbench.memory.sync import index_folder
 
 SEARCHES = 12
 """The number of searches of each client, one after the other."""
 
 SERVER = """
-from benchmarks.corpus import RandomEmbedder
+from workbench.lab.speed.ours import RandomEmbedder
 from pathlib import Path
 from workbench.agent.server import serve_http
 from workbench.agent.tools import AgentTools

@@ -196,6 +196,8 @@ BETWEEN_FOLDERS = {
     ("lab", "lab/checks"): COORDINATES,
     ("lab/checks", "lab"): "an evaluation is checked, and the lint asks what a leg can reach",
     ("lab/checks/findings.py", "lab/diagnose/knobs.py"): "the lint turns the same knobs as a diagnosis",
+    ("lab/speed", "lab/speed/peers"): "the catalogue lists the peers",
+    ("lab/speed/peers", "lab/speed"): "a peer is a subject of the benchmark",
     ("lab/sweep", "lab"): "a sweep is many evaluations of one system",
     ("lab/cases", "lab/museum"): "the specimens of the museum become cases",
     ("lab/cases", "lab/questions.py"): "labelled questions become a case",

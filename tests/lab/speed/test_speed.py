@@ -1,0 +1,202 @@
+"""The speed benchmark: same questions to all, honest ratios, saved runs, and peers that are not installed."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.commands import Run, runner
+from workbench.errors import InputError
+from workbench.lab.speed.catalogue import FLOORS, PEERS, chosen
+from workbench.lab.speed.corpus import Corpus
+from workbench.lab.speed.ours import HYBRID, LEG, BareNumPy, Ours
+from workbench.lab.speed.peers.bm25s_peer import BM25S
+from workbench.lab.speed.peers.faiss_peer import Faiss
+from workbench.lab.speed.peers.qdrant_peer import Qdrant
+from workbench.lab.speed.report import Search, SpeedReport, compare, growth, load, ratios, targets
+from workbench.lab.speed.running import measure
+from workbench.lab.speed.subject import Subject
+from workbench.records import Hits
+
+CORPUS = Corpus(40)
+
+
+@pytest.fixture(scope="module")
+def report() -> SpeedReport:
+    return measure(FLOORS, [40, 60], questions=4, cold=False)
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    return runner(monkeypatch, capsys)
+
+
+def a_search(system: str, chunks: int, *ms: float, kind: str = HYBRID) -> Search:
+    return Search(system, kind, chunks, list(ms), list(ms))
+
+
+def test_a_corpus_is_the_same_for_the_same_seed() -> None:
+    assert CORPUS.texts == Corpus(40).texts
+    assert CORPUS.texts != Corpus(40, seed=2).texts
+    assert np.array_equal(CORPUS.vectors, Corpus(40).vectors)
+    assert np.linalg.norm(CORPUS.vectors, axis=1) == pytest.approx(np.ones(40), abs=1e-5)
+    assert len(set(CORPUS.texts)) == 40
+
+
+def test_our_vector_leg_and_the_bare_product_find_the_same_chunks(tmp_path: Path) -> None:
+    ours, bare = Ours(), BareNumPy()
+    (tmp_path / "bare").mkdir()
+    ours.build(CORPUS, tmp_path)
+    bare.build(CORPUS, tmp_path / "bare")
+    for asked in CORPUS.questions(5):
+        hits, places = ours.asks[LEG](asked), bare.asks[LEG](asked)
+        assert isinstance(hits, Hits)
+        assert isinstance(places, np.ndarray)
+        assert (hits.rows - 1).tolist() == places.tolist()
+    ours.close()
+
+
+def test_every_way_to_ask_is_timed_once_for_each_question(report: SpeedReport) -> None:
+    kinds = len({one.kind for one in report.searches})
+    assert len(report.searches) == 2 * (kinds + 1)  # at each size; the vector leg also for bare NumPy
+    assert {len(one.wall_ms) for one in report.searches} == {4}
+    assert all(ms > 0 for one in report.searches for ms in one.wall_ms)
+
+
+def test_a_sync_is_timed_in_each_state_of_the_folder(report: SpeedReport) -> None:
+    small, larger = report.synced
+    assert (small.files, larger.files) == (4, 6)
+    assert small.chunks > small.files
+    assert all(wall > 0 for wall, _ in (small.first, small.cached, small.unchanged, small.one_file))
+
+
+def test_a_process_of_its_own_gives_the_cold_start_and_its_own_memory() -> None:
+    [built] = measure([BareNumPy], [40], questions=2, sync=False).built
+    assert built.cold_seconds is not None
+    assert built.peak_mb is not None
+    assert built.cold_seconds > 0
+    assert 10 < built.peak_mb < 400
+
+
+def test_a_ratio_is_paired_by_question_and_has_its_quartiles() -> None:
+    ours, peer = a_search("workbench", 10, 1, 2, 4), a_search("peer", 10, 3, 4, 40)
+    [(one, spread)] = ratios(SpeedReport({}, [ours, peer]))
+    assert one == peer
+    assert (spread.low, spread.median, spread.high) == (2.5, 3, 6.5)
+
+
+def test_growth_is_the_slope_on_logarithmic_axes() -> None:
+    report = SpeedReport({}, [a_search("workbench", 10**n, 2.0 * 100**n) for n in (2, 3, 4)])
+    [(_, _, exponent)] = growth(report)
+    assert exponent == pytest.approx(2)
+
+
+def test_a_promise_is_measured_against_the_fastest_peer() -> None:
+    searches = [a_search(name, 10_000, ms) for name, ms in (("workbench", 3), ("slow", 30), ("fast", 5))]
+    [promise] = targets(SpeedReport({}, searches))
+    assert (promise.measured, promise.kept) == (pytest.approx(0.6), False)
+
+
+def test_only_a_change_beyond_the_spread_is_called_one() -> None:
+    def run_of(*ms: float) -> SpeedReport:
+        return SpeedReport({}, [a_search("workbench", 10, 1, 1, 1), a_search("peer", 10, *ms)])
+
+    assert [one.beyond_spread for one in compare(run_of(2, 3, 4), run_of(3, 4, 5))] == [False]
+    assert [one.beyond_spread for one in compare(run_of(2, 3, 4), run_of(6, 7, 8))] == [True]
+    assert compare(run_of(2, 3, 4), SpeedReport({}, [])) == []
+
+
+def test_a_saved_run_is_read_as_it_was(report: SpeedReport, tmp_path: Path) -> None:
+    file = tmp_path / "run.json"
+    file.write_text(json.dumps(report.as_json()))
+    assert json.loads(json.dumps(load(file).as_json())) == json.loads(file.read_text())
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"format": "other"}', '{"format": "workbench-speed-1"}'])
+def test_a_file_that_is_no_run_is_refused(tmp_path: Path, text: str) -> None:
+    file = tmp_path / "run.json"
+    file.write_text(text)
+    with pytest.raises(InputError, match="not a saved run"):
+        load(file)
+    with pytest.raises(InputError, match="cannot be read"):
+        load(tmp_path / "none.json")
+
+
+class NotInstalled(BM25S):
+    """A peer whose library nobody has."""
+
+    name = "nobody"
+    needs = ("a_library_that_nobody_has",)
+
+
+class Slow(BareNumPy):
+    """A system that takes too long for more than ten chunks."""
+
+    name = "slow"
+    largest = 10
+    why_largest = "it takes a second a chunk"
+
+
+def test_who_is_left_out_is_named_with_the_reason() -> None:
+    report = measure([BareNumPy, NotInstalled, Slow], [40], questions=2, sync=False, cold=False)
+    assert {one.system for one in report.searches} == {"bare NumPy"}
+    missing, slow = report.skipped
+    assert "a_library_that_nobody_has not installed" in missing
+    assert "[bench]" in missing
+    assert slow == "slow at 40 chunks: it takes a second a chunk."
+
+
+def test_peers_are_chosen_by_name() -> None:
+    assert chosen(None) == [*FLOORS, *PEERS]
+    assert chosen(["txtai"])[2:] == [PEERS[0]]
+    with pytest.raises(InputError, match="LanceDB"):
+        chosen(["lance"])
+
+
+@pytest.mark.parametrize("peer", [Faiss, Qdrant], ids=lambda peer: peer.name)
+def test_a_peer_answers_from_what_it_has_built(peer: type[Subject], tmp_path: Path) -> None:
+    if peer.lacking():
+        pytest.skip(f"{peer.lacking()} not installed")
+    subject = peer()
+    subject.build(CORPUS, tmp_path)
+    for ask in subject.asks.values():
+        assert ask(CORPUS.questions(1)[0]) is not None
+    subject.close()
+
+
+def test_the_command_prints_a_saved_run_and_compares(run: Run, report: SpeedReport, tmp_path: Path) -> None:
+    saved, figure = tmp_path / "run.json", tmp_path / "figure.html"
+    saved.write_text(json.dumps(replace(report, skipped=["peer: gone"]).as_json()))
+    outcome = run("bench", "speed", "--saved", str(saved), "--against", str(saved), "--figure", str(figure))
+    assert outcome.code == 0, outcome.err
+    for words in ("vector leg", "exponent", "Left out: peer: gone", "0 of 2 ratios"):
+        assert words in outcome.out
+    assert "plotly" in figure.read_text(encoding="utf-8")
+
+
+def test_the_command_measures_and_saves(run: Run, tmp_path: Path) -> None:
+    saved = tmp_path / "run.json"
+    outcome = run("bench", "speed", "--alone", "--quick", "--size", "40", "-n", "2", "--save", str(saved))
+    assert outcome.code == 0, outcome.err
+    assert {one.system for one in load(saved).searches} == {"workbench", "bare NumPy"}
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        (["--save", "no/such/folder/run.json"], "There is no folder"),
+        (["--peer", "nobody"], "There is no peer"),
+        (["--alone", "--peer", "txtai"], "--alone"),
+        (["--against", "none.json"], "cannot be read"),
+    ],
+)
+def test_a_bad_request_is_refused_before_anything_is_measured(
+    run: Run, words: list[str], problem: str
+) -> None:
+    outcome = run("bench", "speed", *words)
+    assert outcome.code == 2
+    assert problem in outcome.err

@@ -1,0 +1,1 @@
+"""How fast this workbench and other systems search the same chunks, side by side in one process."""
