@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 from workbench.lab.speed.corpus import Corpus
-from workbench.lab.speed.ours import Ours
+from workbench.lab.speed.ours import ThisWorkbench
 from workbench.memory.index import MemoryIndex
 
 
 def build(folder: Path, chunks: int, seed: int = 1) -> MemoryIndex:
     """An index in an empty folder, of `chunks` chunks of about 1,000 characters, ten per document."""
-    ours = Ours()
+    ours = ThisWorkbench()
     ours.build(Corpus(chunks, seed), folder)
     return ours.opened()

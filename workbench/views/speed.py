@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from rich.console import Group, RenderableType
 
-from workbench.lab.speed.ours import Ours
+from workbench.lab.speed.ours import ThisWorkbench
 from workbench.lab.speed.report import (
     Built,
     Changed,
@@ -55,7 +55,7 @@ def _searches(report: SpeedReport) -> PlainTable:
     table = _table("search", "system", "chunks", "wall ms", "CPU ms", "wall ratio", "CPU ratio")
     wall, cpu = ({id(one): spread for one, spread in ratios(report, cpu)} for cpu in (False, True))
     for one in sorted(report.searches, key=_place):
-        own = one.system == Ours.name
+        own = one.system == ThisWorkbench.name
         table.add_row(
             one.kind,
             one.system,
@@ -69,7 +69,7 @@ def _searches(report: SpeedReport) -> PlainTable:
 
 
 def _place(one: Search) -> tuple[int, str, bool, float]:
-    return one.chunks, one.kind, one.system != Ours.name, float(np.median(one.cpu_ms))
+    return one.chunks, one.kind, one.system != ThisWorkbench.name, float(np.median(one.cpu_ms))
 
 
 def spread_text(spread: Spread | None) -> str:

@@ -13,7 +13,7 @@ from tests.commands import Run, runner
 from workbench.errors import InputError
 from workbench.lab.speed.catalogue import FLOORS, PEERS, chosen
 from workbench.lab.speed.corpus import Corpus
-from workbench.lab.speed.ours import HYBRID, LEG, BareNumPy, Ours
+from workbench.lab.speed.ours import HYBRID, LEG, BareNumPy, ThisWorkbench
 from workbench.lab.speed.peers.bm25s_peer import BM25S
 from workbench.lab.speed.peers.faiss_peer import Faiss
 from workbench.lab.speed.peers.qdrant_peer import Qdrant
@@ -48,7 +48,7 @@ def test_a_corpus_is_the_same_for_the_same_seed() -> None:
 
 
 def test_our_vector_leg_and_the_bare_product_find_the_same_chunks(tmp_path: Path) -> None:
-    ours, bare = Ours(), BareNumPy()
+    ours, bare = ThisWorkbench(), BareNumPy()
     (tmp_path / "bare").mkdir()
     ours.build(CORPUS, tmp_path)
     bare.build(CORPUS, tmp_path / "bare")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from workbench.errors import unknown_name
-from workbench.lab.speed.ours import BareNumPy, Ours
+from workbench.lab.speed.ours import BareNumPy, ThisWorkbench
 from workbench.lab.speed.peers.bm25s_peer import BM25S
 from workbench.lab.speed.peers.chroma_peer import Chroma
 from workbench.lab.speed.peers.faiss_peer import Faiss
@@ -15,13 +15,13 @@ from workbench.lab.speed.peers.qdrant_peer import Qdrant
 from workbench.lab.speed.peers.txtai_peer import Txtai
 from workbench.lab.speed.subject import Subject
 
-FLOORS: tuple[type[Subject], ...] = (Ours, BareNumPy)
+FLOORS: tuple[type[Subject], ...] = (ThisWorkbench, BareNumPy)
 PEERS: tuple[type[Subject], ...] = (Txtai, LanceDB, LangChain, Qdrant, Chroma, Faiss, BM25S)
 SUBJECTS = {one.name: one for one in (*FLOORS, *PEERS)}
 
 
 def chosen(peers: Sequence[str] | None) -> list[type[Subject]]:
-    """Ours, bare NumPy, and the peers of these names; all peers for None.
+    """ThisWorkbench, bare NumPy, and the peers of these names; all peers for None.
 
     Raises InputError for a name that no peer has.
     """

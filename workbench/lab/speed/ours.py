@@ -43,7 +43,7 @@ class RandomEmbedder:
         return Embedded(unit(np.array(rows, np.float32)), np.ones(len(texts)))
 
 
-class Ours(Subject):
+class ThisWorkbench(Subject):
     """SQLite, with FTS5's postings and an exact scan in memory. Its traces are whole, texts included."""
 
     name = "workbench"

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from workbench.errors import InputError
-from workbench.lab.speed.ours import LEG, Ours
+from workbench.lab.speed.ours import LEG, ThisWorkbench
 
 FORMAT = "workbench-speed-1"
 
@@ -114,10 +114,10 @@ def load(path: Path) -> SpeedReport:
 
 def ratios(report: SpeedReport, cpu: bool = False) -> Iterator[tuple[Search, Spread]]:
     """How many times as long as ours each search takes, where ours has the same kind and size."""
-    own = {(one.kind, one.chunks): one for one in report.searches if one.system == Ours.name}
+    own = {(one.kind, one.chunks): one for one in report.searches if one.system == ThisWorkbench.name}
     for one in report.searches:
         ours = own.get((one.kind, one.chunks))
-        if ours is not None and one.system != Ours.name:
+        if ours is not None and one.system != ThisWorkbench.name:
             yield one, paired(one, ours, cpu)
 
 
@@ -179,7 +179,7 @@ def targets(report: SpeedReport) -> list[Target]:
         if legs and chunks >= 10_000:
             found.append(Target(f"vector leg / bare NumPy, {chunks:,} chunks", 1.5, max(legs)))
     for one in report.built:
-        if one.system == Ours.name and one.bytes_beyond_text is not None and one.chunks >= 10_000:
+        if one.system == ThisWorkbench.name and one.bytes_beyond_text is not None and one.chunks >= 10_000:
             what = f"KB a chunk beyond text, {one.chunks:,} chunks"
             found.append(Target(what, 4.0, one.bytes_beyond_text / 1000))
     for synced in report.synced:

@@ -6,7 +6,7 @@ import numpy as np
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from workbench.lab.speed.ours import Ours
+from workbench.lab.speed.ours import ThisWorkbench
 from workbench.lab.speed.report import Search, SpeedReport
 from workbench.views.figures.style import BLUE, GREEN, GREY, INK, ORANGE, PURPLE, SKY, VERMILION, dress
 
@@ -39,7 +39,7 @@ def speed_figure(report: SpeedReport) -> go.Figure:
 
 def _line(several: list[Search], place: int, legend: bool) -> go.Scatter:
     quartiles = np.array([np.percentile(one.cpu_ms, [25, 50, 75]) for one in several])
-    own = several[0].system == Ours.name
+    own = several[0].system == ThisWorkbench.name
     colour = COLOURS[place % len(COLOURS)]
     return go.Scatter(
         x=[one.chunks for one in several],
