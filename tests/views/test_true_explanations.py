@@ -20,6 +20,7 @@ from workbench.retrieval.pipeline import Pipeline, search
 from workbench.systems.automem.recall import AdaptiveFloor
 from workbench.systems.basic_memory.scores import MinSimilarity
 from workbench.systems.openclaw.ranking import ReadableProjects
+from workbench.systems.qmd.fusion import CandidateLimit
 from workbench.systems.registry import SYSTEMS
 from workbench.views.text import explanation_text
 
@@ -47,7 +48,7 @@ def limits_of(stage: Stage) -> set[float]:
     match stage:
         case MinScore(floor=floor):
             return {floor}
-        case Limit(count=count):
+        case Limit(count=count) | CandidateLimit(count=count):
             return {float(int(count))}
         case BestOfFile():
             return {1.0}

@@ -20,6 +20,7 @@ from workbench.systems.openclaw import pipelines as openclaw
 from workbench.systems.openclaw import releases as openclaw_releases
 from workbench.systems.opening import OPENERS
 from workbench.systems.postgres import pipelines as postgres
+from workbench.systems.qmd import pipelines as qmd
 from workbench.systems.recommended import evidence
 from workbench.systems.recommended import pipelines as recommended
 
@@ -32,6 +33,7 @@ _MODULES = (
     automem,
     basic_memory,
     recommended,
+    qmd,
 )
 SYSTEMS = Registry[Pipeline](
     "system",

@@ -8,12 +8,15 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from workbench.lab.museum.sides import computed, fused
+from workbench.lab.museum.sides import computed, fused, searched
 from workbench.lab.museum.specimen import Answer, Sides, Specimen, by_score, first
 from workbench.retrieval.columns import Numbers
 from workbench.retrieval.fusion import filled, reciprocal_rank
 from workbench.systems.engines.fusion import RankSum
 from workbench.systems.engines.presets import ENGINES
+from workbench.systems.qmd.expansion import Expansion, Variant
+from workbench.systems.qmd.fusion import PositionalRankSum
+from workbench.systems.qmd.pipelines import NO_RERANK as QMD
 
 
 @dataclass(frozen=True)
@@ -51,6 +54,27 @@ class SharedRankSum(RankSum):
         return reciprocal_rank(shared, self.weight(of, leg), of.constant(self.k))
 
 
+TWO_WITH_A_DISK = {
+    "memory/near.md": "The report of the evening says that one disk had to be changed after a long search .",
+    "memory/disk.md": "disk disk soil",
+    "memory/shed.md": "A server fault was in the shed with bark soil bark soil .",
+    "memory/bark.md": "The bark is dry .",
+    "memory/soil.md": "The soil is wet .",
+}
+
+
+@dataclass(frozen=True)
+class Told:
+    """An expander that gives one keyword for any question."""
+
+    word: str = "disk"
+    name: str = "one keyword"
+
+    def variants(self, question: str) -> list[Variant]:
+        """The keyword, for the leg of keywords."""
+        return [Variant("lex", self.word)]
+
+
 CHUNKS = ("manual", "manual", "manual", "exact"), ("exact", "minutes")
 
 
@@ -73,6 +97,24 @@ def _ensemble(before: Callable[[Sequence[str]], Sequence[str]]) -> Answer:
 
 
 SPECIMENS = (
+    Specimen(
+        name="qmd-weight-by-position",
+        references=("tobi/qmd#591",),
+        symptom="A rewritten question decides which note comes first, and not the question itself.",
+        mechanism="The weight 2 goes to the first two lists. Keywords of a variant come before the vectors "
+        "of the question, and take it from them.",
+        change="whose lists count twice: the first two, or those of the question itself",
+        world="a question that is expanded to “disk”; of two notes with this word one is nearer",
+        expected="of the two notes the nearer one comes first",
+        healthy=lambda answer: answer["memory/near.md"] > answer["memory/disk.md"],
+        sides=searched(
+            QMD.with_stage(Expansion(Told())).with_stage(PositionalRankSum()),
+            QMD.with_stage(Expansion(Told())),
+            "server fault",
+            TWO_WITH_A_DISK,
+        ),
+        note="Only the weights of 2.1.0 are reproduced; 2.5.0 fixes them.",
+    ),
     Specimen(
         name="llamaindex-weights-ignored",
         references=("run-llama/llama_index#21444", "PR#21445"),

@@ -11,7 +11,7 @@ import numpy as np
 
 from workbench.contracts import Context
 from workbench.errors import ProviderError, WorkbenchError
-from workbench.records import KEPT, Chunk, Floats, Rows, Trace
+from workbench.records import KEPT, Floats, Rows, Trace
 from workbench.retrieval.columns import ColumnStage, Numbers
 from workbench.retrieval.cutoff import Order
 
@@ -72,20 +72,22 @@ class Rerank(ColumnStage):
         return ("score",)
 
     def observe(self, trace: Trace, context: Context) -> Mapping[str, Floats]:
-        place = _fused_places(trace)
+        place = fused_places(trace)
         first = np.argsort(np.where(trace.dropped == KEPT, place, np.inf), kind="stable")
         asked = first[: min(self.count, int((trace.dropped == KEPT).sum()))]
         raw = np.full(trace.rows.size, np.nan)
-        raw[asked] = self._scores(trace.question, asked, trace.chunks)
+        raw[asked] = self._scores(trace, context, asked)
         return {"rerank_raw": raw, "fused_place": place}
 
-    def _scores(self, question: str, asked: Rows, chunks: Sequence[Chunk]) -> Floats:
-        texts = [chunks[row].text for row in asked.tolist()]
-        return (
-            checked(self.reranker.name, self.reranker.scores(question, texts), len(texts))
-            if texts
-            else np.empty(0)
-        )
+    def texts(self, trace: Trace, context: Context, asked: Rows) -> list[str]:
+        """What the reranker reads of each of these candidates."""
+        return [trace.chunks[row].text for row in asked.tolist()]
+
+    def _scores(self, trace: Trace, context: Context, asked: Rows) -> Floats:
+        if not asked.size:
+            return np.empty(0)
+        texts = self.texts(trace, context, asked)
+        return checked(self.reranker.name, self.reranker.scores(trace.question, texts), len(texts))
 
     def run(self, trace: Trace, context: Context) -> Trace:
         if not trace.rows.size:
@@ -99,7 +101,7 @@ class Rerank(ColumnStage):
 
     def _without(self, trace: Trace, error: WorkbenchError) -> Trace:
         absent = np.full(trace.rows.size, np.nan)
-        columns = {"rerank_raw": absent, "fused_place": _fused_places(trace), "rerank_score": absent}
+        columns = {"rerank_raw": absent, "fused_place": fused_places(trace), "rerank_score": absent}
         note = f"Not reranked, the fused order is kept: {error.problem}"
         return replace(trace, columns={**trace.columns, **columns}, notes=(*trace.notes, note))
 
@@ -107,7 +109,7 @@ class Rerank(ColumnStage):
         return of["rerank_raw"] + 0.0
 
 
-def _fused_places(trace: Trace) -> Floats:
+def fused_places(trace: Trace) -> Floats:
     """Each candidate's place by its fused score, from 1; ties by chunk id."""
     ids = np.array([chunk.id for chunk in trace.chunks], dtype=np.str_)
     places = np.empty(trace.rows.size)

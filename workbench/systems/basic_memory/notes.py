@@ -11,13 +11,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
-import numpy as np
-
 from workbench.contracts import Index
 from workbench.memory.frontmatter import BLOCK, NOTHING, FrontMatter, front_matter
 from workbench.records import Chunk, Document, Hits, Query, Rows, Vector
 from workbench.retrieval.index_adapters import IndexAdapter, kept, whole_documents
 from workbench.systems.basic_memory.note_table import EachColumn, Matching, Note, NoteStore
+from workbench.systems.whole_files import WholeFiles, whole_files
 
 LONGEST_STEMS = 6_000
 VECTOR_POOL = 1_100
@@ -87,41 +86,16 @@ def vector_text(note: Note) -> str:
 
 @dataclass(frozen=True)
 class ArrangedNotes:
-    """The notes of an index, in the order of their paths; this class does not reference the index.
+    """The notes of an index, and their full-text table; this class does not reference the index."""
 
-    `owners` holds the note of each chunk, in the order of `chunk_rows`.
-    """
-
-    notes: tuple[Chunk, ...]
+    files: WholeFiles
     store: NoteStore
-    chunk_rows: Rows
-    owners: Rows
-
-    def owners_of(self, rows: Rows) -> Rows:
-        """The notes to which these chunks belong."""
-        found: Rows = self.owners[np.searchsorted(self.chunk_rows, rows)]
-        return found
 
 
 def lay_out(index: Index, documents: Sequence[Document], project: str) -> ArrangedNotes:
-    """The notes of an index. A note's id is its path, so ties are in the order of the documents."""
-    rows = [index.rows_of(document.path) for document in documents]
-    every = np.concatenate([*rows, np.empty(0, np.int64)])
-    owners = np.repeat(np.arange(len(documents)), [some.size for some in rows])
-    sorter = np.argsort(every)
-    return ArrangedNotes(
-        tuple(_whole(one, index.chunks(some)) for one, some in zip(documents, rows, strict=True)),
-        NoteStore([note_of(document, project) for document in documents]),
-        every[sorter],
-        owners[sorter],
-    )
-
-
-def _whole(document: Document, chunks: Sequence[Chunk]) -> Chunk:
-    lines = max(1, len(document.text.splitlines()))
-    length = sum(len(chunk.text) for chunk in chunks)
-    read = sum(chunk.read_share * len(chunk.text) for chunk in chunks) / length if length else 1.0
-    return Chunk(document.path, document.path, document.source, 1, lines, document.text, read)
+    """The notes of an index, in the order of the documents."""
+    store = NoteStore([note_of(document, project) for document in documents])
+    return ArrangedNotes(whole_files(index, documents), store)
 
 
 class NoteIndex(IndexAdapter):
@@ -134,7 +108,7 @@ class NoteIndex(IndexAdapter):
     @property
     def size(self) -> int:
         """The number of notes."""
-        return len(self.notes.notes)
+        return len(self.notes.files.files)
 
     def keyword(self, query: Query, limit: int) -> Hits:
         """The matching notes, in the order of SQLite's answer."""
@@ -143,18 +117,14 @@ class NoteIndex(IndexAdapter):
     def vector(self, query: Vector, limit: int) -> Hits:
         """The notes of the nearest chunks, each with its nearest chunk's distance."""
         pool = max(VECTOR_POOL, limit * CHUNKS_PER_NOTE)
-        near = self.inner.vector(query, pool)
-        owners, first = np.unique(self.notes.owners_of(near.rows), return_index=True)
-        best = np.lexsort((owners, near.raw[first]))[:limit]
-        return Hits(owners[best], near.raw[first][best])
+        return self.notes.files.nearest(self.inner, query, pool, limit)
 
     def chunks(self, rows: Rows) -> Sequence[Chunk]:
-        return [self.notes.notes[row] for row in rows]
+        return [self.notes.files.files[row] for row in rows]
 
     def rows_of(self, path: str) -> Rows:
         """The row of a file; an empty array if the file is not indexed."""
-        found = [row for row, note in enumerate(self.notes.notes) if note.path == path]
-        return np.array(found, np.int64)
+        return self.notes.files.rows_of(path)
 
 
 @dataclass(frozen=True)

@@ -49,6 +49,16 @@ class Service:
         """The answer to one request, as JSON. Raises RequestError."""
         return within(self.seconds, lambda: self._sent(path, body))
 
+    def chat(self, system: str, user: str) -> str:
+        """What a language model says, through a chat API of OpenAI's form. Raises RequestError."""
+        messages = [{"role": "system", "content": system}, {"role": "user", "content": user}]
+        body = {"model": self.model, "temperature": 0, "messages": messages}
+        with understood():
+            try:
+                return str(self.post("chat/completions", body)["choices"][0]["message"]["content"])
+            except LookupError as error:
+                raise BadAnswerError(f"the answer lacks {error}") from None
+
     def _sent(self, path: str, body: Mapping[str, Any]) -> Any:
         with installed():
             import httpx2
@@ -122,20 +132,13 @@ class JudgeReranker:
     def scores(self, question: str, texts: Sequence[str]) -> list[float]:
         """The judgement of each text, 0 to 10. Raises ProviderError for a failure or an unusable answer."""
         listed = "\n\n".join(f"Text {place}:\n{text[:LONGEST_TEXT]}" for place, text in enumerate(texts, 1))
-        body = {
-            "model": self.service.model,
-            "temperature": 0,
-            "messages": [
-                {"role": "system", "content": INSTRUCTION},
-                {"role": "user", "content": f"Question: {question}\n\n{listed}"},
-            ],
-        }
         try:
             with understood():
-                said = self.service.post("chat/completions", body)["choices"][0]["message"]["content"]
-                return _judgements(str(said), len(texts))
-        except (RequestError, LookupError) as error:
-            raise _failed(self.name, _request_error(error)) from None
+                return _judgements(
+                    self.service.chat(INSTRUCTION, f"Question: {question}\n\n{listed}"), len(texts)
+                )
+        except RequestError as error:
+            raise _failed(self.name, error) from None
 
 
 def _judgements(said: str, count: int) -> list[float]:
