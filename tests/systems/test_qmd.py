@@ -21,7 +21,7 @@ from workbench.memory.embedding.providers.reranking import Service
 from workbench.memory.index import MemoryIndex
 from workbench.records import Chunk, Hits, Trace
 from workbench.retrieval.pipeline import Pipeline, search
-from workbench.systems.qmd.expansion import ContentWords, Expansion, Fallback, ModelExpander, Variant, usable
+from workbench.systems.qmd.expansion import Expansion, Fallback, KeywordsAlone, ModelExpander, Variant, usable
 from workbench.systems.qmd.files import FileIndex, FilesLayout
 from workbench.systems.qmd.fusion import Constant, best_piece, blend, top_rank_bonus
 from workbench.systems.qmd.pipelines import NO_MODELS, NO_RERANK, OLDER, WITH_KEYWORDS, with_models
@@ -305,5 +305,5 @@ def test_at_most_forty_files_are_candidates(tmp_path: Path) -> None:
 
 def test_a_constant_reranker_and_content_words_say_what_they_are() -> None:
     assert "a constant 0.5" in str(NO_MODELS)
-    assert ContentWords().name in str(WITH_KEYWORDS)
+    assert KeywordsAlone().name in str(WITH_KEYWORDS)
     assert Constant(0.5).scores("q", ["a", "b"]) == [0.5, 0.5]

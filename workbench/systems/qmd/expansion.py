@@ -63,7 +63,7 @@ class Fallback:
 
 
 @dataclass(frozen=True)
-class ContentWords:
+class KeywordsAlone:
     """Stands in for QMD's model, which needs a download: the fallback, and the question's content words."""
 
     name: str = "the question's content words, in place of a model"

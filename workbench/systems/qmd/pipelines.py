@@ -13,7 +13,7 @@ from workbench.retrieval.legs import KeywordLeg, Union
 from workbench.retrieval.pipeline import Change, Pipeline, Source
 from workbench.retrieval.rerank.stage import Reranker
 from workbench.retrieval.scoring import Cosine, Relevance
-from workbench.systems.qmd.expansion import ContentWords, Expander, Expansion
+from workbench.systems.qmd.expansion import Expander, Expansion, KeywordsAlone
 from workbench.systems.qmd.files import FilesLayout
 from workbench.systems.qmd.fusion import (
     Blend,
@@ -82,7 +82,7 @@ NO_RERANK = Pipeline(
 
 KEYWORDS = Change(
     "keywords",
-    Expansion(ContentWords()),
+    Expansion(KeywordsAlone()),
     "a question in plain language has words that no note has, and all must be there; a variant without them "
     "finds something",
     Source("this workbench", "0.1.0", "workbench/systems/qmd/expansion.py", "", "In place of QMD's model."),
