@@ -15,7 +15,7 @@ from workbench.lab.diagnose.diagnosis import diagnose
 from workbench.lab.questions import QuestionSet
 from workbench.retrieval.cutoff import EvidenceFloor
 from workbench.systems.openclaw.pipelines import SHIPPED, THREE_FIXES
-from workbench.systems.recommended import RECOMMENDED
+from workbench.systems.recommended.evidence import WITH_EVIDENCE
 
 SHARE = 0.9
 """The share of the faults that is named first at least: 27 of 30."""
@@ -45,13 +45,13 @@ def test_a_planted_fault_is_named_first(
 def test_a_nameless_pipeline_is_compared_with_the_nearest_system(
     kept: CachedIndex, questions: QuestionSet
 ) -> None:
-    broken = replace(RECOMMENDED.with_stage(EvidenceFloor(0.9, 0.99)), name="mine", changes=())
-    fault = Fault("a floor", RECOMMENDED, broken, "floor")
+    broken = replace(WITH_EVIDENCE.with_stage(EvidenceFloor(0.9, 0.99)), name="mine", changes=())
+    fault = Fault("a floor", WITH_EVIDENCE, broken, "floor")
     asked = fault.lost(kept, questions)
     first = diagnose(asked.question, broken, kept, asked.target, questions=questions).causes[0]
     assert first.where == ("floor",)
     assert first.verified
-    assert f"differs from {RECOMMENDED.name} in floor" in first.says
+    assert f"differs from {WITH_EVIDENCE.name} in floor" in first.says
 
 
 def test_what_the_nearest_system_has_is_no_cause_when_it_does_not_help(kept: CachedIndex) -> None:
