@@ -74,7 +74,7 @@ NO_RERANK = Pipeline(
     _at(
         "2.8.3",
         "",
-        "Without the reranker, and with the expansion that is left when the model's answer has no usable line. "
+        "Without the reranker, and with the expansion that is left when the model gives no usable line. "
         f"{SIMPLIFIED}",
     ),
     layout=FilesLayout(),
