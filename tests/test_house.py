@@ -49,6 +49,8 @@ HOMES = {
     "itables": {"views/frames"},
 }
 LATE = {
+    "pymilvus",
+    "grpc",
     "torch",
     "transformers",
     "sentence_transformers",

@@ -360,8 +360,8 @@ def test_importing_loads_nothing_heavy(rooms: list[str]) -> None:
     assert (outcome.out.strip(), outcome.err) == ("[]", "")
 
 
-def test_the_front_door_opens_on_at_most_twenty_names() -> None:
-    assert len(workbench.__all__) <= 20
+def test_the_front_door_opens_on_at_most_24_names() -> None:
+    assert len(workbench.__all__) <= 24
     assert all(getattr(workbench, name) is not None for name in workbench.__all__)
     assert dir(workbench) == sorted(workbench.__all__)
 

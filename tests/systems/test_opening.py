@@ -22,8 +22,8 @@ from workbench.systems.openclaw.live.index import LiveIndex
 from workbench.systems.opening import OPENERS, OWN, folder_of
 
 TWO = wb.system("openclaw-2026.2.13+or")
-POSTGRES = "postgresql://wren:hunter2@db.example/memory"
-REFUSED = "postgresql:// is not supported yet by any installed store"
+DATABASE = "mysql://wren:hunter2@db.example/memory"
+REFUSED = "mysql:// is not supported yet by any installed store"
 
 
 @pytest.fixture
@@ -128,7 +128,7 @@ def test_what_cannot_be_opened_is_named_with_a_remedy(tmp_path: Path, home: Home
 
 def test_a_database_address_is_refused_without_its_password() -> None:
     with pytest.raises(InputError, match=REFUSED) as caught:
-        wb.open(POSTGRES)
+        wb.open(DATABASE)
     assert "Give OpenClaw's SQLite file, or a folder that has been indexed" in caught.value.remedy
     assert "hunter2" not in str(caught.value)
 
@@ -154,19 +154,19 @@ COMMANDS = [of_search, of_explain, of_agent, of_get]
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_command_refuses_the_same_addresses(run: Run, command: Callable[[str], list[str]]) -> None:
-    outcome = run(*command(POSTGRES))
+    outcome = run(*command(DATABASE))
     assert outcome.code == 2
     assert REFUSED in outcome.err
     assert "hunter2" not in outcome.err + outcome.out
 
 
 def test_the_server_and_the_doctor_refuse_them_too(run: Run) -> None:
-    assert REFUSED in run("serve", "--memory", POSTGRES).err
-    doctor = run("doctor", "--memory", POSTGRES)
+    assert REFUSED in run("serve", "--memory", DATABASE).err
+    doctor = run("doctor", "--memory", DATABASE)
     assert doctor.code == 1
     assert REFUSED in doctor.out.replace("\n", " ")
     with pytest.raises(InputError, match=REFUSED):
-        AgentTools(POSTGRES)
+        AgentTools(DATABASE)
 
 
 # what a package adds
@@ -190,11 +190,11 @@ def test_a_registered_kind_of_memory_is_opened_everywhere(run: Run, tmp_path: Pa
 
 @pytest.mark.usefixtures("toy_opener")
 def test_a_kind_of_memory_is_registered_by_name_and_named_in_errors() -> None:
-    assert list(OPENERS) == ["openclaw", "folder", "toy"]
+    assert list(OPENERS) == ["openclaw", "folder", "server", "toy"]
     with pytest.raises(InputError, match="There is a kind of memory 'toy' already"):
         wb.register(Opener("toy", "another", TOY.accepts, TOY.open))
     with pytest.raises(InputError) as caught:
-        wb.open(POSTGRES)
+        wb.open(DATABASE)
     assert "or an address that begins with toy://" in caught.value.remedy
 
 
@@ -207,4 +207,4 @@ def test_a_path_is_opened_without_loading_packages(install: Install, home: Home,
 def test_an_address_names_a_folder_unless_something_else_is_there(store: Path, tmp_path: Path) -> None:
     assert folder_of(tmp_path / "not there yet") == tmp_path / "not there yet"
     assert folder_of(store) is None
-    assert [one.name for one in OWN] == ["openclaw", "folder"]
+    assert [one.name for one in OWN] == ["openclaw", "folder", "server"]

@@ -8,10 +8,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import grpc
-from pymilvus import DataType, Function, FunctionType, MilvusClient
-from pymilvus.exceptions import MilvusException
-
 from workbench.errors import InputError, WorkbenchError
 from workbench.memory.store.errors import DamagedError, LockedError, UnwritableError
 from workbench.memory.store.milvus.address import MilvusAddress
@@ -29,6 +25,9 @@ LARGEST_DIMENSIONS = 32_768
 @contextmanager
 def plain_errors(name: str) -> Iterator[None]:
     """Turns Milvus's errors in the block into a WorkbenchError that names the index and the remedy."""
+    import grpc
+    from pymilvus.exceptions import MilvusException
+
     # pymilvus logs each error with its stack before it raises it.
     logger = logging.getLogger("pymilvus")
     before = logger.level
@@ -41,7 +40,7 @@ def plain_errors(name: str) -> Iterator[None]:
         logger.setLevel(before)
 
 
-def _plain(name: str, error: MilvusException | grpc.RpcError) -> WorkbenchError:
+def _plain(name: str, error: Exception) -> WorkbenchError:
     said = _said(error)
     low = said.lower()
     if "auth" in low or "permission" in low or "password" in low:
@@ -63,7 +62,7 @@ def _plain(name: str, error: MilvusException | grpc.RpcError) -> WorkbenchError:
     return DamagedError(f"Milvus refused a request for {name}: {said}.", "Build again with --rebuild.")
 
 
-def _said(error: MilvusException | grpc.RpcError) -> str:
+def _said(error: Exception) -> str:
     text = getattr(error, "message", "") or getattr(error, "details", lambda: "")() or type(error).__name__
     return " ".join(str(text).split())[:200].rstrip(".")
 
@@ -72,6 +71,8 @@ class MilvusSession:
     """A client of one server, for one thread at a time."""
 
     def __init__(self, address: MilvusAddress) -> None:
+        from pymilvus import MilvusClient
+
         self.address = address
         if not address.uri.startswith("http"):
             Path(address.uri).parent.mkdir(parents=True, exist_ok=True)
@@ -157,6 +158,8 @@ class MilvusSession:
         With `bm25`, the field text is analysed and its BM25 vector is indexed. Raises InputError for vectors
         that Milvus cannot store.
         """
+        from pymilvus import DataType, Function, FunctionType
+
         if not 2 <= dense <= LARGEST_DIMENSIONS:
             raise InputError(
                 f"Milvus cannot store vectors of {dense:,} dimensions.",
@@ -165,7 +168,7 @@ class MilvusSession:
         schema = self.client.create_schema(auto_id=False, enable_dynamic_field=False)
         schema.add_field("id", DataType.INT64, is_primary=True)
         for name, options in fields.items():
-            schema.add_field(name, options.pop("type"), **options)
+            schema.add_field(name, DataType[options.pop("type")], **options)
         schema.add_field("dense", DataType.FLOAT_VECTOR, dim=dense)
         indexes = self.client.prepare_index_params()
         indexes.add_index("dense", index_type="FLAT", metric_type="COSINE")
@@ -191,14 +194,14 @@ class MilvusSession:
 
 def text(longest: int = LONGEST_TEXT, **options: Any) -> dict[str, Any]:
     """A text field of at most so many bytes."""
-    return {"type": DataType.VARCHAR, "max_length": longest, **options}
+    return {"type": "VARCHAR", "max_length": longest, **options}
 
 
 def number() -> dict[str, Any]:
     """A field of whole numbers."""
-    return {"type": DataType.INT64}
+    return {"type": "INT64"}
 
 
 def real() -> dict[str, Any]:
     """A field of floating-point numbers."""
-    return {"type": DataType.DOUBLE}
+    return {"type": "DOUBLE"}
