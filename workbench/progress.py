@@ -7,8 +7,6 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from tqdm.auto import tqdm
-
 LINE_SECONDS = 60.0
 """How long work goes on without a terminal before the next line."""
 
@@ -22,6 +20,8 @@ def progress(
     `what` names the work and `unit` the thing that is counted, in the plural. `clock` gives seconds.
     """
     if sys.stderr.isatty():
+        from tqdm.auto import tqdm  # which loads asyncio: a search needs neither
+
         with tqdm[object](total=total, desc=what, unit=f" {unit}") as bar:
             yield bar.update
     else:

@@ -19,7 +19,7 @@ from workbench.errors import InputError, WorkbenchError
 from workbench.memory.choices import choices_for, index_home
 from workbench.memory.chunking import whole_characters
 from workbench.memory.embedding.cache import embed_through_cache
-from workbench.memory.embedding.local import PACKAGED_MODEL, READINGS, Embedder, LocalEmbedder
+from workbench.memory.embedding.local import PACKAGED_MODEL, Embedder, LocalEmbedder, local_embedder
 from workbench.memory.embedding.providers.catalogue import remembered
 from workbench.memory.files import content_hash
 from workbench.memory.store.contract import IndexPlace, IndexStore
@@ -59,8 +59,8 @@ def embedder_of(store: IndexStore, embedder: Embedder | None = None) -> Embedder
 
 
 def _local(name: str, settings: Settings) -> LocalEmbedder:
-    reading = READINGS.get(settings.revision.rpartition("/")[2])
-    if reading is None:
+    local = local_embedder(settings.model, settings.revision)
+    if local is None:
         raise InputError(
             f"The index {name} was made with another model: {settings.model} ({settings.revision}), which "
             "the workbench cannot load by its name.",
@@ -71,7 +71,7 @@ def _local(name: str, settings: Settings) -> LocalEmbedder:
             f"The index {name} names the model {settings.model!r}, which you have not used with it here.",
             f"If you trust that model: workbench index FOLDER --index {name} --model {settings.model}",
         )
-    return LocalEmbedder(settings.model, reading)
+    return local
 
 
 def check_same(store: IndexStore, here: Settings) -> None:

@@ -1,24 +1,25 @@
 """Words, tables, figures and widgets.
 
-Importing this package registers every rendering with `show`.
+Each module registers its renderings with `show` when it is imported.
 """
 
-from workbench.views import bench, diagnosis, fusion, indexes, missed, museum, paired, systems
-from workbench.views.cases import runs as cases
-from workbench.views.measuring import exchange, gate, sweep, triage
+from __future__ import annotations
 
-__all__ = [
-    "bench",
-    "cases",
-    "diagnosis",
-    "exchange",
-    "fusion",
-    "gate",
-    "indexes",
-    "missed",
-    "museum",
-    "paired",
-    "sweep",
-    "systems",
-    "triage",
-]
+
+def register_every_view() -> None:
+    """Imports every module that registers a rendering.
+
+    A search prints a trace, which needs none of them, so they are not imported with this package.
+    """
+    from workbench.views import (  # noqa: F401
+        bench,
+        diagnosis,
+        fusion,
+        indexes,
+        missed,
+        museum,
+        paired,
+        systems,
+    )
+    from workbench.views.cases import runs  # noqa: F401
+    from workbench.views.measuring import exchange, gate, sweep, triage  # noqa: F401

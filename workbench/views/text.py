@@ -9,13 +9,13 @@ from collections.abc import Sequence
 from functools import singledispatch
 from pathlib import PurePosixPath
 from textwrap import shorten, wrap
-from typing import Any
+from typing import Any, cast
 
 from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
-from workbench.lab.evaluation import PASSING, Evaluation, Share
+from workbench.lab.evaluation import PASSING, Evaluation, Evaluations, Share
 from workbench.records import KEPT, Candidate, Compared, Stage, Trace
 from workbench.retrieval.explain import (
     Decision,
@@ -30,6 +30,7 @@ from workbench.retrieval.explain import (
 from workbench.retrieval.legs import Standing
 from workbench.retrieval.pipeline import Difference, Differences
 from workbench.safe_text import one_line
+from workbench.views import register_every_view
 from workbench.views.console import PlainConsole, PlainTable, plain
 
 ABSENT = "–"
@@ -57,8 +58,15 @@ def _number(value: float, pattern: str = ".3f") -> str:
 @singledispatch
 def rendered(thing: Any) -> RenderableType:
     """A trace, an explanation, evaluations or a pipeline in a form that the console can print."""
-    is_drawn = hasattr(thing, "__rich_console__")
-    return thing if is_drawn else Text(str(thing))
+    if isinstance(thing, str):
+        return Text(thing)
+    if hasattr(thing, "__rich_console__"):
+        return cast("RenderableType", thing)
+    register_every_view()
+    view = rendered.dispatch(type(thing))
+    if view is not rendered.dispatch(object):
+        return view(thing)
+    return rendered_evaluations(thing) if isinstance(thing, list) else Text(str(thing))
 
 
 def show(thing: Any) -> None:
@@ -291,7 +299,7 @@ def rendered_evaluation(evaluation: Evaluation) -> RenderableType:
     return rendered_evaluations([evaluation])
 
 
-@rendered.register(list)
+@rendered.register(Evaluations)
 def rendered_evaluations(evaluations: Sequence[Evaluation]) -> RenderableType:
     """The figures of the evaluations, and below the hits by kind of question."""
     heading = plain("hits by kind of question")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,7 +14,8 @@ from workbench.cli.output import put, tell
 from workbench.errors import InputError
 
 if TYPE_CHECKING:
-    from workbench.memory.embedding.local import Embedder
+    from workbench.memory.embedding.engines import Variant
+    from workbench.memory.embedding.local import Embedder, LocalEmbedder
     from workbench.systems.openclaw.config.system import Configuration
 
 
@@ -79,24 +81,39 @@ def options(
         )
 
 
-def configured_embedder(context: typer.Context, model: str, reading: str, download: bool = False) -> Embedder:
-    """The embedder of that name.
+def configured_embedder(
+    context: typer.Context, model: str, reading: str, download: bool = False, variant: Variant | None = None
+) -> Embedder:
+    """The embedder of that name; in fp32 if this processor does not gain by the precision of `variant`.
 
     Raises InputError when the configuration wants its provider at an address that the user has not named:
     the texts and the user's key would go there.
     """
-    from workbench.memory.embedding.local import reading_named
+    from workbench.memory.embedding.local import LocalEmbedder, reading_named
     from workbench.memory.embedding.providers.catalogue import embedder_named
     from workbench.memory.embedding.providers.embedder import RemoteEmbedder
 
     if not model.strip():
         raise InputError("--model is empty.", "Name a model: --model all-MiniLM-L6-v2, or leave it out.")
-    embedder, made = embedder_named(model, reading_named(reading), download), asked_of(context)
+    embedder, made = embedder_named(model, reading_named(reading), download, variant), asked_of(context)
     if made is not None and isinstance(embedder, RemoteEmbedder):
         address = made.unnamed_addresses().get(embedder.provider.url_variable)
         if address is not None:
             raise InputError(*_unnamed_message(made, address))
-    return embedder
+    return _usable(embedder) if isinstance(embedder, LocalEmbedder) else embedder
+
+
+def _usable(embedder: LocalEmbedder) -> LocalEmbedder:
+    """The embedder in its own precision, or else in fp32. Prints on stderr which, and why."""
+    from workbench.memory.embedding.engines import usable
+
+    wanted = embedder.variant
+    variant, found = usable(wanted, lambda one: embedder.engine if one == wanted else embedder.engine_of(one))
+    if found and variant == wanted:
+        tell(f"{wanted.name}: {found}.")
+    elif found:
+        tell(f"{wanted.name} is not used: {found}. The vectors are computed in fp32.")
+    return embedder if variant == wanted else replace(embedder, variant=variant)
 
 
 def _unnamed_message(made: Configuration, address: str) -> tuple[str, str]:

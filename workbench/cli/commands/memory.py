@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
@@ -15,6 +15,7 @@ from workbench.safe_text import one_line
 
 if TYPE_CHECKING:
     from workbench.memory.chunking import Chunker
+    from workbench.memory.embedding.engines import Variant
     from workbench.memory.sessions import Sessions
     from workbench.memory.sources import Indexing
     from workbench.memory.sync import Summary
@@ -23,6 +24,12 @@ Folder = Annotated[Path, typer.Argument(readable=False, help="The memory's folde
 Model = Annotated[str, typer.Option(help="The embedding model: a local model, PROVIDER/MODEL, or auto.")]
 Reading = Annotated[
     str, typer.Option(help="How to embed texts longer than the model's window: windowed or truncated.")
+]
+Precision = Annotated[
+    str, typer.Option(help="The local model's numbers: fp32, bf16, or int8 (with --backend openvino).")
+]
+Backend = Annotated[
+    str, typer.Option(help="What runs the local model: torch, or openvino from the extra `fast`.")
 ]
 Skip = Annotated[bool, typer.Option("--skip", help="Leave out files that cannot be read or used.")]
 Transcripts = Annotated[
@@ -38,6 +45,7 @@ StoreAddress = Annotated[
     typer.Option("--store", help="A server for the index: postgresql://USER@HOST/DATABASE?schema=NAME"),
 ]
 MODEL, READING = "all-MiniLM-L6-v2", "windowed"
+PRECISION, BACKEND = "fp32", "torch"
 
 
 @app.command()
@@ -50,6 +58,8 @@ def index(
     extra: Extra = None,
     model: Model = MODEL,
     reading: Reading = READING,
+    precision: Precision = PRECISION,
+    backend: Backend = BACKEND,
     like: As = None,
     rebuild: Annotated[
         bool, typer.Option("--rebuild", help="Build a new index in place of the old one.")
@@ -66,7 +76,7 @@ def index(
     from workbench.memory.sessions import Sessions
     from workbench.memory.sync import index_folder
 
-    embedder = configured_embedder(context, model, reading, download)
+    embedder = configured_embedder(context, model, reading, download, variant_of(backend, precision))
     sources = [] if sessions is None else [Sessions(sessions)]
     chunker, release = cutting(context, like)
     with telling_of_interruption():
@@ -105,6 +115,13 @@ def indexes(
         tell(f"removed {name}: {remove_index(name) / 1e6:.1f} MB")
     left = known_indexes()
     put([index_data(one) for one in left] if as_json else indexes_table(left), as_json)
+
+
+def variant_of(backend: str, precision: str) -> Variant:
+    """The variant of a local model. Raises InputError for one that does not exist."""
+    from workbench.memory.embedding.engines import Variant
+
+    return Variant(cast("Any", backend), cast("Any", precision))  # which checks both
 
 
 def cutting(context: typer.Context, like: str | None) -> tuple[Chunker | None, Indexing | None]:

@@ -15,15 +15,20 @@ import typer
 from workbench.cli.app import SAMPLE, Extra, IndexFile, app
 from workbench.cli.commands.configuring import asked_of, configured_embedder
 from workbench.cli.commands.memory import (
+    BACKEND,
     MODEL,
+    PRECISION,
     READING,
     As,
+    Backend,
     Folder,
     Model,
+    Precision,
     Reading,
     Transcripts,
     cutting,
     say_left_out,
+    variant_of,
 )
 from workbench.cli.output import say, tell
 from workbench.errors import WorkbenchError
@@ -38,6 +43,8 @@ def watch(
     extra: Extra = None,
     model: Model = MODEL,
     reading: Reading = READING,
+    precision: Precision = PRECISION,
+    backend: Backend = BACKEND,
     like: As = None,
     skip: Annotated[bool, typer.Option("--skip", hidden=True, help="Always on here.")] = True,
 ) -> None:
@@ -54,7 +61,8 @@ def watch(
     from workbench.memory.sessions import Sessions, Thresholds
     from workbench.memory.sync import index_folder
 
-    root, embedder = memory_root(folder), configured_embedder(context, model, reading)
+    variant = variant_of(backend, precision)
+    root, embedder = memory_root(folder), configured_embedder(context, model, reading, variant=variant)
     sources = [] if sessions is None else [Sessions(sessions.resolve())]
     configured, (chunker, release) = asked_of(context), cutting(context, like)
     thresholds = configured.thresholds if configured else Thresholds()

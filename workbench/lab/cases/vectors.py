@@ -15,12 +15,12 @@ from workbench.errors import InputError
 from workbench.lab.cases.model import CaseModel, VectorText
 from workbench.memory.embedding.local import (
     PACKAGED_MODEL,
-    READINGS,
     Embedded,
     Embedder,
     LocalEmbedder,
     Role,
     ToyEmbedder,
+    local_embedder,
     unit,
 )
 from workbench.records import Vector
@@ -140,8 +140,7 @@ def model_of(model: CaseModel) -> Embedder:
     """
     if model.axes is not None:
         return ToyEmbedder({axis: tuple(words) for axis, words in model.axes.items()}, model.name)
-    reading = READINGS.get(model.revision.rpartition("/")[2] or "windowed")
-    local = LocalEmbedder(PACKAGED_MODEL, reading) if reading is not None else None
+    local = local_embedder(PACKAGED_MODEL, model.revision) if model.revision else LocalEmbedder()
     if local is None or model.name != PACKAGED_MODEL or model.revision not in ("", local.revision):
         raise InputError(
             f"The case needs vectors of the model {model.name} ({model.revision}), which is not here, and "

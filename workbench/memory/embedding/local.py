@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import math
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -17,17 +16,18 @@ from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
 from threading import RLock
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from workbench.errors import InputError, ProviderError
+from workbench.memory.embedding.engines import ModelEngine, Variant, variant_named
+from workbench.memory.embedding.engines import Role as Role
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
 
-Role = Literal["query", "passage"]
 CUT_BACK = 24
 """The most word pieces that a cut between windows moves back, to fall between two words."""
 
@@ -169,7 +169,8 @@ class LocalEmbedder:
     """A sentence-transformers model on this machine; torch is loaded at the first `embed`.
 
     The default name means the packaged model. Any other is a folder, or the name of a model on a hub that
-    is on this machine already; `download` allows sentence-transformers to get it from the hub. Raises
+    is on this machine already; `download` allows sentence-transformers to get it from the hub. `variant` is
+    the backend and precision that compute the vectors; OpenVINO runs the packaged model only. Raises
     InputError when the model cannot be loaded.
     """
 
@@ -177,25 +178,36 @@ class LocalEmbedder:
     reading: Reading = field(default_factory=Windowed)
     batch_size: int = 32
     download: bool = field(default=False, compare=False)
+    variant: Variant = field(default_factory=Variant)
     _lock: RLock = field(default_factory=RLock, init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        if self.variant.backend == "openvino" and self.name != PACKAGED_MODEL:
+            raise InputError(
+                f"The backend openvino runs {PACKAGED_MODEL} only, not {self.name!r}.",
+                "Leave --backend out, or leave --model out.",
+            )
 
     @cached_property
     def _folder(self) -> str:
         return str(packaged_model()) if self.name == PACKAGED_MODEL else self.name
 
     @cached_property
-    def model(self) -> SentenceTransformer:
-        """The loaded model."""
-        folder = self._folder
-        quiet = {"TRANSFORMERS_VERBOSITY": "error", "HF_HUB_DISABLE_PROGRESS_BARS": "1"}
-        for key, value in quiet.items():
-            os.environ.setdefault(key, value)
-        from sentence_transformers import SentenceTransformer
-        from transformers.utils import logging
+    def engine(self) -> ModelEngine:
+        """What runs the model, loaded."""
+        return self.engine_of(self.variant)
 
-        logging.disable_progress_bar()  # type: ignore[no-untyped-call]
+    def engine_of(self, variant: Variant) -> ModelEngine:
+        """This model in another backend or precision."""
+        folder = self._folder
+        if variant.backend == "openvino":
+            from workbench.memory.embedding.fast.engine import OpenVinoEngine
+
+            return OpenVinoEngine(Path(folder), variant.precision)
+        from workbench.memory.embedding.torch_engine import TorchEngine
+
         try:
-            return SentenceTransformer(folder, device="cpu", local_files_only=not self.download)
+            return TorchEngine(folder, variant.precision, self.download)
         except (OSError, ValueError) as error:
             raise InputError(
                 f"The model {self.name!r} cannot be loaded: {str(error).splitlines()[0]}",
@@ -203,15 +215,24 @@ class LocalEmbedder:
                 f"from its hub. {PACKAGED_MODEL} is always there.",
             ) from None
 
+    @property
+    def model(self) -> SentenceTransformer:
+        """The model as sentence-transformers loads it. Raises InputError for another backend than torch."""
+        model: SentenceTransformer | None = getattr(self.engine, "model", None)
+        if model is None:
+            raise InputError(f"{self.variant.backend} does not run sentence-transformers.", "Use torch.")
+        return model
+
     @cached_property
     def revision(self) -> str:
-        """The version of the weights, and how long texts are read. Other vectors have another revision.
+        """The version of the weights, backend and precision, and how long texts are read.
 
-        The packaged weights are verified here, before an index is used.
+        Other vectors have another revision. Torch in fp32 is not named. The packaged weights are verified
+        here, before an index is used.
         """
         packaged = self._folder != self.name
         weights = PACKAGED_SHA256[:12] if packaged else self._hub_revision()
-        return f"{weights}/{self.reading.name}"
+        return "/".join(part for part in (weights, self.variant.name, self.reading.name) if part)
 
     def _hub_revision(self) -> str:
         transformer: Any = self.model[0]
@@ -223,11 +244,10 @@ class LocalEmbedder:
             return 384
         return int(self.model.get_embedding_dimension() or 0)
 
-    @cached_property
+    @property
     def window(self) -> int:
         """The number of word pieces that the model reads at once, without its own two markers."""
-        special: int = self.model.tokenizer.num_special_tokens_to_add()
-        return int(self.model.max_seq_length or 512) - special
+        return self.engine.window
 
     @contextmanager
     def alone(self) -> Iterator[None]:
@@ -248,26 +268,21 @@ class LocalEmbedder:
             self.reading.pieces(text, spans, self.window) for text, spans in zip(texts, offsets, strict=True)
         ]
         share = [self.reading.share(len(spans), self.window) for spans in offsets]
-        return Embedded(self._mean_vectors(pieces, role), np.array(share))
+        flat = [piece for several in pieces for piece in several]
+        vectors = self.engine.vectors(flat, role, self.batch_size)
+        return Embedded(mean_vectors(vectors, pieces), np.array(share))
 
     def offsets(self, texts: Sequence[str]) -> list[list[tuple[int, int]]]:
         """For each text, where each of its word pieces begins and ends, in characters."""
-        tokenizer = self.model.tokenizer
-        encoded = tokenizer(
-            list(texts), return_offsets_mapping=True, add_special_tokens=False, truncation=False,
-            padding=False, verbose=False,
-        )  # fmt: skip
-        offsets: list[list[tuple[int, int]]] = encoded["offset_mapping"]
-        return offsets
+        return self.engine.offsets(texts)
 
-    def _mean_vectors(self, pieces: Sequence[Sequence[str]], role: Role) -> NDArray[np.float32]:
-        encode = self.model.encode_query if role == "query" else self.model.encode_document
-        flat = [piece for several in pieces for piece in several]
-        vectors = np.asarray(
-            encode(flat, batch_size=self.batch_size, normalize_embeddings=True, show_progress_bar=False),
-            np.float32,
-        )
-        return mean_vectors(vectors, pieces)
+
+def local_embedder(model: str, revision: str) -> LocalEmbedder | None:
+    """The local model of that name whose revision this would be; None for a revision of another form."""
+    parts = revision.split("/")
+    reading = READINGS.get(parts[-1])
+    variant = Variant() if len(parts) == 2 else variant_named(parts[1]) if len(parts) == 3 else None
+    return None if reading is None or variant is None else LocalEmbedder(model, reading, variant=variant)
 
 
 def mean_vectors(vectors: NDArray[np.float32], pieces: Sequence[Sequence[str]]) -> NDArray[np.float32]:

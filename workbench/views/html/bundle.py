@@ -10,7 +10,6 @@ from rich.console import Group
 from rich.padding import Padding
 from rich.text import Text
 
-import workbench.views  # noqa: F401  # every printed view is registered there
 from workbench.records import Trace
 from workbench.retrieval.explain import Explanation
 from workbench.retrieval.pipeline import Pipeline

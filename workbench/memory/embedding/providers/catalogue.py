@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from workbench.errors import InputError
+from workbench.memory.embedding.engines import Variant
 from workbench.memory.embedding.local import Embedder, LocalEmbedder, Reading, Windowed
 from workbench.memory.embedding.providers.clients import (
     Access,
@@ -47,13 +48,15 @@ AUTOMATIC = ("openai", "gemini", "voyage")
 """The order in which `auto` looks for a key."""
 
 
-def embedder_named(name: str, reading: Reading | None = None, download: bool = False) -> Embedder:
+def embedder_named(
+    name: str, reading: Reading | None = None, download: bool = False, variant: Variant | None = None
+) -> Embedder:
     """The embedder of that name: `provider/model`, a provider for its usual model, `auto`, or a local model.
 
     `@256` after a provider's model requests that many dimensions. `auto`, also before a model, is the first
-    of OpenAI, Gemini and Voyage whose key is in the environment. `reading` and `download` are for local
-    models. Raises InputError for an empty name, and for `auto` when there is no key; the key of a named
-    provider is checked when it is first used.
+    of OpenAI, Gemini and Voyage whose key is in the environment. `reading`, `download` and
+    `variant` are for local models. Raises InputError for an empty name, and for `auto` when there is no key;
+    the key of a named provider is checked when it is first used.
     """
     if not name.strip():
         raise InputError("The name of the model is empty.", "Use --model all-MiniLM-L6-v2, or leave it out.")
@@ -61,10 +64,15 @@ def embedder_named(name: str, reading: Reading | None = None, download: bool = F
     if provider == AUTO:
         provider = _first_with_key().name
     if provider not in PROVIDERS:
-        return LocalEmbedder(name, reading or Windowed(), download=download)
+        return LocalEmbedder(name, reading or Windowed(), download=download, variant=variant or Variant())
     if reading is not None and reading.name != Windowed().name:
         raise InputError(
             f"{name} has no reading {reading.name!r}.", "Only local models have one: leave --reading out."
+        )
+    if variant is not None and variant != Variant():
+        raise InputError(
+            f"{name} computes its vectors elsewhere, so its precision is not yours to choose.",
+            "Only local models have one: leave --precision and --backend out.",
         )
     return remote_embedder(PROVIDERS[provider], model)
 

@@ -9,7 +9,6 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from filelock import FileLock, Timeout
-from tqdm.auto import tqdm
 
 from workbench.memory.store.errors import LockedError, unwritable
 from workbench.safe_text import one_line
@@ -44,6 +43,8 @@ def _acquire(lock: FileLock, path: Path, wait: float) -> None:
         return
     except Timeout:
         holder = _holder(lock)
+    from tqdm.auto import tqdm
+
     tqdm.write(one_line(f"{holder} is indexing {path}: waiting up to {wait:g} s."), file=sys.stderr)
     try:
         lock.acquire(timeout=wait)

@@ -11,7 +11,6 @@ from typing import Any, Protocol
 
 import numpy as np
 from pydantic_core import from_json
-from tqdm.auto import tqdm
 
 from workbench.memory.embedding.cache import embed_through_cache
 from workbench.memory.embedding.local import Embedder, unit
@@ -92,6 +91,8 @@ class OwnVectors:
         return {key: one.vector for key, one in self._kept.cached(self._settings, "passage", keys).items()}
 
     def add(self, values: Mapping[str, str]) -> None:
+        from tqdm.auto import tqdm
+
         with tqdm(total=len(values), desc="embedding", unit="chunk", disable=None) as bar:
             embed_through_cache(self._kept, self._settings, self._embedder, "passage", values, bar.update)
 

@@ -1,0 +1,255 @@
+"""The local model in other backends and precisions: the same vectors nearly, another identity always."""
+
+from __future__ import annotations
+
+import hashlib
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from tests.commands import Run, runner
+from tests.conftest import PROJECT, SAMPLE
+from tests.home import Home
+from workbench.errors import InputError
+from workbench.memory.embedding.engines import Role, Variant, cpu_flags, cpu_has, usable, variant_named
+from workbench.memory.embedding.fast.rounding import RANGES
+from workbench.memory.embedding.local import PACKAGED_MODEL, LocalEmbedder, Truncated, local_embedder
+from workbench.memory.embedding.providers.catalogue import embedder_named
+from workbench.memory.embedding.torch_engine import threads
+from workbench.memory.sync import index_folder, open_index
+
+EVERY = [
+    Variant(),
+    Variant("torch", "bf16"),
+    Variant("openvino"),
+    Variant("openvino", "bf16"),
+    Variant("openvino", "int8"),
+]
+LEAST = {"fp32": 0.99999, "bf16": 0.9995, "int8": 0.97}
+
+
+@pytest.fixture(scope="module")
+def texts() -> list[str]:
+    """Paragraphs of the sample memory, some longer than the window, and texts of other scripts."""
+    files = sorted((SAMPLE / "memory" / "reference").glob("*.md"))
+    long = [file.read_text(encoding="utf-8") for file in files]
+    return [*long, *long[0].split("\n\n")[:4], "naïve façade ☕", "日本語のメモ", "x" * 900]
+
+
+@pytest.fixture(scope="module")
+def exact(texts: list[str]) -> NDArray[np.float32]:
+    return LocalEmbedder().embed(texts, "passage").vectors
+
+
+def test_the_default_keeps_the_revision_that_existing_indexes_have() -> None:
+    assert LocalEmbedder().revision == "53aa51172d14/windowed"
+    assert LocalEmbedder(reading=Truncated()).revision == "53aa51172d14/truncated"
+
+
+@pytest.mark.parametrize("variant", EVERY, ids=str)
+def test_a_revision_names_the_variant_that_opens_the_index_again(variant: Variant) -> None:
+    embedder = LocalEmbedder(reading=Truncated(), variant=variant)
+    assert local_embedder(PACKAGED_MODEL, embedder.revision) == embedder
+    assert variant_named(variant.name) == variant
+
+
+def test_no_two_variants_have_the_same_revision() -> None:
+    assert len({LocalEmbedder(variant=one).revision for one in EVERY}) == len(EVERY)
+
+
+@pytest.mark.parametrize(
+    "revision", ["", "53aa", "53aa/skimmed", "53aa/torch-int8/windowed", "a/b/c/windowed"]
+)
+def test_a_revision_of_another_form_is_no_local_model(revision: str) -> None:
+    assert local_embedder(PACKAGED_MODEL, revision) is None
+
+
+def test_new_ranges_would_be_another_model() -> None:
+    digest = hashlib.sha256(RANGES.read_bytes()).hexdigest()
+    assert digest[:12] == "00b97fa62250", "indexes were made with the old ranges: rename the precision"
+
+
+@pytest.mark.parametrize(
+    ("backend", "precision", "problem"),
+    [
+        ("torch", "int8", "torch has no precision int8"),
+        ("tensorrt", "fp32", "no backend 'tensorrt'"),
+        ("torch", "fp8", "no precision 'fp8'"),
+    ],
+)
+def test_a_variant_that_does_not_exist_is_refused(backend: str, precision: str, problem: str) -> None:
+    with pytest.raises(InputError, match=problem):
+        Variant(backend, precision)  # type: ignore[arg-type]
+
+
+def test_openvino_runs_the_packaged_model_only() -> None:
+    with pytest.raises(InputError, match="all-MiniLM-L6-v2 only, not 'other'"):
+        LocalEmbedder("other", variant=Variant("openvino"))
+
+
+def test_a_provider_has_no_precision() -> None:
+    with pytest.raises(InputError, match="leave --precision and --backend out"):
+        embedder_named("openai/text-embedding-3-small", variant=Variant("torch", "bf16"))
+
+
+@pytest.mark.parametrize("variant", EVERY[1:], ids=str)
+def test_a_variant_agrees_with_torch_in_fp32(
+    variant: Variant, texts: list[str], exact: NDArray[np.float32]
+) -> None:
+    if not cpu_has(variant.precision):
+        pytest.skip(f"this processor has no {variant.precision}")
+    found = LocalEmbedder(variant=variant).embed(texts, "passage")
+    assert np.linalg.norm(found.vectors, axis=1) == pytest.approx(np.ones(len(texts)), abs=1e-5)
+    assert (found.vectors * exact).sum(axis=1).min() > LEAST[variant.precision]
+
+
+def test_a_text_has_the_same_vector_alone_and_among_longer_ones(texts: list[str]) -> None:
+    embedder = LocalEmbedder(variant=Variant("openvino"))
+    together = embedder.embed(texts, "passage").vectors
+    alone = np.vstack([embedder.embed([text], "query").vectors for text in texts])
+    assert np.abs(together - alone).max() < 1e-5
+
+
+def test_word_pieces_are_cut_off_at_the_window_and_not_at_the_tokenizers_own_128() -> None:
+    engine = LocalEmbedder(variant=Variant("openvino")).engine
+    assert engine.window == 254
+    begins, ends, late = "tea " * 254, "tea " * 254 + "bike " * 50, "tea " * 200 + "bike " * 54
+    same, cut, differs = engine.vectors([begins, ends, late], "passage", 4)
+    assert same @ cut == pytest.approx(1, abs=1e-6)
+    assert same @ differs < 0.99
+    assert len(engine.offsets([ends])[0]) == 304
+
+
+@dataclass
+class Pretending:
+    """An engine that takes as long as it is told, and turns its vectors by an angle."""
+
+    work: int
+    angle: float = 0.0
+    window: int = 254
+
+    def offsets(self, texts: Sequence[str]) -> list[list[tuple[int, int]]]:
+        return [[] for _ in texts]
+
+    def vectors(self, texts: Sequence[str], role: Role, batch_size: int) -> NDArray[np.float32]:
+        sum(range(self.work))
+        return np.tile(np.array([np.cos(self.angle), np.sin(self.angle)], np.float32), (len(texts), 1))
+
+
+BF16 = Variant("torch", "bf16")
+
+
+def engines(fast: Pretending) -> object:
+    return lambda variant: fast if variant == BF16 else Pretending(4_000_000)
+
+
+@pytest.mark.parametrize(
+    ("engine", "chosen"),
+    [
+        (Pretending(400_000), BF16),
+        (Pretending(4_400_000), Variant()),  # no faster
+        (Pretending(400_000, angle=0.3), Variant()),  # other vectors
+    ],
+)
+def test_a_precision_is_used_only_if_it_is_faster_and_agrees(engine: Pretending, chosen: Variant) -> None:
+    found, says = usable(BF16, engines(engine), frozenset({"avx512_bf16"}))  # type: ignore[arg-type]
+    assert found == chosen
+    assert "x fp32 in processor time, least cosine" in says
+
+
+def test_a_processor_without_the_instructions_falls_back_without_loading_anything() -> None:
+    def never(_: Variant) -> Pretending:
+        raise AssertionError("nothing has to be loaded")
+
+    found, says = usable(Variant("openvino", "int8"), never, frozenset({"sse4_2", "avx2"}))
+    assert found == Variant("openvino")
+    assert "no instructions for it" in says
+
+
+def test_the_flags_of_linux_are_read_for_both_kinds_of_processor(tmp_path: Path) -> None:
+    file = tmp_path / "cpuinfo"
+    file.write_text(
+        "processor\t: 0\nflags\t\t: fpu avx512_bf16 avx512_vnni\n\nprocessor\t: 1\nflags\t: fpu\n"
+    )
+    assert cpu_flags(file) == {"fpu", "avx512_bf16", "avx512_vnni"}
+    file.write_text("processor\t: 0\nFeatures\t: fp asimd bf16 i8mm\n")
+    assert cpu_flags(file) == {"fp", "asimd", "bf16", "i8mm"}
+    assert cpu_flags(tmp_path / "absent") == frozenset()
+
+
+def test_one_question_takes_one_thread_and_gives_the_others_back() -> None:
+    import torch
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    try:
+        with threads(1):
+            assert torch.get_num_threads() == 1
+        with threads(None):
+            assert torch.get_num_threads() == 2
+        assert torch.get_num_threads() == 2
+    finally:
+        torch.set_num_threads(before)
+
+
+def test_an_index_refuses_another_variant_than_made_it_and_opens_with_its_own(home: Home) -> None:
+    made = LocalEmbedder(variant=Variant("openvino"))
+    place = home.file.with_name("fast.sqlite")
+    index_folder(home.root, made, index_path=place)
+    with pytest.raises(InputError, match=r"openvino-fp32/windowed.*not .*53aa51172d14/windowed"):
+        index_folder(home.root, LocalEmbedder(), index_path=place)
+    with pytest.raises(InputError, match="another model"):
+        open_index(home.root, LocalEmbedder(variant=Variant("openvino", "int8")), index_path=place)
+    with open_index(home.root, index_path=place) as index:
+        assert index.embedder == made
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    return runner(monkeypatch, capsys)
+
+
+def test_the_command_says_what_a_precision_gains_and_keeps_it(run: Run, home: Home) -> None:
+    place = str(home.file.with_name("int8.sqlite"))
+    made = run("index", str(home.root), "--index", place, "--backend", "openvino", "--precision", "int8")
+    assert made.code == 0
+    assert "openvino-int8" in made.err
+    assert "x fp32 in processor time" in made.err or "no instructions" in made.err
+    again = run("index", str(home.root), "--index", place)
+    assert again.code == 2
+    assert "Index with the same settings" in again.err
+
+
+def test_a_wrong_precision_is_one_clear_error(run: Run, home: Home) -> None:
+    refused = run("index", str(home.root), "--precision", "fp8")
+    assert refused.code == 2
+    assert "There is no precision 'fp8'." in refused.err
+    assert "fp32, bf16, int8" in refused.err
+
+
+def test_without_the_extra_the_error_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "openvino", None)
+    with pytest.raises(InputError, match=r"needs the package openvino.*\n.*\[fast\]"):
+        LocalEmbedder(variant=Variant("openvino")).embed(["tea"], "query")
+
+
+def test_a_search_in_openvino_loads_no_torch(home: Home) -> None:
+    place = home.file.with_name("fast.sqlite")
+    index_folder(home.root, LocalEmbedder(variant=Variant("openvino")), index_path=place)
+    code = (
+        "import sys; from workbench.cli.app import app; import workbench.cli\n"
+        f"app(['search', 'tea', '--memory', {str(home.root)!r}, '--index', {str(place)!r}], "
+        "standalone_mode=False)\n"
+        "heavy = {'torch', 'transformers', 'sentence_transformers', 'sklearn', 'pandas', 'plotly'}\n"
+        "print('loaded', sorted(heavy & set(sys.modules)))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=PROJECT, capture_output=True, text=True, check=False
+    )
+    assert done.stdout.splitlines()[-1:] == ["loaded []"], done.stdout + done.stderr

@@ -1,0 +1,148 @@
+"""Engines run a model: which backend, in which precision, and which of them this processor can use.
+
+Backend and precision are part of a model's identity, as vectors of one do not belong among those of another.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal, Protocol, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.errors import InputError
+
+Backend = Literal["torch", "openvino"]
+Precision = Literal["fp32", "bf16", "int8"]
+Role = Literal["query", "passage"]
+
+LEAST_COSINE = {"bf16": 0.999, "int8": 0.97}
+"""An engine is used if each of PROBE's vectors has at least this cosine with fp32's."""
+LEAST_GAIN = 1.1
+"""An engine is used if it embeds PROBE at least this many times faster than fp32, in processor time."""
+PROBE = tuple(
+    f"{count} notes say where the greenhouse key is kept, and who had it last. " * 9 for count in range(8)
+)
+INSTRUCTIONS = {
+    "bf16": ("avx512_bf16", "amx_bf16", "bf16"),
+    "int8": ("avx512_vnni", "avx_vnni", "amx_int8", "i8mm"),
+}
+"""What /proc/cpuinfo calls the instructions; any one of them is enough."""
+
+
+@dataclass(frozen=True)
+class Variant:
+    """A backend and a precision. Raises InputError for a pair that does not exist."""
+
+    backend: Backend = "torch"
+    precision: Precision = "fp32"
+
+    def __post_init__(self) -> None:
+        for kind, value, known in (
+            ("backend", self.backend, get_args(Backend)),
+            ("precision", self.precision, get_args(Precision)),
+        ):
+            if value not in known:
+                raise InputError(f"There is no {kind} {value!r}.", f"Choose one of: {', '.join(known)}.")
+        if (self.backend, self.precision) == ("torch", "int8"):
+            raise InputError(
+                "The backend torch has no precision int8.", "Add --backend openvino, or choose bf16."
+            )
+
+    @property
+    def name(self) -> str:
+        """The part of a revision: empty for torch in fp32, whose revisions were given out before."""
+        return (
+            "" if (self.backend, self.precision) == ("torch", "fp32") else f"{self.backend}-{self.precision}"
+        )
+
+
+def variant_named(name: str) -> Variant | None:
+    """The variant of that `name`; None when there is none."""
+    pairs = [(backend, precision) for backend in get_args(Backend) for precision in get_args(Precision)]
+    known = {Variant(*pair).name: Variant(*pair) for pair in pairs if pair != ("torch", "int8")}
+    return known.get(name)
+
+
+class ModelEngine(Protocol):
+    """A loaded model: where its word pieces are, and the unit vectors of texts that it reads at once."""
+
+    @property
+    def window(self) -> int:
+        """The number of word pieces that the model reads at once, without its own two markers."""
+        ...
+
+    def offsets(self, texts: Sequence[str]) -> list[list[tuple[int, int]]]:
+        """For each text, where each of its word pieces begins and ends, in characters."""
+        ...
+
+    def vectors(self, texts: Sequence[str], role: Role, batch_size: int) -> NDArray[np.float32]:
+        """One unit vector per text, which is cut off after `window` word pieces."""
+        ...
+
+
+def cores() -> int:
+    """The processor cores for bulk work: those of this process, or OMP_NUM_THREADS if it names fewer."""
+    available = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    wanted = os.environ.get("OMP_NUM_THREADS", "")
+    return min(available, int(wanted)) if wanted.isdecimal() and int(wanted) else available
+
+
+def cpu_has(precision: Precision, flags: frozenset[str] | None = None) -> bool:
+    """Whether the processor has instructions for this precision. An unknown one is taken to have them."""
+    flags = cpu_flags() if flags is None else flags
+    return precision == "fp32" or not flags or any(one in flags for one in INSTRUCTIONS[precision])
+
+
+def cpu_flags(cpuinfo: Path = Path("/proc/cpuinfo")) -> frozenset[str]:
+    """The processor's instruction sets as Linux names them; empty where they cannot be read."""
+    try:
+        lines = cpuinfo.read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return frozenset()
+    named = (line.partition(":") for line in lines)
+    return frozenset(next((v.split() for k, _, v in named if k.strip() in ("flags", "Features")), ()))
+
+
+EngineFactory = Callable[[Variant], ModelEngine]
+
+
+def usable(
+    wanted: Variant, engine: EngineFactory, flags: frozenset[str] | None = None
+) -> tuple[Variant, str]:
+    """`wanted` if this processor gains by it, or else the same backend in fp32; and what was found.
+
+    The processor's instructions are looked up first. Then both engines embed the same few texts by turns:
+    the vectors must agree, and the wanted one must be faster.
+    """
+    plain = replace(wanted, precision="fp32")
+    if wanted == plain:
+        return wanted, ""
+    if not cpu_has(wanted.precision, flags):
+        return plain, f"this processor ({platform.machine()}) has no instructions for it"
+    gain, cosine = probe(engine(wanted), engine(plain))
+    found = f"{gain:.1f}x fp32 in processor time, least cosine {cosine:.4f}"
+    good = gain >= LEAST_GAIN and cosine >= LEAST_COSINE[wanted.precision]
+    return (wanted if good else plain), found
+
+
+def probe(engine: ModelEngine, plain: ModelEngine, turns: int = 3) -> tuple[float, float]:
+    """How many times faster `engine` embeds PROBE than `plain`, and the least cosine of their vectors."""
+    seconds: dict[int, list[float]] = {0: [], 1: []}
+    vectors = {}
+    for _ in range(turns + 1):
+        for place, one in enumerate((engine, plain)):
+            started = time.process_time()
+            vectors[place] = one.vectors(PROBE, "passage", len(PROBE))
+            seconds[place].append(time.process_time() - started)
+    fast, slow = (min(seconds[place][1:]) for place in (0, 1))  # the first turn is slow in any engine
+    mine, theirs = (
+        vectors[place] / np.linalg.norm(vectors[place], axis=1, keepdims=True) for place in (0, 1)
+    )
+    return slow / fast, float((mine * theirs).sum(axis=1).min())

@@ -1,0 +1,130 @@
+"""Runs the packaged model in OpenVINO: one thread for a question, all cores for many texts."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.errors import InputError
+from workbench.memory.embedding.engines import Precision, Role, cores, cpu_has
+from workbench.memory.embedding.fast.bert import Rounding, Shape, built
+from workbench.memory.embedding.fast.rounding import Rounded, stored_ranges
+
+if TYPE_CHECKING:
+    from openvino import CompiledModel
+    from tokenizers import Encoding, Tokenizer
+
+STEP = 16
+"""Batches are padded to a multiple of this many word pieces: OpenVINO prepares itself for each new length."""
+
+
+class OpenVinoEngine:
+    """A BERT model from a folder in the layout of sentence-transformers.
+
+    Raises InputError when the extra `fast` is not installed.
+    """
+
+    def __init__(self, folder: Path, precision: Precision = "fp32") -> None:
+        try:
+            import openvino  # noqa: F401
+            import safetensors  # noqa: F401
+            import tokenizers  # noqa: F401
+        except ImportError as error:
+            raise InputError(
+                f"The backend openvino needs the package {error.name}, which is not installed.",
+                "Install it: pip install 'hybrid-search-workbench[fast]', or leave --backend out.",
+            ) from None
+        self.folder = folder
+        self.precision = precision
+
+    @cached_property
+    def window(self) -> int:
+        settings = json.loads((self.folder / "sentence_bert_config.json").read_text(encoding="utf-8"))
+        return int(settings["max_seq_length"]) - self.tokenizer.num_special_tokens_to_add(False)
+
+    @cached_property
+    def tokenizer(self) -> Tokenizer:
+        """The tokenizer, without the padding and the limit of 128 word pieces that its file contains."""
+        from tokenizers import Tokenizer
+
+        made = Tokenizer.from_file(str(self.folder / "tokenizer.json"))
+        made.no_padding()
+        made.no_truncation()
+        return made
+
+    @cached_property
+    def cutting(self) -> Tokenizer:
+        from tokenizers import Tokenizer
+
+        made = Tokenizer.from_str(self.tokenizer.to_str())
+        made.enable_truncation(self.window + made.num_special_tokens_to_add(False))
+        return made
+
+    @cached_property
+    def _for_one(self) -> CompiledModel:
+        return self.compiled(1)
+
+    @cached_property
+    def _for_many(self) -> CompiledModel:
+        return self.compiled(cores())
+
+    def compiled(self, threads: int) -> CompiledModel:
+        """The model made ready for so many threads."""
+        from openvino import Core
+        from safetensors.numpy import load_file
+
+        rounding: Rounding | None = Rounded(stored_ranges()) if self.precision == "int8" else None
+        graph = built(load_file(self.folder / "model.safetensors"), self.shape, rounding)
+        halved = self.precision != "fp32" and cpu_has("bf16")
+        settings = {
+            "INFERENCE_NUM_THREADS": threads,
+            "NUM_STREAMS": 1,
+            "INFERENCE_PRECISION_HINT": "bf16" if halved else "f32",
+        }
+        return Core().compile_model(graph, "CPU", settings)
+
+    @property
+    def shape(self) -> Shape:
+        """The layers and heads that the model's configuration names."""
+        found = json.loads((self.folder / "config.json").read_text(encoding="utf-8"))
+        return Shape(found["num_hidden_layers"], found["num_attention_heads"], found["layer_norm_eps"])
+
+    def offsets(self, texts: Sequence[str]) -> list[list[tuple[int, int]]]:
+        encoded = self.tokenizer.encode_batch(list(texts), add_special_tokens=False)
+        return [one.offsets for one in encoded]
+
+    def vectors(self, texts: Sequence[str], role: Role, batch_size: int) -> NDArray[np.float32]:
+        """One unit vector per text. Texts of similar length are in one batch, so little of it is padding."""
+        encoded = self.cutting.encode_batch(list(texts))
+        compiled = self._for_one if len(texts) == 1 else self._for_many
+        found: NDArray[np.float32] | None = None
+        for places in _batches([len(one.ids) for one in encoded], batch_size):
+            rows: Any = compiled(list(padded([encoded[place] for place in places])))[0]
+            if found is None:
+                found = np.empty((len(texts), rows.shape[1]), np.float32)
+            found[places] = rows
+        assert found is not None, "there is at least one text"
+        return found
+
+
+def _batches(lengths: Sequence[int], size: int) -> Iterator[list[int]]:
+    """The places of texts in batches, the longest texts first."""
+    order = sorted(range(len(lengths)), key=lambda place: -lengths[place])
+    for start in range(0, len(order), size):
+        yield order[start : start + size]
+
+
+def padded(encoded: Sequence[Encoding]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The numbers of the word pieces and a mask of where they are: shapes (texts, word pieces)."""
+    length = -(-max(len(one.ids) for one in encoded) // STEP) * STEP
+    ids, mask = np.zeros((2, len(encoded), length), np.int64)
+    for row, one in enumerate(encoded):
+        ids[row, : len(one.ids)] = one.ids
+        mask[row, : len(one.ids)] = 1
+    return ids, mask
