@@ -27,7 +27,7 @@ from workbench.lab.evaluation import Evaluation, evaluate
 from workbench.lab.paired import paired, paired_values
 from workbench.lab.questions import load_questions
 from workbench.memory.chunking import LineChunker
-from workbench.memory.embedding.engines import ModelEngine, Variant, cpu_has
+from workbench.memory.embedding.engines import ModelEngine, ModelVariant, cpu_has
 from workbench.memory.embedding.local import LocalEmbedder, Truncated, Windowed
 from workbench.memory.files import memory_root
 from workbench.memory.paths import list_files
@@ -38,17 +38,17 @@ from workbench.systems.openclaw.pipelines import SHIPPED, THREE_FIXES
 from workbench.systems.registry import system
 
 VARIANTS = (
-    Variant(),
-    Variant("torch", "bf16"),
-    Variant("openvino"),
-    Variant("openvino", "bf16"),
-    Variant("openvino", "int8"),
+    ModelVariant(),
+    ModelVariant("torch", "bf16"),
+    ModelVariant("openvino"),
+    ModelVariant("openvino", "bf16"),
+    ModelVariant("openvino", "int8"),
 )
 TURNS, NEAREST, LIMIT = 5, 10, 10
 VECTORS = system("openclaw-2026.2.13-vector-only")
 
 
-def name_of(variant: Variant) -> str:
+def name_of(variant: ModelVariant) -> str:
     return variant.name or "torch-fp32"
 
 
@@ -56,15 +56,17 @@ def windows(root: Path) -> list[str]:
     """The sample memory's chunks as the model reads them: in windows of at most 254 word pieces."""
     texts = [MemoryFolder(root).read(path).text for path in list_files(root)]
     chunks = [passage.text for text in texts for passage in LineChunker().chunk(text)]
-    embedder = LocalEmbedder(variant=Variant("openvino"))
+    embedder = LocalEmbedder(variant=ModelVariant("openvino"))
     spans = embedder.offsets(chunks)
     cut = [Windowed().pieces(text, some, embedder.window) for text, some in zip(chunks, spans, strict=True)]
     return [piece for pieces in cut for piece in pieces]
 
 
-def seconds(engines: dict[Variant, ModelEngine], texts: list[str], many: bool) -> dict[Variant, float]:
+def seconds(
+    engines: dict[ModelVariant, ModelEngine], texts: list[str], many: bool
+) -> dict[ModelVariant, float]:
     """The median processor seconds of each engine for all texts, at once or one by one; they take turns."""
-    spent: dict[Variant, list[float]] = {variant: [] for variant in engines}
+    spent: dict[ModelVariant, list[float]] = {variant: [] for variant in engines}
     for _ in range(TURNS + 1):
         for variant, engine in engines.items():
             started = time.process_time()
@@ -93,7 +95,7 @@ def speed_and_agreement(root: Path, count: int, asked: list[str]) -> None:
     single = seconds(engines, asked[:12], many=False)
     vectors = {one: engine.vectors(texts[::step], "passage", 32) for one, engine in engines.items()}
     questions = {one: engine.vectors(asked, "query", 32) for one, engine in engines.items()}
-    plain = Variant()
+    plain = ModelVariant()
     print(f"{count} windows, {len(asked)} questions; processor time in one thread, as ratios to torch-fp32")
     print(f"{'':15}{'bulk':>7}{'question':>10}{'mean cos':>10}{'least cos':>11}{'top-10':>8}")
     for one in engines:

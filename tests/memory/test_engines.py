@@ -17,7 +17,7 @@ from tests.commands import Run, runner
 from tests.conftest import PROJECT, SAMPLE
 from tests.home import Home
 from workbench.errors import InputError
-from workbench.memory.embedding.engines import Role, Variant, cpu_flags, cpu_has, usable, variant_named
+from workbench.memory.embedding.engines import ModelVariant, Role, cpu_flags, cpu_has, usable, variant_named
 from workbench.memory.embedding.fast.rounding import RANGES
 from workbench.memory.embedding.local import PACKAGED_MODEL, LocalEmbedder, Truncated, local_embedder
 from workbench.memory.embedding.providers.catalogue import embedder_named
@@ -25,11 +25,11 @@ from workbench.memory.embedding.torch_engine import threads
 from workbench.memory.sync import index_folder, open_index
 
 EVERY = [
-    Variant(),
-    Variant("torch", "bf16"),
-    Variant("openvino"),
-    Variant("openvino", "bf16"),
-    Variant("openvino", "int8"),
+    ModelVariant(),
+    ModelVariant("torch", "bf16"),
+    ModelVariant("openvino"),
+    ModelVariant("openvino", "bf16"),
+    ModelVariant("openvino", "int8"),
 ]
 LEAST = {"fp32": 0.99999, "bf16": 0.9995, "int8": 0.97}
 
@@ -53,7 +53,7 @@ def test_the_default_keeps_the_revision_that_existing_indexes_have() -> None:
 
 
 @pytest.mark.parametrize("variant", EVERY, ids=str)
-def test_a_revision_names_the_variant_that_opens_the_index_again(variant: Variant) -> None:
+def test_a_revision_names_the_variant_that_opens_the_index_again(variant: ModelVariant) -> None:
     embedder = LocalEmbedder(reading=Truncated(), variant=variant)
     assert local_embedder(PACKAGED_MODEL, embedder.revision) == embedder
     assert variant_named(variant.name) == variant
@@ -85,22 +85,22 @@ def test_new_ranges_would_be_another_model() -> None:
 )
 def test_a_variant_that_does_not_exist_is_refused(backend: str, precision: str, problem: str) -> None:
     with pytest.raises(InputError, match=problem):
-        Variant(backend, precision)  # type: ignore[arg-type]
+        ModelVariant(backend, precision)  # type: ignore[arg-type]
 
 
 def test_openvino_runs_the_packaged_model_only() -> None:
     with pytest.raises(InputError, match="all-MiniLM-L6-v2 only, not 'other'"):
-        LocalEmbedder("other", variant=Variant("openvino"))
+        LocalEmbedder("other", variant=ModelVariant("openvino"))
 
 
 def test_a_provider_has_no_precision() -> None:
     with pytest.raises(InputError, match="leave --precision and --backend out"):
-        embedder_named("openai/text-embedding-3-small", variant=Variant("torch", "bf16"))
+        embedder_named("openai/text-embedding-3-small", variant=ModelVariant("torch", "bf16"))
 
 
 @pytest.mark.parametrize("variant", EVERY[1:], ids=str)
 def test_a_variant_agrees_with_torch_in_fp32(
-    variant: Variant, texts: list[str], exact: NDArray[np.float32]
+    variant: ModelVariant, texts: list[str], exact: NDArray[np.float32]
 ) -> None:
     if not cpu_has(variant.precision):
         pytest.skip(f"this processor has no {variant.precision}")
@@ -110,14 +110,14 @@ def test_a_variant_agrees_with_torch_in_fp32(
 
 
 def test_a_text_has_the_same_vector_alone_and_among_longer_ones(texts: list[str]) -> None:
-    embedder = LocalEmbedder(variant=Variant("openvino"))
+    embedder = LocalEmbedder(variant=ModelVariant("openvino"))
     together = embedder.embed(texts, "passage").vectors
     alone = np.vstack([embedder.embed([text], "query").vectors for text in texts])
     assert np.abs(together - alone).max() < 1e-5
 
 
 def test_word_pieces_are_cut_off_at_the_window_and_not_at_the_tokenizers_own_128() -> None:
-    engine = LocalEmbedder(variant=Variant("openvino")).engine
+    engine = LocalEmbedder(variant=ModelVariant("openvino")).engine
     assert engine.window == 254
     begins, ends, late = "tea " * 254, "tea " * 254 + "bike " * 50, "tea " * 200 + "bike " * 54
     same, cut, differs = engine.vectors([begins, ends, late], "passage", 4)
@@ -142,7 +142,7 @@ class Pretending:
         return np.tile(np.array([np.cos(self.angle), np.sin(self.angle)], np.float32), (len(texts), 1))
 
 
-BF16 = Variant("torch", "bf16")
+BF16 = ModelVariant("torch", "bf16")
 
 
 def engines(fast: Pretending) -> object:
@@ -153,22 +153,24 @@ def engines(fast: Pretending) -> object:
     ("engine", "chosen"),
     [
         (Pretending(400_000), BF16),
-        (Pretending(4_400_000), Variant()),  # no faster
-        (Pretending(400_000, angle=0.3), Variant()),  # other vectors
+        (Pretending(4_400_000), ModelVariant()),  # no faster
+        (Pretending(400_000, angle=0.3), ModelVariant()),  # other vectors
     ],
 )
-def test_a_precision_is_used_only_if_it_is_faster_and_agrees(engine: Pretending, chosen: Variant) -> None:
+def test_a_precision_is_used_only_if_it_is_faster_and_agrees(
+    engine: Pretending, chosen: ModelVariant
+) -> None:
     found, says = usable(BF16, engines(engine), frozenset({"avx512_bf16"}))  # type: ignore[arg-type]
     assert found == chosen
     assert "x fp32 in processor time, least cosine" in says
 
 
 def test_a_processor_without_the_instructions_falls_back_without_loading_anything() -> None:
-    def never(_: Variant) -> Pretending:
+    def never(_: ModelVariant) -> Pretending:
         raise AssertionError("nothing has to be loaded")
 
-    found, says = usable(Variant("openvino", "int8"), never, frozenset({"sse4_2", "avx2"}))
-    assert found == Variant("openvino")
+    found, says = usable(ModelVariant("openvino", "int8"), never, frozenset({"sse4_2", "avx2"}))
+    assert found == ModelVariant("openvino")
     assert "no instructions for it" in says
 
 
@@ -199,13 +201,13 @@ def test_one_question_takes_one_thread_and_gives_the_others_back() -> None:
 
 
 def test_an_index_refuses_another_variant_than_made_it_and_opens_with_its_own(home: Home) -> None:
-    made = LocalEmbedder(variant=Variant("openvino"))
+    made = LocalEmbedder(variant=ModelVariant("openvino"))
     place = home.file.with_name("fast.sqlite")
     index_folder(home.root, made, index_path=place)
     with pytest.raises(InputError, match=r"openvino-fp32/windowed.*not .*53aa51172d14/windowed"):
         index_folder(home.root, LocalEmbedder(), index_path=place)
     with pytest.raises(InputError, match="another model"):
-        open_index(home.root, LocalEmbedder(variant=Variant("openvino", "int8")), index_path=place)
+        open_index(home.root, LocalEmbedder(variant=ModelVariant("openvino", "int8")), index_path=place)
     with open_index(home.root, index_path=place) as index:
         assert index.embedder == made
 
@@ -236,12 +238,12 @@ def test_a_wrong_precision_is_one_clear_error(run: Run, home: Home) -> None:
 def test_without_the_extra_the_error_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "openvino", None)
     with pytest.raises(InputError, match=r"needs the package openvino.*\n.*\[fast\]"):
-        LocalEmbedder(variant=Variant("openvino")).embed(["tea"], "query")
+        LocalEmbedder(variant=ModelVariant("openvino")).embed(["tea"], "query")
 
 
 def test_a_search_in_openvino_loads_no_torch(home: Home) -> None:
     place = home.file.with_name("fast.sqlite")
-    index_folder(home.root, LocalEmbedder(variant=Variant("openvino")), index_path=place)
+    index_folder(home.root, LocalEmbedder(variant=ModelVariant("openvino")), index_path=place)
     code = (
         "import sys; from workbench.cli.app import app; import workbench.cli\n"
         f"app(['search', 'tea', '--memory', {str(home.root)!r}, '--index', {str(place)!r}], "

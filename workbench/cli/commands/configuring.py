@@ -14,7 +14,7 @@ from workbench.cli.output import put, tell
 from workbench.errors import InputError
 
 if TYPE_CHECKING:
-    from workbench.memory.embedding.engines import Variant
+    from workbench.memory.embedding.engines import ModelVariant
     from workbench.memory.embedding.local import Embedder, LocalEmbedder
     from workbench.systems.openclaw.config.system import Configuration
 
@@ -82,7 +82,11 @@ def options(
 
 
 def configured_embedder(
-    context: typer.Context, model: str, reading: str, download: bool = False, variant: Variant | None = None
+    context: typer.Context,
+    model: str,
+    reading: str,
+    download: bool = False,
+    variant: ModelVariant | None = None,
 ) -> Embedder:
     """The embedder of that name; in fp32 if this processor does not gain by the precision of `variant`.
 

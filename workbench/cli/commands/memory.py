@@ -15,7 +15,7 @@ from workbench.safe_text import one_line
 
 if TYPE_CHECKING:
     from workbench.memory.chunking import Chunker
-    from workbench.memory.embedding.engines import Variant
+    from workbench.memory.embedding.engines import ModelVariant
     from workbench.memory.sessions import Sessions
     from workbench.memory.sources import Indexing
     from workbench.memory.sync import Summary
@@ -117,11 +117,11 @@ def indexes(
     put([index_data(one) for one in left] if as_json else indexes_table(left), as_json)
 
 
-def variant_of(backend: str, precision: str) -> Variant:
+def variant_of(backend: str, precision: str) -> ModelVariant:
     """The variant of a local model. Raises InputError for one that does not exist."""
-    from workbench.memory.embedding.engines import Variant
+    from workbench.memory.embedding.engines import ModelVariant
 
-    return Variant(cast("Any", backend), cast("Any", precision))  # which checks both
+    return ModelVariant(cast("Any", backend), cast("Any", precision))  # which checks both
 
 
 def cutting(context: typer.Context, like: str | None) -> tuple[Chunker | None, Indexing | None]:

@@ -37,7 +37,7 @@ INSTRUCTIONS = {
 
 
 @dataclass(frozen=True)
-class Variant:
+class ModelVariant:
     """A backend and a precision. Raises InputError for a pair that does not exist."""
 
     backend: Backend = "torch"
@@ -63,10 +63,10 @@ class Variant:
         )
 
 
-def variant_named(name: str) -> Variant | None:
+def variant_named(name: str) -> ModelVariant | None:
     """The variant of that `name`; None when there is none."""
     pairs = [(backend, precision) for backend in get_args(Backend) for precision in get_args(Precision)]
-    known = {Variant(*pair).name: Variant(*pair) for pair in pairs if pair != ("torch", "int8")}
+    known = {ModelVariant(*pair).name: ModelVariant(*pair) for pair in pairs if pair != ("torch", "int8")}
     return known.get(name)
 
 
@@ -110,12 +110,12 @@ def cpu_flags(cpuinfo: Path = Path("/proc/cpuinfo")) -> frozenset[str]:
     return frozenset(next((v.split() for k, _, v in named if k.strip() in ("flags", "Features")), ()))
 
 
-EngineFactory = Callable[[Variant], ModelEngine]
+EngineFactory = Callable[[ModelVariant], ModelEngine]
 
 
 def usable(
-    wanted: Variant, engine: EngineFactory, flags: frozenset[str] | None = None
-) -> tuple[Variant, str]:
+    wanted: ModelVariant, engine: EngineFactory, flags: frozenset[str] | None = None
+) -> tuple[ModelVariant, str]:
     """`wanted` if this processor gains by it, or else the same backend in fp32; and what was found.
 
     The processor's instructions are looked up first. Then both engines embed the same few texts by turns:

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.errors import InputError, ProviderError
-from workbench.memory.embedding.engines import ModelEngine, Variant, variant_named
+from workbench.memory.embedding.engines import ModelEngine, ModelVariant, variant_named
 from workbench.memory.embedding.engines import Role as Role
 
 if TYPE_CHECKING:
@@ -178,7 +178,7 @@ class LocalEmbedder:
     reading: Reading = field(default_factory=Windowed)
     batch_size: int = 32
     download: bool = field(default=False, compare=False)
-    variant: Variant = field(default_factory=Variant)
+    variant: ModelVariant = field(default_factory=ModelVariant)
     _lock: RLock = field(default_factory=RLock, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -197,7 +197,7 @@ class LocalEmbedder:
         """What runs the model, loaded."""
         return self.engine_of(self.variant)
 
-    def engine_of(self, variant: Variant) -> ModelEngine:
+    def engine_of(self, variant: ModelVariant) -> ModelEngine:
         """This model in another backend or precision."""
         folder = self._folder
         if variant.backend == "openvino":
@@ -281,7 +281,7 @@ def local_embedder(model: str, revision: str) -> LocalEmbedder | None:
     """The local model of that name whose revision this would be; None for a revision of another form."""
     parts = revision.split("/")
     reading = READINGS.get(parts[-1])
-    variant = Variant() if len(parts) == 2 else variant_named(parts[1]) if len(parts) == 3 else None
+    variant = ModelVariant() if len(parts) == 2 else variant_named(parts[1]) if len(parts) == 3 else None
     return None if reading is None or variant is None else LocalEmbedder(model, reading, variant=variant)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from workbench.errors import InputError
-from workbench.memory.embedding.engines import Variant
+from workbench.memory.embedding.engines import ModelVariant
 from workbench.memory.embedding.local import Embedder, LocalEmbedder, Reading, Windowed
 from workbench.memory.embedding.providers.clients import (
     Access,
@@ -49,7 +49,7 @@ AUTOMATIC = ("openai", "gemini", "voyage")
 
 
 def embedder_named(
-    name: str, reading: Reading | None = None, download: bool = False, variant: Variant | None = None
+    name: str, reading: Reading | None = None, download: bool = False, variant: ModelVariant | None = None
 ) -> Embedder:
     """The embedder of that name: `provider/model`, a provider for its usual model, `auto`, or a local model.
 
@@ -64,12 +64,14 @@ def embedder_named(
     if provider == AUTO:
         provider = _first_with_key().name
     if provider not in PROVIDERS:
-        return LocalEmbedder(name, reading or Windowed(), download=download, variant=variant or Variant())
+        return LocalEmbedder(
+            name, reading or Windowed(), download=download, variant=variant or ModelVariant()
+        )
     if reading is not None and reading.name != Windowed().name:
         raise InputError(
             f"{name} has no reading {reading.name!r}.", "Only local models have one: leave --reading out."
         )
-    if variant is not None and variant != Variant():
+    if variant is not None and variant != ModelVariant():
         raise InputError(
             f"{name} computes its vectors elsewhere, so its precision is not yours to choose.",
             "Only local models have one: leave --precision and --backend out.",
