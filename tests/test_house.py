@@ -223,6 +223,8 @@ BETWEEN_FOLDERS = {
     ("lab/cases", "lab/questions.py"): "labelled questions become a case",
     ("lab/triage", "lab/museum"): "a symptom leads to public bugs that show it",
     ("lab/exchange", "lab"): "runs of other engines are evaluated and compared as ours are",
+    ("lab/cases/intake", "lab/cases"): "what comes in becomes a case",
+    ("lab/cases/intake", "lab/diagnose"): "a diagnosis becomes a case",
     ("lab/museum", "lab/bm25.py"): "a specimen shows BM25 by hand",
     ("views", "views/cases"): COORDINATES,
     (

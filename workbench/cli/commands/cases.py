@@ -29,7 +29,7 @@ from workbench.cli.output import put, tell
 from workbench.errors import InputError
 
 if TYPE_CHECKING:
-    from workbench.lab.cases.model import Expected
+    from workbench.lab.cases.model import Case, Expected
 
 case = typer.Typer(
     help="Cases: a failure as one file, which runs as a test.", no_args_is_help=True, rich_markup_mode=None
@@ -44,8 +44,17 @@ Out = Annotated[Path, typer.Option("--out", "-o", help="The case file to write: 
 
 @case.command()
 def new(
-    question: Annotated[str, typer.Argument(help="The question.")],
+    context: typer.Context,
     out: Out,
+    question: Annotated[str | None, typer.Argument(help="The question.")] = None,
+    from_issue: Annotated[
+        Path | None,
+        typer.Option(
+            "--from-issue",
+            readable=False,
+            help="A Markdown issue that follows docs/issue_template.md; it states all the rest.",
+        ),
+    ] = None,
     target: Annotated[
         str | None, typer.Option("--target", "-t", help="The file that should be in the answer.")
     ] = None,
@@ -86,6 +95,11 @@ def new(
     from workbench.lab.cases.making import case_of, travelling
     from workbench.retrieval.query import check_question
 
+    if from_issue is not None:
+        _new_from_issue(context, from_issue, out, vectors, overwrite)
+        return
+    if question is None:
+        raise InputError("A case needs a question.", "Give the question, or --from-issue FILE.")
     asked, cleaned = pipeline_of(system, limit, min_score, settings), check_question(question)
     files = [relative(one, memory) for one in order or ()]
     expected = _expected(target and relative(target, memory), within, not_found, nothing, files, same_as)
@@ -99,9 +113,39 @@ def new(
             known_bug=known_bug,
             references=reference or (),
         )
-    save_case(made, out, overwrite)
-    put(f"{out}: {len(made.memory.notes or ())} notes, {made.words:,} words.")
-    tell(f"Run it: workbench case run {out}")
+    _saved(save_case(made, out, overwrite), made)
+
+
+OF_AN_ISSUE = {"from_issue", "out", "vectors", "overwrite"}
+"""The options of `case new` that go with --from-issue; the issue says all else."""
+
+
+def _new_from_issue(context: typer.Context, issue: Path, out: Path, vectors: str, overwrite: bool) -> None:
+    from workbench.lab.cases.files import save_case
+    from workbench.lab.cases.intake.issue import case_of_issue
+    from workbench.lab.cases.making import travelling
+
+    beyond = [
+        one
+        for one in context.params
+        if one not in OF_AN_ISSUE and getattr(context.get_parameter_source(one), "name", "") == "COMMANDLINE"
+    ]
+    if beyond:
+        raise InputError(
+            f"With --from-issue, the issue states {beyond[0].replace('_', ' ')}.",
+            "Leave out what the issue states, or leave out --from-issue.",
+        )
+    made = case_of_issue(issue, travelling(vectors))
+    _saved(save_case(made.case, out, overwrite), made.case)
+    if not made.agrees:
+        (answer,) = made.run.answers
+        returned = ", ".join(answer.observed.returned or ()) or "nothing"
+        tell(f"The issue observes another answer. Here, {made.run.pipeline.name} returns: {returned}.")
+
+
+def _saved(file: Path, made: Case) -> None:
+    put(f"{file}: {count(made.memory.notes or (), 'note')}, {made.words:,} words.")
+    tell(f"Run it: workbench case run {file}")
 
 
 def _expected(

@@ -26,6 +26,7 @@ from workbench.cli.app import (
     system_for,
 )
 from workbench.cli.output import put
+from workbench.cli.saving import CaseOut, saved_as_case
 from workbench.errors import InputError
 
 if TYPE_CHECKING:
@@ -62,12 +63,14 @@ def diagnose(
     index_file: IndexFile = None,
     re_embed: ReEmbed = False,
     as_json: AsJson = False,
+    case: CaseOut = None,
 ) -> None:
     """Find what loses a file, which settings would bring it back, and what they cost.
 
     With --unwanted: what brings a file in that does not belong there, and what would keep it out. Exit code 1
     if no verified fix is found.
     """
+    from workbench.lab.cases.intake.found import case_of_diagnosis
     from workbench.lab.diagnose.diagnosis import diagnose as diagnosed
 
     if (target is None) == (unwanted is None):
@@ -85,6 +88,7 @@ def diagnose(
             unwanted=relative(unwanted, memory) if unwanted else "",
             questions=questions,
         )
+        saved_as_case(case, lambda: case_of_diagnosis(found, opened))
     put(found.as_json() if as_json else found, as_json)
     raise typer.Exit(0 if any(one.verified for one in found.fixes) else 1)
 

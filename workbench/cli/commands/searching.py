@@ -26,6 +26,8 @@ from workbench.cli.app import (
     system_for,
 )
 from workbench.cli.output import put, tell
+from workbench.cli.saving import CaseOut, saved_as_case
+from workbench.errors import InputError
 
 HANDFUL = (
     "openclaw-2026.2.13",  # the bug report's release
@@ -49,16 +51,28 @@ def search(
     index_file: IndexFile = None,
     re_embed: ReEmbed = False,
     as_json: AsJson = False,
+    case: CaseOut = None,
+    target: Annotated[
+        str | None,
+        typer.Option("--target", "-t", help="With --case: the file that you expect in the answer."),
+    ] = None,
 ) -> None:
     """Search a memory. Exit code 1 if nothing is returned."""
+    from workbench.lab.cases.intake.found import case_of_trace
     from workbench.retrieval import pipeline
     from workbench.retrieval.query import check_question
     from workbench.views.data import trace_data
 
+    if (case is None) != (target is None):
+        raise InputError(
+            "A search becomes a case with --case FILE and --target FILE.",
+            "Give both or none; `workbench case new` has the other expectations.",
+        )
     asked = pipeline_of(system_for(memory, system), limit, min_score, settings)
     cleaned = check_question(question)
-    with opened_index(memory, index_file, re_embed) as opened:
+    with opened_index(memory, index_file, re_embed) as opened, opened.snapshot():
         trace = pipeline.search(cleaned, asked, opened)
+        saved_as_case(case, lambda: case_of_trace(trace, opened, relative(target or "", memory)))
     put(trace_data(trace) if as_json else trace, as_json)
     raise typer.Exit(0 if trace.results else 1)
 
@@ -75,8 +89,10 @@ def explain(
     index_file: IndexFile = None,
     re_embed: ReEmbed = False,
     as_json: AsJson = False,
+    case: CaseOut = None,
 ) -> None:
     """Explain why a file is in the answer or not. Exit code 1 if it is not."""
+    from workbench.lab.cases.intake.found import case_of_trace
     from workbench.lab.questions import nearest
     from workbench.retrieval import explain as explaining
     from workbench.retrieval import pipeline
@@ -90,6 +106,7 @@ def explain(
         explanation = explaining.explain(trace, opened, relative(target, memory))
         unknown = explanation.fate is explaining.Fate.NEVER_INDEXED
         near = nearest(explanation.target, opened.paths()) if unknown else None
+        saved_as_case(case, lambda: case_of_trace(trace, opened, explanation.target))
     put(explanation_data(explanation) if as_json else explanation, as_json)
     if near and not as_json:
         put(f"The most similar path in the index is {near}.")

@@ -113,7 +113,7 @@ def notes_of(case: Case, folder: Path | None) -> Sequence[CaseNote]:
     Raises InputError for a folder that is outside the case's own, or behind a link.
     """
     memory = case.memory
-    notes = memory.notes if memory.folder is None else _read(memory.folder, folder)
+    notes = memory.notes if memory.folder is None else read_folder(memory.folder, folder)
     if not notes or sum(len(one.whole) for one in notes) > LARGEST_MEMORY:
         raise InputError(
             f"The memory of the case has no notes, or more than {LARGEST_MEMORY:,} characters.",
@@ -122,7 +122,8 @@ def notes_of(case: Case, folder: Path | None) -> Sequence[CaseNote]:
     return notes
 
 
-def _read(name: str, folder: Path | None) -> list[CaseNote]:
+def read_folder(name: str, folder: Path | None) -> list[CaseNote]:
+    """The notes of the folder `name` beside a case. Raises InputError for one that leads elsewhere."""
     root = beside(name, folder)
     if not root.is_dir():
         raise InputError(f"The folder {name} is not beside the case.", "Send it along with the case file.")

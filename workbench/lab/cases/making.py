@@ -65,7 +65,7 @@ def case_of(
     """
     expected = expect or Expected(found=target)
     with index.snapshot():
-        memory, model = _memory(index, vectors)
+        memory, model = memory_of(index, vectors)
         asked = None if vectors == "none" else packed(index.embed(question), vectors)
     case = Case(
         title=title or f"{pipeline.name}: {question}"[:200],
@@ -91,7 +91,7 @@ def case_of_questions(
     asked = [(one.question, Expected(found=one.target)) for one in questions.questions]
     asked += [(one.question, Expected(nothing=True)) for one in questions.controls]
     with index.snapshot():
-        memory, model = _memory(index, vectors)
+        memory, model = memory_of(index, vectors)
         known = [None if vectors == "none" else packed(index.embed(one), vectors) for one, _ in asked]
     case = Case(
         title=f"{pipeline.name}: {len(asked)} questions",
@@ -164,8 +164,11 @@ def environment() -> CaseEnvironment:
     )
 
 
-def _memory(index: Index, vectors: Travelling) -> tuple[CaseMemory, CaseModel]:
-    """The notes of an index in the order in which they are stored, and the model of their vectors."""
+def memory_of(index: Index, vectors: Travelling) -> tuple[CaseMemory, CaseModel]:
+    """The notes of an index in the order in which they are stored, and the model of their vectors.
+
+    Raises InputError for an index that does not give its vectors.
+    """
     inner = innermost(index)
     settings, known, by_row = _inside(inner)
     chunker = _line_chunker(settings.chunker)

@@ -50,17 +50,23 @@ class Trees(NamedTuple):
 
 def load(file: Path) -> dict[str, Any]:
     """The object in a JSON5 file. Raises InputError for any other file, and for one of more than 250 kB."""
+    return parsed(read_input(file, "The configuration", LARGEST_FILE), f"The configuration {file}")
+
+
+def parsed(text: str, name: str) -> dict[str, Any]:
+    """The object in a JSON5 text; messages call it `name`. Raises InputError as `load` does."""
     import json5
 
-    text = read_input(file, "The configuration", LARGEST_FILE)
+    if len(text.encode()) > LARGEST_FILE:
+        raise InputError(f"{name} has more than {LARGEST_FILE:,} bytes.", "Keep its memory settings only.")
     try:
         data = json5.loads(text, allow_duplicate_keys=False)
     except (ValueError, OverflowError, RecursionError) as error:
         raise InputError(
-            f"The configuration {file} cannot be read: {error}.", "Give an openclaw.json: JSON5, in UTF-8."
+            f"{name} cannot be read: {error}.", "Give an openclaw.json: JSON5, in UTF-8."
         ) from None
     if not isinstance(data, dict):
-        raise InputError(f"The configuration {file} is not a JSON object.", "Give an openclaw.json.")
+        raise InputError(f"{name} is not a JSON object.", "Give an openclaw.json.")
     return data
 
 
