@@ -29,6 +29,7 @@ bench: $(PEERS)
 	$(BIN)/python -m benchmarks.serving
 	$(BIN)/python -m benchmarks.indexing
 	$(BIN)/python -m benchmarks.syncing
+	$(BIN)/python -m benchmarks.approximate
 	$(BIN)/python -m benchmarks.reading
 	$(BIN)/python -m benchmarks.importing
 	$(BIN)/python -m benchmarks.evaluating

@@ -27,6 +27,7 @@ PLACEHOLDER = re.compile(r"…|\[|\bA B\b|\b[A-Z]{4,}\b|openai/")
 NOT_RUN = {
     "lab": "it opens JupyterLab",
     "serve": "it ends when a client ends it",
+    "bench speed": "it takes minutes; tests/lab/speed runs it",
     "evaluate --all": "it takes a minute; tests/lab runs the evaluation",
     "index --model": "it needs a provider's key",
     "config": "it needs your openclaw.json",

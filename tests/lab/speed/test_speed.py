@@ -13,7 +13,7 @@ from tests.commands import Run, runner
 from workbench.errors import InputError
 from workbench.lab.speed.catalogue import FLOORS, PEERS, chosen
 from workbench.lab.speed.corpus import Corpus
-from workbench.lab.speed.ours import HYBRID, LEG, BareNumPy, ThisWorkbench
+from workbench.lab.speed.ours import FIRST, HYBRID, LEG, BareNumPy, ThisWorkbench
 from workbench.lab.speed.peers.bm25s_peer import BM25S
 from workbench.lab.speed.peers.faiss_peer import Faiss
 from workbench.lab.speed.peers.qdrant_peer import Qdrant
@@ -63,6 +63,7 @@ def test_our_vector_leg_and_the_bare_product_find_the_same_chunks(tmp_path: Path
 def test_every_way_to_ask_is_timed_once_for_each_question(report: SpeedReport) -> None:
     kinds = len({one.kind for one in report.searches})
     assert len(report.searches) == 2 * (kinds + 1)  # at each size; the vector leg also for bare NumPy
+    assert {HYBRID, FIRST} < {one.kind for one in report.searches}
     assert {len(one.wall_ms) for one in report.searches} == {4}
     assert all(ms > 0 for one in report.searches for ms in one.wall_ms)
 

@@ -25,6 +25,8 @@ A_DOCUMENT = 10
 """The chunks of one document."""
 
 HYBRID, KEYWORD, VECTOR = "hybrid", "keyword", "vector"
+FIRST = "hybrid, asked first"
+"""A hybrid search for a question whose words may be new to the process, and are read from the disk."""
 AS_SHIPPED, VECTOR_TRACE, LEG = "hybrid AND, trace", "vector, trace", "vector leg"
 
 
