@@ -30,7 +30,6 @@ from workbench.memory.chunking import LineChunker
 from workbench.memory.embedding.local import LocalEmbedder, Truncated
 from workbench.memory.sync import index_folder
 from workbench.records import Floats, Trace
-from workbench.retrieval.passages.index import passages_of
 from workbench.retrieval.passages.silence import FEATURES, RIVALS
 from workbench.retrieval.pipeline import search
 from workbench.systems.recommended.pipelines import RECOMMENDED
@@ -43,24 +42,21 @@ SHRINKING = 1e-3
 
 @dataclass(frozen=True)
 class Asked:
-    """What one question brings: for each file the parts of its score, its words, and whether it is right."""
+    """What one question brings: for each file the parts of its score, and whether it is right."""
 
     parts: Floats
-    words: Floats
     right: np.ndarray
     truth: int
     group: str
 
 
-def asked(trace: Trace, words: Floats, truth: Sequence[str], group: str) -> Asked:
-    """The best candidate of each file by each part of the score, and the words that each file has."""
+def asked(trace: Trace, truth: Sequence[str], group: str) -> Asked:
+    """The best candidate of each file by each part of the score."""
     files, owner = np.unique([chunk.path for chunk in trace.chunks], return_inverse=True)
     columns = np.stack([trace.columns[f"{part}_score"] for part in PARTS], axis=1)
     best = np.full((files.size, len(PARTS)), -np.inf)
     np.maximum.at(best, owner, columns)
-    had = np.zeros(files.size)
-    np.maximum.at(had, owner, words)
-    return Asked(best, had, np.isin(files, list(truth)), len(truth), group)
+    return Asked(best, np.isin(files, list(truth)), len(truth), group)
 
 
 def ask(questions: Sequence[tuple[str, Sequence[str], str]], index: Index) -> list[Asked]:
@@ -68,9 +64,7 @@ def ask(questions: Sequence[tuple[str, Sequence[str], str]], index: Index) -> li
     found = []
     for question, truth, group in tqdm(questions, desc="asking", mininterval=30):
         trace = search(question, RECOMMENDED, index)
-        laid = passages_of(index.laid_out(RECOMMENDED.layout))
-        assert laid is not None
-        found.append(asked(trace, laid.word_shares(question, trace.rows), truth, group))
+        found.append(asked(trace, truth, group))
     return found
 
 
@@ -141,8 +135,7 @@ def evidence(one: Asked, weights: Floats, without: bool = False) -> list[float]:
         return [0.0] * (len(FEATURES) - 1)
     scores = np.sort(parts @ weights)[::-1]
     lead = scores[0] - scores[1 : 1 + RIVALS].mean() if scores.size > 1 else 0.0
-    late, vector = parts[:, PARTS.index("late")].max(), parts[:, PARTS.index("vector")].max()
-    return [late, vector, one.words[keep].max(), lead]
+    return [parts[:, PARTS.index("late")].max(), lead]
 
 
 def calibration(

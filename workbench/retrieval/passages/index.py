@@ -82,10 +82,6 @@ class PassageIndex(IndexAdapter):
         has = np.array([self.passages.title_stems.having(stem)[files] for stem in stems], float)
         return np.asarray(weights @ has.reshape(len(stems), files.size) / (weights.sum() or 1.0))
 
-    def word_shares(self, question: str, rows: Rows) -> Floats:
-        """The share of the question's words, by their rarity, that the file of each chunk has."""
-        return self.passages.file_stems.share(content_stems(question))[self._files(rows)]
-
     def cosines(self, question: Vector, rows: Rows) -> Floats:
         """The cosine of the best window of each of these chunks; NaN without windows."""
         windows = self.passages.windows
