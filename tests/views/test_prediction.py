@@ -32,6 +32,19 @@ def test_the_answer_stays_hidden_until_there_is_a_guess(prediction: Prediction) 
     assert "It is “floor”; you expected “fusion”." in prediction.status.value
 
 
+def test_evidence_is_folded_until_there_is_a_guess(
+    prediction: Prediction, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with prediction.evidence():
+        print("the floor dropped it")
+    assert "Guess first" in (folded := capsys.readouterr().out)
+    assert "dropped" not in folded
+    prediction.guess = "fusion"
+    with prediction.evidence():
+        print("the floor dropped it")
+    assert capsys.readouterr().out == "the floor dropped it\n"
+
+
 def test_a_page_on_which_nobody_can_choose_shows_the_answer(
     prediction: Prediction, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -216,7 +216,7 @@ def evaluate(
     index = index if isinstance(index, CachedIndex) else CachedIndex(index)
     _ask_vectors(questions, pipelines, index)
     total = len(pipelines) * (len(questions.questions) + len(questions.controls))
-    with tqdm(total=total, desc="asking", unit="question", disable=None, leave=False) as bar:
+    with tqdm(total=total, desc="asking", unit="question", disable=None, leave=False, delay=1) as bar:
         return Evaluations(
             replace(_evaluate(questions, pipeline, index, bar), measures=tuple(measures))
             for pipeline in pipelines
@@ -233,7 +233,7 @@ def _ask_vectors(questions: QuestionSet, pipelines: Sequence[Pipeline], index: C
         return
     cleaned = [one.question.strip(BLANKS) for one in (*questions.questions, *questions.controls)]
     asked = [one for one in cleaned if one]
-    bar = tqdm(asked, desc="embedding", unit="question", disable=None, leave=False)
+    bar = tqdm(asked, desc="embedding", unit="question", disable=None, leave=False, delay=1)
     queries = [index.embed(one) for one in bar]
     for depth in depths:
         index.ask_ahead(queries, depth)

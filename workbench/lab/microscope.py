@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from workbench.contracts import Index, Layout
 from workbench.lab.bm25 import fts5_idf
 from workbench.records import Clause, Query, Stage, Trace
+from workbench.retrieval.passages.index import PassagesLayout
 from workbench.retrieval.pipeline import Pipeline, Running, run
 from workbench.retrieval.query import ascii_words, check_question
 from workbench.systems.basic_memory.notes import NotesLayout
@@ -233,12 +234,14 @@ class MatchAttempt:
 def asked(question: str, index: Index, pipelines: Iterable[Pipeline] | None = None) -> list[MatchAttempt]:
     """The ways in which the pipelines query this question, each once; by default those of all systems.
 
+    Left out by default are systems that first arrange the index in passages: a model reads all texts for it.
     They include the stage in the slot `query`, later queries of a keyword leg, and the query of a relaxation,
     which runs only if the others find nothing. Raises InputError for a question that no search can answer.
     """
     cleaned = check_question(question)
     attempts: dict[tuple[Layout | None, Queries], list[Builder]] = {}
-    for pipeline in SYSTEMS.values() if pipelines is None else pipelines:
+    everything = [one for one in SYSTEMS.values() if not isinstance(one.layout, PassagesLayout)]
+    for pipeline in everything if pipelines is None else pipelines:
         for stage, queries in _attempts(pipeline, cleaned, index.laid_out(pipeline.layout)):
             attempts.setdefault((pipeline.layout, queries), []).append((stage.says, pipeline.name))
     ways: dict[tuple[tuple[str, ...], int, int, str], list[Builder]] = {}

@@ -255,7 +255,7 @@ def _blamed(
     known: dict[Chosen, list[Fraction]] = {}
     exact = len(parts) <= most_exact
     total = 2 ** len(parts) if exact else None
-    with tqdm(total=total, desc="running", unit="set", disable=None, leave=False) as bar:
+    with tqdm(total=total, desc="running", unit="set", disable=None, leave=False, delay=1) as bar:
 
         def per_question(chosen: Chosen) -> list[Fraction]:
             if chosen not in known:

@@ -98,7 +98,7 @@ def sweep(
     known_measure(measure)
     chosen = tuple(axis(text) for text in axes)
     settings = settings_of(pipeline, chosen, one_at_a_time)
-    bar = tqdm(settings, desc="settings", unit="setting", disable=None, leave=False)
+    bar = tqdm(settings, desc="settings", unit="setting", disable=None, leave=False, delay=1)
     pipelines = [*(changed(pipeline, chosen, one) for one in bar), pipeline]
     index = index if isinstance(index, CachedIndex) else CachedIndex(index)
     found = _answers(pipelines, questions, index, ranks=measure != HITS)
@@ -144,7 +144,9 @@ def _answers(
     for place, one in enumerate(pipelines):
         groups.setdefault(_asks(one), []).append(place)
     found = []
-    with tqdm(total=len(pipelines), desc="sweeping", unit="setting", disable=None, leave=False) as bar:
+    with tqdm(
+        total=len(pipelines), desc="sweeping", unit="setting", disable=None, leave=False, delay=1
+    ) as bar:
         for places in groups.values():
             found.append(_of_group([pipelines[place] for place in places], asked, targets, index, ranks, bar))
     order = np.argsort([place for places in groups.values() for place in places])

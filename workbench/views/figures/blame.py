@@ -13,6 +13,7 @@ from workbench.views.figures.style import BLUE, GREEN, INK, VERMILION, Updates, 
 
 SHARES = "shares"
 WON, LOST = "answers won", "answers lost"
+OUTSIDE = {"textposition": "outside", "cliponaxis": False}
 
 
 def by_share(blame: Blame) -> list[BlamePart]:
@@ -70,12 +71,12 @@ def _looks() -> dict[str, Any]:
 
 def fixes_figure(fixes: Sequence[Fix], names: Sequence[str]) -> go.Figure:
     """Two bars for each fix: the right answers that it wins over the questions, and those that it loses."""
-    won = go.Bar(name=WON, orientation="h", marker={"color": GREEN}, textposition="outside")
+    won = go.Bar(name=WON, orientation="h", marker={"color": GREEN}, **OUTSIDE)
     lost = go.Bar(
         name=LOST,
         orientation="h",
-        marker={"color": VERMILION, "pattern": {"shape": "/", "fgcolor": "white", "size": 6}},
-        textposition="outside",
+        marker={"color": VERMILION, "pattern": {"shape": "/", "fillmode": "overlay", "size": 6}},
+        **OUTSIDE,
     )
     figure = go.Figure([won, lost])
     dress(figure, height=340)

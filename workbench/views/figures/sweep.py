@@ -10,7 +10,7 @@ from workbench.lab.sweep.choosing import best, pareto, right_answers
 from workbench.lab.sweep.grid import Setting
 from workbench.lab.sweep.running import Sweep
 from workbench.records import Floats
-from workbench.views.figures.style import BLUE, GREEN, INK, ORANGE, Updates, dress
+from workbench.views.figures.style import BLUE, GREEN, INK, ORANGE, VERMILION, Updates, dress
 
 RIGHT = "right answers"
 CHOSEN = "chosen"
@@ -99,7 +99,7 @@ def map_figure(sweep: Sweep) -> go.Figure:
     """The heat map of two axes with one more mark, for a chosen setting: the best one at first."""
     figure = _heat_map(sweep)
     chosen = sweep.settings[best(sweep)]
-    marker = {"symbol": "square-open", "size": 18, "color": "white", "line": {"color": "white", "width": 3}}
+    marker = {"symbol": "square-open", "size": 18, "color": VERMILION, "line": {"width": 3}}
     figure.add_scatter(x=[chosen[0]], y=[chosen[1]], name=CHOSEN, mode="markers", marker=marker)
     return figure
 

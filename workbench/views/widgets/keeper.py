@@ -17,11 +17,14 @@ class Keeper(anywidget.AnyWidget):
     """An invisible part of every widget, which saves the notebook's widgets with it (see `keep.js`)."""
 
     _esm = Path(__file__).with_name("keep.js")
+    _css = Path(__file__).with_name("keeper.css")
 
 
 def column(children: Sequence[w.Widget]) -> w.VBox:
     """A widget of other widgets, one below the other, that is saved with its notebook."""
-    return w.VBox([*children, Keeper(layout={"display": "none"})])
+    whole = w.VBox([*children, Keeper(layout={"display": "none"})])
+    whole.add_class("workbench-widget")
+    return whole
 
 
 def with_twin(root: w.Widget, sentence: str, html: str, **kwargs: Any) -> Any:

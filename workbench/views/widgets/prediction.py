@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, redirect_stdout
 from html import escape
+from io import StringIO
 from typing import Any, ClassVar
 
 import ipywidgets as w
@@ -12,12 +14,14 @@ from workbench.errors import InputError
 from workbench.views.widgets.keeper import column, with_twin
 from workbench.views.widgets.panel import status_html
 
+FOLDED = "This output helps with the answer. Guess first, then open it, or run the cell again."
+
 
 class Prediction:
     """A question with choices: you commit to one, and `reveal` shows the correct answer beside it.
 
-    "Run all" reveals nothing: while there is no guess, the answer waits for one. `waits` is False for pages
-    without a kernel, on which nobody can choose.
+    "Run all" reveals nothing: while there is no guess, the answer waits for one, and `evidence` folds what is
+    printed. `waits` is False for pages without a kernel, on which nobody can choose.
 
     Set `guess` to answer without a browser. Raises InputError for a guess that is not one of the choices, and
     for a new guess after you have committed.
@@ -88,6 +92,19 @@ class Prediction:
             return "Choose an answer above first. The answer then appears below your guess."
         return f"It is “{truth}”."
 
+    @contextmanager
+    def evidence(self) -> Iterator[None]:
+        """Folds what is printed inside it while there is no guess, because it gives the answer away."""
+        if self.guess is not None or not self.waits:
+            yield
+            return
+        printed = StringIO()
+        try:
+            with redirect_stdout(printed):
+                yield
+        finally:
+            _show_folded(printed.getvalue())
+
     def _verdict(self, truth: str) -> str:
         if self.guess == truth:
             return f"It is “{truth}”, as you expected."
@@ -99,3 +116,22 @@ class Prediction:
     def _repr_mimebundle_(self, **kwargs: Any) -> Any:
         choices = "".join(f"<li>{escape(one)}</li>" for one in self.choices)
         return with_twin(self.root, self.question, f"<ul>{choices}</ul>", **kwargs)
+
+
+class _Folded:
+    """What was printed, behind a line to click on; elsewhere only the line."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def __repr__(self) -> str:
+        return FOLDED
+
+    def _repr_html_(self) -> str:
+        return f"<details><summary>{FOLDED}</summary><pre>{escape(self.text)}</pre></details>"
+
+
+def _show_folded(text: str) -> None:
+    from IPython.display import display
+
+    display(_Folded(text))  # type: ignore[no-untyped-call]
