@@ -219,8 +219,9 @@ def test_the_browser_is_told_of_a_figure_when_it_is_whole(
     monkeypatch.setattr(comm, "create_comm", lambda *_, **given: Wire(**given))
     figure = microscope_figure(dissect("tea", toy))
     live(figure)
-    ((kind, data),) = told
+    (kind, data), *later = told
     assert kind == "comm_open"
+    assert all(one["method"] == "custom" for _, one in later)  # plotly's source, and no part of the figure
     assert [one["name"] for one in data["state"]["_widget_data"]] == [one.name for one in figure.data]
 
 
