@@ -84,9 +84,6 @@ def test_bm25_counts_stems_and_never_passes_its_most() -> None:
     assert stems == ["run", "backup"]
     assert scores[0] > scores[1] > scores[2] == 0
     assert 0 < scores.max() < table.most(stems) == pytest.approx(sum(map(table.idf, stems)) * (K1 + 1))
-    assert table.share(stems).tolist() == pytest.approx(
-        [1.0, table.idf("backup") / sum(map(table.idf, stems)), 0]
-    )
 
 
 def test_the_cache_forgets_what_is_gone(tmp_path: Path) -> None:

@@ -64,15 +64,6 @@ class StemIndex:
             has[found[0]] = True
         return has
 
-    def share(self, stems: Sequence[str]) -> Floats:
-        """The share of the stems, weighted by their IDF, that each text has: 0 to 1."""
-        weights = [self.idf(stem) for stem in stems]
-        had = sum(
-            (weight * self.having(stem) for stem, weight in zip(stems, weights, strict=True)),
-            start=np.zeros(self.size),
-        )
-        return np.asarray(had / (sum(weights) or 1.0))
-
     def most(self, stems: Sequence[str]) -> float:
         """The score that no text can pass: every stem of the question, as often as one likes."""
         return sum(self.idf(stem) for stem in stems) * (K1 + 1)

@@ -51,7 +51,8 @@ class Answerable(ColumnStage):
     """The probability that anything here answers the question, the same for every candidate.
 
     It looks at the best late interaction, and at how far the best file leads. A calibration that was fitted
-    for another model is refused: the probability is then unknown, nothing is held back, and the trace says so.
+    for another model is refused. The probability is then unknown: nothing is held back, and the trace says
+    so.
     """
 
     slot: ClassVar[str] = "answerable"
