@@ -222,6 +222,7 @@ BETWEEN_FOLDERS = {
     ("lab/cases", "lab/museum"): "the specimens of the museum become cases",
     ("lab/cases", "lab/questions.py"): "labelled questions become a case",
     ("lab/triage", "lab/museum"): "a symptom leads to public bugs that show it",
+    ("lab/exchange", "lab/bench"): "a test collection that a benchmark reads is written for others",
     ("lab/exchange", "lab"): "runs of other engines are evaluated and compared as ours are",
     ("lab/cases/intake", "lab/cases"): "what comes in becomes a case",
     ("lab/cases/intake", "lab/diagnose"): "a diagnosis becomes a case",

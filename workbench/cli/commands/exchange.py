@@ -269,3 +269,17 @@ def blame(
             found = missing_documents(run, truth, limit, opened, pipeline)
     put(found.as_json() if as_json else found, as_json)
     raise typer.Exit(1 if found else 0)
+
+
+@runs.command("convert")
+def convert(
+    source: Annotated[Path, typer.Argument(readable=False, help="A test collection: a file or a folder.")],
+    form: Annotated[str, typer.Option("--from", help="Its form: beir, trec, longmemeval or locomo.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="The BEIR folder to write.")],
+) -> None:
+    """Write a test collection as a BEIR folder: corpus.jsonl, queries.jsonl and qrels/test.tsv."""
+    from workbench.lab.exchange.folders import read_collection, write_beir
+
+    collection = read_collection(source, form)
+    write_beir(collection, out)
+    put(f"{out}: {len(collection.documents):,} documents, {len(collection.questions):,} questions.")
