@@ -387,6 +387,14 @@ def test_a_diagnosis_has_the_form_of_the_command_and_a_page_to_read(tools: Agent
     assert all(fix["verified"] for fix in answer["fixes"])
 
 
+def test_a_diagnosis_is_priced_with_the_labelled_questions_of_the_memory(folder: Path) -> None:
+    labels = "questions:\n- question: afternoon rooibos\n  target: memory/tea.md\n"
+    (folder / "memory_of_wren" / "questions.yaml").write_text(labels, encoding="utf-8")
+    with over(folder) as tools:
+        answer = tools.memory_diagnose("afternoon rooibos", "memory/bike.md")
+    assert (answer["price"]["proxy"], answer["price"]["questions"]) == (False, 1)
+
+
 def test_a_diagnosis_without_a_file_or_of_an_unknown_one_is_refused(tools: AgentTools) -> None:
     with pytest.raises(InputError, match="about one file"):
         tools.memory_diagnose("afternoon rooibos")

@@ -19,6 +19,7 @@ from workbench.agent.reading import FileMissingError, MemoryFiles
 from workbench.contracts import Context
 from workbench.errors import InputError, WorkbenchError
 from workbench.lab.diagnose.diagnosis import diagnose
+from workbench.lab.questions import labels_of
 from workbench.memory.choices import extra_paths_of
 from workbench.memory.embedding.local import Embedder
 from workbench.memory.files import memory_root
@@ -238,7 +239,8 @@ class AgentTools:
                 index = stack.enter_context(self._pool.lend())
             except WorkbenchError as error:
                 return self.contract.unavailable(error)
-            found = diagnose(question, pipeline, index, path, unwanted=unwanted)
+            labels = labels_of(self._root) if self._root is not None else None
+            found = diagnose(question, pipeline, index, path, unwanted=unwanted, questions=labels)
         return {"says": diagnosis_text(found), **found.as_json()}
 
 

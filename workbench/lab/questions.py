@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import os
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
 import yaml
@@ -68,6 +69,12 @@ class QuestionSet(_Strict):
     def kinds(self) -> list[str]:
         """The kinds of question, without duplicates, in the order of the questions."""
         return list(dict.fromkeys(question.kind for question in self.questions))
+
+
+def labels_of(folder: str | os.PathLike[str]) -> QuestionSet | None:
+    """The labelled questions in `questions.yaml` in a memory's own folder; None without such a file."""
+    file = Path(folder) / "questions.yaml"
+    return load_questions(file) if file.is_file() else None
 
 
 def load_questions(path: str | os.PathLike[str]) -> QuestionSet:

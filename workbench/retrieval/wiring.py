@@ -14,8 +14,10 @@ def check_wiring(name: str, stages: Sequence[Stage]) -> None:
     """Checks slots, columns and legs. Raises InputError if they do not fit together."""
     _check_slots(name, stages)
     _check_columns(name, stages)
-    for leg in legs_of(stages):
-        _check_leg_counts(name, stages, leg)
+    if any(isinstance(stage, Order) for stage in stages):
+        used = _used(stages)
+        for leg in legs_of(stages):
+            _check_leg_counts(name, leg, used)
 
 
 def _check_slots(name: str, stages: Sequence[Stage]) -> None:
@@ -62,8 +64,8 @@ def _later(stages: Sequence[Stage], place: int, column: str) -> bool:
     return any(column in stage.writes() for stage in stages[place + 1 :])
 
 
-def _check_leg_counts(name: str, stages: Sequence[Stage], leg: LegStage) -> None:
-    if any(isinstance(stage, Order) for stage in stages) and not set(leg.writes()) & _used(stages):
+def _check_leg_counts(name: str, leg: LegStage, used: set[str]) -> None:
+    if not used.intersection(leg.writes()):
         raise InputError(
             f"Pipeline {name!r}: the leg {leg.name!r} is asked, but nothing that ranks or drops candidates "
             "depends on what it brings.",

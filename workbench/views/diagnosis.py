@@ -12,7 +12,7 @@ from rich.text import Text
 
 from workbench.lab.diagnose.blame import OVERLAP, Blame, BlamePart
 from workbench.lab.diagnose.causes import Cause
-from workbench.lab.diagnose.diagnosis import Diagnosis, verdict_text
+from workbench.lab.diagnose.diagnosis import CHUNKING, Diagnosis, verdict_text
 from workbench.lab.diagnose.fixes import Fix
 from workbench.lab.diagnose.runs import Aim
 from workbench.lab.diagnose.written import as_openclaw, as_python, as_set
@@ -134,7 +134,7 @@ def _files(paths: tuple[str, ...]) -> str:
 
 
 def _prices(diagnosis: Diagnosis) -> list[RenderableType]:
-    lines = [f"Over {diagnosis.yardstick_text}."]
+    lines = [f"Over {diagnosis.yardstick_text}.", *([diagnosis.order_text] if diagnosis.order_text else [])]
     for place, fix in enumerate(diagnosis.fixes, 1):
         lines.append(f"{place}. {verdict_text(fix)}")
         lines += [f"   also comes in: {', '.join(fix.gained)}"] if len(fix.gained) > 1 else []
@@ -146,8 +146,9 @@ def _settings(diagnosis: Diagnosis) -> list[RenderableType]:
     lines = []
     for place, fix in enumerate(diagnosis.fixes, 1):
         lines += [f"{place}. {line}" if first else f"   {line}" for first, line in _ways(fix)]
+    lines = [*(lines or ["There is no setting to change."]), CHUNKING]
     lines += [diagnosis.settings_text] if diagnosis.settings_text else []
-    return [_hanging(line) for line in lines or ["There is no setting to change."]]
+    return [_hanging(line) for line in lines]
 
 
 def _ways(fix: Fix) -> list[tuple[bool, str]]:

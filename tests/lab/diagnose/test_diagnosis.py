@@ -3,27 +3,32 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
 import pytest
 
+from tests import world
 from tests.lab.diagnose.claims import FAILING, check_claims, missed, nearer_on_a_grid
 from workbench.contracts import Context
 from workbench.errors import InputError
 from workbench.lab.cached_index import CachedIndex
 from workbench.lab.diagnose.diagnosis import diagnose
+from workbench.lab.diagnose.knobs import settings_between
 from workbench.lab.diagnose.runs import Aim
 from workbench.lab.diagnose.written import as_python, as_set
 from workbench.lab.questions import Question, QuestionSet
 from workbench.memory.index import MemoryIndex
-from workbench.records import Trace
+from workbench.records import Chunk, Rows, Trace, Vector
 from workbench.retrieval.cutoff import MinScore
+from workbench.retrieval.index_adapters import IndexAdapter
 from workbench.retrieval.pipeline import Pipeline, Source, search
 from workbench.retrieval.settings import with_settings
-from workbench.systems.openclaw.pipelines import SHIPPED, THREE_FIXES
+from workbench.systems.openclaw.pipelines import SHIPPED, THREE_FIXES, WORKAROUND
 from workbench.systems.recommended.evidence import WITH_EVIDENCE
 from workbench.systems.registry import SYSTEMS
+from workbench.views.diagnosis import diagnosis_text
 
 BUGS = {"query", "fusion"}
 """The slots of the report's bugs that lose a file: the AND, and the absent leg that counts as 0."""
@@ -121,6 +126,60 @@ def test_a_question_that_needs_two_repairs_gets_both(kept: CachedIndex, question
         "don't quit too early", WITH_EVIDENCE, kept, "memory/protocols/tenacity.md", questions=questions
     )
     assert all(len(cause.where) == 2 and cause.verified for cause in found.causes)
+    assert found.fixes
+    for fix in found.fixes:
+        assert fix.verified
+        assert " and " in fix.setting
+        names = {"pipeline": found.pipeline}
+        exec(compile(as_python(fix), "fix", "exec"), names)
+        assert names["pipeline"].stages == fix.pipeline.stages
+
+
+def test_two_settings_that_work_only_together_are_written_as_options() -> None:
+    asked = with_settings(SHIPPED, ["fusion.vector=0.4", "floor.floor=0.2"])
+    assert set(settings_between(SHIPPED, asked)) == {"fusion.vector=0.4", "floor.floor=0.2"}
+    assert settings_between(SHIPPED, THREE_FIXES) == ()
+
+
+class OtherDimensions(IndexAdapter):
+    """A model of another size than that of the index."""
+
+    def embed(self, question: str) -> Vector:
+        return np.ones(7, np.float32) / np.sqrt(np.float32(7))
+
+
+def test_vectors_of_another_size_are_a_cause_and_no_error(toy: MemoryIndex) -> None:
+    found = diagnose("rooibos after noon", SHIPPED, OtherDimensions(toy), TEA.target)
+    assert found.causes[0].where == ("vectors",)
+    assert "7 dimensions" in found.causes[0].evidence
+    assert "--rebuild" in found.causes[0].repair
+
+
+class HalfRead(IndexAdapter):
+    """An index whose model has read only the first half of each chunk."""
+
+    def chunks(self, rows: Rows) -> list[Chunk]:
+        return [replace(one, read_share=0.5) for one in self.inner.chunks(rows)]
+
+
+def test_an_answer_in_text_that_the_model_has_not_read_is_a_cause(tmp_path: Path) -> None:
+    notes = {"memory/long.md": "bike " * 40 + "tea " * 40, "memory/other.md": "tea and tea and bike"}
+    with world.build(tmp_path, notes) as index:
+        found = diagnose("tea", WORKAROUND.asking(1, 0), HalfRead(index), "memory/long.md")
+    (cause,) = [one for one in found.causes if one.where == ("chunk",)]
+    assert cause.verified
+    assert "read 50% of it" in cause.evidence
+
+
+def test_labelled_questions_are_said_to_have_ordered_the_page(
+    kept: CachedIndex, questions: QuestionSet
+) -> None:
+    labelled = diagnose(FAILING[0].question, SHIPPED, kept, FAILING[0].target, questions=questions)
+    proxy = diagnose(FAILING[0].question, SHIPPED, kept, FAILING[0].target)
+    assert "not held out" in diagnosis_text(labelled)
+    assert "not held out" not in diagnosis_text(proxy)
+    assert any("not held out" in one for one in labelled.as_json()["price"]["says"])
+    assert "Other chunks are not tried" in diagnosis_text(proxy)
 
 
 # Bad input

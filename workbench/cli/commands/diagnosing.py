@@ -101,10 +101,9 @@ def _system(system: str | None, config: str | None, memory: str) -> str:
 
 def _labels(given: Path | None, memory: str) -> QuestionSet | None:
     """The labelled questions: those of the option, or those in the memory's folder, or none."""
-    from workbench.lab.questions import load_questions
+    from workbench.lab.questions import labels_of, load_questions
 
-    file = given or Path(memory) / "questions.yaml"
-    return load_questions(file) if given is not None or file.is_file() else None
+    return labels_of(memory) if given is None else load_questions(given)
 
 
 @app.command()

@@ -11,7 +11,7 @@ from typing import TypeVar
 from workbench.contracts import Index
 from workbench.errors import InputError
 from workbench.lab.diagnose.evidence import evidence
-from workbench.lab.diagnose.repairs import Repair, combined, repairs
+from workbench.lab.diagnose.repairs import Repair, combined
 from workbench.lab.diagnose.runs import Goal, Reruns
 from workbench.lab.diagnose.yardstick import Marks, Yardstick
 from workbench.records import Trace
@@ -45,16 +45,16 @@ class Cause:
 
 
 def causes_inside(
-    pipeline: Pipeline, runs: Reruns, goal: Goal, yardstick: Yardstick, index: Index
+    every: Sequence[Repair], runs: Reruns, goal: Goal, yardstick: Yardstick, index: Index
 ) -> list[Cause]:
-    """The causes in the pipeline's own stages, the most likely first; empty if no set of repairs helps.
+    """The causes in the pipeline's own stages, the likeliest first; empty if no set of `every` repair helps.
 
     Each is enough alone. A setting with which the pipeline differs from the system of its name comes first,
     then what no known system has, then a difference from the nearest system, then known repairs, then longer
     answers, and last removals. Among equals, the order is by how right the repaired pipeline's answers are
     over all questions: the repair of a fault helps other questions too, while a way around it costs some.
     """
-    every = repairs(pipeline)
+    pipeline = runs.pipeline
     found = [(one,) for one in every if _works(pipeline, [one], runs, goal)] or smallest(
         [one for one in every if one.removes or one.change], lambda some: _works(pipeline, some, runs, goal)
     )

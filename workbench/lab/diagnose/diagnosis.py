@@ -10,9 +10,9 @@ from workbench.contracts import Index
 from workbench.errors import InputError
 from workbench.lab.cached_index import CachedIndex
 from workbench.lab.diagnose.causes import Cause, causes_inside
-from workbench.lab.diagnose.fixes import MOST_FIXES, Fix, all_fixes
+from workbench.lab.diagnose.fixes import MOST_FIXES, Fix, all_fixes, fixes_of_many
 from workbench.lab.diagnose.knobs import keys_of, knobs
-from workbench.lab.diagnose.outside import causes_outside, check_known
+from workbench.lab.diagnose.outside import causes_outside, check_known, without_foreign_vectors
 from workbench.lab.diagnose.repairs import repairs
 from workbench.lab.diagnose.runs import Aim, Goal, RankedIndex, Reruns
 from workbench.lab.diagnose.written import as_openclaw, as_python, as_set, is_configured
@@ -24,6 +24,7 @@ from workbench.retrieval.explain import Explanation, Fate, explain
 from workbench.retrieval.pipeline import Pipeline, check_pipeline
 from workbench.retrieval.query import check_question
 
+CHUNKING = "Other chunks are not tried: they need another index, such as: workbench index FOLDER --as RELEASE"
 FORMAT = 1
 """The version of `Diagnosis.as_json`, which docs/diagnose.md describes."""
 
@@ -83,6 +84,16 @@ class Diagnosis:
         return f"{asked} labelled questions and {silent} unanswerable ones"
 
     @property
+    def order_text(self) -> str:
+        """That labelled questions have also ordered the causes and fixes. Empty for a proxy."""
+        if self.proxy:
+            return ""
+        return (
+            "The causes and fixes are ordered by these questions too, so their hits are not held out: "
+            "new questions may give fewer. workbench sweep estimates that."
+        )
+
+    @property
     def settings_text(self) -> str:
         """For a system from an openclaw.json: whether a setting of its release can do it. Else empty."""
         if not is_configured(self.pipeline):
@@ -110,7 +121,9 @@ class Diagnosis:
                 "hits": now.hits,
                 "silent": now.silences,
                 "fixes_found": self.found,
-                "says": [one for one in (self.yardstick_text, self.settings_text) if one],
+                "says": [
+                    one for one in (self.yardstick_text, self.order_text, CHUNKING, self.settings_text) if one
+                ],
             },
         }
 
@@ -183,6 +196,7 @@ def diagnose(
         check_known(index, target or unwanted)
         if questions is not None:
             check_targets(questions, index.paths())
+        index = without_foreign_vectors(index, asked, pipeline)
         cached = RankedIndex(index)
         runs = Reruns(asked, pipeline, cached)
         goal = _goal(runs.base, target, unwanted)
@@ -195,9 +209,11 @@ def diagnose(
 def _diagnosed(runs: Reruns, goal: Goal, yardstick: Yardstick, index: CachedIndex) -> Diagnosis:
     pipeline = runs.pipeline
     outside = [] if goal.aim is Aim.OUT else list(causes_outside(runs, index, goal))
-    inside = causes_inside(pipeline, runs, goal, yardstick, index)
+    every = repairs(pipeline)
+    inside = causes_inside(every, runs, goal, yardstick, index)
     keys = keys_of(pipeline) if is_configured(pipeline) else []
-    fixes = all_fixes(pipeline, runs, goal, yardstick, index, keys)
+    fixes = all_fixes(every, runs, goal, yardstick, index, keys)
+    fixes = fixes or fixes_of_many([one.repairs for one in inside], runs, goal, yardstick, index)
     return Diagnosis(
         explain(runs.base, index, goal.path, runs.vector),
         goal,

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from workbench.contracts import Index
 from workbench.lab.diagnose.counterfactual import Counterfactual, counterfactuals
 from workbench.lab.diagnose.edits import edited
-from workbench.lab.diagnose.knobs import Knob, Value, knobs
-from workbench.lab.diagnose.repairs import Repair, repairs
+from workbench.lab.diagnose.knobs import Knob, Value, knobs, settings_between
+from workbench.lab.diagnose.repairs import Repair, combined
 from workbench.lab.diagnose.runs import Goal, Reruns
 from workbench.lab.diagnose.yardstick import Price, Yardstick
 from workbench.retrieval.pipeline import Pipeline, search
@@ -26,7 +26,8 @@ class Fix:
     `setting` is the name of a parameter, of a slot or of an OpenClaw key, and `value` what it becomes; `now`
     is what it is. `hair` is the value next to it with which the answer is still not as wanted, None for a
     choice. `gained` and `lost` are the other files that come into the answer to this question, or fall out.
-    `change` is the known change that the fix makes, if it sets no parameter. `verified`: run both ways.
+    `change` is the known change that the fix makes, if it is no single parameter; `settings` are the
+    parameters that make the same change, if there are such. `verified`: run both ways.
     """
 
     setting: str
@@ -40,6 +41,7 @@ class Fix:
     price: Price = field(repr=False)
     change: Repair | None = field(default=None, repr=False)
     is_key: bool = False
+    settings: tuple[str, ...] = ()
 
     @property
     def side(self) -> str:
@@ -64,20 +66,24 @@ class Fix:
 
 
 def all_fixes(
-    pipeline: Pipeline,
+    every: Sequence[Repair],
     runs: Reruns,
     goal: Goal,
     yardstick: Yardstick,
     index: Index,
     keys: Sequence[Knob] = (),
 ) -> list[Fix]:
-    """Every fix that is found, the one with the least collateral first: one for each setting."""
+    """Every fix that is found, the one with the least collateral first: one for each setting.
+
+    `every` is what can be repaired in the pipeline, and `keys` are OpenClaw's own settings of it.
+    """
+    pipeline = runs.pipeline
     found = [
         *(
             _of_knob(one, runs, goal, yardstick, index, is_key)
             for one, is_key in _values(pipeline, runs, goal, keys)
         ),
-        *_of_changes(pipeline, runs, goal, yardstick, index),
+        *_of_changes(every, runs, goal, yardstick, index),
     ]
     best: dict[str, Fix] = {}
     same: set[object] = set()
@@ -120,18 +126,51 @@ def _of_knob(
 
 
 def _of_changes(
-    pipeline: Pipeline, runs: Reruns, goal: Goal, yardstick: Yardstick, index: Index
+    every: Sequence[Repair], runs: Reruns, goal: Goal, yardstick: Yardstick, index: Index
 ) -> Iterator[Fix]:
     """The known changes that are no setting: another stage in a slot, or another layout."""
-    for repair in repairs(pipeline):
+    for repair in every:
         if repair.removes or (repair.change is None and repair.slot != "layout"):
             continue
-        changed = edited(pipeline, repair.edits)
+        changed = edited(runs.pipeline, repair.edits)
         if goal.reached(runs.trace(changed)):
             gained, lost = _moved(changed, runs, goal)
             verified = _reached(changed, runs, goal, index)
             price = yardstick.price(changed)
             yield Fix(repair.slot, repair.name, "", None, changed, verified, gained, lost, price, repair)
+
+
+def fixes_of_many(
+    some: Iterable[Sequence[Repair]], runs: Reruns, goal: Goal, yardstick: Yardstick, index: Index
+) -> list[Fix]:
+    """Fixes that make several known changes at once, the one with the least collateral first.
+
+    `some` are sets of repairs that are enough only together. Without removals, if there are such sets.
+    """
+    many = [one for one in some if len(one) > 1]
+    kept = [one for one in many if not any(repair.removes for repair in one)] or many
+    found = (_of_many(one, runs, goal, yardstick, index) for one in kept)
+    return sorted((one for one in found if one.verified), key=lambda one: one.collateral)
+
+
+def _of_many(some: Sequence[Repair], runs: Reruns, goal: Goal, yardstick: Yardstick, index: Index) -> Fix:
+    changed = combined(runs.pipeline, some)
+    slot, name = (" and ".join(texts) for texts in zip(*((one.slot, one.name) for one in some), strict=True))
+    why = "; ".join(one.why for one in some)
+    together = Repair(slot, name, tuple(edit for one in some for edit in one.edits), why)
+    settings = settings_between(runs.pipeline, changed)
+    return Fix(
+        " and ".join(one.partition("=")[0] for one in settings) or slot,
+        " and ".join(one.partition("=")[2] for one in settings) or name,
+        "",
+        None,
+        changed,
+        _reached(changed, runs, goal, index),
+        *_moved(changed, runs, goal),
+        yardstick.price(changed),
+        together,
+        settings=settings,
+    )
 
 
 def _reached(pipeline: Pipeline, runs: Reruns, goal: Goal, index: Index) -> bool:

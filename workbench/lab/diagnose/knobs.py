@@ -92,6 +92,21 @@ def setting_text(value: Value) -> str:
     return value if isinstance(value, str) else repr(value)
 
 
+def settings_between(one: Pipeline, other: Pipeline) -> tuple[str, ...]:
+    """The settings that turn `one` into `other`, as `--set` takes them; empty if settings cannot."""
+    found: list[str] = []
+    mine, theirs = ({stage.slot: stage for stage in each.stages} for each in (one, other))
+    for slot in (slot for slot, stage in mine.items() if type(stage) is type(theirs.get(slot))):
+        now, new = parameters(mine[slot]), parameters(theirs[slot])
+        changed = (name for name in new if name in now and new[name] != now[name])
+        found += [f"{slot}.{name}={setting_text(new[name])}" for name in changed]
+    try:
+        made = with_settings(one, found)
+    except InputError:
+        return ()
+    return tuple(found) if (made.stages, made.layout) == (other.stages, other.layout) else ()
+
+
 def _is_whole(stage: Stage, parameter: str) -> bool:
     """Whether a number has no fractions: its type says so, or it counts results."""
     owner, name = _owner(stage, parameter)

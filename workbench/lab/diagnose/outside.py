@@ -21,8 +21,10 @@ from workbench.memory.sync import index_folder, open_index
 from workbench.records import Hits, Rows, Vector
 from workbench.retrieval.index_adapters import IndexAdapter, innermost
 from workbench.retrieval.legs import VectorLeg
-from workbench.retrieval.pipeline import search
+from workbench.retrieval.pipeline import Pipeline, search
 
+FOREIGN = "the stored vectors are not those of the model that embeds the question"
+NO_HITS = Hits(np.empty(0, np.int64), np.empty(0))
 NEAR_ITSELF = 10
 """A chunk whose own text does not bring it among so many nearest chunks has a vector of another kind."""
 
@@ -50,6 +52,7 @@ def _on_disk(index: Index, target: str) -> bool:
 
 def causes_outside(runs: Reruns, index: Index, goal: Goal) -> Iterator[Cause]:
     """What is wrong with the index, as far as it concerns a file that is wanted in the answer."""
+    yield from _refused(index)
     changed = changed_files(index)
     indexed = index.rows_of(goal.path).size > 0
     if not indexed and goal.path not in changed:
@@ -69,6 +72,40 @@ def _not_read(goal: Goal) -> Cause:
         f"{goal.path}: the index has no chunk of it, and no later sync would read it",
         verified=False,
     )
+
+
+def without_foreign_vectors(index: Index, question: str, pipeline: Pipeline) -> Index:
+    """The index; if it refuses the question's vector, one whose vector leg brings nothing."""
+    if not any(isinstance(stage, VectorLeg) for stage in pipeline.stages):
+        return index
+    try:
+        index.vector(index.embed(question), 1)
+    except InputError as error:
+        return _ForeignVectors(index, error.problem)
+    return index
+
+
+class _ForeignVectors(IndexAdapter):
+    """An index whose vectors have another number of dimensions than the question's; `problem` says so."""
+
+    def __init__(self, inner: Index, problem: str) -> None:
+        super().__init__(inner)
+        self.problem = problem
+
+    def vector(self, query: Vector, limit: int) -> Hits:
+        return NO_HITS
+
+
+def _refused(index: Index) -> Iterator[Cause]:
+    """The vectors of another model that the index itself refuses: no search with them can be run."""
+    while isinstance(index, IndexAdapter):
+        if isinstance(index, _ForeignVectors):
+            repair = "workbench index FOLDER --rebuild"
+            yield Cause(
+                ("vectors",), FOREIGN, repair, f"The vector leg brings nothing. {index.problem}", False
+            )
+            return
+        index = index.inner
 
 
 # An index that is older than its folder
@@ -144,8 +181,7 @@ def _foreign(runs: Reruns, index: Index, goal: Goal, evidence: str) -> Cause:
     chunks = index.chunks(rows)
     made = {int(row): index.embed(chunk.text) for row, chunk in zip(rows, chunks, strict=True)}
     reached = goal.reached(search(runs.question, runs.pipeline, _Reembedded(index, made), runs.vector))
-    says = "the stored vectors are not those of the model that embeds the question"
-    return Cause(("vectors",), says, "workbench index FOLDER --rebuild", evidence, reached)
+    return Cause(("vectors",), FOREIGN, "workbench index FOLDER --rebuild", evidence, reached)
 
 
 def _half_read(runs: Reruns, index: Index, goal: Goal, row: int) -> Iterator[Cause]:

@@ -146,7 +146,9 @@ def _undone(pipeline: Pipeline) -> Iterator[Repair]:
 
 
 def _is_base(base: Pipeline, pipeline: Pipeline) -> bool:
-    if not _fit(base, pipeline.changes):
+    changed = {change.stage.slot for change in pipeline.changes}
+    differing = {one.slot for one in replace(base, layout=pipeline.layout).diff(pipeline)}
+    if not differing <= changed or not _fit(base, pipeline.changes):
         return False
     return base.stages != pipeline.stages and base.but(*pipeline.changes).stages == pipeline.stages
 

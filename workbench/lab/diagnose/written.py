@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from workbench.errors import InputError
 from workbench.lab.diagnose.edits import LAYOUT, Edit
 from workbench.lab.diagnose.fixes import Fix
 from workbench.lab.diagnose.knobs import setting_text
+from workbench.records import Stage
 from workbench.retrieval.pipeline import Pipeline
 from workbench.retrieval.settings import parameters
 from workbench.systems.openclaw.config.file import FEBRUARY_FORM, SEPTEMBER_FORM
@@ -19,6 +21,8 @@ def as_set(fix: Fix) -> str | None:
     """The options of the command line that make a fix; None if only Python can."""
     if fix.change is None:
         return f"--set {fix.setting}={setting_text(fix.value)}"
+    if fix.settings:
+        return " ".join(f"--set {one}" for one in fix.settings)
     name = _registered(fix.pipeline)
     return None if name is None else f"--system {name}"
 
@@ -37,18 +41,13 @@ def as_python(fix: Fix) -> str:
 
 
 def _lines(edits: Sequence[Edit]) -> list[str]:
-    lines = ["from dataclasses import replace", "", "import workbench as wb"]
-    steps: list[str] = []
+    imports = ["import workbench as wb", "from workbench.lab.diagnose.edits import Edit, edited"]
+    steps = []
     for edit in edits:
-        stage, imported = _expression(edit)
-        lines += imported
-        if edit.slot == LAYOUT:
-            steps.append(f"pipeline = replace(pipeline, layout={stage})")
-        else:
-            steps.append(f"stage = {stage}")
-            steps.append("from workbench.lab.diagnose.edits import Edit, edited")
-            steps.append(f"pipeline = edited(pipeline, [Edit({edit.slot!r}, stage, before={edit.before!r})])")
-    return [*lines, "", *steps]
+        content, imported = _expression(edit)
+        imports += imported
+        steps.append(f"    Edit({edit.slot!r}, {content}, before={edit.before!r}),")
+    return [*dict.fromkeys(imports), "", "pipeline = edited(pipeline, [", *steps, "])"]
 
 
 def _expression(edit: Edit) -> tuple[str, list[str]]:
@@ -60,7 +59,13 @@ def _expression(edit: Edit) -> tuple[str, list[str]]:
             return f"wb.system({name!r}).layout", []
         if edit.content in pipeline.stages:
             return f"wb.system({name!r})[{edit.slot!r}]", []
-    module, name = where_is(edit.content)  # type: ignore[arg-type]
+    stage: Stage = edit.content  # type: ignore[assignment]
+    try:
+        module, name = where_is(stage)
+    except InputError:  # no change has this stage: it is the pipeline's own with other parameters
+        values = [f"{edit.slot}.{name}={setting_text(one)}" for name, one in parameters(stage).items()]
+        imported = "from workbench.retrieval.settings import with_settings"
+        return f"with_settings(pipeline, {values})[{edit.slot!r}]", [imported]
     return f"{name}.stage", [f"from {module} import {name}"]
 
 

@@ -91,7 +91,8 @@ class Yardstick:
         self.questions: Sequence[Question] = questions.questions if questions else own_questions(index)
         self.controls: Sequence[Control] = questions.controls if questions else ()
         self._asked = [Reruns(one.question, pipeline, index) for one in (*self.questions, *self.controls)]
-        self._known: dict[Hashable, Marks] = {}
+        self._pipeline = pipeline
+        self._known: dict[Hashable, dict[int, list[str]]] = {}
         self._counted = max(pipeline.limit, Limit().count)
         self.now = self.marks(pipeline)
 
@@ -100,18 +101,22 @@ class Yardstick:
 
         With `same_depth` the legs bring what they bring now, whatever the limit of `pipeline` is.
         """
-        key = pipeline.stages, pipeline.layout, same_depth, every
-        if key not in self._known:
-            asked = [self._asked[: len(self.questions)][::every], self._asked[len(self.questions) :][::every]]
-            answers, silences = (
-                [(one.at_same_depth if same_depth else one.trace)(pipeline).paths() for one in some]
-                for some in asked
-            )
-            targets = [question.target for question in self.questions[::every]]
-            ranks = [_reciprocal(*one) for one in zip(targets, answers, strict=True)]
-            silent = [float(not found) for found in silences]
-            self._known[key] = Marks(np.array(ranks, float), np.array(silent, float), self._counted)
-        return self._known[key]
+        known = self._known.setdefault(self._key(pipeline, same_depth), {})
+        first = len(self.questions)
+        asked, silent = range(0, first, every), range(first, len(self._asked), every)
+        for place in (*asked, *silent):
+            if place not in known:
+                one = self._asked[place]
+                known[place] = (one.at_same_depth if same_depth else one.trace)(pipeline).paths()
+        ranks = [_reciprocal(self.questions[place].target, known[place]) for place in asked]
+        silences = [float(not known[place]) for place in silent]
+        return Marks(np.array(ranks, float), np.array(silences, float), self._counted)
+
+    def _key(self, pipeline: Pipeline, same_depth: bool) -> Hashable:
+        """What the answers depend on; with the present limit and layout, the depth is the same anyway."""
+        now = self._pipeline
+        alike = (pipeline.layout, pipeline.limit) == (now.layout, now.limit)
+        return pipeline.stages, pipeline.layout, same_depth and not alike
 
     def price(self, pipeline: Pipeline) -> Price:
         """What changing to `pipeline` costs and brings."""
