@@ -46,6 +46,9 @@ Extra = Annotated[
     list[str] | None,
     typer.Option("--extra", help="A folder or file outside the memory to index too; can be repeated."),
 ]
+ClusterAddress = Annotated[
+    str | None, typer.Option("--cluster", help="Work on a Dask cluster: its scheduler, tcp://HOST:8786.")
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 System = Annotated[str, typer.Option("--system", "-s", help="The system to run.")]
 AskedSystem = Annotated[

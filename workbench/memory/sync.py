@@ -301,7 +301,7 @@ def _carry_out(plan: Plan, work: Work, store: IndexStore) -> None:
     if plan.touched:
         store.restamp(plan.touched)
     with progress(plan.changed.count, "indexing", "files") as done:
-        for group in _groups(_cuts(plan, work)):
+        for group in _groups(_cuts(plan, work), cached_embedding.texts_in_flight(work.embedder)):
             vectors = _vectors(group, work, store)
             for document, passages in group:
                 store.replace(document, passages, [vectors[p.hash] for p in passages])
@@ -321,12 +321,12 @@ def _cuts(plan: Plan, work: Work) -> Iterator[Cut]:
         yield document, plan.sources[document.path].cut(document, work.chunker)
 
 
-def _groups(cuts: Iterable[Cut]) -> Iterator[list[Cut]]:
-    """Documents in groups that fill the model's batches."""
+def _groups(cuts: Iterable[Cut], most: int) -> Iterator[list[Cut]]:
+    """Documents in groups that fill the model's batches, of at most so many texts if they have several."""
     group: list[Cut] = []
     texts = 0
     for cut in cuts:
-        if group and texts + len(cut[1]) > cached_embedding.TEXTS_IN_FLIGHT:
+        if group and texts + len(cut[1]) > most:
             yield group
             group, texts = [], 0
         group.append(cut)

@@ -13,6 +13,7 @@ from workbench.cli.app import (
     AsJson,
     AskedFloor,
     AskedLimit,
+    ClusterAddress,
     IndexFile,
     Memory,
     ReEmbed,
@@ -52,6 +53,7 @@ def sweep(
     memory: Memory = SAMPLE,
     index_file: IndexFile = None,
     re_embed: ReEmbed = False,
+    cluster: ClusterAddress = None,
     as_json: AsJson = False,
 ) -> None:
     """Run labelled questions at many settings of a system: the best ones, and what the best is worth.
@@ -59,15 +61,20 @@ def sweep(
     The best setting's own number flatters it. The line "held out" says what remains on questions that did
     not choose it.
     """
+    from workbench.lab.cluster import cluster_at
     from workbench.lab.questions import check_targets, load_questions
     from workbench.lab.sweep.choosing import as_json as data
     from workbench.lab.sweep.running import sweep as run_sweep
 
     pipeline = pipeline_of(system, limit, min_score, settings)
     asked = load_questions(questions or Path(memory) / "questions.yaml")
-    with opened_index(memory, index_file, re_embed) as opened, opened.snapshot():
+    with (
+        cluster_at(cluster) as workers,
+        opened_index(memory, index_file, re_embed) as opened,
+        opened.snapshot(),
+    ):
         check_targets(asked, opened.paths())
-        found = run_sweep(pipeline, axes, asked, opened, one_at_a_time, measure)
+        found = run_sweep(pipeline, axes, asked, opened, one_at_a_time, measure, workers)
     if figure is not None:
         from workbench.views.figures.sweep import sweep_figure
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from workbench.cli.app import SAMPLE, AsJson, Extra, IndexFile, app
+from workbench.cli.app import SAMPLE, AsJson, ClusterAddress, Extra, IndexFile, app
 from workbench.cli.commands.configuring import asked_of, configured_embedder
 from workbench.cli.output import put, tell, telling_of_interruption
 from workbench.safe_text import one_line
@@ -68,21 +68,23 @@ def index(
     download: Annotated[
         bool, typer.Option("--download", help="Get the local model from its hub if it is not here.")
     ] = False,
+    cluster: ClusterAddress = None,
     as_json: AsJson = False,
 ) -> None:
     """Index a memory, or update its index."""
     from dataclasses import asdict
 
+    from workbench.lab.cluster import cluster_at, on_cluster
     from workbench.memory.sessions import Sessions
     from workbench.memory.sync import index_folder
 
     embedder = configured_embedder(context, model, reading, download, variant_of(backend, precision))
     sources = [] if sessions is None else [Sessions(sessions)]
     chunker, release = cutting(context, like)
-    with telling_of_interruption():
+    with telling_of_interruption(), cluster_at(cluster) as workers:
         summary = index_folder(
             folder,
-            embedder,
+            embedder if workers is None else on_cluster(embedder, workers),
             index_path=index_file,
             store=store,
             chunker=chunker,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from tqdm.auto import tqdm
 
 from workbench.contracts import Index
 from workbench.lab.cached_index import CachedIndex
+from workbench.lab.cluster import Cluster
 from workbench.lab.evaluation import Judged, Share, values
 from workbench.lab.paired import HITS, known_measure
 from workbench.lab.questions import QuestionSet
@@ -86,11 +88,14 @@ def sweep(
     index: Index,
     one_at_a_time: bool = False,
     measure: Any = HITS,
+    cluster: Cluster | None = None,
 ) -> Sweep:
     """Answer the questions at every setting of a grid: axes are texts such as `fusion.vector=0:1:11`.
 
     With `one_at_a_time` each axis moves alone. `measure` is HITS or a measure of ir_measures. Legs are asked
     once for settings that do not change them. Pass a `CachedIndex` to share its answers between sweeps.
+    The legs are asked here; the settings are computed on the workers of `cluster`, if there is one and if
+    they run in columns. The results are the same to the last bit.
 
     Raises InputError for an axis that the pipeline does not have, and for more than 100,000 settings.
     """
@@ -101,7 +106,7 @@ def sweep(
     bar = tqdm(settings, desc="settings", unit="setting", disable=None, leave=False, delay=1)
     pipelines = [*(changed(pipeline, chosen, one) for one in bar), pipeline]
     index = index if isinstance(index, CachedIndex) else CachedIndex(index)
-    found = _answers(pipelines, questions, index, ranks=measure != HITS)
+    found = _answers(pipelines, questions, index, measure != HITS, cluster)
     count = len(questions.questions)
     measured = found.hits[:, :count].astype(float)
     if measure != HITS:
@@ -135,7 +140,11 @@ def measure_table(measure: Any, most: int) -> Floats:
 
 
 def _answers(
-    pipelines: Sequence[Pipeline], questions: QuestionSet, index: CachedIndex, ranks: bool
+    pipelines: Sequence[Pipeline],
+    questions: QuestionSet,
+    index: CachedIndex,
+    ranks: bool,
+    cluster: Cluster | None,
 ) -> Answers:
     """The answers of each pipeline, for the questions and then the controls."""
     asked = [one.question for one in (*questions.questions, *questions.controls)]
@@ -148,7 +157,8 @@ def _answers(
         total=len(pipelines), desc="sweeping", unit="setting", disable=None, leave=False, delay=1
     ) as bar:
         for places in groups.values():
-            found.append(_of_group([pipelines[place] for place in places], asked, targets, index, ranks, bar))
+            group = [pipelines[place] for place in places]
+            found.append(_of_group(group, asked, targets, index, ranks, bar, cluster))
     order = np.argsort([place for places in groups.values() for place in places])
     every = together(found)
     picked = {name: getattr(every, name) for name in ("hits", "answered", "rank", "returned")}
@@ -170,13 +180,15 @@ def _of_group(
     index: CachedIndex,
     ranks: bool,
     bar: Any,
+    cluster: Cluster | None,
 ) -> Answers:
     if not not_in_columns(group[0]):
         last = first_after_candidates(group[0])
         _ask_keywords(group[0], asked, index)
         traces = [search(one, group[0], index, last=last) for one in asked]
         try:
-            found = answers(CandidateTable.of(traces, targets, ties_of(group[0])), group, ranks)
+            table = CandidateTable.of(traces, targets, ties_of(group[0]))
+            found = answers(table, group, ranks) if cluster is None else _spread(table, group, ranks, cluster)
         except UnusualNumbersError:
             pass
         else:
@@ -198,3 +210,16 @@ def _ask_keywords(pipeline: Pipeline, asked: Sequence[str], index: CachedIndex) 
     queries = [trace.query for one in asked if (trace := search(one, pipeline, index, last=place)).query]
     depth = legs[0].deepest(pipeline.limit)
     index.ask_keywords_ahead([one for one in queries if one], depth, legs[0].k1, legs[0].b)
+
+
+SETTINGS_A_TASK = 250
+
+
+def _spread(table: CandidateTable, group: Sequence[Pipeline], ranks: bool, cluster: Cluster) -> Answers:
+    """What `answers` gives, computed in parts on the workers of a cluster."""
+    parts = [group[at : at + SETTINGS_A_TASK] for at in range(0, len(group), SETTINGS_A_TASK)]
+    return together(cluster.map(partial(_part, table, ranks), parts))
+
+
+def _part(table: CandidateTable, ranks: bool, group: Sequence[Pipeline]) -> Answers:
+    return answers(table, group, ranks)

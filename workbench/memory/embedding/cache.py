@@ -16,6 +16,11 @@ An interruption loses at most these: about 15 seconds of work of the local model
 """
 
 
+def texts_in_flight(embedder: Embedder) -> int:
+    """The most texts that this embedder gets at once; one that works on many machines names its own."""
+    return int(getattr(embedder, "texts_in_flight", TEXTS_IN_FLIGHT))
+
+
 class Cache(Protocol):
     """Vectors by model, revision, role and the hash of their exact text. A `Store` is one."""
 
@@ -71,8 +76,9 @@ def embed_through_cache(
 
     known = cache.cached(settings, role, texts)
     missing = [hash_ for hash_ in texts if hash_ not in known]
-    for start in range(0, len(missing), TEXTS_IN_FLIGHT):
-        hashes = missing[start : start + TEXTS_IN_FLIGHT]
+    step = texts_in_flight(embedder)
+    for start in range(0, len(missing), step):
+        hashes = missing[start : start + step]
         try:
             answer = embedder.embed([texts[hash_] for hash_ in hashes], role)
         except PartlyEmbeddedError as error:
