@@ -105,6 +105,15 @@ class Diagnose(Arguments):
     min_score: Number | None = Field(None, alias="minScore", description="The same as in the search.")
 
 
+class SaveCase(Arguments):
+    """The arguments of `memory_case`, a tool of the workbench: the name of the file is not among them."""
+
+    query: str = Field(description="The question of the search that fails, word for word.")
+    path: str = Field(description="The file of the memory that should have been found.")
+    max_results: Count | None = Field(None, alias="maxResults", description="The same as in the search.")
+    min_score: Number | None = Field(None, alias="minScore", description="The same as in the search.")
+
+
 A = TypeVar("A", bound=Arguments)
 
 

@@ -12,12 +12,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from workbench.agent.arguments import Diagnose, Explain, checked
+from workbench.agent.arguments import Diagnose, Explain, SaveCase, checked
 from workbench.agent.contracts import SEPTEMBER, Answer, Citations, February, SearchOutcome
 from workbench.agent.pool import IndexPool, side_by_side
 from workbench.agent.reading import FileMissingError, MemoryFiles
 from workbench.contracts import Context
 from workbench.errors import InputError, WorkbenchError
+from workbench.lab.cases.intake.naming import save_beside
+from workbench.lab.cases.making import case_of
 from workbench.lab.diagnose.diagnosis import diagnose
 from workbench.lab.questions import labels_of
 from workbench.memory.choices import extra_paths_of
@@ -61,6 +63,7 @@ class OfCorpora(PlainStage):
 class AgentTools:
     """`memory_search`, `memory_get`, `memory_explain` and `memory_diagnose` over one memory, safe in threads.
 
+    With a folder `cases`, there is `memory_case` too: it writes cases into this folder, and nowhere else.
     `memory` is an address that `workbench.open` opens, and `re_embed` is its choice. For a memory that is not
     a folder, `workspace` is the folder that `memory_get` reads from.
 
@@ -84,8 +87,10 @@ class AgentTools:
     index_path: Path | None = None
     workspace: Path | None = None
     re_embed: bool = False
+    cases: Path | None = None
 
     def __post_init__(self) -> None:
+        self.cases = None if self.cases is None else memory_root(self.cases)
         folder = folder_of(self.memory)
         self._is_folder = folder is not None
         read_from = folder or self.workspace
@@ -179,6 +184,7 @@ class AgentTools:
             "memory_get": self._get,
             "memory_explain": self._explain,
             "memory_diagnose": self._diagnose,
+            **({} if self.cases is None else {"memory_case": self._case}),
         }
         if tool not in tools:
             raise InputError(f"There is no tool {tool!r}.", f"There are {', '.join(tools)}.")
@@ -242,6 +248,23 @@ class AgentTools:
             labels = labels_of(self._root) if self._root is not None else None
             found = diagnose(question, pipeline, index, path, unwanted=unwanted, questions=labels)
         return {"says": diagnosis_text(found), **found.as_json()}
+
+    def _case(self, given: Mapping[str, Any]) -> Answer:
+        asked = checked(SaveCase, "memory_case", given)
+        question, path = check_question(asked.query), asked.path.removeprefix("./")
+        pipeline = self._asking(asked.max_results, asked.min_score)
+        with self._pool.lend() as index:
+            if path not in index.paths():
+                raise InputError(f"{path} is not in the memory.", "Give a path from memory_search.")
+            made = case_of(question, pipeline, index, path)
+        assert self.cases is not None  # without it there is no such tool
+        observed = made.questions[0].observed
+        return {
+            "file": str(save_beside(made, self.cases)),
+            "notes": len(made.memory.notes or ()),
+            "fate": observed.fate if observed else "",
+            "says": "The file holds the notes of the memory: it is the user's to post, or to redact first.",
+        }
 
 
 def _trace_answer(trace: Trace) -> Answer:

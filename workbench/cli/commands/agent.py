@@ -41,6 +41,7 @@ def agent_tools(
     settings: list[str] | None = None,
     workspace: Path | None = None,
     re_embed: bool = False,
+    cases: Path | None = None,
 ) -> AgentTools:
     """The agent's tools with these options. Raises InputError with the choices for an unknown option."""
     from workbench.agent.contracts import CONTRACTS, Citations
@@ -59,6 +60,7 @@ def agent_tools(
         index_path=index_file,
         workspace=workspace,
         re_embed=re_embed,
+        cases=cases,
     )
 
 
@@ -124,6 +126,10 @@ def serve(
     index_file: IndexFile = None,
     workspace: Workspace = None,
     re_embed: ReEmbed = False,
+    cases: Annotated[
+        Path | None,
+        typer.Option(readable=False, help="Offer memory_case too, which writes cases into this folder only."),
+    ] = None,
 ) -> None:
     """Serve memory_search, memory_get, memory_explain and memory_diagnose to an agent, over MCP.
 
@@ -138,7 +144,7 @@ def serve(
             "Install it: pip install 'hybrid-search-workbench[agent]'",
         ) from None
     with agent_tools(
-        memory, index_file, system, contract, citations, extra, settings, workspace, re_embed
+        memory, index_file, system, contract, citations, extra, settings, workspace, re_embed, cases
     ) as tools:
         if http:
             server.serve_http(tools, host, port)
