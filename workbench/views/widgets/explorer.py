@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from html import escape
+from pathlib import Path
 from typing import Any
 
 import ipywidgets as w
 
 from workbench.contracts import Index
-from workbench.errors import unknown_name
+from workbench.errors import InputError, WorkbenchError, unknown_name
+from workbench.lab.cases.intake.found import case_of_trace
+from workbench.lab.cases.intake.naming import save_beside
 from workbench.records import Candidate, Trace
 from workbench.retrieval.explain import Explanation, Fate, explain, fate_of
 from workbench.retrieval.pipeline import Pipeline, search
@@ -29,7 +32,7 @@ from workbench.views.figures.explorer import (
 )
 from workbench.views.figures.style import live, restyle
 from workbench.views.text import ABSENT, explanation_text, formula_lines
-from workbench.views.widgets.panel import Table, put
+from workbench.views.widgets.panel import Table, put, status_html
 from workbench.views.widgets.question_panel import BOX, GIVEN, Asking, question_box
 from workbench.views.widgets.selection import Link, Selection
 
@@ -90,12 +93,34 @@ class QuestionExplorer(Asking):
         self.figure = live(explorer_figure(*self.traces, self.asked_for))
         self.watch()
         self.why = w.HTML()
-        self.lay_out(list(self.controls.values()), w.VBox([self.figure, self.why]), link)
+        self.save = w.Button(description="save as case", layout={"width": "auto"})
+        self.save.on_click(self._save_clicked)
+        self.saved = w.HTML()
+        below = w.HBox([self.save, self.saved])
+        self.lay_out(list(self.controls.values()), w.VBox([self.figure, self.why, below]), link)
 
     @property
     def asked_for(self) -> str:
         """The file to explain; empty for none."""
         return str(self.target.value).strip()
+
+    def save_case(self, folder: Path | None = None) -> Path:
+        """Saves a search as a case: that of the first system that misses the file, or else the left one.
+
+        `folder` is where the notebook runs, if it is None. Raises InputError without a file to explain.
+        """
+        if self.explanations is None:
+            raise InputError("A case needs the file that you expect.", "Name it as the file to explain.")
+        missed = [one.trace for one in self.explanations if one.fate is not Fate.RETURNED]
+        trace = next(iter([*missed, *self.traces]))
+        return save_beside(case_of_trace(trace, self.index, self.asked_for), folder or Path.cwd())
+
+    def _save_clicked(self, _: Any) -> None:
+        try:
+            said = f"Saved: {self.save_case()}"
+        except WorkbenchError as error:
+            said = f"{error.problem} {error.remedy}"
+        self.saved.value = status_html(said)
 
     def look(self) -> None:
         """Searches with both systems, and explains the file's fate in each."""
