@@ -12,6 +12,7 @@ from workbench.memory.index import MemoryIndex
 
 QUESTION = "how should I evaluate if a claim is actually true"
 TARGET = "memory/protocols/falsification-first.md"
+SHIPPED = "openclaw-2026.2.13"
 
 
 @pytest.fixture
@@ -21,7 +22,7 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], sam
 
 
 def test_the_page_has_its_five_parts(run: Run) -> None:
-    outcome = run("diagnose", QUESTION, "--target", TARGET)
+    outcome = run("diagnose", QUESTION, "--target", TARGET, "-s", SHIPPED)
     assert (outcome.code, outcome.err) == (0, "")
     places = [
         outcome.out.index(head)
@@ -32,11 +33,11 @@ def test_the_page_has_its_five_parts(run: Run) -> None:
 
 
 def test_the_fix_of_the_page_brings_the_file_in(run: Run) -> None:
-    fixes = run("diagnose", QUESTION, "--target", TARGET, "--json").json()["fixes"]
+    fixes = run("diagnose", QUESTION, "--target", TARGET, "-s", SHIPPED, "--json").json()["fixes"]
     options = [one["set"].split() for one in fixes if one["set"] and one["set"].startswith("--set")]
     assert options
     for option in options:
-        assert run("explain", QUESTION, "--target", TARGET, *option).code == 0
+        assert run("explain", QUESTION, "--target", TARGET, "-s", SHIPPED, *option).code == 0
 
 
 def test_a_configuration_gets_json_to_paste(run: Run, tmp_path: Path) -> None:
@@ -79,7 +80,8 @@ def test_an_unwanted_file_is_asked_for(run: Run) -> None:
     ],
 )
 def test_bad_input_is_refused_with_a_remedy(run: Run, arguments: tuple[str, ...], problem: str) -> None:
-    outcome = run("diagnose", QUESTION, *arguments)
+    system = () if "--system" in arguments else ("--system", SHIPPED)
+    outcome = run("diagnose", QUESTION, *system, *arguments)
     assert (outcome.code, outcome.out) == (2, "")
     first, _, remedy = outcome.err.partition("\n")
     assert problem in first
@@ -89,7 +91,7 @@ def test_bad_input_is_refused_with_a_remedy(run: Run, arguments: tuple[str, ...]
 def test_labels_whose_files_are_gone_are_named(run: Run, tmp_path: Path) -> None:
     file = tmp_path / "q.yaml"
     file.write_text("questions: [{question: tea, target: memory/gone.md}]", encoding="utf-8")
-    outcome = run("diagnose", QUESTION, "-t", TARGET, "--questions", file)
+    outcome = run("diagnose", QUESTION, "-t", TARGET, "-s", SHIPPED, "--questions", file)
     assert outcome.code == 2
     assert "memory/gone.md is not in the index" in outcome.err
 
