@@ -215,12 +215,14 @@ class LocalEmbedder:
                 f"from its hub. {PACKAGED_MODEL} is always there.",
             ) from None
 
-    @property
+    @cached_property
     def model(self) -> SentenceTransformer:
-        """The model as sentence-transformers loads it. Raises InputError for another backend than torch."""
-        model: SentenceTransformer | None = getattr(self.engine, "model", None)
-        if model is None:
-            raise InputError(f"{self.variant.backend} does not run sentence-transformers.", "Use torch.")
+        """The model as sentence-transformers loads it; in fp32 if another backend computes the vectors.
+
+        OpenVINO gives no vectors of single words, so a system that compares words loads torch beside it.
+        """
+        of_torch = self.engine if self.variant.backend == "torch" else self.engine_of(ModelVariant())
+        model: SentenceTransformer = of_torch.model  # type: ignore[attr-defined]
         return model
 
     @cached_property
