@@ -241,12 +241,12 @@ def test_without_the_extra_the_error_names_it(monkeypatch: pytest.MonkeyPatch) -
         LocalEmbedder(variant=ModelVariant("openvino")).embed(["tea"], "query")
 
 
-def test_a_search_in_openvino_loads_no_torch(home: Home) -> None:
+def test_a_search_in_openvino_loads_no_torch_if_no_words_are_compared(home: Home) -> None:
     place = home.file.with_name("fast.sqlite")
     index_folder(home.root, LocalEmbedder(variant=ModelVariant("openvino")), index_path=place)
     code = (
         "import sys; from workbench.cli.app import app; import workbench.cli\n"
-        f"app(['search', 'tea', '--memory', {str(home.root)!r}, '--index', {str(place)!r}], "
+        f"app(['search', 'tea', '--system', 'openclaw-2026.2.13', '--memory', {str(home.root)!r}, '--index', {str(place)!r}], "
         "standalone_mode=False)\n"
         "heavy = {'torch', 'transformers', 'sentence_transformers', 'sklearn', 'pandas', 'plotly'}\n"
         "print('loaded', sorted(heavy & set(sys.modules)))\n"
