@@ -246,7 +246,8 @@ def test_a_search_in_openvino_loads_no_torch_if_no_words_are_compared(home: Home
     index_folder(home.root, LocalEmbedder(variant=ModelVariant("openvino")), index_path=place)
     code = (
         "import sys; from workbench.cli.app import app; import workbench.cli\n"
-        f"app(['search', 'tea', '--system', 'openclaw-2026.2.13', '--memory', {str(home.root)!r}, '--index', {str(place)!r}], "
+        "app(['search', 'tea', '--system', 'openclaw-2026.2.13', "
+        f"'--memory', {str(home.root)!r}, '--index', {str(place)!r}], "
         "standalone_mode=False)\n"
         "heavy = {'torch', 'transformers', 'sentence_transformers', 'sklearn', 'pandas', 'plotly'}\n"
         "print('loaded', sorted(heavy & set(sys.modules)))\n"
