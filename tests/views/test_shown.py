@@ -10,12 +10,15 @@ from typing import Any
 
 import pytest
 
+from workbench.lab.diagnose.blame import blame
+from workbench.lab.diagnose.diagnosis import diagnose
 from workbench.lab.evaluation import evaluate
 from workbench.lab.missed import missed_questions
 from workbench.lab.museum.catalogue import run_specimens
 from workbench.lab.paired import paired
 from workbench.lab.questions import Control, Question, QuestionSet
 from workbench.lab.survival import survivals
+from workbench.lab.sweep.running import sweep
 from workbench.lab.thresholds import scores
 from workbench.lab.whose_fusion import EXAMPLE, whose_fusion
 from workbench.memory.index import MemoryIndex
@@ -53,12 +56,15 @@ def things(toy: MemoryIndex) -> dict[str, Any]:
         "missed": missed_questions(evaluations[0], toy),
         "fusion": whose_fusion(*EXAMPLE),
         "specimen": run_specimens()[0],
+        "diagnosis": diagnose("bike hub brake", SHIPPED, toy, "memory/both.md", questions=SET),
+        "blame": blame(SHIPPED, THREE_FIXES, toy, SET),
+        "sweep": sweep(THREE_FIXES, ["floor.floor=0:1:3"], SET, toy),
     }
 
 
 KINDS = (
     "trace", "explanation", "pipeline", "diff", "no diff", "evaluation", "evaluations", "paired", "scores",
-    "survivals", "missed", "fusion", "specimen",
+    "survivals", "missed", "fusion", "specimen", "diagnosis", "blame", "sweep",
 )  # fmt: skip
 
 
