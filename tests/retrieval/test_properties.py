@@ -26,6 +26,8 @@ from workbench.records import KEPT, Candidate, Chunk, Trace
 from workbench.retrieval.columns import ColumnStage
 from workbench.retrieval.cutoff import EvidenceFloor, Limit, MinScore, Order
 from workbench.retrieval.explain import Fate, explain, steps
+from workbench.retrieval.passages.index import PassagesLayout
+from workbench.retrieval.passages.stages import BestOfFile
 from workbench.retrieval.pipeline import Pipeline, search
 from workbench.systems.basic_memory.scores import MinSimilarity
 from workbench.systems.registry import SYSTEMS
@@ -146,8 +148,10 @@ def fate_by_numbers(candidate: Candidate) -> Fate:
         case MinSimilarity(least=least):
             assert not candidate.numbers["similarity"] >= least
             return Fate.BELOW_LEG_FLOOR
-        case MinScore(floor=floor):
-            assert not candidate.score >= floor
+        case BestOfFile():
+            return Fate.FOLDED
+        case MinScore(floor=floor, of=of):
+            assert not candidate.numbers[of] >= floor
     return Fate.BELOW_FLOOR
 
 
@@ -301,11 +305,14 @@ def hits(raw: Sequence[float], data: st.DataObject) -> list[tuple[Chunk, float]]
     ]
 
 
+WITHOUT_PASSAGES = [one for one in SYSTEMS.values() if not isinstance(one.layout, PassagesLayout)]
+"""The others read passages of an index, which a fixed one does not have."""
+
 TWO = [(Chunk(name, f"{name}.md", "memory", 1, 1, ""), number) for name, number in (("a", -2.0), ("b", -1.0))]
 NEAR = [(chunk, number + 2) for chunk, number in TWO]
 
 
-@every_pipeline
+@pytest.mark.parametrize("pipeline", WITHOUT_PASSAGES, ids=lambda one: one.name)
 @pytest.mark.parametrize(
     ("keyword", "vector"), [([], NEAR), (TWO, []), ([], [])], ids=["no keyword", "no vector", "neither"]
 )
