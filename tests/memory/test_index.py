@@ -143,7 +143,7 @@ def test_a_question_asked_within_a_snapshot_is_kept_when_it_ends(home: Home) -> 
 def test_a_full_disk_does_not_silence_a_search(home: Home) -> None:
     with home.opened(embedder := Watched()) as opened:
         opened.store.db.pragma("max_page_count", 1)
-        asked = [f"rooibos tea, {'cup ' * n}" for n in range(1, 60)]
+        asked = [f"rooibos tea, {'cup ' * n}" for n in range(1, 400)]
         answers = [search(question, WORKAROUND, opened).paths() for question in [*asked, asked[-1]]]
     assert [] not in answers
     assert embedder.asked[-2:] == [[asked[-1].strip()]] * 2

@@ -12,6 +12,7 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
+from workbench.cli.output import flush
 from workbench.errors import InputError
 
 QUIET = {
@@ -64,7 +65,7 @@ def serve(command: list[str], variables: Mapping[str, str]) -> int:
     An interrupt is the command's alone: a terminal sends it to both, and JupyterLab asks whether it is meant.
     """
     signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
-    sys.stdout.flush()  # what was said before the command's own words
+    flush()
     with subprocess.Popen(command, env=variables) as running:
         before = signal.signal(signal.SIGINT, signal.SIG_IGN)
         try:
