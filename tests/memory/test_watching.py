@@ -6,11 +6,15 @@ import os
 import re
 import shutil
 import signal
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
+from subprocess import PIPE
 from typing import Any
 
 import pytest
@@ -377,25 +381,35 @@ def after_syncs(monkeypatch: pytest.MonkeyPatch, *acts: Callable[[], None]) -> N
     monkeypatch.setattr(sync, "index_folder", synced)
 
 
-@pytest.fixture
-def heard() -> Iterator[None]:
-    """SIGINT interrupts, also where the tests run in the background of a shell, which ignores it."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
-
-
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_the_command_prints_a_line_a_sync_and_ends_on_a_signal(
-    number: signal.Signals, run: Run, heard: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    number: signal.Signals, tmp_path: Path
 ) -> None:
     root = world.write(tmp_path / "wren")
-    after_syncs(monkeypatch, (root / "memory" / "tea.md").unlink, lambda: os.kill(os.getpid(), number))
-    ended = run("watch", root, "--index", tmp_path / "index.sqlite")
-    first, second = ended.out.splitlines()
-    assert re.match(r"\d\d:\d\d:\d\d  6 new, 0 changed, 0 deleted, 0 unchanged; ", first)
+    index_folder(root, index_path=tmp_path / "index.sqlite")
+    command = [
+        sys.executable,
+        "-m",
+        "workbench",
+        "watch",
+        str(root),
+        "--index",
+        str(tmp_path / "index.sqlite"),
+    ]
+    heard = partial(
+        signal.signal, signal.SIGINT, signal.default_int_handler
+    )  # a shell's background ignores it
+    with subprocess.Popen(command, stdout=PIPE, stderr=PIPE, text=True, preexec_fn=heard) as watching:
+        assert watching.stdout is not None
+        first = watching.stdout.readline()
+        (root / "memory" / "tea.md").unlink()
+        second = watching.stdout.readline()
+        watching.send_signal(number)
+        rest, errors = watching.communicate()
+    assert re.match(r"\d\d:\d\d:\d\d  0 new, 0 changed, 0 deleted, 6 unchanged; ", first)
     assert re.match(r"\d\d:\d\d:\d\d  0 new, 0 changed, 1 deleted, 5 unchanged; ", second)
-    assert (ended.code, ended.err.splitlines()) == (0, [f"Watching {root}. Stop with Ctrl-C.", "Stopped."])
+    assert (watching.returncode, rest) == (0, "")
+    assert errors.splitlines() == [f"Watching {root}. Stop with Ctrl-C.", "Stopped."]
 
 
 def test_the_command_names_a_bad_file_once_and_syncs_the_others(
