@@ -80,6 +80,9 @@ WIDGETS = {
 }
 """What a cell shows: every widget, as an expression over the names of `SET_UP`."""
 
+BUSY = "import time\n\ntime.sleep(3)"
+"""What a cell runs to keep the kernel busy, so that what is done to a widget has to wait."""
+
 LINKED = (
     "import workbench as wb\nfrom workbench.views.widgets import *",
     f"index = wb.open_index({str(SAMPLE)!r})",
@@ -102,7 +105,8 @@ def write_notebook(path: Path) -> None:
         for cell in (new_markdown_cell(f"## {name}"), new_code_cell(expression))
     ]
     kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
-    nbformat.write(new_notebook(cells=[new_code_cell(SET_UP), *shown], metadata=kernel), path)
+    busy = [new_markdown_cell("## a busy kernel"), new_code_cell(BUSY)]
+    nbformat.write(new_notebook(cells=[new_code_cell(SET_UP), *shown, *busy], metadata=kernel), path)
     linked = [new_code_cell(cell) for cell in LINKED]
     nbformat.write(new_notebook(cells=linked, metadata=kernel), path.with_name("linked.ipynb"))
 

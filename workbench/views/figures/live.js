@@ -91,6 +91,7 @@ function nameSliders(panel) {
 }
 
 // A slider's moves wait here while the kernel is busy. When a choice sets the slider, they are out of date.
+// This begins when the panel is shown: before that, the page may not have the models of its controls yet.
 async function dropOldMoves(model) {
   const { by, controls = [] } = model.get("_resets");
   if (!by) return;
@@ -119,7 +120,6 @@ export default () => {
       if (model.get("_still")) return;
       const deliver = keepMessages(model);
       receivePlotly(model);
-      dropOldMoves(model);
       figure = page.promise.then((loaded) => {
         const made = loaded.default();
         made.initialize({ model: listening(model) });
@@ -131,6 +131,7 @@ export default () => {
       whenShown(el, (panel) => {
         keepKeys(panel);
         nameSliders(panel);
+        if (!model.get("_still")) dropOldMoves(model);
       });
       if (model.get("_still")) return showPicture(model, el);
       globalThis.workbenchFigures.set(model.get("_key"), el);
