@@ -93,6 +93,8 @@ def new(
     """
     from workbench.lab.cases.files import save_case
     from workbench.lab.cases.making import case_of, travelling
+    from workbench.lab.cases.running import MOST_RETURNED
+    from workbench.retrieval.pipeline import search
     from workbench.retrieval.query import check_question
 
     if from_issue is not None:
@@ -113,7 +115,15 @@ def new(
             known_bug=known_bug,
             references=reference or (),
         )
+        here = search(cleaned, asked, opened).paths()
     _saved(save_case(made, out, overwrite), made)
+    observed = made.questions[0].observed
+    if observed and observed.returned is not None and list(observed.returned) != here[:MOST_RETURNED]:
+        tell(
+            f"The case returns {', '.join(observed.returned) or 'nothing'}, and the memory itself "
+            f"{', '.join(here) or 'nothing'}. A case carries the vectors of chunks alone, and {asked.name} "
+            "reads more than these. So this case does not show what you see."
+        )
 
 
 OF_AN_ISSUE = {"from_issue", "out", "vectors", "overwrite"}
