@@ -157,7 +157,7 @@ def write_more(home: Home) -> dict[str, list[str]]:
 @pytest.mark.parametrize("rebuild", [False, True])
 def test_on_a_full_disk_every_file_stays_in_its_old_or_new_state(home: Home, rebuild: bool) -> None:
     before, pages = write_more(home), pages_of(home.file)
-    for more in (0, 3, 10, 20, 40):
+    for more in (0, 2, 5, 10, 20):
         with room_for(pages + more), pytest.raises(DiskFullError, match="disk is full"):
             home.sync(rebuild=rebuild)
         _, after = home.contents()
