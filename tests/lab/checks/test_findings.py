@@ -17,7 +17,7 @@ from workbench.retrieval.legs import Depth, KeywordLeg
 from workbench.retrieval.pipeline import Pipeline
 from workbench.retrieval.settings import with_settings
 from workbench.systems.openclaw.pipelines import SHIPPED, THREE_FIXES, WORKAROUND
-from workbench.systems.recommended import EVIDENCE_FLOOR
+from workbench.systems.recommended.evidence import EVIDENCE_FLOOR
 from workbench.systems.registry import SYSTEMS
 
 OR_RRF = SYSTEMS["openclaw-2026.2.13+or+rrf"]

