@@ -64,7 +64,7 @@ def test_the_tool_says_that_it_writes(folder: Path) -> None:
         {"query": QUESTION, "path": "/etc/passwd"},
         {"query": QUESTION, "path": "memory/\x1b[31m.md"},
         {"query": QUESTION, "path": TARGET, "name": "../../x"},
-        {"query": QUESTION, "path": TARGET, "out": "/tmp/x.case.yaml"},
+        {"query": QUESTION, "path": TARGET, "out": "../x.case.yaml"},
         {"query": "", "path": TARGET},
         {"query": QUESTION},
     ],

@@ -77,5 +77,5 @@ def test_the_snippets_cover_the_common_clients() -> None:
 
 def test_no_file_names_the_host_of_a_package_index() -> None:
     names = ("README.md", "Makefile", "Dockerfile", "environment.yml", "constraints.txt", "pyproject.toml")
-    host = re.compile(r"(?:download\.)?pytorch\.org|pypi\.org|pythonhosted|anaconda\.(?:org|com)")
+    host = re.compile(r"py(?:torch|pi)\.org|python(?:hosted)|ana(?:conda)\.(?:org|com)")
     assert [name for name in names if host.search(text(name))] == []

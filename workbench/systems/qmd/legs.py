@@ -152,22 +152,21 @@ class VecScore(Cosine):
     output: ClassVar[str] = "vec_score"
     present: ClassVar[str | None] = "vec_rank"
     says: ClassVar[str] = "vec score = 1 - cosine distance"
+    leg: ClassVar[str] = "vec"
 
     def formula(self, of: Numbers) -> Any:
-        return cosine_similarity(of["vec_raw"])
+        return cosine_similarity(of[f"{self.leg}_raw"])
 
 
 @dataclass(frozen=True)
-class HydeScore(Cosine):
+class HydeScore(VecScore):
     """The cosine of the leg `hyde`."""
 
     slot: ClassVar[str] = "hyde_score"
     output: ClassVar[str] = "hyde_score"
     present: ClassVar[str | None] = "hyde_rank"
     says: ClassVar[str] = "hyde score = 1 - cosine distance"
-
-    def formula(self, of: Numbers) -> Any:
-        return cosine_similarity(of["hyde_raw"])
+    leg: ClassVar[str] = "hyde"
 
 
 VARIANT_SCORES: Mapping[str, Any] = {"lex": LexScore(), "vec": VecScore(), "hyde": HydeScore()}

@@ -26,7 +26,7 @@ from workbench.memory.store.values import Cached, Settings, Stamp
 from workbench.records import Chunk, Document, Hits, Passage, Query, Rows, Vector
 
 KEYWORD_SQL = """
-    SELECT id, {rank}(words, query) AS raw FROM chunks, {function}(%s::regconfig, %s) AS query
+    SELECT id, {rank}(words, query) AS raw FROM chunks, to_tsquery(%s::regconfig, %s) AS query
     WHERE words @@ query ORDER BY raw DESC, {tie} LIMIT %s
 """
 NEAREST_SQL = {
@@ -206,17 +206,13 @@ class PostgresStore(DescribedSession, IndexStore):
         return tsquery(query)
 
     def keyword(self, query: Query, limit: int) -> Hits:
-        """The chunks that match a query, with the address's ranking function, which is not BM25."""
-        return self.full_text("to_tsquery", self.compiled(query), limit)
+        """The chunks that match a query, with the address's ranking function, which is not BM25.
 
-    def full_text(self, function: str, text: str, limit: int) -> Hits:
-        """The chunks that match what a function of PostgreSQL makes of a text.
-
-        `function` is to_tsquery, plainto_tsquery, phraseto_tsquery or websearch_to_tsquery. Raises InputError
-        for a text that it refuses.
+        Raises InputError for an expression that PostgreSQL cannot read.
         """
+        text = self.compiled(query)
         tie = "id" if self.ties_by_row else 'key COLLATE "C"'
-        statement = KEYWORD_SQL.format(rank=self.address.rank, function=function, tie=tie)
+        statement = KEYWORD_SQL.format(rank=self.address.rank, tie=tie)
         values = self.address.config, text.replace("\0", " "), limit
         try:
             with plain_errors(self.name), self.db.transaction():  # a refused text ends only this savepoint
