@@ -211,10 +211,11 @@ def save(page: Page) -> None:
 
 
 def end_kernels(page: Page) -> None:
-    """Ends all kernels of JupyterLab, as its menu does."""
+    """Ends all kernels of JupyterLab, as its menu does, and waits until the server has none."""
     choose(page, "Kernel", "Shut Down All Kernels…")
     page.locator(".jp-Dialog .jp-mod-accept").click()
-    page.locator(".jp-Notebook-ExecutionIndicator, .jp-Toolbar-kernelStatus").first.wait_for(state="attached")
+    # A page that is opened before that would find the dying kernel, and wait for its answer for ever.
+    page.wait_for_function("async () => (await (await fetch('/api/kernels')).json()).length === 0")
 
 
 class Tab:
