@@ -24,6 +24,7 @@ from pathlib import Path
 
 from playwright.sync_api import Page
 
+from tests import forked
 from tests.browser import MINUTE, OUTPUT, browsing, choose, free_port, run_all_cells
 from workbench.memory.index import default_index_path
 
@@ -43,6 +44,7 @@ class Hour:
 
     folder: Path
     quick: bool
+    in_forks: bool = False
 
     @property
     def clone(self) -> Path:
@@ -63,15 +65,20 @@ class Hour:
 
     def run(self, *words: object, code: int = 0) -> str:
         """Runs a command of the workbench on the desk; returns stdout and stderr. It must end with `code`."""
-        command = [self.python, "-m", "workbench", *map(str, words)]
-        ended = subprocess.run(
-            command, cwd=self.desk, env=self.environment, capture_output=True, text=True, timeout=600
-        )
+        ended = self._ended([*map(str, words)])
         said = f"{ended.stdout}{ended.stderr}"
         with (self.folder / "said.txt").open("a", encoding="utf-8") as log:
             log.write(f"$ workbench {' '.join(map(str, words))}\n{said}\n")
         assert ended.returncode == code, f"exit code {ended.returncode} of {words}:\n{said}"
         return said
+
+    def _ended(self, words: list[str]) -> subprocess.CompletedProcess[str]:
+        if self.in_forks:
+            return forked.run("workbench", words, self.desk, self.environment, timeout=600)
+        command = [self.python, "-m", "workbench", *words]
+        return subprocess.run(
+            command, cwd=self.desk, env=self.environment, capture_output=True, text=True, timeout=600
+        )
 
 
 def clone(hour: Hour) -> None:
@@ -251,10 +258,13 @@ STEPS: tuple[Callable[[Hour], None], ...] = (
 )
 
 
-def walk(folder: Path, quick: bool) -> None:
-    """Goes through all steps in `folder`, a new one. Raises AssertionError at the first that fails."""
+def walk(folder: Path, quick: bool, in_forks: bool = False) -> None:
+    """Goes through all steps in `folder`, a new one. Raises AssertionError at the first that fails.
+
+    `in_forks` runs the commands in forks, which have torch already, instead of new processes.
+    """
     folder.mkdir(parents=True)
-    hour = Hour(folder, quick)
+    hour = Hour(folder, quick, in_forks)
     for step in STEPS:
         started = time.monotonic()
         print(f"{step.__name__.replace('_', ' ')}: {step.__doc__}", flush=True)

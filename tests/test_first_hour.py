@@ -11,6 +11,6 @@ from workbench.memory.index import MemoryIndex
 
 @needs_chromium
 def test_the_first_hour(tmp_path: Path, sample: MemoryIndex) -> None:
-    walk(tmp_path / "hour", quick=True)
+    walk(tmp_path / "hour", quick=True, in_forks=True)
     pictures = sorted(path.name for path in (tmp_path / "hour").glob("*.png"))
     assert pictures == ["00_start-reopened.png", "00_start-run.png"]

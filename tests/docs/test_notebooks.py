@@ -19,6 +19,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from tests.conftest import PROJECT
 from tests.docs.prose import Tie, differences, is_check, is_code, says, ties, untied, with_ties, words
+from tests.forked import ForkedKernels
 from workbench.memory.index import MemoryIndex
 
 LESSONS = sorted((PROJECT / "notebooks").glob("*.ipynb"))
@@ -67,7 +68,8 @@ def said_by(cell: NotebookNode) -> str:
 def false_sentences(notebook: NotebookNode, folder: Path) -> list[str]:
     """Runs the notebook, and says which words of its prose are not the values that they repeat."""
     asked = with_ties(notebook)
-    NotebookClient(notebook, timeout=60, resources={"metadata": {"path": str(folder)}}).execute()
+    place = {"metadata": {"path": str(folder)}}
+    NotebookClient(notebook, timeout=600, kernel_manager_class=ForkedKernels, resources=place).execute()
     return [one for cell, tied in asked for one in differences(tied, json.loads(said_by(cell)))]
 
 
