@@ -193,6 +193,10 @@ BETWEEN_FOLDERS = {
     ("memory/store/sqlite", "memory/chunking.py"): "stored texts are made of whole characters",
     ("retrieval/passages", "retrieval"): "stages that read passages are stages like others",
     ("retrieval/rerank", "retrieval"): "a reranker is asked by a stage like others",
+    (
+        "retrieval/rerank/late.py",
+        "retrieval/passages/index.py",
+    ): "late interaction takes the model of the index, as passages do",
     ("systems", "systems/automem"): COORDINATES,
     ("systems", "systems/basic_memory"): COORDINATES,
     ("systems", "systems/engines"): COORDINATES,

@@ -15,9 +15,11 @@ from workbench.lab.thresholds import FloorAndLimit, StagesAgain, scores
 from workbench.memory.index import MemoryIndex
 from workbench.retrieval.cutoff import MinScore
 from workbench.retrieval.pipeline import Pipeline
+from workbench.retrieval.rerank.late import LateOfIndex
 from workbench.systems.openclaw.pipelines import EIGHT, SHIPPED, THREE_FIXES, WORKAROUND
 from workbench.systems.openclaw.releases import FEBRUARY_27, SEPTEMBER
 from workbench.systems.registry import SYSTEMS
+from workbench.systems.reranking import with_reranker
 
 SET = QuestionSet(
     questions=(
@@ -49,6 +51,14 @@ def told(pipeline: Pipeline, questions: QuestionSet, index: Index, floor: float)
 @pytest.mark.parametrize("floor", [-np.inf, 0.0, 0.016, 0.3, 0.55, 1.0])
 def test_a_floor_lets_through_what_asking_with_it_returns(name: str, floor: float, toy: MemoryIndex) -> None:
     assert told(SYSTEMS[name], SET, toy, floor) == asked_again(SYSTEMS[name], SET, toy, floor)
+
+
+def test_so_it_does_after_a_reranker_whose_score_the_floor_does_not_see(toy: MemoryIndex) -> None:
+    reranked = with_reranker(THREE_FIXES, LateOfIndex())
+    floors = (0.0, 0.3, 0.55, 1.0)
+    assert [told(reranked, SET, toy, one) for one in floors] == [
+        asked_again(reranked, SET, toy, one) for one in floors
+    ]
 
 
 # Floor and limit alone; a rescue below the floor; MMR before it and spare slots after; a floor behind both.

@@ -77,6 +77,14 @@ SettingsOfMany = Annotated[
         "that has it; can be repeated.",
     ),
 ]
+AskedReranker = Annotated[
+    str | None,
+    typer.Option(
+        "--rerank",
+        help="Let a reranker order the best 20: cross-encoder:FOLDER_OR_NAME, cohere:MODEL@URL, "
+        "judge:MODEL@URL or late. The key of a URL is read from WORKBENCH_RERANK_KEY.",
+    ),
+]
 SHIPPED = "openclaw-2026.2.13"
 RECOMMENDED = "recommended"
 
@@ -94,7 +102,11 @@ def system_for(memory: str, asked: str | None) -> str:
 
 
 def pipeline_of(
-    name: str, limit: int | None, min_score: float | None, settings: list[str] | None
+    name: str,
+    limit: int | None,
+    min_score: float | None,
+    settings: list[str] | None,
+    rerank: str | None = None,
 ) -> Pipeline:
     """The system of that name with these options. Raises InputError for an unknown name or setting."""
     from workbench.retrieval.settings import with_settings
@@ -104,13 +116,27 @@ def pipeline_of(
     slots = [one for one in settings or [] if not key_of(one)]
     for one in slots:
         check_key(one)
-    return with_settings(with_keys(_named(name), keys).asking(limit, min_score), slots)
+    asked = with_keys(_named(name), keys).asking(limit, min_score)
+    return with_settings(_reranked(asked, rerank), slots)
+
+
+def _reranked(pipeline: Pipeline, rerank: str | None) -> Pipeline:
+    from workbench.systems.reranking import reranker_named, with_reranker
+
+    return pipeline if rerank is None else with_reranker(pipeline, reranker_named(rerank))
 
 
 def pipelines_of(
-    names: Iterable[str], limit: int | None, min_score: float | None, settings: list[str] | None
+    names: Iterable[str],
+    limit: int | None,
+    min_score: float | None,
+    settings: list[str] | None,
+    rerank: str | None = None,
 ) -> list[Pipeline]:
-    """The systems of these names with these options. A setting changes every system that has it."""
+    """The systems of these names with these options. A setting changes every system that has it.
+
+    With `rerank`, each system is followed by itself with that reranker.
+    """
     from workbench.retrieval.settings import with_settings_where_they_fit
     from workbench.systems.openclaw.config.keys import check_key, fits, key_of, with_keys
 
@@ -125,7 +151,10 @@ def pipelines_of(
             named = [with_keys(one, [setting]) if fits(one, key) else one for one in named]
         elif named:
             with_keys(named[0], [setting])  # which says why not
-    return with_settings_where_they_fit([one.asking(limit, min_score) for one in named], slots)
+    asked = [one.asking(limit, min_score) for one in named]
+    if rerank is not None:
+        asked = [both for one in asked for both in (one, _reranked(one, rerank))]
+    return with_settings_where_they_fit(asked, slots)
 
 
 def _named(name: str) -> Pipeline:

@@ -178,9 +178,9 @@ def _round_step(least: float) -> float:
 
 
 def _compared(trace: Trace, pipeline: Pipeline) -> Floats:
-    """The column that the floor looks at: the one that ranks, unless the floor names another."""
-    of = next((stage.of for stage in pipeline.stages if isinstance(stage, MinScore)), "score")
-    return trace.scores if of == "score" else trace.columns.get(of, trace.scores)
+    """The column that the floor looks at; without a floor, the one that ranks."""
+    of = next((stage.of for stage in pipeline.stages if isinstance(stage, MinScore)), trace.ranked_by)
+    return trace.columns.get(of, trace.scores)
 
 
 def _of_file(trace: Trace, path: str) -> Marks:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.contracts import Context
-from workbench.records import KEPT, Cutoff, DropKind, Stage, Threshold, Trace
+from workbench.records import KEPT, Cutoff, DropKind, Rows, Stage, Threshold, Trace
 from workbench.retrieval.columns import PlainStage
 from workbench.retrieval.scoring import cosine_similarity, relevance
 
@@ -38,11 +38,14 @@ class Order(PlainStage):
     def may_read(self) -> tuple[str, ...]:
         return self.ties
 
-    def run(self, trace: Trace, context: Context) -> Trace:
+    def rows(self, trace: Trace) -> Rows:
+        """The rows of the candidates, best first."""
         ids = np.array([chunk.id for chunk in trace.chunks], dtype=np.str_)
         ties = [trace.columns[name] for name in reversed(self.ties) if name in trace.columns]
-        order = np.lexsort((ids, *ties, -trace.columns[self.by]))
-        return replace(trace, order=order, ranked_by=self.by)
+        return np.lexsort((ids, *ties, -trace.columns[self.by]))
+
+    def run(self, trace: Trace, context: Context) -> Trace:
+        return replace(trace, order=self.rows(trace), ranked_by=self.by)
 
 
 @dataclass(frozen=True)

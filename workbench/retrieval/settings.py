@@ -6,6 +6,7 @@ import difflib
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
+from functools import reduce
 from typing import Any
 
 from workbench.errors import InputError
@@ -56,9 +57,14 @@ def _has(pipeline: Pipeline, slot: str, parameter: str) -> bool:
 
 
 def parameters(stage: Stage) -> dict[str, Any]:
-    """The parameters of a stage with their values, nested ones with a dot: `depth.multiplier`."""
+    """The parameters of a stage with their values, nested ones with a dot: `depth.multiplier`.
+
+    A field that the `repr` leaves out is none: it may hold a secret.
+    """
     found: dict[str, Any] = {}
     for field in fields(stage):  # type: ignore[arg-type]
+        if not field.repr:
+            continue
         value = getattr(stage, field.name)
         if is_dataclass(value):
             found |= {f"{field.name}.{name}": inner for name, inner in parameters(value).items()}  # type: ignore[arg-type]
@@ -94,15 +100,18 @@ def _changed(stage: Stage, slot: str, parameter: str, text: str) -> Stage:
             f"The stage {slot!r} has no parameter {parameter!r}{_nearest(parameter, known)}",
             f"It has {', '.join(known)}." if known else "It has none.",
         )
-    outer, _, inner = parameter.partition(".")
+    *outer, inner = parameter.split(".")
     name = f"{slot}.{parameter}"
     value = _typed(name, text, known[parameter])
-    _check_whole(name, value, getattr(stage, outer) if inner else stage, inner or outer)
+    _check_whole(name, value, reduce(getattr, outer, stage), inner)
     _check_range(name, value, {**NESTED_RANGES, **stage.ranges}.get(parameter))
-    if inner:
-        value = replace(getattr(stage, outer), **{inner: value})
-    changed: Stage = replace(stage, **{outer: value})  # type: ignore[type-var]
+    changed: Stage = _replaced(stage, parameter, value)
     return changed
+
+
+def _replaced(owner: Any, parameter: str, value: Any) -> Any:
+    outer, _, inner = parameter.partition(".")
+    return replace(owner, **{outer: _replaced(getattr(owner, outer), inner, value) if inner else value})
 
 
 def _typed(name: str, text: str, now: Any) -> Any:

@@ -129,12 +129,27 @@ def test_a_remote_rerankers_scores_come_back_in_the_order_of_the_texts() -> None
 
 @pytest.mark.parametrize(
     ("status", "said"),
-    [(500, "broken"), (200, "<html>"), (200, {}), (200, {"results": []}), (200, {"results": [{"index": 0}]})],
-    ids=["an error", "no JSON", "no results", "too few", "no score"],
+    [
+        (500, "broken"),
+        (200, "<html>"),
+        (200, "[" * 100_000),
+        (200, {}),
+        (200, {"results": []}),
+        (200, {"results": [{"index": 0}]}),
+    ],
+    ids=["an error", "no JSON", "too deep", "no results", "too few", "no score"],
 )
 def test_a_remote_rerankers_bad_answer_is_an_error_that_names_it(status: int, said: Any) -> None:
     with server(lambda _: (status, said)) as address, pytest.raises(ProviderError, match="m at 127"):
         RemoteReranker(Service(address, "m")).scores("q", ["a"])
+
+
+def test_a_service_that_repeats_the_key_does_not_bring_it_into_the_message() -> None:
+    refused = server(lambda _: (401, "no such key: Bearer sk-topsecret"))
+    with refused as address, pytest.raises(ProviderError) as found:
+        RemoteReranker(Service(address, "m", "sk-topsecret")).scores("q", ["a"])
+    assert "(the key)" in str(found.value)
+    assert "topsecret" not in str(found.value)
 
 
 def test_a_remote_reranker_that_does_not_answer_in_time_is_an_error() -> None:

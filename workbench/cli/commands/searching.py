@@ -12,6 +12,7 @@ from workbench.cli.app import (
     AsJson,
     AskedFloor,
     AskedLimit,
+    AskedReranker,
     AskedSystem,
     IndexFile,
     Memory,
@@ -48,6 +49,7 @@ def search(
     limit: AskedLimit = None,
     min_score: AskedFloor = None,
     settings: Settings = None,
+    rerank: AskedReranker = None,
     index_file: IndexFile = None,
     re_embed: ReEmbed = False,
     as_json: AsJson = False,
@@ -68,7 +70,7 @@ def search(
             "A search becomes a case with --case FILE and --target FILE.",
             "Give both or none; `workbench case new` has the other expectations.",
         )
-    asked = pipeline_of(system_for(memory, system), limit, min_score, settings)
+    asked = pipeline_of(system_for(memory, system), limit, min_score, settings, rerank)
     cleaned = check_question(question)
     with opened_index(memory, index_file, re_embed) as opened, opened.snapshot():
         trace = pipeline.search(cleaned, asked, opened)
@@ -86,6 +88,7 @@ def explain(
     limit: AskedLimit = None,
     min_score: AskedFloor = None,
     settings: Settings = None,
+    rerank: AskedReranker = None,
     index_file: IndexFile = None,
     re_embed: ReEmbed = False,
     as_json: AsJson = False,
@@ -99,7 +102,7 @@ def explain(
     from workbench.retrieval.query import check_question
     from workbench.views.data import explanation_data
 
-    asked = pipeline_of(system_for(memory, system), limit, min_score, settings)
+    asked = pipeline_of(system_for(memory, system), limit, min_score, settings, rerank)
     cleaned = check_question(question)
     with opened_index(memory, index_file, re_embed) as opened, opened.snapshot():
         trace = pipeline.search(cleaned, asked, opened)
@@ -125,6 +128,7 @@ def evaluate(
     limit: AskedLimit = None,
     min_score: AskedFloor = None,
     settings: SettingsOfMany = None,
+    rerank: AskedReranker = None,
     memory: Memory = SAMPLE,
     index_file: IndexFile = None,
     re_embed: ReEmbed = False,
@@ -145,8 +149,8 @@ def evaluate(
     """Run labelled questions: hits, MRR, and unanswerable questions for which nothing is returned.
 
     Without --system it runs a few systems that differ in kind. Each later system is compared with the first,
-    question by question. Below the tables stands what the numbers do not say. --json always lists the missed
-    questions.
+    question by question. With --rerank each system is followed by itself with the reranker. Below the tables
+    stands what the numbers do not say. --json always lists the missed questions.
     """
     from workbench.lab.cached_index import CachedIndex
     from workbench.lab.checks.doubts import doubts
@@ -162,7 +166,7 @@ def evaluate(
     for measure in measures or ():
         known_measure(measure)
     compared = measures or [HITS]
-    chosen = pipelines_of(SYSTEMS if every else systems or HANDFUL, limit, min_score, settings)
+    chosen = pipelines_of(SYSTEMS if every else systems or HANDFUL, limit, min_score, settings, rerank)
     asked = load_questions(questions or Path(memory) / "questions.yaml")
     with opened_index(memory, index_file, re_embed) as opened, opened.snapshot():
         check_targets(asked, opened.paths())
@@ -193,6 +197,7 @@ def compare(
     limit: AskedLimit = None,
     min_score: AskedFloor = None,
     settings: SettingsOfMany = None,
+    rerank: AskedReranker = None,
     index_file: IndexFile = None,
     re_embed: ReEmbed = False,
     as_json: AsJson = False,
@@ -204,7 +209,7 @@ def compare(
     from workbench.views.systems import comparison_table
 
     cleaned = check_question(question)
-    asked = pipelines_of(names, limit, min_score, settings)
+    asked = pipelines_of(names, limit, min_score, settings, rerank)
     with opened_index(memory, index_file, re_embed) as opened:
         traces = [pipeline.search(cleaned, one, opened) for one in asked]
     put([trace_data(one) for one in traces] if as_json else comparison_table(traces), as_json)

@@ -93,8 +93,7 @@ class Answerable(ColumnStage):
 
 def _lead(trace: Trace) -> float:
     """How far the best candidate that is still in is ahead of the mean of the next ones."""
-    kept = trace.order[trace.dropped[trace.order] == KEPT]
-    scores = trace.columns["score"][kept]
+    scores = np.sort(trace.columns["score"][trace.dropped == KEPT])[::-1]  # whatever ordered the answer
     return float(scores[0] - scores[1 : 1 + RIVALS].mean()) if scores.size > 1 else 0.0
 
 

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
-from workbench.contracts import Context
+from workbench.contracts import Context, Index
 from workbench.errors import ProviderError, WorkbenchError
 from workbench.records import KEPT, Floats, Rows, Trace
 from workbench.retrieval.columns import ColumnStage, Numbers
 from workbench.retrieval.cutoff import Order
+
+BY_SCORE = Order()
 
 
 class Reranker(Protocol):
@@ -26,6 +29,16 @@ class Reranker(Protocol):
     def name(self) -> str: ...
 
     def scores(self, question: str, texts: Sequence[str]) -> Sequence[float]: ...
+
+
+class RerankerOfIndex(ABC):
+    """A reranker that depends on the index that is searched, for example on its model."""
+
+    name: str
+
+    @abstractmethod
+    def of(self, index: Index) -> Reranker:
+        """The reranker for this index. Raises UnusableScoresError if there is none."""
 
 
 class UnusableScoresError(ProviderError):
@@ -51,9 +64,10 @@ def checked(reranker: str, scores: Any, count: int) -> Floats:
 
 @dataclass(frozen=True)
 class Rerank(ColumnStage):
-    """Asks a reranker about the first `count` candidates by their score; the others come after them.
+    """Asks a reranker about the first `count` candidates; the others come after them in their fused order.
 
-    Put `reranked_order()` after it. If the reranker fails, the fused order is kept, and the trace says why.
+    `fused` is the order of the system without the reranker. Put `reranked_order()` after this stage. If the
+    reranker fails, the fused order is kept, and the trace says why.
     """
 
     slot: ClassVar[str] = "rerank"
@@ -61,18 +75,22 @@ class Rerank(ColumnStage):
     scale: ClassVar[str] = "the reranker's own"
     observed: ClassVar[tuple[str, ...]] = ("rerank_raw", "fused_place")
     ranges: ClassVar[Mapping[str, tuple[float, float]]] = {"count": (1, 1000)}
-    reranker: Reranker
+    reranker: Reranker | RerankerOfIndex
     count: int = 20
+    fused: Order = BY_SCORE
 
     @property
     def says(self) -> str:
         return f"rerank score: {self.reranker.name} reads the question with each of the first {self.count}"
 
     def reads(self) -> tuple[str, ...]:
-        return ("score",)
+        return (self.fused.by,)
+
+    def may_read(self) -> tuple[str, ...]:
+        return self.fused.ties
 
     def observe(self, trace: Trace, context: Context) -> Mapping[str, Floats]:
-        place = fused_places(trace)
+        place = fused_places(trace, self.fused)
         first = np.argsort(np.where(trace.dropped == KEPT, place, np.inf), kind="stable")
         asked = first[: min(self.count, int((trace.dropped == KEPT).sum()))]
         raw = np.full(trace.rows.size, np.nan)
@@ -87,21 +105,25 @@ class Rerank(ColumnStage):
         if not asked.size:
             return np.empty(0)
         texts = self.texts(trace, context, asked)
-        return checked(self.reranker.name, self.reranker.scores(trace.question, texts), len(texts))
+        found = self.reranker
+        reranker = found.of(context.index) if isinstance(found, RerankerOfIndex) else found
+        return checked(reranker.name, reranker.scores(trace.question, texts), len(texts))
 
     def run(self, trace: Trace, context: Context) -> Trace:
         if not trace.rows.size:
             return super().run(trace, context)
         try:
             return super().run(trace, context)
-        except UnusableScoresError as error:
-            return self._without(trace, error)
         except ProviderError as error:
             return self._without(trace, error)
 
     def _without(self, trace: Trace, error: WorkbenchError) -> Trace:
         absent = np.full(trace.rows.size, np.nan)
-        columns = {"rerank_raw": absent, "fused_place": fused_places(trace), "rerank_score": absent}
+        columns = {
+            "rerank_raw": absent,
+            "fused_place": fused_places(trace, self.fused),
+            "rerank_score": absent,
+        }
         note = f"Not reranked, the fused order is kept: {error.problem}"
         return replace(trace, columns={**trace.columns, **columns}, notes=(*trace.notes, note))
 
@@ -109,11 +131,10 @@ class Rerank(ColumnStage):
         return of["rerank_raw"] + 0.0
 
 
-def fused_places(trace: Trace) -> Floats:
-    """Each candidate's place by its fused score, from 1; ties by chunk id."""
-    ids = np.array([chunk.id for chunk in trace.chunks], dtype=np.str_)
+def fused_places(trace: Trace, order: Order = BY_SCORE) -> Floats:
+    """Each candidate's place in the fused order, from 1."""
     places = np.empty(trace.rows.size)
-    places[np.lexsort((ids, -trace.columns["score"]))] = np.arange(1.0, trace.rows.size + 1)
+    places[order.rows(trace)] = np.arange(1.0, trace.rows.size + 1)
     return places
 
 

@@ -203,7 +203,7 @@ def understood() -> Iterator[None]:
     """Turns an answer that is no JSON, or of another form than the API has, into a BadAnswerError."""
     try:
         yield
-    except (ValueError, TypeError, AttributeError) as error:
+    except (ValueError, TypeError, AttributeError, RecursionError) as error:
         raise BadAnswerError(f"the answer cannot be read: {error}") from None
 
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from workbench.errors import InputError, ProviderError
 from workbench.memory.embedding.providers.clients import (
@@ -29,6 +29,23 @@ INSTRUCTION = (
 )
 
 
+KEY = "WORKBENCH_RERANK_KEY"
+"""The environment variable that holds the key of a reranker."""
+
+
+def _parts(address: str) -> SplitResult:
+    """The parts of a web address. Raises InputError, without what may be a secret, for another text."""
+    remedy = "Give one such as https://host/v2."
+    try:
+        found = urlsplit(address)
+        port = found.port
+    except ValueError as error:
+        raise InputError(f"The address of a reranker cannot be read: {error}.", remedy) from None
+    if found.scheme not in ("http", "https") or not found.hostname or port == 0:
+        raise InputError(f"{address.rpartition('@')[2]!r} is not the address of a reranker.", remedy)
+    return found
+
+
 @dataclass(frozen=True)
 class Service:
     """Where a reranker is, its model, the key to it, and how many seconds it has for one question."""
@@ -39,10 +56,11 @@ class Service:
     seconds: float = 10.0
 
     def __post_init__(self) -> None:
-        address = urlsplit(self.base_url)
-        if address.scheme not in ("http", "https") or not address.hostname:
+        address = _parts(self.base_url)
+        if address.username or address.password or address.query or address.fragment:
             raise InputError(
-                f"{self.base_url!r} is not the address of a reranker.", "Give one such as https://host/v2."
+                f"The address of the reranker at {address.hostname} holds more than a place.",
+                f"Give {address.scheme}://{address.hostname}{address.path} alone. Put a key into {KEY}.",
             )
 
     def post(self, path: str, body: Mapping[str, Any]) -> Any:
@@ -74,9 +92,13 @@ class Service:
             raise RequestError(f"the connection failed: {error}") from None
         check_redirect(answer)
         if answer.status_code != 200:
-            raise RequestError(answer.text[:200] or "no message", answer.status_code)
+            said = self._without_key(answer.text)[:200]
+            raise RequestError(said or "no message", answer.status_code)
         with understood():
             return answer.json()
+
+    def _without_key(self, text: str) -> str:
+        return text.replace(self.key, "(the key)") if self.key else text
 
 
 def _failed(name: str, error: RequestError) -> ProviderError:
