@@ -118,7 +118,7 @@ class QuestionTest(CaseTest):
         assert isinstance(self.parent, CollectedCase)
         run = self.parent.ran
         answer = run.answers[self.number]
-        known_bug = run.case.known_bug
+        known_bug = answer.asked.known_bug or run.case.known_bug
         if not answer.as_observed and not self.config.getoption(UPDATE):
             raise UnmetExpectationError(
                 _told(answer, run, "What is observed differs from what the case states.")

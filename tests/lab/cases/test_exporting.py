@@ -2,35 +2,144 @@
 
 from __future__ import annotations
 
-from workbench.lab.cases.files import case_text, parsed_case
-from workbench.lab.cases.making import case_of_questions, case_of_specimen
-from workbench.lab.cases.running import elsewhere_pipeline, run_case
+from pathlib import Path
+
+import pytest
+
+from tests.commands import Run, runner
+from tests.conftest import SAMPLE
+from workbench.errors import InputError
+from workbench.lab.cases.files import case_text, load_case, parsed_case
+from workbench.lab.cases.intake.specimens import NO_CASES, case_of_specimen
+from workbench.lab.cases.model import Case
+from workbench.lab.cases.redact import redacted
+from workbench.lab.cases.running import CaseRun, elsewhere_pipeline, run_case, systems_named
+from workbench.lab.cases.shrink import shrunk
 from workbench.lab.evaluation import evaluate
 from workbench.lab.museum.catalogue import SPECIMENS
+from workbench.lab.museum.specimen import Answer
 from workbench.lab.questions import QuestionSet
 from workbench.memory.index import MemoryIndex
 from workbench.systems.registry import system
 
+run = pytest.fixture(runner)
 
-def test_the_specimens_that_search_fail_as_cases_and_are_mended_by_their_change() -> None:
-    cases = {name: made for name, one in SPECIMENS.items() if (made := case_of_specimen(one)) is not None}
-    assert len(cases) >= 11, sorted(cases)
-    for name, case in cases.items():
-        assert parsed_case(case_text(case), name) == case
-        run = run_case(case)
-        assert not run.holds, name
-        assert run.as_observed, name
-        assert run_case(case, elsewhere_pipeline(case.elsewhere[0])).holds, name
+CASES = [name for name in SPECIMENS if name not in NO_CASES]
+
+
+def returned(ran: CaseRun) -> Answer:
+    (answer,) = ran.answers
+    return {one.chunk.path: one.score for one in answer.trace.results}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_specimen_fails_as_a_case_with_the_answers_of_the_museum(name: str) -> None:
+    specimen = SPECIMENS.named(name)
+    case = parsed_case(case_text(case_of_specimen(specimen)), name)
+    museum, shipped = specimen.run(), run_case(case)
+    mended = run_case(case, elsewhere_pipeline(case.elsewhere[0]))
+    assert not shipped.holds
+    assert shipped.as_observed
+    assert mended.holds
+    assert returned(shipped) == pytest.approx(museum.shipped)
+    assert returned(mended) == pytest.approx(museum.fixed)
+
+
+def test_every_other_specimen_is_listed_with_the_reason_why_it_is_no_case(run: Run, tmp_path: Path) -> None:
+    assert len(CASES) == 27
+    assert set(NO_CASES) < set(SPECIMENS)
+    for name in NO_CASES:
+        with pytest.raises(InputError, match=f"{name} is no case: .{{20,}}"):
+            case_of_specimen(SPECIMENS.named(name))
+    ran = run("case", "export", "museum", tmp_path / "museum")
+    assert ran.code == 0
+    assert sorted(one.name for one in (tmp_path / "museum").iterdir()) == sorted(
+        f"{name}.case.yaml" for name in CASES
+    )
+    assert all(f"No case: {name}, since " in ran.out for name in NO_CASES)
+    again = run("case", "export", "museum", tmp_path / "museum")
+    assert again.code == 2
+    assert "exists already" in again.err
+
+
+LISTS = """\
+case: 1
+system: engine-rrf-60
+questions:
+- question: two lists of another engine
+  expect: {found: b, within: 1}
+memory:
+  lists:
+    vector: {a: 0.9, b: 0.8}
+    keyword: {b: 7.0, c: 6.5}
+"""
+
+
+def lists(old: str = "", new: str = "") -> Case:
+    return parsed_case(LISTS.replace(old, new), "lists")
+
+
+def test_two_lists_of_another_engine_are_fused_by_any_system_with_a_fusion() -> None:
+    case = lists()
+    assert returned(run_case(case)) == pytest.approx({"b": 1 / 62 + 1 / 61, "a": 1 / 61, "c": 1 / 62})
+    (shipped,) = systems_named(["openclaw-2026.2.13"], case)
+    # 0.7 × 0.8 + 0.3 × 7.0 and 0.3 × 6.5: the given scores are taken as they are.
+    assert returned(run_case(case, shipped)) == pytest.approx({"b": 2.66, "c": 1.95, "a": 0.63})
+    with pytest.raises(InputError, match="has no fusion of two lists"):
+        run_case(lists("engine-rrf-60", "am-150"))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "problem"),
+    [
+        ("    keyword: {b: 7.0, c: 6.5}", "    keyword: {b: .nan}", "line 9: memory.lists.keyword.b"),
+        ("    vector: {a: 0.9, b: 0.8}\n    keyword: {b: 7.0, c: 6.5}", "    vector: {}", "lists are empty"),
+        ("  lists:", "  folder: notes\n  lists:", "one of these: notes, a folder, or lists"),
+        ("system: engine-rrf-60", "system: {specimen: qdrant-k2}", "a specimen has a side"),
+        ("system: engine-rrf-60", "system: {specimen: a, side: fixed, name: b}", "needs one of these"),
+        ("within: 1", "scores: true", "scores goes with same_as"),
+    ],
+)
+def test_half_written_lists_and_sides_are_refused(old: str, new: str, problem: str) -> None:
+    with pytest.raises(InputError, match=problem):
+        lists(old, new)
+
+
+def test_a_specimen_that_is_no_search_is_no_system_of_a_case() -> None:
+    for name, problem in (("qmd-blend-floor", "is not a search"), ("qdrant-k3", "There is no specimen")):
+        with pytest.raises(InputError, match=problem):
+            run_case(lists("engine-rrf-60", f"{{specimen: {name}, side: fixed}}"))
+    parts = LISTS.partition("  lists:")[0].replace("engine-rrf-60", "{specimen: qdrant-k2, side: fixed}")
+    axes = "model: {name: toy, dimensions: 1, axes: {tea: [tea]}}\n"
+    notes = parsed_case(f"{axes}{parts}  notes: [{{path: b, text: tea}}]\n", "notes")
+    with pytest.raises(InputError, match="is a memory, and this system fuses given lists"):
+        run_case(notes)
+
+
+def test_lists_have_no_words_to_replace_or_to_take_away() -> None:
+    failing = lists("{found: b, within: 1}", "{found: c, within: 1}")
+    for change in (redacted, shrunk):
+        with pytest.raises(InputError, match="lists of ids with scores, and no texts"):
+            change(failing)  # type: ignore[operator]
 
 
 def test_the_57_questions_as_one_case_hold_where_the_evaluation_has_hits(
-    sample: MemoryIndex, questions: QuestionSet
+    run: Run, tmp_path: Path, sample: MemoryIndex, questions: QuestionSet
 ) -> None:
     pipeline = system("openclaw-2026.2.13")
-    case = case_of_questions(questions, pipeline, sample)
+    exported = run("case", "export", "questions", tmp_path, "--memory", SAMPLE)
+    assert exported.code == 0, exported.err
+    case = load_case(tmp_path / "questions.case.yaml").case
     assert len(case.questions) == 57 + 20
-    run = run_case(parsed_case(case_text(case), "questions"))
-    assert run.as_observed
+    ran = run_case(case)
+    assert ran.as_observed
+    assert [not one.asked.known_bug for one in ran.answers] == [one.holds for one in ran.answers]
     (evaluation,) = evaluate(questions, [pipeline], sample)
-    assert sum(one.holds for one in run.answers[:57]) == evaluation.overall.hits
-    assert sum(one.holds for one in run.answers[57:]) == evaluation.silent.hits
+    assert sum(one.holds for one in ran.answers[:57]) == evaluation.overall.hits
+    assert sum(one.holds for one in ran.answers[57:]) == evaluation.silent.hits
+
+
+def test_only_the_museum_and_questions_can_be_exported(run: Run, tmp_path: Path) -> None:
+    told = run("case", "export", "everything", tmp_path)
+    assert told.code == 2
+    assert "Use museum or questions" in told.err

@@ -37,6 +37,7 @@ FILES = {
     "known": SMALL.replace("KNOWN", "known_bug: AND joins the words").replace(
         "OBSERVED", "{fate: matched by no leg}"
     ),
+    "known-question": SMALL.replace("observed: OBSERVED", "known_bug: one question alone"),
     "mended": SMALL.replace("KNOWN", "known_bug: AND joins the words").replace("EXPECT", "{nothing: true}"),
     "other-reason": SMALL.replace("KNOWN", "known_bug: AND").replace("OBSERVED", "{fate: below the floor}"),
     "elsewhere": SMALL.replace("EXPECT", "{nothing: true}").replace(
@@ -78,6 +79,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> str:
     [
         ("fails", "FAILED", "The expectation does not hold."),
         ("known", "XFAIL", "AND joins the words"),
+        ("known-question", "XFAIL", "one question alone"),
         ("mended", "FAILED", "The expectation holds. If the bug is mended, remove known_bug"),
         ("other-reason", "FAILED", "What is observed differs from what the case states."),
         ("elsewhere", "FAILED", "The case states that its expectations hold on openclaw-2026.9.6"),

@@ -189,6 +189,46 @@ def _expected(
 
 
 @case.command()
+def export(
+    what: Annotated[
+        str, typer.Argument(help="museum: each specimen that is a search or a fusion; questions: one case.")
+    ],
+    folder: Annotated[Path, typer.Argument(readable=False, help="The folder to write to.")],
+    questions: Annotated[
+        Path | None, typer.Option("--questions", readable=False, help="Labelled questions (YAML).")
+    ] = None,
+    memory: Memory = SAMPLE,
+    system: System = SHIPPED,
+    index_file: IndexFile = None,
+    re_embed: ReEmbed = False,
+    overwrite: Overwrite = False,
+) -> None:
+    """Write the museum's specimens, or labelled questions, as cases that pytest runs.
+
+    The specimens that are no case are listed, each with the reason.
+    """
+    from workbench.lab.cases.files import save_case
+    from workbench.lab.cases.intake.specimens import export_museum
+    from workbench.lab.cases.making import case_of_questions
+    from workbench.lab.cases.model import SUFFIX
+    from workbench.lab.questions import load_questions
+    from workbench.memory.store.sqlite.place import make_folder
+
+    if what not in ("museum", "questions"):
+        raise InputError(f"There is nothing called {what!r} to export.", "Use museum or questions.")
+    asked = load_questions(questions or Path(memory) / "questions.yaml") if what == "questions" else None
+    make_folder(folder)
+    if asked is None:
+        written, left_out = export_museum(folder, overwrite)
+        put(f"{folder}: {count(written, 'case')}.")
+        put("\n".join(f"No case: {name}, since {reason}." for name, reason in left_out.items()))
+    else:
+        with opened_index(memory, index_file, re_embed) as opened:
+            made = case_of_questions(asked, pipeline_of(system, None, None, None), opened)
+        _saved(save_case(made, folder / f"questions{SUFFIX}", overwrite), made)
+
+
+@case.command()
 def run(
     files: Files,
     systems: Annotated[

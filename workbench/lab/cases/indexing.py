@@ -32,6 +32,11 @@ def opened_memory(case: Case, folder: Path | None = None) -> Iterator[MemoryInde
 
     Raises InputError for a memory that cannot be used, and for a model that is not here.
     """
+    if case.memory.lists is not None:
+        raise InputError(
+            "The case holds given lists of ids with scores, and no texts.",
+            "There are no words to replace or to take away; rename ids and leave out hits by hand.",
+        )
     questions = {
         one.question.strip(BLANKS): unpacked(one.vector, case.model, f"the question {one.question[:40]!r}")
         for one in case.questions

@@ -21,15 +21,12 @@ from workbench.lab.cases.model import (
     CaseNote,
     CasePassage,
     CaseQuestion,
-    Elsewhere,
     Expected,
     VectorText,
 )
 from workbench.lab.cases.running import run_case, with_observations
 from workbench.lab.cases.systems import system_of_case
 from workbench.lab.cases.vectors import Numbers, packed
-from workbench.lab.museum.sides import SmallSearch
-from workbench.lab.museum.specimen import Specimen
 from workbench.lab.questions import QuestionSet
 from workbench.memory.chunking import LineChunker
 from workbench.memory.embedding.local import ToyEmbedder
@@ -86,7 +83,8 @@ def case_of_questions(
 ) -> Case:
     """One case of all labelled questions, each with its target, and of all controls, which expect nothing.
 
-    Raises InputError as `case_of` does.
+    A question whose expectation does not hold on `pipeline` is a known bug of it, so that the case passes as
+    a test until an answer changes. Raises InputError as `case_of` does.
     """
     asked = [(one.question, Expected(found=one.target)) for one in questions.questions]
     asked += [(one.question, Expected(nothing=True)) for one in questions.controls]
@@ -104,42 +102,17 @@ def case_of_questions(
         memory=memory,
         environment=environment(),
     )
-    return with_observations(run_case(case))
-
-
-def case_of_specimen(specimen: Specimen) -> Case | None:
-    """A specimen as a case: the shipped side should answer as the fixed side does.
-
-    None for a specimen that is not two searches, whose stages have no names, or whose answers differ in
-    their scores alone.
-    """
-    shipped, fixed = (side.answer for side in specimen.sides)
-    if not (isinstance(shipped, SmallSearch) and isinstance(fixed, SmallSearch)):
-        return None
-    try:
-        bad, good = system_of_case(shipped.pipeline), system_of_case(fixed.pipeline)
-    except InputError:
-        return None
-    toy = ToyEmbedder(shipped.axes)
-    case = Case(
-        title=specimen.symptom,
-        references=list(specimen.references),
-        note=f"{specimen.mechanism} {specimen.note}".strip(),
-        known_bug=f"{specimen.name}: {specimen.change}",
-        system=bad,
-        elsewhere=[Elsewhere(system=good)],
-        questions=[CaseQuestion(question=shipped.question, expect=Expected(same_as=good))],
-        model=CaseModel(
-            name=toy.name,
-            revision=toy.revision,
-            dimensions=toy.dimensions,
-            axes={axis: list(words) for axis, words in shipped.axes.items()},
-        ),
-        memory=CaseMemory(notes=[CaseNote(path=path, text=text) for path, text in shipped.notes.items()]),
-        environment=environment(),
-    )
     run = run_case(case)
-    return None if run.holds else with_observations(run)
+    seen = [
+        one.asked.model_copy(
+            update={
+                "observed": one.observed,
+                "known_bug": "" if one.holds else f"{pipeline.name}: {one.says}",
+            }
+        )
+        for one in run.answers
+    ]
+    return case.model_copy(update={"questions": seen})
 
 
 def travelling(name: str) -> Travelling:

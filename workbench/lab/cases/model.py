@@ -19,6 +19,7 @@ SUFFIX = ".case.yaml"
 MOST_NOTES = 5_000
 MOST_QUESTIONS = 1_000
 MOST_DIMENSIONS = 8_192
+MOST_LISTED = 10_000
 
 VectorText = str | list[float]
 """A vector: base64 of little-endian numbers, or a list of decimal numbers."""
@@ -101,21 +102,36 @@ class CaseChunker(CasePart):
     release: str = ""
 
 
+class CaseLists(CasePart):
+    """What two legs returned: the scores of documents by their ids; larger is better."""
+
+    vector: dict[Name, float] = Field(default={}, max_length=MOST_LISTED)
+    keyword: dict[Name, float] = Field(default={}, max_length=MOST_LISTED)
+
+    @model_validator(mode="after")
+    def _not_empty(self) -> CaseLists:
+        if not self.vector and not self.keyword:
+            raise ValueError("both lists are empty")
+        return self
+
+
 class CaseMemory(CasePart):
     """The notes, inline or in a folder beside the case, and how they are cut.
 
-    `ties` says how hits with equal numbers are ordered: by their chunk ids, or as they were stored.
+    `ties` says how hits with equal numbers are ordered: by their chunk ids, or as they were stored. In place
+    of notes, `lists` has what the two legs of another engine returned: such a case is about a fusion.
     """
 
     notes: list[CaseNote] | None = Field(default=None, min_length=1, max_length=MOST_NOTES)
     folder: Name | None = None
+    lists: CaseLists | None = None
     chunker: CaseChunker = CaseChunker()
     ties: Literal["chunk id", "stored order"] = "chunk id"
 
     @model_validator(mode="after")
     def _one_form(self) -> CaseMemory:
-        if (self.notes is None) == (self.folder is None):
-            raise ValueError("the memory needs either notes or a folder")
+        if sum(one is not None for one in (self.notes, self.folder, self.lists)) != 1:
+            raise ValueError("the memory needs one of these: notes, a folder, or lists")
         paths = [one.path for one in self.notes or ()]
         twice = (
             sorted({path for path in paths if paths.count(path) > 1}) if len(set(paths)) < len(paths) else []
@@ -155,9 +171,10 @@ class CaseConfiguration(CasePart):
 
 
 class CaseSystem(CasePart):
-    """A system: its name with changes and settings, or a configuration of OpenClaw.
+    """A system: its name with changes and settings, a configuration of OpenClaw, or a side of a specimen.
 
-    `changes` are named changes such as `or`; `settings` are `slot.parameter=value` or OpenClaw's keys.
+    `changes` are named changes such as `or`; `settings` are `slot.parameter=value` or OpenClaw's keys. A
+    `specimen` of the museum has two systems that differ in one stage: the `shipped` and the `fixed` side.
     """
 
     name: str = Field(default="", max_length=200)
@@ -166,6 +183,8 @@ class CaseSystem(CasePart):
     limit: int | None = Field(default=None, ge=1, le=10_000)
     min_score: float | None = None
     openclaw: CaseConfiguration | None = None
+    specimen: str = Field(default="", max_length=200)
+    side: Literal["", "shipped", "fixed"] = ""
 
     @model_validator(mode="before")
     @classmethod
@@ -174,16 +193,24 @@ class CaseSystem(CasePart):
 
     @model_validator(mode="after")
     def _named(self) -> CaseSystem:
-        if bool(self.name) == bool(self.openclaw):
-            raise ValueError("a system needs either a name or an openclaw configuration")
+        if sum(map(bool, (self.name, self.openclaw, self.specimen))) != 1:
+            raise ValueError("a system needs one of these: a name, an openclaw configuration, or a specimen")
+        if bool(self.specimen) != bool(self.side):
+            raise ValueError("a specimen has a side: shipped or fixed")
         return self
+
+    @property
+    def called(self) -> str:
+        """What the system is called in a sentence."""
+        named = f"{self.specimen}-{self.side}" if self.specimen else self.name
+        return named or "another configuration"
 
 
 class Expected(CasePart):
     """What the answer should be: exactly one of these, by the paths of files.
 
     `within` bounds the place of the file that should be found; with `same_as` it bounds how many of the
-    first files are compared.
+    first files are compared, and with `scores` their scores are compared, too.
     """
 
     found: Name | None = None
@@ -191,6 +218,7 @@ class Expected(CasePart):
     order: list[Name] | None = Field(default=None, min_length=2)
     nothing: Literal[True] | None = None
     same_as: CaseSystem | None = None
+    scores: Literal[True] | None = None
     within: int | None = Field(default=None, ge=1)
 
     @model_validator(mode="after")
@@ -200,6 +228,8 @@ class Expected(CasePart):
             raise ValueError(f"expect exactly one of {', '.join(FORMS)}, not {len(forms)} of them")
         if self.within is not None and forms[0] not in ("found", "same_as"):
             raise ValueError("within goes with found or same_as")
+        if self.scores and forms[0] != "same_as":
+            raise ValueError("scores goes with same_as")
         return self
 
     @property
@@ -220,12 +250,16 @@ class Observed(CasePart):
 
 
 class CaseQuestion(CasePart):
-    """A question, its vector if vectors travel, what is expected, and what was observed."""
+    """A question, its vector if vectors travel, what is expected, and what was observed.
+
+    `known_bug` is the reason why this expectation does not hold yet; that of the case is for all questions.
+    """
 
     question: Words
     vector: VectorText | None = None
     expect: Expected
     observed: Observed | None = None
+    known_bug: str = ""
 
     @field_validator("question")
     @classmethod

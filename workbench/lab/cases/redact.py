@@ -142,7 +142,7 @@ def _replaced(case: Case, names: Pseudonyms) -> Case:
     notes = [_note(one, names) for one in case.memory.notes or ()]
     return case.model_copy(
         update={
-            "title": f"{case.system.name}: a redacted case",
+            "title": f"{case.system.called}: a redacted case",
             "note": REDACTED,
             "questions": questions,
             "memory": case.memory.model_copy(update={"notes": notes}),
@@ -248,4 +248,5 @@ def _remains(case: Case, names: Pseudonyms) -> Iterator[str]:
     for name, said in (("known_bug", case.known_bug), ("references", ", ".join(case.references))):
         if said:
             yield f"{name} is not changed: {said}"
-    yield f"the names of the model ({case.model.name}) and the system ({case.system.name}), and all versions"
+    model, system = case.model.name, case.system.called
+    yield f"the names of the model ({model}) and the system ({system}), and all versions"

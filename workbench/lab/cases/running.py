@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
+from math import isclose
 from pathlib import Path
 
 from workbench.contracts import Index
@@ -19,7 +20,10 @@ from workbench.records import Trace
 from workbench.retrieval.explain import Explanation, Fate, explain
 from workbench.retrieval.legs import legs_of
 from workbench.retrieval.pipeline import Pipeline, search
+from workbench.systems.engines.lists import ListIndex, on_lists
 
+CLOSE = {"rel_tol": 1e-9, "abs_tol": 1e-12}
+"""Scores that differ by less than this are the same: rounding in another order of operations."""
 MOST_RETURNED = 10
 """The number of returned files that an observation keeps."""
 
@@ -129,6 +133,9 @@ def run_on(
     case: Case, pipelines: Iterable[Pipeline], *, folder: Path | None = None, index: Index | None = None
 ) -> list[CaseRun]:
     """The case on each of these pipelines; the memory is opened once."""
+    lists = case.memory.lists
+    if lists is not None:
+        index, pipelines = ListIndex(lists.vector, lists.keyword), map(on_lists, pipelines)
     opening = opened_memory(case, folder) if index is None else nullcontext(index)
     with opening as opened:
         return [
@@ -231,12 +238,22 @@ def _ordered(order: Sequence[str], asked: _Asked) -> tuple[bool, str, str]:
 def _same(expected: Expected, asked: _Asked) -> tuple[bool, str, str]:
     assert expected.same_as is not None
     other = pipeline_of_case(expected.same_as, asked.folder)
-    theirs = search(asked.trace.question, other, asked.index).paths()[: expected.within]
-    mine = asked.paths[: expected.within]
+    other = on_lists(other) if isinstance(asked.index, ListIndex) else other
+    there = search(asked.trace.question, other, asked.index)
+    theirs, mine = there.paths()[: expected.within], asked.paths[: expected.within]
     first = f"the first {expected.within} files" if expected.within else "the files"
-    says = f"{first} should be those of {other.name}, and " + ("are" if mine == theirs else "are not")
     differing = [path for path in [*theirs, *mine] if _place(path, theirs) != _place(path, mine)]
-    return mine == theirs, says, next(iter(differing), "")
+    if expected.scores:
+        first += " and their scores"
+        new, old = _scores(asked.trace), _scores(there)
+        differing += [path for path in mine if path in old and not isclose(new[path], old[path], **CLOSE)]
+    says = f"{first} should be those of {other.name}, and " + ("are not" if differing else "are")
+    return not differing, says, next(iter(differing), "")
+
+
+def _scores(trace: Trace) -> dict[str, float]:
+    """The best score of each returned file."""
+    return {one.chunk.path: one.score for one in reversed(trace.results)}
 
 
 def _stage(explanation: Explanation) -> str:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from workbench.errors import InputError
 from workbench.lab.cases.indexing import beside
 from workbench.lab.cases.model import Case, CaseSystem
+from workbench.lab.museum.catalogue import specimen
+from workbench.lab.museum.sides import pipeline_of_side
 from workbench.retrieval.pipeline import Pipeline
 from workbench.systems.descriptions import Description, adapted_to, built, described
 from workbench.systems.lines import line_of
@@ -23,12 +26,24 @@ def pipeline_of_case(system: CaseSystem, folder: Path | None = None) -> Pipeline
     """
     if system.openclaw is not None:
         return _configured(system, folder)
+    if system.specimen:
+        return adapted_to(_side(system), _description(system))
     if is_configuration(system.name):
         raise InputError(
             f"The system {system.name} is the name of a file.",
             "Put the file beside the case: system: {openclaw: {file: openclaw.json}}",
         )
     return built(_description(system))
+
+
+def _side(system: CaseSystem) -> Pipeline:
+    found = pipeline_of_side(getattr(specimen(system.specimen).sides, system.side))
+    if found is None:
+        raise InputError(
+            f"The specimen {system.specimen} is not a search, so it is no system of a case.",
+            f"See what it computes: workbench museum {system.specimen}",
+        )
+    return replace(found, name=system.called)
 
 
 def _configured(system: CaseSystem, folder: Path | None) -> Pipeline:

@@ -11,6 +11,7 @@ import numpy as np
 from workbench.lab.museum.sides import computed, fused, searched
 from workbench.lab.museum.specimen import Answer, Sides, Specimen, by_score, first
 from workbench.retrieval.columns import Numbers
+from workbench.retrieval.formula import Term
 from workbench.retrieval.fusion import filled, reciprocal_rank
 from workbench.systems.engines.fusion import RankSum
 from workbench.systems.engines.presets import ENGINES
@@ -49,9 +50,15 @@ class SharedRankSum(RankSum):
         return f"{super().says}; {self.ties}"
 
     def part(self, of: Numbers, leg: str) -> Any:
-        score = np.asarray(of[f"{leg}_score"])
-        shared = np.array([1.0 + np.sum(score > one) for one in score])
-        return reciprocal_rank(shared, self.weight(of, leg), of.constant(self.k))
+        name = f"{leg}_score"
+        score = of[name]
+
+        def shared(own: float) -> Any:
+            return of.over(lambda column: 1.0 + np.sum(column > own), name)
+
+        # One row is a term, whose rank counts over the whole column.
+        rank = shared(float(score)) if isinstance(score, Term) else np.array([shared(one) for one in score])
+        return reciprocal_rank(rank, self.weight(of, leg), of.constant(self.k))
 
 
 TWO_WITH_A_DISK = {

@@ -18,8 +18,9 @@ from workbench.memory.index import MemoryIndex
 from workbench.memory.store.sqlite.store import Store
 from workbench.memory.store.values import Cached, Settings
 from workbench.records import Document
-from workbench.retrieval.columns import ColumnStage
+from workbench.retrieval.fusion import Fusion
 from workbench.retrieval.pipeline import Pipeline, search
+from workbench.systems.engines.lists import fusion_of_lists
 from workbench.systems.engines.presets import two_legs
 
 Axes = Mapping[str, tuple[str, ...]]
@@ -40,20 +41,27 @@ def computed(says: str, function: Callable[..., Answer], *arguments: Any) -> Sid
     return Side(says, function, lambda: function(*arguments))
 
 
-def fused(
-    shipped: ColumnStage, fixed: ColumnStage, vector: Mapping[str, float], keyword: Mapping[str, float]
-) -> Sides:
+def fused(shipped: Fusion, fixed: Fusion, vector: Mapping[str, float], keyword: Mapping[str, float]) -> Sides:
     """Two fusions of the same two lists of scores by id; larger is better."""
     return Sides(_fused(shipped, vector, keyword), _fused(fixed, vector, keyword))
 
 
-def _fused(fusion: ColumnStage, vector: Mapping[str, float], keyword: Mapping[str, float]) -> Side:
-    def answer() -> Answer:
-        ids, of = two_legs(vector, keyword)
-        scores = np.asarray(fusion.formula(of), float)
+@dataclass(frozen=True)
+class FusedLists:
+    """A fusion of two lists of scores by id; calling it gives the answer."""
+
+    fusion: Fusion
+    vector: Mapping[str, float]
+    keyword: Mapping[str, float]
+
+    def __call__(self) -> Answer:
+        ids, of = two_legs(self.vector, self.keyword)
+        scores = np.asarray(self.fusion.formula(of), float)
         return by_score(dict(zip(ids, scores.tolist(), strict=True)))
 
-    return Side(getattr(fusion, "says", ""), fusion, answer)
+
+def _fused(fusion: Fusion, vector: Mapping[str, float], keyword: Mapping[str, float]) -> Side:
+    return Side(getattr(fusion, "says", ""), fusion, FusedLists(fusion, vector, keyword))
 
 
 def searched(
@@ -93,6 +101,15 @@ class SmallSearch:
     def __call__(self) -> Answer:
         with small_memory(self.notes, self.axes) as index:
             return {one.chunk.path: one.score for one in search(self.question, self.pipeline, index).results}
+
+
+def pipeline_of_side(side: Side) -> Pipeline | None:
+    """The pipeline of a side that searches a memory or fuses two lists; None for any other function."""
+    if isinstance(side.answer, SmallSearch):
+        return side.answer.pipeline
+    if isinstance(side.answer, FusedLists):
+        return fusion_of_lists("lists", side.answer.fusion)
+    return None
 
 
 def _searched(says: str, pipeline: Pipeline, question: str, notes: Mapping[str, str], axes: Axes) -> Side:

@@ -63,7 +63,8 @@ def expected_text(expected: Expected) -> str:
     if expected.order is not None:
         return f"{', '.join(expected.order)} are returned in this order"
     if expected.same_as is not None:
-        return f"the answer is that of {expected.same_as.name or 'another configuration'}{within}"
+        what = "the answer, with its scores, is" if expected.scores else "the answer is"
+        return f"{what} that of {expected.same_as.called}{within}"
     return "nothing is returned"
 
 
