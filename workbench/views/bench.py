@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from rich.console import Group, RenderableType
@@ -11,7 +10,7 @@ from rich.console import Group, RenderableType
 from workbench.lab.bench.figures import Figures
 from workbench.lab.bench.ranking import RankedRun
 from workbench.lab.bench.runs import Result
-from workbench.lab.paired import Paired, holm, paired_values
+from workbench.lab.paired import Paired, corrected, paired_values
 from workbench.views.console import PlainTable, plain
 
 
@@ -54,38 +53,75 @@ def _by_category(results: Sequence[Result]) -> PlainTable:
     return table
 
 
-def against_first(runs: Sequence[RankedRun]) -> list[Paired]:
-    """Each later run against the first, by each question's evidence recall@5, corrected for their number."""
-    found = [paired_values(runs[0].values(), one.values(), "evidence@5") for one in runs[1:]]
-    corrected = holm([one.p for one in found])
-    return [replace(one, p_holm=p, comparisons=len(found)) for one, p in zip(found, corrected, strict=True)]
+MOST_GROUPS = 12
+"""More groups or kinds than these are not printed one by one."""
 
 
-def rendered_ranked(runs: Sequence[RankedRun], saved: Mapping[str, Paired]) -> RenderableType:
-    """One line per system, then each against the first, then each against its saved run."""
+def against_chosen(runs: Sequence[RankedRun], chosen: str) -> dict[str, Paired]:
+    """Each other run against the chosen one by evidence recall@5, with Holm's correction for their number."""
+    before = next(one for one in runs if one.system == chosen).values()
+    others = [one for one in runs if one.system != chosen]
+    found = corrected([paired_values(before, one.values(), "evidence@5") for one in others])
+    return {one.system: verdict for one, verdict in zip(others, found, strict=True)}
+
+
+def rendered_ranked(runs: Sequence[RankedRun], chosen: str, saved: Mapping[str, Paired]) -> RenderableType:
+    """One line per system, the same by group and by kind, then each against the chosen and the saved one."""
     table = PlainTable()
     table.add_column("system")
     for name in ("n", *runs[0].figures()):
         table.add_column(name, justify="right")
     for run in runs:
         table.add_row(run.system, str(len(run.answers)), *(f"{one:.3f}" for one in run.figures().values()))
+    parts: list[RenderableType] = [table, plain(SAID)]
+    for what, split in (("group", _by_group), ("kind", _by_kind)):
+        if 1 < len(split(runs[0])) <= MOST_GROUPS:
+            parts += [plain(""), plain(f"evidence@5 (and questions) by {what}"), _split_table(runs, split)]
     lines = [
-        f"{run.system} against {runs[0].system}: {paired}"
-        for run, paired in zip(runs[1:], against_first(runs), strict=True)
+        f"{system} against {chosen}: {paired}" for system, paired in against_chosen(runs, chosen).items()
     ]
     lines += [f"{system} against its saved run: {paired}" for system, paired in saved.items()]
-    said = (
-        "evidence: the share of a question's right documents; any: whether one is there; ties count against"
-    )
-    return Group(table, plain(said), plain(""), *(plain(line) for line in lines))
+    return Group(*parts, plain(""), *(plain(line) for line in lines))
 
 
-def ranked_data(runs: Sequence[RankedRun], saved: Mapping[str, Paired]) -> list[dict[str, Any]]:
+SAID = (
+    "evidence: the share of a question's right documents; any: whether one is there; own group: among the "
+    "documents of the question's own group; silent: nothing is returned; a tie counts against the system"
+)
+
+
+def _by_group(run: RankedRun) -> dict[str, RankedRun]:
+    return run.split(lambda question: question.group)
+
+
+def _by_kind(run: RankedRun) -> dict[str, RankedRun]:
+    return run.split(lambda question: question.kind)
+
+
+def _split_table(
+    runs: Sequence[RankedRun], split: Callable[[RankedRun], Mapping[str, RankedRun]]
+) -> PlainTable:
+    table = PlainTable()
+    table.add_column("system")
+    parts = [split(run) for run in runs]
+    for name, part in sorted(parts[0].items()):
+        table.add_column(f"{name} ({len(part.answers)})", justify="right")
+    for run, its in zip(runs, parts, strict=True):
+        table.add_row(run.system, *(f"{its[name].values().mean():.3f}" for name in sorted(its)))
+    return table
+
+
+def ranked_data(runs: Sequence[RankedRun], chosen: str, saved: Mapping[str, Paired]) -> list[dict[str, Any]]:
     """The figures of each system, with the comparisons, for JSON."""
-    firsts = [None, *against_first(runs)]
+    against = against_chosen(runs, chosen)
     return [
         {"system": run.system, "n": len(run.answers), **run.figures()}
-        | ({"against_first": first.as_json()} if first else {})
+        | {"by_group": _figures_of(_by_group(run)), "by_kind": _figures_of(_by_kind(run))}
+        | ({"against": {"system": chosen, **against[run.system].as_json()}} if run.system in against else {})
         | ({"against_saved": saved[run.system].as_json()} if run.system in saved else {})
-        for run, first in zip(runs, firsts, strict=True)
+        for run in runs
     ]
+
+
+def _figures_of(parts: Mapping[str, RankedRun]) -> dict[str, dict[str, float]]:
+    return {name: {"n": len(part.answers), **part.figures()} for name, part in sorted(parts.items())}

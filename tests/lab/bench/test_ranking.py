@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests import world
+from tests.commands import runner
+from workbench.cli.output import put
 from workbench.errors import InputError
 from workbench.lab.bench import collections
 from workbench.lab.bench.collections import BenchQuestion, Text
 from workbench.lab.bench.collections import TestCollection as Collection
-from workbench.lab.bench.ranking import RankedRun, Ranking, _ranks, compared, ranked, save
+from workbench.lab.bench.ranking import RankedRun, Ranking, _ranks, compared, ranked, save, saved
+from workbench.lab.paired import Paired
 from workbench.memory.index import MemoryIndex
+from workbench.memory.store.errors import UnwritableError
 from workbench.systems.openclaw.pipelines import THREE_FIXES
+from workbench.views.bench import ranked_data, rendered_ranked
 
 
 def question(*truth: str, id_: str = "q0") -> BenchQuestion:
@@ -26,6 +33,10 @@ def run(*ranks: tuple[int, ...]) -> RankedRun:
         Ranking(question("a", "b", id_=f"q{place}"), ("a",), one, one) for place, one in enumerate(ranks)
     ]
     return RankedRun("s", tuple(answers))
+
+
+def against(path: Path, *runs: RankedRun) -> dict[str, Paired]:
+    return compared(path, saved(path), runs)
 
 
 def test_a_wrong_document_with_the_same_score_comes_first() -> None:
@@ -50,20 +61,81 @@ def test_a_system_is_asked_every_question(toy: MemoryIndex) -> None:
 
 def test_a_run_is_saved_and_compared(tmp_path: Path) -> None:
     save(tmp_path / "run.jsonl", [run((1, 2), (9,), (1,))])
-    paired = compared(tmp_path / "run.jsonl", [run((1, 2), (1,), ())])["s"]
+    paired = against(tmp_path / "run.jsonl", run((1, 2), (1,), ()))["s"]
     assert (paired.wins, paired.losses, paired.n) == (1, 1, 3)
 
 
 def test_a_run_over_other_questions_is_refused(tmp_path: Path) -> None:
     save(tmp_path / "run.jsonl", [run((1,))])
     with pytest.raises(InputError, match="other questions"):
-        compared(tmp_path / "run.jsonl", [run((1,), (1,))])
+        against(tmp_path / "run.jsonl", run((1,), (1,)))
 
 
 def test_a_file_that_is_no_run_is_refused(tmp_path: Path) -> None:
     (tmp_path / "run.jsonl").write_text("{}\n")
     with pytest.raises(InputError, match="line 1 is not a line of a saved run"):
-        compared(tmp_path / "run.jsonl", [run((1,))])
+        saved(tmp_path / "run.jsonl")
+
+
+def test_a_saved_run_of_other_systems_is_refused_and_names_them(tmp_path: Path) -> None:
+    save(tmp_path / "run.jsonl", [run((1,))])
+    with pytest.raises(InputError, match=r"It has s: "):
+        against(tmp_path / "run.jsonl", replace(run((1,)), system="other"))
+
+
+def test_a_run_that_cannot_be_written_is_an_error_of_the_storage(tmp_path: Path) -> None:
+    with pytest.raises(UnwritableError):
+        save(tmp_path, [run((1,))])
+
+
+def test_a_run_is_told_by_group_and_each_other_system_against_the_chosen_one(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    good, bad = run((1, 2), (1, 2), (1, 2)), replace(run((1, 2), (9,), ()), system="bad")
+    grouped = [
+        replace(one, answers=tuple(_in_group(a, str(n % 2)) for n, a in enumerate(one.answers)))
+        for one in (good, bad)
+    ]
+    told = ranked_data(grouped, "bad", {})
+    assert told[1]["by_group"]["0"]["evidence@5"] == 0.5
+    assert told[1]["by_group"]["1"]["n"] == 1
+    assert "against" not in told[1]
+    assert (told[0]["against"]["system"], told[0]["against"]["wins"]) == ("bad", 2)
+    put(rendered_ranked(grouped, "bad", {}))
+    text = capsys.readouterr().out
+    assert "by group" in text
+    assert "s against bad: 3 questions cannot tell them apart" in text
+
+
+def _in_group(answer: Ranking, group: str) -> Ranking:
+    return replace(answer, question=replace(answer.question, group=group))
+
+
+@pytest.fixture
+def notes(tmp_path: Path) -> Path:
+    folder = world.write(tmp_path / "notes")
+    (folder / "questions.yaml").write_text(
+        "questions: [{question: rooibos tea, target: memory/tea.md}]\n", encoding="utf-8"
+    )
+    return folder
+
+
+def test_a_command_has_its_own_arguments_and_the_options_of_all(
+    notes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run, file = runner(monkeypatch, capsys), tmp_path / "run.jsonl"
+    monkeypatch.setenv("WORKBENCH_HOME", str(tmp_path / "home"))
+    one, two = THREE_FIXES.name, "openclaw-2026.2.13"
+    told = run(
+        "bench", "folder", notes, "-s", one, "-s", two, "--against", two, "--save", file, "--json"
+    ).json()
+    assert [row["system"] for row in told] == [one, two]
+    assert told[0]["against"]["system"] == two
+    assert len(file.read_text(encoding="utf-8").splitlines()) == 2
+    again = run("bench", "folder", notes, "-s", one, "--compare", file, "--json").json()
+    assert again[0]["against_saved"]["difference"] == 0
+    refused = run("bench", "folder", notes, "-s", one, "--against", two)
+    assert (refused.code, "is not among the systems" in refused.err) == (2, True)
 
 
 # Formats
@@ -123,6 +195,13 @@ def test_a_line_that_is_no_judgement_is_named(tmp_path: Path, line: str) -> None
     (tmp_path / "qrels.txt").write_text(f"7 0 d1 1\n{line}\n")
     with pytest.raises(InputError, match="line 2"):
         collections.trec(tmp_path)
+
+
+def test_a_target_that_is_not_in_the_folder_is_named(notes: Path) -> None:
+    asked = notes / "questions.yaml"
+    asked.write_text("questions: [{question: tea, target: memory/gone.md}]\n", encoding="utf-8")
+    with pytest.raises(InputError, match=r"memory/gone\.md"):
+        collections.folder(notes)
 
 
 def test_a_folder_that_is_no_collection_is_named(tmp_path: Path) -> None:

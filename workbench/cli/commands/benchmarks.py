@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from workbench.cli.app import AsJson, SettingsOfMany, app, pipelines_of
+from workbench.cli.app import RECOMMENDED, AsJson, AskedReranker, SettingsOfMany, app, pipelines_of
 from workbench.cli.output import put
 from workbench.errors import InputError
 from workbench.memory.store.errors import UnwritableError
@@ -18,6 +20,7 @@ from workbench.memory.store.errors import UnwritableError
 if TYPE_CHECKING:
     from workbench.contracts import Index
     from workbench.lab.bench.collections import TestCollection
+    from workbench.retrieval.pipeline import Pipeline
 
 bench = typer.Typer(
     help="Benchmarks on data that you provide, and of speed.", no_args_is_help=True, rich_markup_mode=None
@@ -28,149 +31,176 @@ COMPARED = ("openclaw-2026.2.13", "openclaw-2026.2.13+or+rrf+minmax", "openclaw-
 """The systems that a benchmark runs by default."""
 
 Folder = Annotated[Path, typer.Argument(readable=False, help="The folder of the collection.")]
+LocomoFile = Annotated[Path, typer.Argument(readable=False, help="The JSON file of LoCoMo.")]
+Corrections = Annotated[
+    Path | None, typer.Option(readable=False, help="The corrections of the audit: a JSON list.")
+]
 Systems = Annotated[
     list[str] | None, typer.Option("--system", "-s", help="A system to run; can be repeated.")
 ]
-Save = Annotated[
-    Path | None, typer.Option("--save", readable=False, help="Write each question's answer to this file.")
-]
-Compare = Annotated[
-    Path | None, typer.Option("--compare", readable=False, help="A saved run to compare with.")
-]
-Ablation = Annotated[
-    bool, typer.Option("--ablation", help="Run `recommended` without each of its stages in turn.")
-]
+
+
+@dataclass(frozen=True)
+class Collected:
+    """A collection, and how its index is opened."""
+
+    collection: TestCollection
+    opened: Callable[[TestCollection], AbstractContextManager[Index]] | None = None
+
+
+@dataclass(frozen=True)
+class Options:
+    """The options that every command about a collection has."""
+
+    systems: Systems = None
+    every: Annotated[bool, typer.Option("--all", help="Run every system.")] = False
+    settings: SettingsOfMany = None
+    rerank: AskedReranker = None
+    against: Annotated[
+        str,
+        typer.Option("--against", help="Compare each system with this one; without it, with the first."),
+    ] = RECOMMENDED
+    ablation: Annotated[
+        bool, typer.Option("--ablation", help="Run `recommended` without each of its stages in turn.")
+    ] = False
+    save: Annotated[
+        Path | None,
+        typer.Option("--save", readable=False, help="Write each question's answer to this file."),
+    ] = None
+    compare: Annotated[
+        Path | None, typer.Option("--compare", readable=False, help="A saved run to compare with.")
+    ] = None
+    as_json: AsJson = False
+
+    def pipelines(self) -> list[Pipeline]:
+        """The systems to run. Raises InputError for an unknown one."""
+        from workbench.systems.recommended.pipelines import without_each
+        from workbench.systems.registry import SYSTEMS
+
+        if self.ablation:
+            return [SYSTEMS[RECOMMENDED], *without_each()]
+        names = SYSTEMS if self.every else self.systems or COMPARED
+        return pipelines_of(names, None, None, self.settings, self.rerank)
+
+
+def measured(read: Callable[..., Collected]) -> Callable[..., None]:
+    """The command that measures systems on the collection that `read` gives.
+
+    It has the name, the description and the arguments of `read`, and all `Options`.
+    """
+    own = signature(read, eval_str=True).parameters
+    shared = signature(Options, eval_str=True).parameters
+
+    def command(**given: Any) -> None:
+        collected = read(**{name: given.pop(name) for name in own})
+        _run(collected, Options(**given))
+
+    command.__name__, command.__doc__ = read.__name__, read.__doc__
+    command.__signature__ = Signature(  # type: ignore[attr-defined]
+        [one.replace(kind=Parameter.KEYWORD_ONLY) for one in (*own.values(), *shared.values())]
+    )
+    return command
 
 
 @bench.command()
-def locomo(
-    path: Annotated[Path, typer.Argument(readable=False, help="The JSON file of LoCoMo.")],
-    corrections: Annotated[
-        Path | None, typer.Option(readable=False, help="The corrections of the audit: a JSON list.")
-    ] = None,
-    systems: Systems = None,
-    settings: SettingsOfMany = None,
-    detail: Annotated[
-        bool,
-        typer.Option("--detail", help="Print evidence recall and any hit, pooled and within conversations."),
-    ] = False,
-    save: Save = None,
-    compare: Compare = None,
-    ablation: Ablation = False,
-    as_json: AsJson = False,
-) -> None:
-    """Measure recall@5, recall@10 and MRR on LoCoMo. Vectors are kept between runs."""
+@measured
+def locomo(path: LocomoFile, corrections: Corrections = None) -> Collected:
+    """Measure systems on LoCoMo, with one document a session and all conversations pooled."""
     from workbench.lab.bench.collections import of_locomo
     from workbench.lab.bench.locomo import load
-    from workbench.lab.bench.runs import Bench, sessions_as_files
+    from workbench.lab.bench.runs import sessions_as_files
+
+    data = load(path, corrections)
+    return Collected(of_locomo(data, path.stem), lambda _: sessions_as_files(data))
+
+
+@bench.command()
+def published(
+    path: LocomoFile,
+    corrections: Corrections = None,
+    systems: Systems = None,
+    settings: SettingsOfMany = None,
+    as_json: AsJson = False,
+) -> None:
+    """Measure AutoMem and Basic Memory on LoCoMo as their own benchmarks do: recall@5, recall@10 and MRR."""
+    from workbench.lab.bench.locomo import load
+    from workbench.lab.bench.runs import Bench
     from workbench.systems.automem import pipelines as automem
     from workbench.systems.basic_memory import pipelines as basic_memory
     from workbench.views.bench import rendered_results
 
-    data = load(path, corrections)
-    if detail or save or compare or ablation:
-        _run(of_locomo(data, path.stem), systems, settings, save, compare, ablation, as_json,
-             lambda _: sessions_as_files(data))  # fmt: skip
-        return
     known = [one.name for one in (*automem.PIPELINES, *basic_memory.PIPELINES)]
     chosen = pipelines_of(systems or known, None, None, settings)
-    results = list(Bench(data, path).run(chosen))
+    results = list(Bench(load(path, corrections), path).run(chosen))
     put([one.as_json() for one in results] if as_json else rendered_results(results), as_json)
 
 
 @bench.command()
+@measured
 def longmemeval(
     path: Annotated[Path, typer.Argument(readable=False, help="A JSON file of LongMemEval.")],
-    systems: Systems = None,
-    settings: SettingsOfMany = None,
-    save: Save = None,
-    compare: Compare = None,
-    ablation: Ablation = False,
-    as_json: AsJson = False,
-) -> None:
+) -> Collected:
     """Measure systems on LongMemEval, with one document a session and all sessions pooled."""
     from workbench.lab.bench.collections import longmemeval as read
 
-    _run(read(path), systems, settings, save, compare, ablation, as_json)
+    return Collected(read(path))
 
 
 @bench.command()
-def beir(
-    path: Folder,
-    systems: Systems = None,
-    settings: SettingsOfMany = None,
-    save: Save = None,
-    compare: Compare = None,
-    ablation: Ablation = False,
-    as_json: AsJson = False,
-) -> None:
+@measured
+def beir(path: Folder) -> Collected:
     """Measure systems on a collection of BEIR's form: corpus.jsonl, queries.jsonl, qrels/test.tsv."""
     from workbench.lab.bench.collections import beir as read
 
-    _run(read(path), systems, settings, save, compare, ablation, as_json)
+    return Collected(read(path))
 
 
 @bench.command()
-def trec(
-    path: Folder,
-    systems: Systems = None,
-    settings: SettingsOfMany = None,
-    save: Save = None,
-    compare: Compare = None,
-    ablation: Ablation = False,
-    as_json: AsJson = False,
-) -> None:
+@measured
+def trec(path: Folder) -> Collected:
     """Measure systems on a folder with collection.tsv, queries.tsv and TREC's qrels.txt."""
     from workbench.lab.bench.collections import trec as read
 
-    _run(read(path), systems, settings, save, compare, ablation, as_json)
+    return Collected(read(path))
 
 
 @bench.command()
+@measured
 def folder(
     path: Folder,
     questions: Annotated[
         Path | None,
         typer.Option("--questions", "-q", readable=False, help="A YAML file of labelled questions."),
     ] = None,
-    systems: Systems = None,
-    settings: SettingsOfMany = None,
-    save: Save = None,
-    compare: Compare = None,
-    ablation: Ablation = False,
-    as_json: AsJson = False,
-) -> None:
+) -> Collected:
     """Measure systems on a folder of notes with labelled questions."""
     from workbench.lab.bench.collections import folder as read
 
-    _run(read(path, questions), systems, settings, save, compare, ablation, as_json)
+    return Collected(read(path, questions))
 
 
-def _run(
-    collection: TestCollection,
-    systems: Sequence[str] | None,
-    settings: list[str] | None,
-    save: Path | None,
-    compare: Path | None,
-    ablation: bool,
-    as_json: bool,
-    opened: Callable[[TestCollection], AbstractContextManager[Index]] | None = None,
-) -> None:
+def _run(collected: Collected, options: Options) -> None:
     from workbench.lab.bench import ranking
-    from workbench.systems.recommended.pipelines import RECOMMENDED, without_each
     from workbench.views.bench import ranked_data, rendered_ranked
 
-    chosen = (
-        [RECOMMENDED, *without_each()]
-        if ablation
-        else pipelines_of(systems or COMPARED, None, None, settings)
+    pipelines = options.pipelines()
+    names = [one.name for one in pipelines]
+    if options.against not in (*names, RECOMMENDED):
+        raise InputError(f"{options.against} is not among the systems.", f"Choose {' or '.join(names)}.")
+    for file in (options.save, options.compare):
+        if file is not None and not file.absolute().parent.is_dir():
+            raise InputError(f"There is no folder {file.absolute().parent}.", "Make it, or choose another.")
+    before = ranking.saved(options.compare) if options.compare else {}
+    with (collected.opened or ranking.collection_index)(collected.collection) as index:
+        runs = list(ranking.ranked(collected.collection, pipelines, index))
+    if options.save:
+        ranking.save(options.save, runs)
+    compared = ranking.compared(options.compare, before, runs) if options.compare else {}
+    chosen = options.against if options.against in names else names[0]
+    put(
+        ranked_data(runs, chosen, compared) if options.as_json else rendered_ranked(runs, chosen, compared),
+        options.as_json,
     )
-    with (opened or ranking.collection_index)(collection) as index:
-        runs = list(ranking.ranked(collection, chosen, index))
-    saved = ranking.compared(compare, runs) if compare else {}
-    if save:
-        ranking.save(save, runs)
-    put(ranked_data(runs, saved) if as_json else rendered_ranked(runs, saved), as_json)
 
 
 @bench.command()

@@ -74,6 +74,9 @@ def of_locomo(data: Locomo, name: str) -> TestCollection:
 def folder(path: Path, questions: Path | None = None) -> TestCollection:
     """A memory's folder with labelled questions, by default its own questions.yaml."""
     asked = load_questions(questions or path / "questions.yaml").questions
+    missing = next((one.target for one in asked if not (path / one.target).is_file()), None)
+    if missing is not None:
+        raise InputError(f"The target {missing} is not a file in {path}.", "Correct it, or name its folder.")
     found = tuple(
         BenchQuestion(f"q{place}", one.question, frozenset([one.target]), one.kind)
         for place, one in enumerate(asked)

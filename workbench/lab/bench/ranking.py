@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +23,7 @@ from workbench.lab.cached_index import CachedIndex
 from workbench.lab.paired import Paired, paired_values
 from workbench.memory.choices import index_home
 from workbench.memory.files import read_input
+from workbench.memory.store.errors import UnwritableError
 from workbench.memory.sync import index_folder, open_index
 from workbench.progress import progress
 from workbench.records import KEPT, Floats, Trace
@@ -97,6 +98,14 @@ class RankedRun:
             "silent": self.mean([float(not one.returned) for one in self.answers]),
         }
 
+    def split(self, of: Callable[[BenchQuestion], str]) -> dict[str, RankedRun]:
+        """This run in parts, by what `of` says of a question; no parts where it says nothing."""
+        found: dict[str, list[Ranking]] = {}
+        for one in self.answers:
+            if name := of(one.question):
+                found.setdefault(name, []).append(one)
+        return {name: RankedRun(self.system, tuple(some)) for name, some in found.items()}
+
     def values(self, k: int = 5) -> Floats:
         """Evidence recall of each question."""
         return np.array([one.recall(k) for one in self.answers])
@@ -132,15 +141,15 @@ def ranked(
     names = _names(collection)
     groups = {one.id: one.group for one in collection.documents}
     shared = CachedIndex(index)
-    for pipeline in pipelines:
-        asked = pipeline.asking(limit=limit)
-        answers = []
-        with progress(len(collection.questions), pipeline.name, "questions") as done:
+    with progress(len(pipelines) * len(collection.questions), "asking", "questions") as done:
+        for pipeline in pipelines:
+            asked = pipeline.asking(limit=limit)
+            answers = []
             for question in collection.questions:
                 trace = search(question.text, asked, shared)
                 answers.append(_ranking(question, trace, names, groups))
                 done()
-        yield RankedRun(pipeline.name, tuple(answers))
+            yield RankedRun(pipeline.name, tuple(answers))
 
 
 def _names(collection: TestCollection) -> Mapping[str, str]:
@@ -171,27 +180,47 @@ def _ranks(scores: Mapping[str, float], truth: frozenset[str]) -> tuple[int, ...
 
 
 def save(path: Path, runs: Sequence[RankedRun]) -> None:
-    """Writes a line of JSON for each question and system."""
+    """Writes a line of JSON for each question and system. Raises UnwritableError."""
     lines = [json.dumps(one.as_json(run.system)) for run in runs for one in run.answers]
-    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    try:
+        path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    except OSError as error:
+        raise UnwritableError(
+            f"{path} cannot be written: {error.strerror}.", "Choose another place."
+        ) from None
 
 
-def compared(path: Path, runs: Sequence[RankedRun], k: int = 5) -> dict[str, Paired]:
-    """Each system against its saved run, question by question, by evidence recall@k.
+SavedRecall = Mapping[str, Mapping[str, float]]
+"""Evidence recall of each question by its id, for each system by its name."""
 
-    Raises InputError for a file of another form, and for a run over other questions.
-    """
-    saved: dict[str, dict[str, float]] = {}
+
+def saved(path: Path, k: int = 5) -> SavedRecall:
+    """The evidence recall@k of a saved run. Raises InputError for a file of another form."""
+    found: dict[str, dict[str, float]] = {}
     for number, line in enumerate(read_input(path, "The saved run", LARGEST_RUN).splitlines(), 1):
         try:
             row = json.loads(line)
             recall = sum(rank <= k for rank in row["ranks"]) / max(1, len(row["truth"]))
-            saved.setdefault(str(row["system"]), {})[str(row["id"])] = recall
+            found.setdefault(str(row["system"]), {})[str(row["id"])] = recall
         except (ValueError, KeyError, TypeError, RecursionError) as error:
             raise InputError(
                 f"{path}, line {number} is not a line of a saved run: {error!r}.", "Save one with --save."
             ) from None
-    return {run.system: _against(path, run, saved[run.system], k) for run in runs if run.system in saved}
+    return found
+
+
+def compared(path: Path, before: SavedRecall, runs: Sequence[RankedRun], k: int = 5) -> dict[str, Paired]:
+    """Each system against its saved run in `path`, question by question, by evidence recall@k.
+
+    Raises InputError for a run over other questions, and if no system is in it.
+    """
+    both = [run for run in runs if run.system in before]
+    if not both:
+        raise InputError(
+            f"{path} has no run of {' or '.join(run.system for run in runs)}.",
+            f"It has {', '.join(before) or 'none'}: run one of them with --system.",
+        )
+    return {run.system: _against(path, run, before[run.system], k) for run in both}
 
 
 def _against(path: Path, run: RankedRun, before: Mapping[str, float], k: int) -> Paired:
