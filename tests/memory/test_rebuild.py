@@ -191,3 +191,20 @@ def test_another_version_can_be_rebuilt(home: Home) -> None:
         store.db.pragma("user_version", 99)
     home.sync(rebuild=True)
     assert len(home.contents()[1]) == 6
+
+
+def test_vectors_that_an_older_index_holds_twice_are_held_once_after_a_rebuild(home: Home) -> None:
+    with Store.open(home.file) as store, store.writing():
+        store.cache_chunks()
+    home.sync(embedder := Watched(), rebuild=True)
+    assert embedder.asked == []
+    with Store.open(home.file) as store:
+        assert store.db.execute("SELECT count(*) FROM embedding_cache WHERE role = 'passage'").get == 0
+    assert home.sync(embedder, rebuild=True).embedded == 0
+
+
+def test_the_vectors_of_another_model_are_kept_through_a_rebuild(home: Home) -> None:
+    home.sync(Other(), rebuild=True)
+    assert home.sync(embedder := Watched(), rebuild=True).embedded == 0
+    assert embedder.asked == []
+    assert home.sync(Other(), rebuild=True).embedded == 0

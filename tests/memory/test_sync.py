@@ -263,19 +263,30 @@ def test_extra_paths_are_forgotten_when_none_are_given(home: Home) -> None:
     assert did(home.sync()) == ([], [], [], 6)
 
 
-def cached_texts(home: Home) -> int:
-    """How many vectors of passages the index has in its cache."""
+def kept_vectors(home: Home) -> tuple[int, int]:
+    """How many texts have a vector with their chunks, and how many vectors of passages the cache has."""
     with Store.open(home.file) as store:
-        return int(store.db.execute("SELECT count(*) FROM embedding_cache WHERE role = 'passage'").get)
+        cached = store.db.execute("SELECT count(*) FROM embedding_cache WHERE role = 'passage'").get
+        return int(store.db.execute("SELECT count(DISTINCT hash) FROM chunks").get), int(cached)
 
 
 @pytest.mark.parametrize("rebuild", [False, True])
-def test_the_vectors_of_texts_that_are_gone_leave_the_cache(home: Home, rebuild: bool) -> None:
-    assert cached_texts(home) == 6
+def test_each_vector_is_stored_once_and_those_of_texts_that_are_gone_are_not_kept(
+    home: Home, rebuild: bool
+) -> None:
+    assert kept_vectors(home) == (6, 0)
     (home.root / "memory" / "server.md").unlink()
     world.write(home.root, {"memory/tea.md": "A new tea.", "memory/copy.md": world.NOTES["memory/both.md"]})
     home.sync(rebuild=rebuild)
-    assert cached_texts(home) == 5
+    assert kept_vectors(home) == (5, 0)
+
+
+def test_a_passage_that_moves_to_another_file_is_not_embedded_again(home: Home) -> None:
+    text = world.NOTES["memory/tea.md"]
+    world.write(home.root, {"memory/tea.md": "A new tea.", "memory/zzz.md": text})
+    home.sync(embedder := Watched())
+    assert [sorted(asked) for asked in embedder.asked] == [["A new tea."]]
+    assert kept_vectors(home)[1] == 0
 
 
 def test_the_vectors_of_another_chunker_stay_while_the_documents_do(home: Home) -> None:

@@ -33,7 +33,7 @@ HALF_CHARACTER = re.compile("[\ud800-\udfff]")
 
 def utf16_length(text: str) -> int:
     """The length in UTF-16 code units, as JavaScript counts it."""
-    return len(text.encode("utf-16-le", "surrogatepass")) // 2
+    return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
 def chunk_id(source: str, path: str, start_line: int, end_line: int, hash_: str, model: str) -> str:
@@ -51,14 +51,11 @@ def whole_characters(text: str) -> str:
 
 
 class Segment(NamedTuple):
-    """A line, or a piece of a line too long for one chunk."""
+    """A line, or a piece of a line too long for one chunk; `cost` is its length with the line's end."""
 
     text: str
     line: int
-
-    @property
-    def cost(self) -> int:
-        return utf16_length(self.text) + 1
+    cost: int
 
 
 @dataclass(frozen=True)
@@ -104,10 +101,12 @@ class LineChunker:
 
 def _segments(text: str, budget: int) -> Iterator[Segment]:
     for number, line in enumerate(text.split("\n"), 1):
-        if utf16_length(line) <= budget:
-            yield Segment(line, number)
+        length = utf16_length(line)
+        if length <= budget:
+            yield Segment(line, number, length + 1)
         else:
-            yield from (Segment(piece, number) for piece in _utf16_pieces(line, budget))
+            pieces = _utf16_pieces(line, budget)
+            yield from (Segment(piece, number, utf16_length(piece) + 1) for piece in pieces)
 
 
 def _utf16_pieces(line: str, units: int) -> Iterator[str]:

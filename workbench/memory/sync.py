@@ -2,7 +2,7 @@
 
 Size and modification time say which files may have changed; their content says which have. All of those are
 read once, before anything is written: a file that cannot be used stops the run while the index is as it was.
-Then each is stored in a transaction of its own. Memory holds a few files at a time (see `staging`).
+Then a few at a time are stored in one transaction. Memory holds a few files at a time (see `staging`).
 """
 
 from __future__ import annotations
@@ -303,8 +303,10 @@ def _carry_out(plan: Plan, work: Work, store: IndexStore) -> None:
     with progress(plan.changed.count, "indexing", "files") as done:
         for group in _groups(_cuts(plan, work), cached_embedding.texts_in_flight(work.embedder)):
             vectors = _vectors(group, work, store)
+            with store.writing():
+                for document, passages in group:
+                    store.replace(document, passages, [vectors[p.hash] for p in passages])
             for document, passages in group:
-                store.replace(document, passages, [vectors[p.hash] for p in passages])
                 stored += len(passages)
                 (summary.changed if document.path in plan.known else summary.new).append(document.path)
                 done()

@@ -33,10 +33,12 @@ BARE_WORD = re.compile(r"[A-Za-z0-9_\x80-\U0010ffff]+")
 OPERATORS = {"AND", "OR", "NOT", "NEAR"}
 MOST_SCORES = 20_000_000
 """Of more queries × chunks than these, each query is scored by itself: a batch takes 24 bytes for each."""
+COMMON_SHARE = 0.2
+"""A phrase that so large a share of the chunks contains has its weights in a column of all chunks, too."""
 OFFSET_BITS = 24
 """An offset in a chunk has fewer bits."""
 
-Places = NDArray[np.int32]
+Places = NDArray[np.intp]
 
 
 class NoPostingsError(Exception):
@@ -86,17 +88,20 @@ class Postings(NamedTuple):
     counts: NDArray[np.int32]
     weights: Floats
     """The phrase's part of each chunk's BM25 score, with FTS5's k1 and b."""
+    column: Floats | None = None
+    """For a common phrase its part of the score of every chunk, 0 where it does not stand."""
 
     @property
     def bytes(self) -> int:
         """The size in memory."""
-        return self.places.nbytes + self.counts.nbytes + self.weights.nbytes
+        column = 0 if self.column is None else self.column.nbytes
+        return self.places.nbytes + self.counts.nbytes + self.weights.nbytes + column
 
 
 class Scored(NamedTuple):
     """All chunks that match a query, as places in the list of rows, and their scores; larger is better."""
 
-    places: NDArray[np.intp] | Places
+    places: Places
     scores: Floats
 
 
@@ -129,10 +134,15 @@ class Collection:
         """The postings of a phrase from the row of each instance, ascending."""
         first = np.flatnonzero(np.diff(rows, prepend=-1))
         counts = np.diff(first, append=rows.size).astype(np.int32)
-        places = np.searchsorted(self.sizes.rows, rows[first]).astype(np.int32)
+        places = np.searchsorted(self.sizes.rows, rows[first])
         if not np.array_equal(self.sizes.rows[np.minimum(places, self.sizes.rows.size - 1)], rows[first]):
             raise NoPostingsError("the full-text table has a row without a length")
-        return Postings(places, counts, self.weights(places, counts, self._fts5_norms, K1))
+        weights = self.weights(places, counts, self._fts5_norms, K1)
+        if places.size < COMMON_SHARE * self.sizes.rows.size:
+            return Postings(places, counts, weights)
+        column = np.zeros(self.sizes.rows.size)
+        column[places] = weights
+        return Postings(places, counts, weights, column)
 
     def weights(self, places: Places, counts: NDArray[np.int32], norms: Floats, k1: float) -> Floats:
         """The part of each posting in its chunk's score: idf × count × (k1 + 1) / (count + norm)."""
@@ -192,7 +202,7 @@ class QueryBatch:
         different = list(known.values())
         ends = np.cumsum([one.places.size for one in different], dtype=np.int64)
         starts = {id(one): end - one.places.size for one, end in zip(different, ends.tolist(), strict=True)}
-        empty = [np.empty(0, np.int32)]
+        empty = [np.empty(0, np.intp)]
         self._places = np.concatenate([*(one.places for one in different), *empty])
         self._counts = np.concatenate([*(one.counts for one in different), *empty]).astype(float)
         idf = [np.full(one.places.size, self._collection.idf(one.places.size)) for one in different]
@@ -234,7 +244,7 @@ def _step(
     for row, phrases in enumerate(asked):
         if turn < len(phrases):
             one = phrases[turn]
-            to.append(one.places.astype(np.int64) + row * size)
+            to.append(one.places + row * size)
             source.append(np.arange(starts[id(one)], starts[id(one)] + one.places.size))
     return np.concatenate(to), np.concatenate(source)
 
@@ -296,8 +306,9 @@ class KeywordPostings:
     ) -> Scored:
         """The chunks that match a query, those that are surely not among the best `limit` left out."""
         found = [self.postings(phrase, source) for phrase in phrases_of(query)]
-        parts = [(one.places, self._weights(one, k1, b)) for one in found]
-        return matching_all(parts) if query.operator == "AND" else self._matching_any(parts, limit)
+        if query.operator == "AND":
+            return matching_all([(one.places, self._weights(one, k1, b)) for one in found])
+        return self._matching_any(found, limit, k1, b)
 
     def _weights(self, one: Postings, k1: float, b: float) -> Floats:
         if (k1, b) == (K1, B):
@@ -307,12 +318,15 @@ class KeywordPostings:
             norms = self._norms = k1, b, self.collection.norms(k1, b)
         return self.collection.weights(one.places, one.counts, norms[2], k1)
 
-    def _matching_any(self, parts: Sequence[tuple[Places, Floats]], limit: int) -> Scored:
+    def _matching_any(self, found: Sequence[Postings], limit: int, k1: float, b: float) -> Scored:
         total = np.zeros(self.collection.sizes.rows.size)
-        for places, weights in parts:
-            total[places] += weights
+        for one in found:
+            if one.column is not None and (k1, b) == (K1, B):
+                total += one.column  # adding 0 changes no number
+            else:
+                np.add.at(total, one.places, self._weights(one, k1, b))
         # The best of the chunks with a rare word are a bound that most other chunks do not reach.
-        enough = [places for places, _ in parts if places.size >= limit]
+        enough = [one.places for one in found if one.places.size >= limit]
         bound = _edge(total[min(enough, key=len)], limit) if enough else 0.0
         near = np.flatnonzero(total >= bound if bound > 0 else total > 0)
         return Scored(near, total[near])

@@ -3,16 +3,52 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
+from dataclasses import asdict, astuple
+from pathlib import Path
 
 from workbench.errors import InputError
 from workbench.memory.paths import GENERAL, FileRules
+from workbench.memory.store.errors import DamagedError
 from workbench.memory.store.sqlite.database import Database
 from workbench.memory.store.sqlite.soundness import damaged
+from workbench.memory.store.values import Settings
+
+LARGEST_DIMENSIONS = 8192
+"""The longest vector that vec0 stores."""
+
+
+def check_dimensions(settings: Settings) -> None:
+    """Raises InputError for vectors of a length that sqlite-vec cannot store."""
+    if not 1 <= settings.dimensions <= LARGEST_DIMENSIONS:
+        raise InputError(
+            f"The model {settings.model} has vectors of {settings.dimensions:,} dimensions; an index stores "
+            f"1 to {LARGEST_DIMENSIONS:,}.",
+            "Use another model, or ask a provider's model for fewer: PROVIDER/MODEL@1024",
+        )
+
+
+def settings_in(text: object, path: Path) -> Settings:
+    """The settings that an index file names. Raises DamagedError for a text that is none."""
+    try:
+        made_with = Settings(**json.loads(str(text)))
+    except (ValueError, TypeError, RecursionError):
+        raise damaged(path, "it does not say how it was made") from None
+    if list(map(type, astuple(made_with))) != [str, str, int, str]:
+        raise damaged(path, "it does not say how it was made")
+    check_dimensions(made_with)
+    return made_with
 
 
 class DescribedDatabase(Database):
     """A database file with a table meta of keys and values."""
+
+    def _damaged(self, problem: str) -> DamagedError:
+        return damaged(self.path, problem)
+
+    @property
+    def settings(self) -> Settings:
+        """What the index was made with."""
+        return settings_in(self.meta("settings"), self.path)
 
     @property
     def generation(self) -> int:

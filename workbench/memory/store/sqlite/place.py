@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from workbench.errors import InputError
@@ -61,12 +61,17 @@ class SQLitePlace(IndexPlace):
         left, build = builds.leftovers(self.path), builds.new_build(self.path)
         try:
             with Store.create(build, settings) as store:
-                for one in old:
-                    _take_cache(store, one)
-                _clear_up(left, store)
-                yield store
+                with ExitStack() as stack:
+                    for one in old:
+                        store.borrow(_lender(stack, one))
+                        with suppress(DamagedError):  # a rebuild is the remedy for a damaged index
+                            store.take_cache(one)
+                    _clear_up(left, store)
+                    yield store
+                    store.borrow(None)
                 for one in old:
                     with suppress(DamagedError):
+                        store.take_chunks(one, left=True)
                         store.forget_texts_of(one)
                 store.settle()
             builds.publish(build, self.path)
@@ -101,11 +106,16 @@ def _clear_up(left: Sequence[Path], store: Store) -> None:
     """Removes the files of unfinished rebuilds, after taking their vectors into the cache of `store`."""
     try:
         for file in builds.databases(left):
-            _take_cache(store, file)
+            with suppress(DamagedError):
+                store.take_cache(file)
+                store.take_chunks(file)
     finally:
         builds.remove(left)
 
 
-def _take_cache(store: Store, file: Path) -> None:
-    with suppress(DamagedError):  # a rebuild is the remedy for a damaged index
-        store.take_cache(file)
+def _lender(stack: ExitStack, file: Path) -> Store | None:
+    """The index that is rebuilt, for its vectors; None for a damaged one, and for another version."""
+    with suppress(DamagedError):
+        opened = stack.enter_context(Store.open(file, any_version=True))
+        return opened if opened.of_this_version else None
+    return None

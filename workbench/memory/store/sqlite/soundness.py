@@ -17,8 +17,8 @@ Tables = frozenset[tuple[str, str]]
 Fail = Callable[[str], Exception]
 """Makes an error out of a problem."""
 
-KEPT_WITH_THE_CACHE = ("documents", "chunks", "embedding_cache")
-OURS = (*KEPT_WITH_THE_CACHE, "meta", "chunks_by_document", "chunks_fts", "chunks_vec")
+KEPT_WITH_THE_CACHE = ("documents", "chunks", "embedding_cache", "meta")
+OURS = (*KEPT_WITH_THE_CACHE, "chunks_by_document", "chunks_fts", "chunks_vec")
 
 
 def damaged(path: Path, problem: str) -> DamagedError:
@@ -41,6 +41,11 @@ def check_tables(path: Path, db: apsw.Connection, dimensions: int) -> None:
 def has_a_cache(db: apsw.Connection, name: str) -> bool:
     """Whether the attached database `name` has an embedding cache, and the texts that it belongs to."""
     return _expected(1, KEPT_WITH_THE_CACHE) <= _tables(db, name, KEPT_WITH_THE_CACHE)
+
+
+def has_vectors(db: apsw.Connection, name: str, dimensions: int) -> bool:
+    """Whether the attached database `name` has the vectors of its chunks."""
+    return _expected(dimensions, ("chunks_vec",)) <= _tables(db, name, ("chunks_vec",))
 
 
 @cache

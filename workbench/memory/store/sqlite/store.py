@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, astuple
+from dataclasses import asdict
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
@@ -20,18 +20,16 @@ from numpy.typing import NDArray
 from workbench.errors import InputError, WorkbenchError
 from workbench.memory.chunking import chunk_id
 from workbench.memory.store.contract import IndexStore
-from workbench.memory.store.errors import DamagedError
 from workbench.memory.store.sqlite import schema
 from workbench.memory.store.sqlite.database import connect_new, identity
 from workbench.memory.store.sqlite.embedding_cache import EmbeddingCache
 from workbench.memory.store.sqlite.match import match_expression
+from workbench.memory.store.sqlite.meta import check_dimensions
 from workbench.memory.store.sqlite.postings import SQLitePostings
-from workbench.memory.store.sqlite.soundness import check_tables, damaged, typed
+from workbench.memory.store.sqlite.soundness import check_tables, typed
 from workbench.memory.store.values import Cached, Settings, Stamp
 from workbench.records import Chunk, Document, Hits, Passage, Query, Rows, Vector
 
-LARGEST_DIMENSIONS = 8192
-"""The longest vector that vec0 stores."""
 LARGEST_KNN = 4096
 """The most neighbours that vec0 returns."""
 
@@ -63,16 +61,6 @@ STAMP = (str, str, int, int, str)
 DOCUMENT = (str, str, str, str, int, int)
 CHUNK = (int, str, str, str, int, int, str, float)
 """The types of the values that a query for each gives."""
-
-
-def check_dimensions(settings: Settings) -> None:
-    """Raises InputError for vectors of a length that sqlite-vec cannot store."""
-    if not 1 <= settings.dimensions <= LARGEST_DIMENSIONS:
-        raise InputError(
-            f"The model {settings.model} has vectors of {settings.dimensions:,} dimensions; an index stores "
-            f"1 to {LARGEST_DIMENSIONS:,}.",
-            "Use another model, or ask a provider's model for fewer: PROVIDER/MODEL@1024",
-        )
 
 
 class Store(EmbeddingCache, IndexStore):
@@ -126,32 +114,17 @@ class Store(EmbeddingCache, IndexStore):
                 "Build it again: workbench index FOLDER --rebuild",
             )
 
-    def _damaged(self, problem: str) -> DamagedError:
-        return damaged(self.path, problem)
-
-    # meta
-
-    @property
-    def settings(self) -> Settings:
-        """What the index was made with."""
-        try:
-            made_with = Settings(**json.loads(self.meta("settings")))
-        except (ValueError, TypeError, RecursionError):
-            raise self._damaged("it does not say how it was made") from None
-        if list(map(type, astuple(made_with))) != [str, str, int, str]:
-            raise self._damaged("it does not say how it was made")
-        check_dimensions(made_with)
-        return made_with
-
     # writing
 
     def reset(self, settings: Settings) -> None:
-        """Empties the index except for the embedding cache, and starts again with these settings.
+        """Empties the index except for its vectors, and starts again with these settings.
 
-        A file of another schema version loses its cache too. Inside `writing`, readers see the old index
-        until the end.
+        The vectors are in the embedding cache then. A file of another schema version loses them. Inside
+        `writing`, readers see the old index until the end.
         """
         keep = ("embedding_cache",) if self.of_this_version else ()
+        if keep:
+            self.cache_chunks()
         schema.drop_all(self.db, keep)
         schema.create(self.db, settings.dimensions)
         self.set_meta("settings", json.dumps(asdict(settings)))
@@ -169,30 +142,33 @@ class Store(EmbeddingCache, IndexStore):
         """
         with self.writing():
             self._delete(document.path)
-            model = self.settings.model
-            document_id = self.db.execute(
-                "INSERT INTO documents (path, source, hash, size, mtime_ns, text) "
-                "VALUES (?, ?, ?, ?, ?, ?) RETURNING id",
+            self.db.execute(
+                "INSERT INTO documents (path, source, hash, size, mtime_ns, text) VALUES (?, ?, ?, ?, ?, ?)",
                 STORED(document),
-            ).get
-            for passage, (vector, read_share) in zip(passages, cached, strict=True):
+            )
+            document_id = self.db.last_insert_rowid()
+            model, stored = self.settings.model, []
+            for passage, one in zip(passages, cached, strict=True):
                 lines = passage.start_line, passage.end_line
                 key = chunk_id(document.source, document.path, *lines, passage.hash, model)
-                self._insert_chunk(key, document_id, passage, vector, read_share)
+                row = self._insert_chunk(key, document_id, passage, one.read_share)
+                if row is not None:
+                    stored.append((row, passage.text, one.vector.tobytes()))
+            self.db.executemany("INSERT INTO chunks_vec VALUES (?, ?)", [(row, v) for row, _, v in stored])
+            self.db.executemany(
+                "INSERT INTO chunks_fts (rowid, text) VALUES (?, ?)", [(row, text) for row, text, _ in stored]
+            )
+            self.drop_stored([passage.hash for passage in passages])
             self._advance()
 
-    def _insert_chunk(
-        self, key: str, document_id: int, passage: Passage, vector: Vector, read_share: float
-    ) -> None:
-        lines = passage.start_line, passage.end_line
-        row = self.db.execute(
+    def _insert_chunk(self, key: str, document_id: int, passage: Passage, read_share: float) -> int | None:
+        # Without RETURNING: SQLite opens a savepoint for that, and FTS5 writes its terms at each savepoint.
+        self.db.execute(
             "INSERT INTO chunks (key, document_id, start_line, end_line, hash, text, read_share) "
-            "VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO NOTHING RETURNING id",
-            (key, document_id, *lines, passage.hash, passage.text, read_share),
-        ).get
-        if row is not None:
-            self.db.execute("INSERT INTO chunks_fts (rowid, text) VALUES (?, ?)", (row, passage.text))
-            self.db.execute("INSERT INTO chunks_vec VALUES (?, ?)", (row, vector.tobytes()))
+            "VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO NOTHING",
+            (key, document_id, passage.start_line, passage.end_line, passage.hash, passage.text, read_share),
+        )
+        return self.db.last_insert_rowid() if self.db.changes() else None
 
     def delete(self, path: str) -> None:
         """Removes a file from the index, in one transaction."""
@@ -205,6 +181,10 @@ class Store(EmbeddingCache, IndexStore):
             "SELECT id, text, hash FROM chunks WHERE document_id = (SELECT id FROM documents WHERE path = ?)",
             (path,),
         ).fetchall()
+        if not rows:
+            self.db.execute("DELETE FROM documents WHERE path = ?", (path,))
+            return
+        self.cache_chunks(path)
         self._removed.update(str(hash_) for _, _, hash_ in rows)
         self.db.executemany(
             "INSERT INTO chunks_fts (chunks_fts, rowid, text) VALUES ('delete', ?, ?)",
@@ -216,7 +196,8 @@ class Store(EmbeddingCache, IndexStore):
         self.db.execute("DELETE FROM documents WHERE path = ?", (path,))
 
     def _advance(self) -> None:
-        self.set_meta("generation", str(self.generation + 1))
+        given = str(self.generation + 1)
+        self.db.execute("UPDATE meta SET value = ? WHERE key = 'generation'", (given,))
 
     def restamp(self, looks: Mapping[str, tuple[int, int]]) -> None:
         """Records a new size or time on disk for files whose content is unchanged."""
