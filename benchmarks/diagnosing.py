@@ -23,6 +23,8 @@ NAMES = (
     "openclaw-2026.2.13",
     "openclaw-2026.2.13+or+rrf+minmax+evidence",
     "openclaw-2026.9.6",
+    "openclaw-2026.9.6-trigram",
+    "recommended",
     "bm-head",
     "am-205",
 )

@@ -42,16 +42,30 @@ def test_a_column_is_the_number_of_each_chunk_however_often_it_is_asked(
 
 @given(st.lists(ROWS, max_size=8))
 def test_a_pair_has_its_number_whichever_question_it_met_first_in(asked: list[list[int]]) -> None:
-    cache = FeatureCache()
+    cache, whole, few = FeatureCache(), FeatureCache(), np.arange(9)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(facts_module, "MOST_CHUNKS", 10)
+        patch.setattr(facts_module, "MOST_TABLES", 2)
         for some in asked:
             rows = np.array(some, np.int64)
 
-            def products(places: Rows, rows: Rows = rows) -> Floats:
+            def products(rows: Rows, places: Rows) -> Floats:
                 return np.outer(rows[places], rows).astype(float)
 
             assert np.array_equal(cache.pairs("product", rows, products), np.outer(rows, rows))
+            assert np.array_equal(whole.pairs("product", rows, products, lambda: few), np.outer(rows, rows))
+
+
+def test_the_pairs_of_a_small_index_are_computed_with_the_second_question() -> None:
+    cache, calls = FeatureCache(), []
+
+    def counted(rows: Rows, places: Rows) -> Floats:
+        calls.append((rows.size, places.size))
+        return np.zeros((places.size, rows.size))
+
+    for rows in ([1, 2], [2, 3], [5, 6, 7]):
+        cache.pairs("nothing", np.array(rows), counted, lambda: np.arange(1, 9))
+    assert calls == [(2, 2), (8, 8)]
 
 
 def test_a_number_is_worked_out_once() -> None:

@@ -23,10 +23,12 @@ from workbench.retrieval.scoring import (
     cosine_similarity,
     min_max,
 )
+from workbench.retrieval.settings import with_settings
 from workbench.systems.openclaw.pipelines import (
     MIN_MAX,
     OR_JOIN,
     SHIPPED,
+    THREE_FIXES,
     WORKAROUND,
 )
 from workbench.systems.registry import SYSTEMS
@@ -87,6 +89,15 @@ def test_fts5s_numbers_are_negative_and_the_best_comes_first(toy: MemoryIndex) -
     assert raw.size == 3
     assert np.all(raw < 0)
     assert np.all(np.diff(raw) > 0)
+
+
+def test_a_leg_with_other_constants_of_bm25_has_their_numbers(toy: MemoryIndex) -> None:
+    usual = search("rooibos tea", THREE_FIXES, toy)
+    trace = search("rooibos tea", with_settings(THREE_FIXES, ["keyword_leg.k1=0"]), toy)
+    assert trace.query is not None
+    hits = toy.keyword_with(trace.query, toy.size, 0, 0.75)
+    assert trace.legs["keyword"].hits.raw.tolist() == hits.raw.tolist()
+    assert trace.legs["keyword"].hits.raw.tolist() != usual.legs["keyword"].hits.raw.tolist()
 
 
 def test_the_nearest_note_has_the_cosine_of_its_angle(toy: MemoryIndex) -> None:

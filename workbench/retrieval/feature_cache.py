@@ -15,6 +15,8 @@ from workbench.retrieval.index_adapters import kept
 MOST_CHUNKS = 512
 MOST_COLUMNS = 2_048
 """The cache holds this many chunks, and this many numbers of each. Beyond that it is emptied."""
+MOST_TABLES = 32
+"""The cache holds so many tables of pairs, of 2 MB each. Beyond that it forgets the one not used longest."""
 UNKNOWN = np.inf
 
 Name = TypeVar("Name", bound=Hashable)
@@ -22,7 +24,7 @@ Name = TypeVar("Name", bound=Hashable)
 
 def square(table: Floats, places: Rows) -> Floats:
     """The rows and the columns of `places`; several times as fast as by np.ix_."""
-    result: Floats = table[places][:, places]
+    result: Floats = table.take(places[:, None] * table.shape[1] + places)
     return result
 
 
@@ -63,24 +65,58 @@ class FeatureCache:
                 found[row, place] = columns[row][places[place]] = work_out(names[row], chunks[place])
             return found
 
-    def pairs(self, name: Hashable, rows: Rows, work_out: Callable[[Rows], Floats]) -> Floats:
+    def pairs(
+        self,
+        name: Hashable,
+        rows: Rows,
+        work_out: Callable[[Rows, Rows], Floats],
+        every: Callable[[], Rows] | None = None,
+    ) -> Floats:
         """A number for every two of these rows, which are distinct: shape (n, n).
 
-        `work_out` computes the numbers of some rows with all rows; it gets their positions among the rows.
+        `work_out(rows, some)` computes the numbers of some rows with all rows; `some` are their positions
+        among the rows. `every` gives the rows of a whole index, if it is small. Its pairs are computed as
+        soon as a second set of rows lacks some, since further questions would lack others.
         """
         if rows.size > MOST_CHUNKS:
-            return work_out(np.arange(rows.size))
+            return work_out(rows, np.arange(rows.size))
         with self._lock:
-            places = self._places_of(rows)
-            if name not in self._tables:
-                self._tables[name] = np.full((MOST_CHUNKS, MOST_CHUNKS), UNKNOWN)
-            found = square(self._tables[name], places)
-            holes = np.flatnonzero((found == UNKNOWN).any(axis=1))
-            if holes.size:
-                found[holes] = work_out(holes)
-                found[:, holes] = found[holes].T
-                self._tables[name][np.ix_(places, places)] = found
+            again = name in self._tables
+            found = self._filled(name, rows, None if again and every is not None else work_out)
+            if found is None and every is not None:
+                whole = every()
+                if rows.size < whole.size <= MOST_CHUNKS:
+                    self._filled(name, whole, work_out)
+                found = self._filled(name, rows, work_out)
+            assert found is not None  # with `work_out` there are no holes
             return found
+
+    def _filled(
+        self, name: Hashable, rows: Rows, work_out: Callable[[Rows, Rows], Floats] | None
+    ) -> Floats | None:
+        """The numbers of these rows, holes filled with `work_out`; None if there are holes and no such."""
+        places = self._places_of(rows)
+        table = self._table(name)
+        found = square(table, places)
+        holes = np.flatnonzero((found == UNKNOWN).any(axis=1))
+        if holes.size == 0:
+            return found
+        if work_out is None:
+            return None
+        found[holes] = work_out(rows, holes)
+        found[:, holes] = found[holes].T
+        table[np.ix_(places, places)] = found
+        return found
+
+    def _table(self, name: Hashable) -> Floats:
+        """The table of a name, as the one that was used last."""
+        table = self._tables.pop(name, None)
+        if table is None:
+            if len(self._tables) >= MOST_TABLES:
+                del self._tables[next(iter(self._tables))]
+            table = np.full((MOST_CHUNKS, MOST_CHUNKS), UNKNOWN)
+        self._tables[name] = table
+        return table
 
     def _places_of(self, rows: Rows) -> Rows:
         beyond = int(rows.max(initial=-1)) + 1 - self._places.size

@@ -178,7 +178,7 @@ class KeywordLeg(QueryLeg):
 
     def run(self, trace: Trace, context: Context) -> Trace:
         depth = self.depth.of(context.limit)
-        found = context.index.keyword(trace.query, depth) if trace.query else no_hits()
+        found = self._matches(trace, context.index, depth)
         return with_leg(trace, Leg(self.name, trace.match, depth, found, number=found.number))
 
 

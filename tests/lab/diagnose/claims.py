@@ -6,6 +6,7 @@ import numpy as np
 
 from tests.conftest import SAMPLE
 from workbench.contracts import Index
+from workbench.errors import InputError
 from workbench.lab.diagnose.counterfactual import counterfactuals
 from workbench.lab.diagnose.diagnosis import Diagnosis
 from workbench.lab.diagnose.knobs import Knob, keys_of, knobs
@@ -66,4 +67,7 @@ def _grid(knob: Knob) -> list[float]:
 
 def _reaches(knob: Knob, value: float, runs: Reruns, goal: Goal) -> bool:
     pipeline = knob.with_value(value)
-    return pipeline is not None and goal.reached(runs.trace(pipeline))
+    try:
+        return pipeline is not None and goal.reached(runs.trace(pipeline))
+    except InputError:  # an index may not serve every value, such as another k1 of BM25
+        return False

@@ -61,6 +61,22 @@ def test_every_fix_on_a_missed_question_does_what_it_claims_and_no_grid_finds_a_
             assert nearer_on_a_grid(SYSTEMS[name], question, kept) == []
 
 
+# A step of a grid was nearer than what the search found, before it looked where the file passes its rivals.
+BETWEEN_STEPS = [
+    ("engine-weaviate-relative", "should I respond to this message or stay quiet"),
+    ("engine-tm2c2", "what if we lose everything"),
+    ("engine-opensearch-harmonic", "memory hygiene rules"),
+]
+
+
+@pytest.mark.parametrize(("name", "asked"), BETWEEN_STEPS)
+def test_a_narrow_range_of_values_that_helps_is_found(
+    name: str, asked: str, kept: CachedIndex, questions: QuestionSet
+) -> None:
+    (question,) = [one for one in questions.questions if one.question == asked]
+    assert nearer_on_a_grid(SYSTEMS[name], question, kept) == []
+
+
 def test_the_best_fix_loses_the_least(kept: CachedIndex, questions: QuestionSet) -> None:
     found = diagnose(FAILING[1].question, SHIPPED, kept, FAILING[1].target, questions=questions)
     ranks = [fix.collateral for fix in found.fixes]

@@ -9,15 +9,23 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from workbench.errors import InputError
+from workbench.lab.diagnose.crossings import between
 from workbench.lab.diagnose.knobs import Knob, Value, hair
 from workbench.lab.diagnose.runs import Goal, Reruns
 from workbench.records import Trace
+from workbench.retrieval.columns import ColumnStage
+from workbench.retrieval.legs import legs_of
 
-EVERY_WHOLE = 12
-"""So many whole numbers on each side of the present one are tried one by one."""
+STEPS = 12
+"""How many values between the present one and each end of a range are tried, besides the exact ones.
 
-STEPS = 24
-"""How many values between the present one and each end of a range are tried, besides the exact ones."""
+Of whole numbers, so many on each side of the present one are tried one by one.
+"""
+FEW_CANDIDATES = 48
+"""Up to this depth, a leg is tried with each depth from 1 to the double of its own."""
+LARGE = 512
+"""A larger whole number, such as a length of text, is tried in steps that grow from a sixty-fourth of it."""
 
 
 @dataclass(frozen=True)
@@ -46,23 +54,40 @@ class _Probe:
 
     def __init__(self, knob: Knob, runs: Reruns, goal: Goal) -> None:
         self._knob, self._runs, self._goal = knob, runs, goal
-        self._known: dict[Value, tuple[bool, bool]] = {}
+        self._known: dict[Value, tuple[bool, Trace | None]] = {knob.now: (False, runs.base)}
 
     def __call__(self, value: Value) -> bool:
         return self._run(value)[0]
 
     def changes_nothing(self, values: Sequence[float]) -> bool:
         """Whether the trace ends as it does now with each of these values."""
-        return not any(self._run(_typed(self._knob, one))[1] for one in values)
+        traces = (self._run(_typed(self._knob, one))[1] for one in values)
+        return not any(one is not None and not _same(one, self._runs.base) for one in traces)
 
-    def _run(self, value: Value) -> tuple[bool, bool]:
-        """Whether the goal is reached with a value, and whether the trace ends differently than now."""
+    def between(self, miss: float, point: float) -> float | None:
+        """A value between two misses that probably reaches the goal; None if there is none.
+
+        For whole numbers there is no such value: a change of one is no small step.
+        """
+        one, other = self._run(_typed(self._knob, miss))[1], self._run(_typed(self._knob, point))[1]
+        if self._knob.whole or one is None or other is None:
+            return None
+        share = between(one, other, self._goal)
+        return None if share is None else miss + share * (point - miss)
+
+    def _run(self, value: Value) -> tuple[bool, Trace | None]:
+        """Whether the goal is reached with a value, and the trace; None if it cannot be searched with."""
         if value not in self._known:
-            pipeline = self._knob.with_value(value)
-            trace = None if pipeline is None else self._runs.trace(pipeline)
-            reached = trace is not None and self._goal.reached(trace)
-            self._known[value] = reached, trace is not None and not _same(trace, self._runs.base)
+            trace = self._trace(value)
+            self._known[value] = trace is not None and self._goal.reached(trace), trace
         return self._known[value]
+
+    def _trace(self, value: Value) -> Trace | None:
+        pipeline = self._knob.with_value(value)
+        try:
+            return None if pipeline is None else self._runs.trace(pipeline)
+        except InputError:  # an index may not serve every value, such as another k1 of BM25
+            return None
 
 
 def _same(one: Trace, other: Trace) -> bool:
@@ -72,14 +97,19 @@ def _same(one: Trace, other: Trace) -> bool:
 
 
 def _nearest(knob: Knob, reached: _Probe, points: Sequence[float]) -> Counterfactual | None:
-    """Walks from the present value along `points`; between a miss and the first hit it halves the gap."""
+    """Walks from the present value along `points`; between a miss and the first hit it halves the gap.
+
+    Between two misses it tries the value at which the file passes enough rivals, if there is one.
+    """
     if not points or reached.changes_nothing((points[0], points[len(points) // 2], points[-1])):
         return None  # Near, half-way and at the end nothing changes: the parameter has no effect here.
     miss = float(knob.now)
     for point in points:
-        if reached(_typed(knob, point)):
-            value, beside = _boundary(knob, reached, miss, point)
-            return Counterfactual(knob, _typed(knob, value), _typed(knob, beside))
+        inside = reached.between(miss, point)
+        for one in (point,) if inside is None else (inside, point):
+            if reached(_typed(knob, one)):
+                value, beside = _boundary(knob, reached, miss, one)
+                return Counterfactual(knob, _typed(knob, value), _typed(knob, beside))
         miss = point
     return None
 
@@ -125,14 +155,18 @@ def _from_order(place: int) -> float:
 def _points(knob: Knob, trace: Trace) -> tuple[list[float], list[float]]:
     """The values to try below and above the present one, nearest first."""
     now = float(knob.now)
-    every = {*_exact(knob, trace), *(_whole_steps(knob, now) if knob.whole else _steps(knob, now))}
+    steps = _whole_steps(knob, now) if knob.whole else _steps(knob, now)
+    every = {*_exact(knob, trace), *_depths(knob, trace), *steps}
     inside = [one for one in every if knob.low <= one <= knob.high and one != now]
     below = sorted((one for one in inside if one < now), reverse=True)
     return below, sorted(one for one in inside if one > now)
 
 
 def _exact(knob: Knob, trace: Trace) -> Iterable[float]:
-    """Values at which something changes by arithmetic: what a cut-off compares, and ranks over the limit."""
+    """Values at which something changes by arithmetic: what a cut-off compares, and a column's two ends.
+
+    A parameter on the scale of a column that its stage reads may divide by 0 at the column's ends.
+    """
     for place, cutoff in trace.cutoffs.items():
         if trace.stages[place].slot == knob.slot:
             for threshold in cutoff.thresholds:
@@ -140,6 +174,22 @@ def _exact(knob: Knob, trace: Trace) -> Iterable[float]:
                     yield from _finite(threshold.values)
     if knob.name.endswith(".floor") and trace.ranked_by in trace.columns:
         yield from _finite(trace.scores)
+    for stage in trace.stages:
+        if isinstance(stage, ColumnStage) and stage.slot == knob.slot:
+            for name in stage.reads():
+                numbers = _finite(trace.columns.get(name, ()))
+                yield from (*numbers[:1], *numbers[-1:])
+
+
+def _depths(knob: Knob, trace: Trace) -> Iterable[float]:
+    """The values that give a leg each depth near the one that it has."""
+    legs = {stage.slot: stage.name for stage in legs_of(trace.stages)}
+    if knob.slot not in legs or legs[knob.slot] not in trace.legs or ".depth." not in f".{knob.name}":
+        return
+    depth = trace.legs[legs[knob.slot]].depth
+    beside = depth if depth <= FEW_CANDIDATES else STEPS
+    near = range(max(1, depth - beside), depth + beside + 1)
+    yield from map(float, near) if knob.whole else (float(knob.now) * (one + 0.5) / depth for one in near)
 
 
 def _finite(values: object) -> list[float]:
@@ -148,10 +198,14 @@ def _finite(values: object) -> list[float]:
 
 
 def _whole_steps(knob: Knob, now: float) -> Sequence[float]:
-    """Whole numbers: each one near the present, then ever wider apart."""
-    near = [now + sign * step for step in range(1, EVERY_WHOLE + 1) for sign in (-1, 1)]
-    far = [now + sign * EVERY_WHOLE * 2.0**step for step in range(1, 20) for sign in (-1, 1)]
-    return [float(math.floor(one)) for one in (*near, *far, knob.low, knob.high)]
+    """Whole numbers: each one near the present, then evenly to twice the present, then ever wider apart."""
+    near = range(1, STEPS + 1)
+    even = [abs(now) * step / (2 * STEPS) for step in range(1, 2 * STEPS + 1)]
+    grown = [max(STEPS, abs(now)) * 2.0**step for step in range(1, 20)]
+    if abs(now) > LARGE:
+        near, even, grown = range(0), [], [abs(now) * 2.0**step for step in range(-6, 20)]
+    far = [now + sign * step for step in (*near, *even, *grown) for sign in (-1, 1)]
+    return [float(math.floor(one)) for one in (*far, knob.low, knob.high)]
 
 
 def _steps(knob: Knob, now: float) -> Sequence[float]:

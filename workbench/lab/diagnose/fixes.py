@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from workbench.contracts import Index
+from workbench.errors import InputError
 from workbench.lab.diagnose.counterfactual import Counterfactual, counterfactuals
 from workbench.lab.diagnose.edits import edited
 from workbench.lab.diagnose.knobs import Knob, Value, knobs, settings_between
@@ -78,11 +79,12 @@ def all_fixes(
     `every` is what can be repaired in the pipeline, and `keys` are OpenClaw's own settings of it.
     """
     pipeline = runs.pipeline
+    of_knobs = (
+        _of_knob(one, runs, goal, yardstick, index, is_key)
+        for one, is_key in _values(pipeline, runs, goal, keys)
+    )
     found = [
-        *(
-            _of_knob(one, runs, goal, yardstick, index, is_key)
-            for one, is_key in _values(pipeline, runs, goal, keys)
-        ),
+        *(one for one in of_knobs if one is not None),
         *_of_changes(every, runs, goal, yardstick, index),
     ]
     best: dict[str, Fix] = {}
@@ -106,11 +108,16 @@ def _values(
 
 def _of_knob(
     found: Counterfactual, runs: Reruns, goal: Goal, yardstick: Yardstick, index: Index, is_key: bool
-) -> Fix:
+) -> Fix | None:
+    """The fix that a value makes; None if the index cannot serve the other questions with this value."""
     pipeline = found.knob.put(found.value)
     hair = None if found.hair is None else found.knob.with_value(found.hair)
     sharp = hair is None or not _reached(hair, runs, goal, index)
     gained, lost = _moved(pipeline, runs, goal)
+    try:
+        price = yardstick.price(pipeline)
+    except InputError:
+        return None
     return Fix(
         found.knob.name,
         found.value,
@@ -120,7 +127,7 @@ def _of_knob(
         _reached(pipeline, runs, goal, index) and sharp,
         gained,
         lost,
-        yardstick.price(pipeline),
+        price,
         is_key=is_key,
     )
 

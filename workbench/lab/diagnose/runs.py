@@ -59,8 +59,8 @@ def _first(hits: Hits, limit: int) -> Hits:
 class Reruns:
     """One question under many pipelines that differ little from one pipeline, whose trace is `base`.
 
-    Every trace equals that of `search`. The legs are asked again only if a stage up to the union of their
-    hits, the limit or the layout has changed.
+    Every trace equals that of `search`. Only the stages from the first changed one run again, unless the
+    limit or the layout has changed.
     """
 
     def __init__(self, question: str, pipeline: Pipeline, index: CachedIndex) -> None:
@@ -69,6 +69,7 @@ class Reruns:
         self.index: Index = index
         self.vector = index.embed(self.question) if self.question else None
         self.base = search(self.question, pipeline, index, self.vector)
+        self._beginnings: dict[int, Trace] = {}
 
     def trace(self, pipeline: Pipeline) -> Trace:
         """The trace of `pipeline`, with the depth of the legs following its own limit."""
@@ -89,15 +90,27 @@ class Reruns:
             return self._run(pipeline)
 
     def _run(self, pipeline: Pipeline) -> Trace:
+        if pipeline.layout != self.pipeline.layout:
+            return run(_fresh(self.question, pipeline), self._context(pipeline))
         place = _first_difference(self.pipeline, pipeline)
-        context = Running(
-            self.index.laid_out(pipeline.layout), self.question, self.pipeline.limit, self.vector
-        )
-        if pipeline.layout != self.pipeline.layout or place <= _union(self.pipeline):
-            fresh = Trace(self.question, pipeline.name, pipeline.stages, layout=pipeline.layout)
-            return run(fresh, context)
-        trace = replace(before(self.base, place), system=pipeline.name, stages=pipeline.stages)
-        return run(trace, context, place)
+        trace = self._beginning(place) if place <= _union(self.pipeline) else before(self.base, place)
+        changed = replace(trace, system=pipeline.name, stages=pipeline.stages)
+        return run(changed, self._context(pipeline), place)
+
+    def _context(self, pipeline: Pipeline) -> Running:
+        index = self.index.laid_out(pipeline.layout)
+        return Running(index, self.question, self.pipeline.limit, self.vector)
+
+    def _beginning(self, place: int) -> Trace:
+        """The trace before the stage at `place`, at which there are no candidates yet."""
+        if place not in self._beginnings:
+            fresh = _fresh(self.question, self.pipeline)
+            self._beginnings[place] = run(fresh, self._context(self.pipeline), last=place)
+        return self._beginnings[place]
+
+
+def _fresh(question: str, pipeline: Pipeline) -> Trace:
+    return Trace(question, pipeline.name, pipeline.stages, layout=pipeline.layout)
 
 
 def _first_difference(one: Pipeline, other: Pipeline) -> int:

@@ -6,7 +6,6 @@ Source: Carbonell and Goldstein, SIGIR 1998; openclaw 2026.2.15, src/memory/mmr.
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -16,10 +15,10 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.contracts import Context
+from workbench.contracts import Context, Index
 from workbench.records import Floats, Rows, Trace
 from workbench.retrieval.columns import ColumnStage, Numbers
-from workbench.retrieval.feature_cache import feature_cache_of, square
+from workbench.retrieval.feature_cache import feature_cache_of
 
 WORD = re.compile(r"[a-z0-9_]+")
 UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\u1100-\u11ff]")
@@ -41,6 +40,8 @@ def words_and_characters_of(text: str) -> list[str]:
     >>> words_and_characters_of("我喜欢hello你好")
     ['hello', '我喜', '喜欢', '你好', '我', '喜', '欢', '你', '好']
     """
+    if text.isascii():
+        return words_of(text)
     lower = text.lower()
     places = [match.start() for match in UNSPACED.finditer(lower)]
     pairs = [lower[a : a + 2] for a, b in pairwise(places) if b == a + 1]
@@ -96,9 +97,10 @@ def pick(scores: Floats, similarity: Floats, weight: float) -> Picked:
         picked.append(best)
         np.minimum(value, rows[best], out=value)
     order = np.array(picked, np.int64)
-    nearest = np.empty(scores.size)
-    nearest[order] = np.tril(square(similarity, order), -1).max(axis=1, initial=0.0)
-    return Picked(order, relevance, nearest)
+    place = np.empty(scores.size, np.int64)
+    place[order] = np.arange(scores.size)
+    earlier = place[None, :] < place[:, None]
+    return Picked(order, relevance, np.where(earlier, similarity, 0.0).max(axis=1, initial=0.0))
 
 
 def beginning(text: str, units: int) -> str:
@@ -118,6 +120,10 @@ class MMR(ColumnStage):
     output: ClassVar[str] = "mmr_score"
     scale: ClassVar[str] = "MMR"
     observed: ClassVar[tuple[str, ...]] = ("mmr_relevance", "mmr_similarity", "mmr_position")
+    ranges: ClassVar[Mapping[str, tuple[float, float]]] = {
+        "relevance_weight": (0, 1),
+        "units": (0, 1_000_000),
+    }
     relevance_weight: float = 0.7
     units: int = 700
 
@@ -152,10 +158,11 @@ class MMR(ColumnStage):
     def observe(self, trace: Trace, context: Context) -> Mapping[str, Floats]:
         relevance, similarity, position = np.full((3, len(trace.chunks)), np.nan)
         cache, scores, placed = feature_cache_of(context.index), self.scores(trace), 0
+        name = type(self).__name__, self._read(trace)
         for group in self.groups(trace):
             group = group[np.argsort(-scores[group], kind="stable")]
-            work_out = partial(self._similarities, trace, group)
-            alike = cache.pairs((type(self).__name__, self.units), trace.rows[group], work_out)
+            work_out = partial(self._similarities, context.index)
+            alike = cache.pairs(name, trace.rows[group], work_out, partial(_every_row, context.index))
             picked = pick(scores[group], alike, self.relevance_weight)
             relevance[group], similarity[group] = picked.relevance, picked.similarity
             position[group[picked.order]] = np.arange(placed + 1, placed + group.size + 1)
@@ -166,8 +173,13 @@ class MMR(ColumnStage):
         trace = super().run(trace, context)
         return replace(trace, order=np.argsort(trace.columns["mmr_position"]))
 
-    def _similarities(self, trace: Trace, group: Rows, some: Rows) -> Floats:
-        return self.similarities([beginning(trace.chunks[row].text, self.units) for row in group], some)
+    def _read(self, trace: Trace) -> int | None:
+        """How much of each text is compared; None for the whole text of every candidate."""
+        return self.units if any(2 * len(chunk.text) > self.units for chunk in trace.chunks) else None
+
+    def _similarities(self, index: Index, rows: Rows, some: Rows) -> Floats:
+        texts = [beginning(chunk.text, self.units) for chunk in index.chunks(rows)]
+        return self.similarities(texts, some)
 
     def similarities(self, texts: Sequence[str], rows: Rows | None = None) -> Floats:
         """`jaccard` of every two texts, shape (n, n); or of the texts in `rows` with all, shape (rows, n)."""
@@ -182,6 +194,12 @@ class MMR(ColumnStage):
         return result
 
 
+def _every_row(index: Index) -> Rows:
+    """The rows of all chunks; none for an index that does not list its files."""
+    rows = [index.rows_of(path) for path in index.paths()]
+    return np.concatenate(rows) if rows else np.empty(0, np.int64)
+
+
 class _Incidence(NamedTuple):
     """Which text has which token (tokens of two or more texts only), and how many tokens each text has."""
 
@@ -190,12 +208,14 @@ class _Incidence(NamedTuple):
 
 
 def _incidence(tokens: Sequence[Sequence[str]]) -> _Incidence:
-    in_texts = Counter(chain.from_iterable(tokens))
-    columns = {token: place for place, token in enumerate(t for t, n in in_texts.items() if n > 1)}
-    common = np.zeros((len(tokens), len(columns)), np.float32)
-    for row, some in enumerate(tokens):
-        common[row, [columns[token] for token in some if token in columns]] = 1
-    return _Incidence(common, np.array([len(some) for some in tokens], float))
+    numbers: dict[str, int] = {}
+    every = np.array([numbers.setdefault(one, len(numbers)) for one in chain.from_iterable(tokens)], np.int64)
+    sizes = np.array([len(some) for some in tokens], np.int64)
+    several = np.bincount(every, minlength=len(numbers)) > 1
+    columns, shared = np.cumsum(several) - 1, several[every]
+    common = np.zeros((len(tokens), int(several.sum())), np.float32)
+    common[np.repeat(np.arange(len(tokens)), sizes)[shared], columns[every[shared]]] = 1
+    return _Incidence(common, sizes.astype(float))
 
 
 @dataclass(frozen=True)
