@@ -15,8 +15,10 @@ PEERS := .venv/with-bench
 lab: $(LAB)
 	$(BIN)/workbench lab
 
+# The search reads the sample memory word by word once, for all test processes.
 test: $(TEST)
 	$(BIN)/workbench index sample_memory
+	$(BIN)/workbench search "the first question" -s recommended > /dev/null
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy

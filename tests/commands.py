@@ -53,5 +53,5 @@ def runner(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) 
 def python(*arguments: str | bytes) -> Outcome:
     """A Python of its own with these arguments, in the project's folder."""
     command = [sys.executable, *arguments]
-    ended = subprocess.run(command, capture_output=True, text=True, cwd=PROJECT, timeout=120)
+    ended = subprocess.run(command, capture_output=True, text=True, cwd=PROJECT, timeout=600)
     return Outcome(ended.returncode, ended.stdout, ended.stderr)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from tests import world
 from tests.home import Home
@@ -20,8 +21,30 @@ from workbench.memory.sync import index_folder, open_index
 # ranx would be compiled for a minute, for what it then does in a millisecond.
 os.environ["NUMBA_DISABLE_JIT"] = "1"
 
+# A busy machine may take its time for an example, and for making one.
+settings.register_profile("busy", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("busy")
+
 PROJECT = Path(__file__).parent.parent
 SAMPLE = PROJECT / "sample_memory"
+
+LONGEST = (
+    "tests/docs/test_notebooks.py", "tests/views/test_browser.py", "tests/retrieval/test_properties.py",
+    "tests/test_first_hour.py", "tests/cli/test_explore.py", "tests/agent/test_hostile_questions.py",
+    "tests/security/test_http.py", "tests/memory/test_crash.py", "tests/views/test_voila.py",
+    "tests/cli/test_installed.py", "tests/lab/diagnose/test_diagnosis.py",
+)  # fmt: skip
+"""The files that take longest. They come first, or one process would wait for the other at the end."""
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    # pytest-xdist would put files with few tests last, and the longest file has one test.
+    config.option.loadscopereorder = False
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    places = {PROJECT / name: place for place, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: places.get(item.path, len(places)))
 
 
 @pytest.fixture(scope="session")

@@ -9,14 +9,13 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Locator
 
 from tests import world
-from tests.browser import MINUTE, OUTPUT, browsing, needs_chromium
+from tests.browser import OUTPUT, becomes, browsing, needs_chromium
 from tests.commands import Run, runner
 
 HOSTILE = "<b>notes</b>/<img src=x onerror=alert(1)>.md"
@@ -33,16 +32,23 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> 
     return runner(monkeypatch, capsys)
 
 
-@contextmanager
-def explored(folder: Path, home: Path, *options: str) -> Iterator[str]:
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of the indexes."""
+    return tmp_path_factory.mktemp("home")
+
+
+@pytest.fixture(scope="module")
+def address(home: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of the page that the command opens on a folder."""
-    command = [sys.executable, "-m", "workbench", "explore", str(folder), "--no-browser", *options]
+    folder = world.write(tmp_path_factory.mktemp("explored") / "memory", NOTES)
+    command = [sys.executable, "-m", "workbench", "explore", str(folder), "--no-browser", "--theme", "dark"]
     with (home / "log").open("w") as log:
         server = subprocess.Popen(
             command, env=os.environ | {"WORKBENCH_HOME": str(home)}, stdout=log, stderr=subprocess.STDOUT
         )
         try:
-            ends = time.monotonic() + 180
+            ends = time.monotonic() + 300
             while not (found := ADDRESS.search((home / "log").read_text())):
                 assert server.poll() is None, (home / "log").read_text()
                 assert time.monotonic() < ends, (home / "log").read_text()
@@ -50,7 +56,7 @@ def explored(folder: Path, home: Path, *options: str) -> Iterator[str]:
             yield found[0]
         finally:
             server.terminate()
-            server.wait(60)
+            server.wait(300)
 
 
 def click(mark: Locator) -> None:
@@ -65,12 +71,9 @@ def click(mark: Locator) -> None:
 
 
 @needs_chromium
-def test_a_new_folder_is_asked_compared_selected_and_cut_in_a_browser(tmp_path: Path) -> None:
-    memory, home = world.write(tmp_path / "memory", NOTES), tmp_path / "home"
-    home.mkdir()
-    with explored(memory, home, "--theme", "dark") as address, browsing() as tab:
+def test_a_new_folder_is_asked_compared_selected_and_cut_in_a_browser(address: str) -> None:
+    with browsing() as tab:
         page, asked = tab.page, list[str]()
-        page.set_default_timeout(3 * MINUTE)
         page.on("request", lambda one: asked.append(one.url))
         page.on("dialog", lambda one: tab.errors.append(one.message))
         page.goto(address, wait_until="commit")
@@ -93,8 +96,8 @@ def test_a_new_folder_is_asked_compared_selected_and_cut_in_a_browser(tmp_path: 
         selected = chunks.locator("details[aria-current]")
         selected.wait_for()
         file = chunks.get_by_label("file", exact=True).input_value()
-        assert selected.inner_text().startswith(f"{file}:1-")
-        assert explorer.get_by_label("explain file", exact=True).input_value() == file
+        becomes(selected.inner_text, lambda text: text.startswith(f"{file}:1-"))
+        becomes(explorer.get_by_label("explain file", exact=True).input_value, file.__eq__)
 
         chunks.get_by_label("file", exact=True).fill(HOSTILE)
         chunks.get_by_label("file", exact=True).press("Enter")
@@ -116,18 +119,19 @@ def test_a_new_folder_is_asked_compared_selected_and_cut_in_a_browser(tmp_path: 
 
 
 @needs_chromium
-def test_a_page_without_the_token_is_refused_and_a_lost_index_is_said_in_words(tmp_path: Path) -> None:
-    memory, home = world.write(tmp_path / "memory", NOTES), tmp_path / "home"
-    home.mkdir()
-    with explored(memory, home) as address, browsing() as tab:
+def test_a_page_without_the_token_is_refused_and_a_lost_index_is_said_in_words(
+    address: str, home: Path
+) -> None:
+    with browsing() as tab:
         answer = tab.page.goto(address.partition("?")[0], wait_until="commit")
         assert answer
         assert "kettle" not in tab.page.content()
         assert "/login" in tab.page.url
-        for file in home.glob("memory-*"):
-            file.unlink()
-        tab.page.goto(address, wait_until="commit", timeout=3 * MINUTE)
-        tab.page.get_by_role("alert").filter(has_text="has no index yet").wait_for(timeout=3 * MINUTE)
+        kept = [file.rename(home / f"kept-{file.name}") for file in home.glob("memory-*")]
+        tab.page.goto(address, wait_until="commit")
+        tab.page.get_by_role("alert").filter(has_text="has no index yet").wait_for()
+        for file in kept:
+            file.rename(home / file.name.removeprefix("kept-"))
 
 
 def test_a_folder_that_is_not_there_is_an_error_before_anything_starts(run: Run, tmp_path: Path) -> None:

@@ -116,7 +116,7 @@ def test_a_folder_without_notebooks_is_told_before_anything_is_indexed(run: Run,
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("dist")
     build = [sys.executable, "-m", "hatchling", "build", "--target", "wheel", "--directory", str(folder)]
-    subprocess.run(build, cwd=PROJECT, check=True, capture_output=True, timeout=60)
+    subprocess.run(build, cwd=PROJECT, check=True, capture_output=True, timeout=600)
     (built,) = folder.glob("*.whl")
     return built
 
@@ -152,7 +152,7 @@ class Installed:
     def python(self, *arguments: str, cwd: Path | None = None) -> Outcome:
         command = [sys.executable, *arguments]
         ended = subprocess.run(
-            command, cwd=cwd or self.desk, env=self.environment, capture_output=True, text=True, timeout=120
+            command, cwd=cwd or self.desk, env=self.environment, capture_output=True, text=True, timeout=600
         )
         return Outcome(ended.returncode, ended.stdout, ended.stderr)
 
@@ -169,7 +169,7 @@ def installed(wheel: Path, sample: MemoryIndex, tmp_path_factory: pytest.TempPat
         [sys.executable, *install, "--target", made.target, wheel],
         check=True,
         capture_output=True,
-        timeout=90,
+        timeout=600,
     )
     (made.desk / "home").mkdir()
     index = default_index_path(made.desk / "workbench-lab" / "sample_memory").name
@@ -209,14 +209,15 @@ class Served:
     command: psutil.Process
 
     def get(self, path: str) -> bytes:
-        with urllib.request.urlopen(self.url + path, timeout=10) as answer:
+        with urllib.request.urlopen(self.url + path, timeout=60) as answer:
             return bytes(answer.read())
 
 
 SERVING = """\
 import os, sys
 from workbench.cli.jupyter import serve
-sys.exit(serve([sys.executable, "-c", "import time; print('ready', flush=True); time.sleep(60)"], os.environ))
+WAITING = "import time; print('ready', flush=True); time.sleep(900)"
+sys.exit(serve([sys.executable, "-c", WAITING], os.environ))
 """
 
 
@@ -225,7 +226,7 @@ def test_what_ends_the_command_ends_its_server() -> None:
     assert command.stdout
     assert command.stdout.readline() == b"ready\n"
     command.terminate()
-    command.communicate(timeout=30)  # which has no end before the server's
+    command.communicate(timeout=300)  # which has no end before the server's
     assert command.returncode == 128 + signal.SIGTERM
 
 
@@ -245,10 +246,10 @@ def served(installed: Installed) -> Iterator[Served]:
         yield _awaited(Served(f"http://127.0.0.1:{port}", log, psutil.Process(lab.pid)), lab)
     finally:
         lab.terminate()
-        lab.wait(30)
+        lab.wait(120)
 
 
-def _awaited(served: Served, lab: subprocess.Popen[bytes], seconds: float = 120) -> Served:
+def _awaited(served: Served, lab: subprocess.Popen[bytes], seconds: float = 300) -> Served:
     ends = time.monotonic() + seconds
     while time.monotonic() < ends:
         assert lab.poll() is None, served.log.read_text()
@@ -281,7 +282,7 @@ def test_the_first_notebook_runs_from_the_copy_with_the_installed_package(
     folder = installed.desk / "workbench-lab" / "notebooks"
     notebook = nbformat.read(folder / "00_start.ipynb", as_version=4)
     notebook.cells.append(nbformat.v4.new_code_cell("wb.__file__"))
-    NotebookClient(notebook, timeout=60, resources={"metadata": {"path": str(folder)}}).execute(
+    NotebookClient(notebook, timeout=600, resources={"metadata": {"path": str(folder)}}).execute(
         env=installed.environment
     )
     assert str(installed.target) in notebook.cells[-1].outputs[0].data["text/plain"]
@@ -304,5 +305,7 @@ def test_a_kernel_registered_by_the_user_does_not_take_the_place_of_this_ones(
     )
     asked = "from jupyter_client.kernelspec import get_kernel_spec as g; print(g('python3').argv)"
     own = environment(tmp_path / "settings") | {"JUPYTER_DATA_DIR": str(tmp_path / "data")}
-    found = subprocess.run([sys.executable, "-c", asked], env=own, capture_output=True, text=True, timeout=60)
+    found = subprocess.run(
+        [sys.executable, "-c", asked], env=own, capture_output=True, text=True, timeout=600
+    )
     assert "ipykernel_launcher" in found.stdout

@@ -130,7 +130,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "--no-index",
     ]
     command = [*pip, "--disable-pip-version-check", "--target", str(target), str(folder)]
-    subprocess.run(command, check=True, capture_output=True, timeout=120)
+    subprocess.run(command, check=True, capture_output=True, timeout=600)
     return target
 
 
@@ -142,7 +142,7 @@ def test_the_installed_package_is_known_to_every_command(installed: Path, comman
         cwd=installed.parent / "installed",
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=600,
     )
     assert (ended.returncode, ended.stderr) == (0, "")
     assert "squares" in ended.stdout if "fusion" in command else "acme" in ended.stdout

@@ -13,7 +13,7 @@ from tqdm import tqdm
 
 from docs.pages import NOTEBOOKS, Lesson, contents, every_notebook, html, main, run, write
 from docs.pictures import opened, take
-from tests.browser import needs_chromium
+from tests.browser import becomes, needs_chromium
 from workbench.memory.index import MemoryIndex
 
 NAME = "02_the_0.7_penalty"
@@ -68,21 +68,20 @@ def test_a_page_asks_no_network_for_anything_and_complains_of_nothing(visit: Vis
 def test_a_widget_stands_on_its_page_with_figure_controls_sentence_and_table(visit: Visit) -> None:
     lab = visit.page.locator("[data-widget=threshold-lab]")
     assert "asking" not in lab.locator("xpath=../..").inner_text()  # the progress bar's label
-    assert lab.locator(".js-plotly-plot .main-svg").first.is_visible()
-    areas = lab.locator(".scatterlayer path.js-fill").evaluate_all(
-        "all => all.filter(one => one.getTotalLength() > 0).length"
-    )
-    assert areas == 5
+    lab.locator(".js-plotly-plot .main-svg").first.wait_for()
+    areas = lab.locator(".scatterlayer path.js-fill")
+    filled = "all => all.filter(one => one.getTotalLength() > 0).length"
+    becomes(lambda: areas.evaluate_all(filled), (5).__eq__)
     assert "min score 0.35" in lab.inner_text()
     assert re.search(r"At 0\.35, \d+ of 57 questions hit", lab.inner_text())
     lab.locator("summary", has_text="table").click()
-    assert lab.locator("table", has_text="unanswerable, nothing returned").is_visible()
+    lab.locator("table", has_text="unanswerable, nothing returned").wait_for()
 
 
 @needs_chromium
 def test_a_figure_answers_the_mouse(visit: Visit) -> None:
     visit.page.locator("[data-widget=threshold-lab] .subplot.xy2").hover(force=True)
-    visit.page.locator(".hoverlayer .hovertext").first.wait_for(timeout=10_000)
+    visit.page.locator(".hoverlayer .hovertext").first.wait_for()
 
 
 @needs_chromium

@@ -8,7 +8,7 @@ from workbench.lab.cached_index import CachedIndex
 from workbench.memory.index import MemoryIndex
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def kept(sample: MemoryIndex) -> CachedIndex:
-    """The sample memory with a cache of its answers."""
+    """The sample memory with a cache of its answers, which all tests share."""
     return CachedIndex(sample)

@@ -118,7 +118,7 @@ def test_four_readers_see_no_torn_note_during_50_syncs_and_5_rebuilds(notes: Not
             notes.rewrite()
             processes.do(notes.job(rebuild=turn % 11 == 10))
         (tmp_path / "stop").touch()
-        told = [json.loads(reader.communicate(timeout=60)[0]) for reader in readers]
+        told = [json.loads(reader.communicate(timeout=600)[0]) for reader in readers]
     assert [reader.returncode for reader in readers] == [0] * 4
     assert [one["torn"] for one in told] == [[]] * 4
     assert min(one["searches"] for one in told) > 50

@@ -20,7 +20,7 @@ from workbench.memory.store.sqlite.lock import alone
 
 HOLD = (
     "import sys, time; from pathlib import Path; from workbench.memory.store.sqlite.lock import alone\n"
-    "with alone(Path(sys.argv[1])): print('held', flush=True); time.sleep(60)"
+    "with alone(Path(sys.argv[1])): print('held', flush=True); time.sleep(600)"
 )
 
 

@@ -29,6 +29,9 @@ from workbench.memory.sessions import Sessions, Thresholds
 from workbench.memory.sync import index_folder
 from workbench.memory.watching import Notes, Scope, Timing, Transcripts, Watcher
 
+DEADLINE = 120
+"""Seconds after which a test fails; each waits for a state."""
+
 # When a sync is due
 
 
@@ -140,7 +143,7 @@ class Watched:
             self.told.notify_all()
 
     def run(self, scopes: list[Scope]) -> threading.Thread:
-        watcher = Watcher(scopes, self.sync, self.failed, Timing(quiet=0.3))
+        watcher = Watcher(scopes, self.sync, self.failed, Timing(quiet=0.4))
         thread = threading.Thread(target=watcher.run, args=(self.stop,))
         thread.start()
         return thread
@@ -148,7 +151,7 @@ class Watched:
     def wait(self, condition: Callable[[], bool]) -> None:
         """Until the condition holds, which is looked at after each sync."""
         with self.told:
-            assert self.told.wait_for(condition, timeout=10), (self.seen, self.failures)
+            assert self.told.wait_for(condition, timeout=DEADLINE), (self.seen, self.failures)
 
     def wait_for(self, syncs: int) -> dict[str, str]:
         """What the sync of that number saw."""
@@ -157,7 +160,7 @@ class Watched:
 
     def stays_at(self, syncs: int) -> bool:
         """Whether there is no further sync for some time."""
-        time.sleep(0.6)
+        time.sleep(0.8)
         return len(self.seen) == syncs
 
 
@@ -175,7 +178,7 @@ def watched(tmp_path: Path) -> Iterator[Watched]:
     found.wait_for(1)
     yield found
     found.stop.set()
-    thread.join(timeout=5)
+    thread.join(timeout=DEADLINE)
     assert not thread.is_alive()
 
 
@@ -191,13 +194,13 @@ def rename_over(note: Path) -> None:
 def truncate_then_write(note: Path) -> None:
     with note.open("w", encoding="utf-8") as file:
         file.flush()
-        time.sleep(0.15)
+        time.sleep(0.1)
         file.write("new")
 
 
 def move_aside_then_write(note: Path) -> None:
     note.rename(note.with_name("tea.md~"))
-    time.sleep(0.15)
+    time.sleep(0.1)
     note.write_text("new", encoding="utf-8")
     note.with_name("tea.md~").unlink()
 
@@ -257,11 +260,11 @@ def test_a_change_during_a_sync_is_seen_by_the_next(watched: Watched) -> None:
 
     def hold() -> None:
         during.set()
-        done.wait(timeout=5)
+        done.wait(timeout=DEADLINE)
 
     watched.during = hold
     world.write(watched.root, {"memory/tea.md": "before"})
-    assert during.wait(timeout=5)
+    assert during.wait(timeout=DEADLINE)
     world.write(watched.root, {"memory/bike.md": "during"})
     done.set()
     assert watched.wait_for(2)["memory/bike.md"] != "during"
@@ -297,19 +300,18 @@ def test_a_failed_sync_is_said_once_and_the_watching_goes_on(
     watched: Watched, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(watching, "RETRIES", (0.3,))
-    tries = []
+    tried = threading.Semaphore(0)
 
     def refuse() -> None:
-        tries.append(time.monotonic())
+        tried.release()
         raise InputError("The index is being written by another process.", "Wait.")
 
     watched.during = refuse
     world.write(watched.root, {"memory/tea.md": "new"})
     watched.wait(lambda: len(watched.failures) == 1)
-    time.sleep(1.5)
+    assert all(tried.acquire(timeout=DEADLINE) for _ in range(3))
     watched.during = lambda: None
     assert watched.wait_for(2)["memory/tea.md"] == "new"
-    assert len(tries) >= 3
     assert [str(one) for one in watched.failures] == [
         "The index is being written by another process.\n  Wait."
     ]
@@ -368,17 +370,29 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> 
     return runner(monkeypatch, capsys)
 
 
-def after_syncs(monkeypatch: pytest.MonkeyPatch, *acts: Callable[[], None]) -> None:
+@pytest.fixture
+def after_syncs(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., None]]:
     """Lets the command sync for real, and does one act after each sync, failed or not."""
-    left = iter(acts)
+    timers: list[threading.Timer] = []
 
-    def synced(*arguments: Any, **settings: Any) -> sync.Summary:
-        try:
-            return index_folder(*arguments, **settings)
-        finally:
-            threading.Timer(0.1, next(left)).start()
+    def acting(*acts: Callable[[], None]) -> None:
+        left = iter(acts)
 
-    monkeypatch.setattr(sync, "index_folder", synced)
+        def synced(*arguments: Any, **settings: Any) -> sync.Summary:
+            try:
+                return index_folder(*arguments, **settings)
+            finally:
+                timers.append(threading.Timer(0.1, next(left)))
+                timers[-1].start()
+
+        monkeypatch.setattr(sync, "index_folder", synced)
+
+    # A signal that comes after the command has ended must not end the tests.
+    before = signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    yield acting
+    for one in timers:
+        one.join()
+    signal.signal(signal.SIGTERM, before)
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
@@ -413,14 +427,12 @@ def test_the_command_prints_a_line_a_sync_and_ends_on_a_signal(
 
 
 def test_the_command_names_a_bad_file_once_and_syncs_the_others(
-    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    run: Run, tmp_path: Path, after_syncs: Callable[..., None]
 ) -> None:
     root = world.write(tmp_path / "wren")
     (root / "memory" / "odd.md").write_bytes(b"caf\xe9")
     world.write(tmp_path / "sessions", {"a.jsonl": "no JSON\n"})
-    after_syncs(
-        monkeypatch, (root / "memory" / "tea.md").unlink, lambda: os.kill(os.getpid(), signal.SIGTERM)
-    )
+    after_syncs((root / "memory" / "tea.md").unlink, lambda: os.kill(os.getpid(), signal.SIGTERM))
     ended = run("watch", root, "--index", tmp_path / "i.sqlite", "--sessions", tmp_path / "sessions")
     first, second = ended.out.splitlines()
     assert "7 new" in first

@@ -24,7 +24,7 @@ from workbench.memory.sessions import Sessions
 from workbench.retrieval.query import check_question
 from workbench.systems.openclaw.config import file as configuration
 
-SECONDS = 20
+SECONDS = 60
 """The longest that one hostile file may take; the machine may be busy."""
 
 quick = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))

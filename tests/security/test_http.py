@@ -170,7 +170,7 @@ def test_1100_half_requests_at_1024_descriptors_keep_no_client_out(folder: Path,
 
 
 class Impatient(BoundedConnection):
-    request_seconds = 0.3
+    request_seconds = 1.0
 
 
 @pytest.mark.parametrize("sent", [b"", b"P", HALF_HEAD, HALF_BODY], ids=["nothing", "P", "head", "body"])

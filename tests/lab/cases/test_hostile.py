@@ -108,7 +108,7 @@ def test_a_file_of_100_megabytes_is_refused_at_once(tmp_path: Path, run: Run) ->
     outcome = run("case", "run", file)
     assert (outcome.code, outcome.out) == (2, "")
     assert f"has more than {LARGEST_FILE:,} bytes" in outcome.err
-    assert time.monotonic() - began < 20
+    assert time.monotonic() - began < 60
 
 
 OUTSIDE = ("/etc", "../outside", "a/../../outside", "link", "inner/link", "a\\..\\outside", "/proc/self")

@@ -61,7 +61,7 @@ Ran = Callable[[str], str]
 def run_pytest(folder: Path, *arguments: str) -> str:
     command = [sys.executable, "-m", "pytest", *PLUGIN, "-rA", "--color=no", *arguments]
     wide = os.environ | {"COLUMNS": "250"}
-    ended = subprocess.run(command, cwd=folder, env=wide, capture_output=True, text=True, timeout=120)
+    ended = subprocess.run(command, cwd=folder, env=wide, capture_output=True, text=True, timeout=6000)
     return ended.stdout + ended.stderr
 
 
@@ -122,7 +122,7 @@ def test_the_plugin_imports_nothing_of_the_workbench_until_a_case_is_collected()
         "print(sorted({one.split('.')[0] for one in set(sys.modules) - before}))"
     )
     ended = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=600
     )
     assert ended.stdout.strip() == "['workbench']"
 

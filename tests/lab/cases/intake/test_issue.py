@@ -194,7 +194,7 @@ def test_large_and_strange_files_are_refused_at_once(tmp_path: Path) -> None:
         assert str(file) in refusal(file)
     assert "cannot be read" in refusal(tmp_path / "none.md")
     assert "cannot be read" in refusal(tmp_path)
-    assert time.monotonic() - began < 30
+    assert time.monotonic() - began < 120
 
 
 def test_the_issue_says_it_all_or_the_options_do(tmp_path: Path, run: Run) -> None:
