@@ -54,7 +54,10 @@ def bomb() -> str:
         ("case: 1\nsystem: [", "line 3: .*did not find expected node content"),
         (GOOD.replace("case: 1", "case: 2"), "line 1: case: Input should be 1"),
         (GOOD.replace("system:", "sytem:"), "line 2: sytem: Extra inputs are not permitted"),
-        (GOOD + "  folder: notes\n", "line 8: memory: the memory needs either notes or a folder"),
+        (
+            GOOD + "  folder: notes\n",
+            "line 8: memory: the memory needs one of these: notes, a folder, or lists",
+        ),
         (GOOD.replace("expect:", "expects:"), r"line 5: questions\.0\.expects: Extra inputs"),
         (
             GOOD.replace("{found: memory/tea.md}", "{}"),

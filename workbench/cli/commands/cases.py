@@ -121,8 +121,8 @@ def new(
     if observed and observed.returned is not None and list(observed.returned) != here[:MOST_RETURNED]:
         tell(
             f"The case returns {', '.join(observed.returned) or 'nothing'}, and the memory itself "
-            f"{', '.join(here) or 'nothing'}. A case carries the vectors of chunks alone, and {asked.name} "
-            "reads more than these. So this case does not show what you see."
+            f"{', '.join(here) or 'nothing'}. {asked.name} reads more than this case carries. So this "
+            "case does not show what you see."
         )
 
 
@@ -154,7 +154,8 @@ def _new_from_issue(context: typer.Context, issue: Path, out: Path, vectors: str
 
 
 def _saved(file: Path, made: Case) -> None:
-    put(f"{file}: {count(made.memory.notes or (), 'note')}, {made.words:,} words.")
+    size = file.stat().st_size
+    put(f"{file}: {count(made.memory.notes or (), 'note')}, {made.words:,} words, {size:,} bytes.")
     tell(f"Run it: workbench case run {file}")
 
 

@@ -24,7 +24,8 @@ def frozen(case: Case, folder: Path | None, cosines: bool = True) -> Case:
     """The case with its notes inline, and a vector for each question and each passage.
 
     With `cosines` the vectors have few dimensions, and only the cosines of questions with passages are kept;
-    otherwise they are float32 vectors of the model.
+    otherwise they are float32 vectors of the model. What the model has read word by word is then left out,
+    since words can be read out of it.
     """
     with opened_memory(case, folder) as index:
         questions = [index.embed(one.question.strip(BLANKS)) for one in case.questions]
@@ -49,7 +50,7 @@ def frozen(case: Case, folder: Path | None, cosines: bool = True) -> Case:
             "memory": case.memory.model_copy(update={"notes": notes, "folder": None}),
             "model": case.model.model_copy(update=model),
             "questions": [
-                one.model_copy(update={"vector": vector})
+                one.model_copy(update={"vector": vector, "words": None})
                 for one, vector in zip(case.questions, of_questions, strict=True)
             ],
         }
@@ -75,9 +76,10 @@ def _places(note: CaseNote, index: Index) -> list[tuple[int, int, str]]:
 
 def _with_vectors(note: CaseNote, vectors: Sequence[VectorText]) -> CaseNote:
     if note.passages is None:
-        return note.model_copy(update={"vectors": list(vectors)})
+        return note.model_copy(update={"vectors": list(vectors), "windows": None})
     passages = [
-        one.model_copy(update={"vector": vector}) for one, vector in zip(note.passages, vectors, strict=True)
+        one.model_copy(update={"vector": vector, "windows": None})
+        for one, vector in zip(note.passages, vectors, strict=True)
     ]
     return note.model_copy(update={"passages": passages})
 
@@ -93,20 +95,25 @@ def _in_passages(note: CaseNote, chunker: object) -> CaseNote:
         return note
     cut = cut_note(note, chunker)  # type: ignore[arg-type]
     passages = [
-        CasePassage(lines=(one.start_line, one.end_line), text=one.text, vector=vector, read=read)
-        for one, vector, read in zip(cut.passages, cut.vectors, cut.reads, strict=True)
+        CasePassage(
+            lines=(one.start_line, one.end_line), text=one.text, vector=vector, read=read, windows=windows
+        )
+        for one, vector, read, windows in zip(cut.passages, cut.vectors, cut.reads, cut.windows, strict=True)
     ]
     return CaseNote(path=note.path, source=note.source, passages=passages)
 
 
 def in_texts(note: CaseNote) -> CaseNote:
     """A note of one passage as a text with its vector."""
-    if note.passages is None or len(note.passages) != 1:
+    if note.passages is None or len(note.passages) != 1 or note.passages[0].annotations:
         return note
     (one,) = note.passages
     vectors = None if one.vector is None else [one.vector]
     reads = None if one.read == 1 else [one.read]
-    return CaseNote(path=note.path, source=note.source, text=one.text, vectors=vectors, reads=reads)
+    windows = None if one.windows is None else [one.windows]
+    return CaseNote(
+        path=note.path, source=note.source, text=one.text, vectors=vectors, reads=reads, windows=windows
+    )
 
 
 def with_notes(case: Case, notes: Sequence[CaseNote]) -> Case:

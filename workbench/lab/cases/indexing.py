@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
@@ -10,9 +10,9 @@ from typing import NamedTuple
 import numpy as np
 
 from workbench.errors import InputError
-from workbench.lab.cases.model import MOST_NOTES, Case, CaseMemory, CaseNote, VectorText
-from workbench.lab.cases.vectors import CaseEmbedder, unpacked
-from workbench.memory.chunking import Chunker, LineChunker, chunker_of_file, whole_characters
+from workbench.lab.cases.model import MOST_NOTES, Case, CaseMemory, CaseNote, CaseWindows, VectorText
+from workbench.lab.cases.vectors import CaseEmbedder, CaseReader, unpacked, unpacked_windows, unpacked_words
+from workbench.memory.chunking import Chunker, LineChunker, chunk_id, chunker_of_file, whole_characters
 from workbench.memory.files import Place, content_hash, read_document
 from workbench.memory.index import MemoryIndex
 from workbench.memory.paths import list_files
@@ -21,6 +21,7 @@ from workbench.memory.store.values import Cached, Settings
 from workbench.records import Document, Passage, Vector
 from workbench.retrieval.query import BLANKS
 from workbench.systems.indexing import indexing
+from workbench.systems.openclaw.annotations import Annotations
 
 LARGEST_MEMORY = 20_000_000
 """Characters of all notes."""
@@ -42,17 +43,66 @@ def opened_memory(case: Case, folder: Path | None = None) -> Iterator[MemoryInde
         for one in case.questions
         if one.vector is not None
     }
-    embedder = CaseEmbedder(case.model, questions)
     chunker = chunker_of(case.memory)
+    cuts = [cut_note(note, chunker) for note in notes_of(case, folder)]
+    embedder = _embedder(case, questions, cuts)
     model = case.model
     settings = Settings(model.name, model.revision, model.dimensions, chunker.name)
     with Store.create(Path(":memory:"), settings) as store:
         store.describe(ties_by_row=case.memory.ties == "stored order")
         index = MemoryIndex(store, embedder)
+        if case.memory.annotations == "stored":
+            index = AnnotatedMemory(store, embedder, _annotations(case.memory, cuts, model.name))
         with store.writing():
-            for cut in _cuts(case, folder, chunker):
+            for cut in cuts:
                 store.replace(cut.document, cut.passages, _vectors(cut, case, embedder))
         yield index
+
+
+def _embedder(case: Case, questions: dict[str, Vector], cuts: Sequence[CutNote]) -> CaseEmbedder:
+    """The questions' vectors; with what was read word by word, if that travels for any passage."""
+    if not any(one is not None for cut in cuts for one in cut.windows):
+        return CaseEmbedder(case.model, questions)
+    read = {
+        (cut.document.path, one.start_line, one.end_line, one.text): unpacked_windows(
+            given, case.model, f"the note {cut.document.path}"
+        )
+        for cut in cuts
+        for one, given in zip(cut.passages, cut.windows, strict=True)
+        if given is not None
+    }
+    words = {
+        one.question.strip(BLANKS): unpacked_words(
+            one.words, case.model, f"the question {one.question[:40]!r}"
+        )
+        for one in case.questions
+        if one.words is not None
+    }
+    return CaseReader(case.model, questions, read=read, words=words)
+
+
+class AnnotatedMemory(MemoryIndex):
+    """The memory of a case whose annotations travel with the passages, as OpenClaw stores them."""
+
+    def __init__(self, store: Store, embedder: CaseEmbedder, stored: Mapping[str, Annotations]) -> None:
+        super().__init__(store, embedder)
+        self._stored = stored
+
+    def annotations(self) -> Mapping[str, Annotations]:
+        """The annotations by chunk id."""
+        return self._stored
+
+
+def _annotations(memory: CaseMemory, cuts: Sequence[CutNote], model: str) -> dict[str, Annotations]:
+    found = {}
+    for note, cut in zip(memory.notes or (), cuts, strict=True):
+        for given, one in zip(note.passages or (), cut.passages, strict=bool(note.passages)):
+            if given.annotations is not None:
+                lines = one.start_line, one.end_line
+                key = chunk_id(note.source, note.path, *lines, one.hash, model)
+                said = given.annotations
+                found[key] = Annotations(said.importance, said.triggers, said.projects)
+    return found
 
 
 def chunker_of(memory: CaseMemory) -> Chunker:
@@ -68,11 +118,7 @@ class CutNote(NamedTuple):
     passages: list[Passage]
     vectors: Sequence[VectorText | None]
     reads: Sequence[float]
-
-
-def _cuts(case: Case, folder: Path | None, chunker: Chunker) -> Iterator[CutNote]:
-    for note in notes_of(case, folder):
-        yield cut_note(note, chunker)
+    windows: Sequence[CaseWindows | None]
 
 
 def cut_note(note: CaseNote, chunker: Chunker) -> CutNote:
@@ -83,15 +129,18 @@ def cut_note(note: CaseNote, chunker: Chunker) -> CutNote:
         made = [
             Passage(one.text, *one.lines, content_hash(whole_characters(one.text))) for one in note.passages
         ]
-        return CutNote(document, made, [p.vector for p in note.passages], [p.read for p in note.passages])
+        given = note.passages
+        vectors, reads = [p.vector for p in given], [p.read for p in given]
+        return CutNote(document, made, vectors, reads, [p.windows for p in given])
     cut = [one for one in chunker_of_file(chunker, note.path).chunk(text) if one.text.strip()]
-    for what, given in (("vectors", note.vectors), ("reads", note.reads)):
-        if given is not None and len(given) != len(cut):
+    for what, some in (("vectors", note.vectors), ("reads", note.reads), ("windows", note.windows)):
+        if some is not None and len(some) != len(cut):
             raise InputError(
-                f"The note {note.path} is cut into {len(cut)} passages, and has {len(given)} {what}.",
+                f"The note {note.path} is cut into {len(cut)} passages, and has {len(some)} {what}.",
                 f"Remove its {what}, or write the case again: workbench case new",
             )
-    return CutNote(document, cut, note.vectors or [None] * len(cut), note.reads or [1.0] * len(cut))
+    none = [None] * len(cut)
+    return CutNote(document, cut, note.vectors or none, note.reads or [1.0] * len(cut), note.windows or none)
 
 
 def _vectors(cut: CutNote, case: Case, embedder: CaseEmbedder) -> list[Cached]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import platform
 from collections.abc import Iterable, Mapping
 from importlib.metadata import version
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,7 @@ from workbench.contracts import Index
 from workbench.errors import InputError
 from workbench.lab.cases.model import (
     Case,
+    CaseAnnotations,
     CaseChunker,
     CaseEnvironment,
     CaseMemory,
@@ -21,23 +22,29 @@ from workbench.lab.cases.model import (
     CaseNote,
     CasePassage,
     CaseQuestion,
+    CaseWindows,
     Expected,
     VectorText,
 )
 from workbench.lab.cases.running import run_case, with_observations
 from workbench.lab.cases.systems import system_of_case
-from workbench.lab.cases.vectors import Numbers, packed
+from workbench.lab.cases.vectors import Numbers, packed, packed_windows, packed_words
 from workbench.lab.questions import QuestionSet
 from workbench.memory.chunking import LineChunker
 from workbench.memory.embedding.local import ToyEmbedder
 from workbench.memory.index import MemoryIndex, OpenIndex
 from workbench.memory.store.sqlite.database import libraries
 from workbench.memory.store.values import Settings
-from workbench.records import Chunk, Vector
+from workbench.records import Chunk, Rows, Vector
 from workbench.retrieval.index_adapters import innermost
+from workbench.retrieval.passages.index import PassageIndex, PassagesLayout, passages_of
 from workbench.retrieval.pipeline import Pipeline
+from workbench.retrieval.query import BLANKS
+from workbench.systems.openclaw.annotations import Annotated, Annotations
 
 Travelling = Literal["none", "float16", "float32"]
+MOST_READ = 12_000_000
+"""Characters that may be spent on what a model has read word by word; a case has at most 20,000,000."""
 
 
 def case_of(
@@ -62,15 +69,16 @@ def case_of(
     """
     expected = expect or Expected(found=target)
     with index.snapshot():
-        memory, model = memory_of(index, vectors)
+        memory, model = memory_of(index, vectors, pipeline)
         asked = None if vectors == "none" else packed(index.embed(question), vectors)
+        words = _question_words(question, index, pipeline) if _reads_words(memory) else None
     case = Case(
         title=title or f"{pipeline.name}: {question}"[:200],
         references=list(references),
         note=note,
         known_bug=known_bug,
         system=system_of_case(pipeline),
-        questions=[CaseQuestion(question=question, vector=asked, expect=expected)],
+        questions=[CaseQuestion(question=question, vector=asked, words=words, expect=expected)],
         model=model,
         memory=memory,
         environment=environment(),
@@ -89,13 +97,19 @@ def case_of_questions(
     asked = [(one.question, Expected(found=one.target)) for one in questions.questions]
     asked += [(one.question, Expected(nothing=True)) for one in questions.controls]
     with index.snapshot():
-        memory, model = memory_of(index, vectors)
+        memory, model = memory_of(index, vectors, pipeline)
+        words = _reads_words(memory)
         known = [None if vectors == "none" else packed(index.embed(one), vectors) for one, _ in asked]
     case = Case(
         title=f"{pipeline.name}: {len(asked)} questions",
         system=system_of_case(pipeline),
         questions=[
-            CaseQuestion(question=question, vector=vector, expect=expected)
+            CaseQuestion(
+                question=question,
+                vector=vector,
+                words=_question_words(question, index, pipeline) if words else None,
+                expect=expected,
+            )
             for (question, expected), vector in zip(asked, known, strict=True)
         ],
         model=model,
@@ -137,10 +151,14 @@ def environment() -> CaseEnvironment:
     )
 
 
-def memory_of(index: Index, vectors: Travelling) -> tuple[CaseMemory, CaseModel]:
+def memory_of(
+    index: Index, vectors: Travelling, pipeline: Pipeline | None = None
+) -> tuple[CaseMemory, CaseModel]:
     """The notes of an index in the order in which they are stored, and the model of their vectors.
 
-    Raises InputError for an index that does not give its vectors.
+    With vectors, what `pipeline` reads of the passages word by word travels, too, unless it is larger than a
+    case may be. Annotations travel that the index stores itself. Raises InputError for an index that does not
+    give its vectors.
     """
     inner = innermost(index)
     settings, known, by_row = _inside(inner)
@@ -148,15 +166,22 @@ def memory_of(index: Index, vectors: Travelling) -> tuple[CaseMemory, CaseModel]
     rows = {path: inner.rows_of(path) for path in inner.paths()}
     order = sorted(rows, key=lambda path: (int(rows[path].min()) if rows[path].size else 1 << 62, path))
     sources = {one.path: (one.source, one.text) for one in inner.documents() or ()}
+    windows = {} if vectors == "none" else _windows(inner, rows, pipeline)
+    stored = inner.annotations() if isinstance(inner, Annotated) else None
     notes = []
     for path in order:
+        inside = rows[path].tolist()
         chunks = list(inner.chunks(rows[path]))
-        written = (
-            None if vectors == "none" else [_packed(known, row, path, vectors) for row in rows[path].tolist()]
+        parts = NoteParts(
+            chunks,
+            None if vectors == "none" else [_packed(known, row, path, vectors) for row in inside],
+            [windows[row] for row in inside] if windows else None,
+            [_annotations(stored.get(one.id)) for one in chunks] if stored else [None] * len(chunks),
         )
-        notes.append(_note(path, sources.get(path), chunks, written, chunker))
+        notes.append(_note(path, sources.get(path), parts, chunker))
     memory = CaseMemory(
         notes=notes,
+        annotations="read" if stored is None else "stored",
         chunker=CaseChunker(tokens=chunker.tokens, overlap=chunker.overlap),
         ties="stored order" if by_row else "chunk id",
     )
@@ -209,29 +234,77 @@ def _line_chunker(name: str) -> LineChunker:
     return made if made.name == name else LineChunker()
 
 
-def _note(
-    path: str,
-    found: tuple[str, str] | None,
-    chunks: list[Chunk],
-    vectors: list[VectorText] | None,
-    chunker: LineChunker,
-) -> CaseNote:
+class NoteParts(NamedTuple):
+    """What an index holds of a note: its chunks, and for each of them what travels with it."""
+
+    chunks: list[Chunk]
+    vectors: list[VectorText] | None
+    windows: list[CaseWindows] | None
+    annotations: list[CaseAnnotations | None]
+
+
+def _note(path: str, found: tuple[str, str] | None, parts: NoteParts, chunker: LineChunker) -> CaseNote:
     """A note as its text, if that is cut into these chunks, and otherwise as its passages."""
+    chunks, vectors, windows, annotations = parts
     source, text = found or (chunks[0].source if chunks else "memory", "")
     kind: Literal["memory", "sessions"] = "sessions" if source == "sessions" else "memory"
     cut = [one for one in chunker.chunk(text) if one.text.strip()] if found else []
     here = [(one.text, one.start_line, one.end_line) for one in chunks]
     reads = [round(one.read_share, 6) for one in chunks]
-    if found and [(one.text, one.start_line, one.end_line) for one in cut] == here:
+    same = found and [(one.text, one.start_line, one.end_line) for one in cut] == here
+    if same and not any(annotations):
         kept = reads if any(one < 1 for one in reads) else None
-        return CaseNote(path=path, source=kind, text=text, vectors=vectors or None, reads=kept)
+        return CaseNote(
+            path=path, source=kind, text=text, vectors=vectors or None, reads=kept, windows=windows or None
+        )
     passages = [
         CasePassage(
             lines=(one.start_line, one.end_line),
             text=one.text,
             vector=vectors[number] if vectors else None,
             read=reads[number],
+            windows=windows[number] if windows else None,
+            annotations=annotations[number],
         )
         for number, one in enumerate(chunks)
     ]
     return CaseNote(path=path, source=kind, passages=passages)
+
+
+def _annotations(said: Annotations | None) -> CaseAnnotations | None:
+    if said is None:
+        return None
+    return CaseAnnotations(importance=said.importance, triggers=said.triggers, projects=said.projects)
+
+
+# What a model has read word by word
+
+
+def _laid_out(index: Index, pipeline: Pipeline | None) -> PassageIndex | None:
+    """The passages of an index, if that is how the pipeline lays it out."""
+    reads = pipeline is not None and isinstance(pipeline.layout, PassagesLayout)
+    return passages_of(index.laid_out(pipeline.layout)) if pipeline and reads else None
+
+
+def _windows(index: Index, rows: Mapping[str, Rows], pipeline: Pipeline | None) -> dict[int, CaseWindows]:
+    """What the model has read of each row, or nothing: without a model, or if it has no room in a case."""
+    laid_out = _laid_out(index, pipeline)
+    if laid_out is None:
+        return {}
+    every = [row for some in rows.values() for row in some.tolist()]
+    read = {row: found for row in every if (found := laid_out.read_of(row)) is not None}
+    size = sum(vectors.nbytes // 2 + codes.bytes for vectors, codes in read.values()) * 4 // 3
+    if size > MOST_READ:
+        return {}
+    return {row: packed_windows(vectors, codes) for row, (vectors, codes) in read.items()}
+
+
+def _reads_words(memory: CaseMemory) -> bool:
+    notes = memory.notes or ()
+    return any(one.windows or any(part.windows for part in one.passages or ()) for one in notes)
+
+
+def _question_words(question: str, index: Index, pipeline: Pipeline) -> str | None:
+    laid_out = _laid_out(index, pipeline)
+    found = laid_out.question_words(question.strip(BLANKS)) if laid_out else None
+    return None if found is None else packed_words(found)

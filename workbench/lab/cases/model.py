@@ -41,6 +41,26 @@ Name = Annotated[str, Field(min_length=1, max_length=500), AfterValidator(_name)
 Words = Annotated[str, Field(max_length=MOST_CHARACTERS)]
 
 
+class CaseWindows(CasePart):
+    """What the model has read of a passage word by word, for systems such as `recommended`; all in base64.
+
+    `vectors` are float16 vectors of its windows. Each of its words has the `signs` of its vector, one bit for
+    each dimension, and one float16 number, the mean size, in `sizes`.
+    """
+
+    vectors: str
+    signs: str
+    sizes: str
+
+
+class CaseAnnotations(CasePart):
+    """What OpenClaw has stored of a passage beside its text; source: its live store."""
+
+    importance: int | None = Field(default=None, ge=1, le=10)
+    triggers: str | None = None
+    projects: str | None = None
+
+
 class CasePassage(CasePart):
     """A chunk of a note as it was indexed: its lines, text and vector, and the share that the model read."""
 
@@ -48,6 +68,8 @@ class CasePassage(CasePart):
     text: str
     vector: VectorText | None = None
     read: float = Field(default=1.0, ge=0, le=1)
+    windows: CaseWindows | None = None
+    annotations: CaseAnnotations | None = None
 
     @model_validator(mode="after")
     def _in_order(self) -> CasePassage:
@@ -61,7 +83,7 @@ class CaseNote(CasePart):
     """A note: its text, which the memory's chunker cuts, or the passages into which it was cut.
 
     `vectors` holds the vectors of the passages into which `text` is cut, in their order; `reads` the share
-    of each that the model has read, if it has not read all.
+    of each that the model has read, if it has not read all, and `windows` what it has read word by word.
     """
 
     path: Name
@@ -69,13 +91,14 @@ class CaseNote(CasePart):
     text: str | None = None
     vectors: list[VectorText] | None = None
     reads: list[float] | None = None
+    windows: list[CaseWindows] | None = None
     passages: list[CasePassage] | None = None
 
     @model_validator(mode="after")
     def _one_form(self) -> CaseNote:
         if (self.text is None) == (self.passages is None):
             raise ValueError(f"the note {self.path} needs either text or passages")
-        if self.passages is not None and (self.vectors is not None or self.reads is not None):
+        if self.passages is not None and (self.vectors or self.reads or self.windows):
             raise ValueError(f"the passages of {self.path} have vectors of their own")
         return self
 
@@ -120,6 +143,7 @@ class CaseMemory(CasePart):
 
     `ties` says how hits with equal numbers are ordered: by their chunk ids, or as they were stored. In place
     of notes, `lists` has what the two legs of another engine returned: such a case is about a fusion.
+    `annotations` says whether those of passages are read from the texts, or stored with the passages.
     """
 
     notes: list[CaseNote] | None = Field(default=None, min_length=1, max_length=MOST_NOTES)
@@ -127,6 +151,7 @@ class CaseMemory(CasePart):
     lists: CaseLists | None = None
     chunker: CaseChunker = CaseChunker()
     ties: Literal["chunk id", "stored order"] = "chunk id"
+    annotations: Literal["read", "stored"] = "read"
 
     @model_validator(mode="after")
     def _one_form(self) -> CaseMemory:
@@ -252,11 +277,13 @@ class Observed(CasePart):
 class CaseQuestion(CasePart):
     """A question, its vector if vectors travel, what is expected, and what was observed.
 
+    `words` are the float32 vectors of its content words in base64, for systems that compare single words.
     `known_bug` is the reason why this expectation does not hold yet; that of the case is for all questions.
     """
 
     question: Words
     vector: VectorText | None = None
+    words: str | None = None
     expect: Expected
     observed: Observed | None = None
     known_bug: str = ""

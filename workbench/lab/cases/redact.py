@@ -17,9 +17,9 @@ import numpy as np
 
 from workbench.errors import InputError
 from workbench.lab.cases.freezing import frozen
-from workbench.lab.cases.model import Case, CaseNote, CaseSystem, Expected
+from workbench.lab.cases.model import Case, CaseAnnotations, CaseNote, CaseSystem, Expected
 from workbench.lab.cases.pseudonyms import Kind, Pseudonyms, words_of
-from workbench.lab.cases.running import CaseRun, elsewhere_pipeline, run_on, with_observations
+from workbench.lab.cases.running import CaseRun, elsewhere_pipeline, run_case, run_on, with_observations
 from workbench.lab.cases.systems import pipeline_of_case, system_of_case
 from workbench.records import Trace
 
@@ -82,6 +82,15 @@ def redacted(case: Case, folder: Path | None = None) -> Redaction:
     """
     plain = frozen(_plain_systems(case, folder), folder)
     before = _runs(plain)
+    if (
+        any(one.words for one in case.questions)
+        and run_case(case, folder=folder).reasons != before[0].reasons
+    ):
+        raise InputError(
+            "The failure needs the vectors of single words. Words can be read out of these, so a redacted "
+            "case does not hold them.",
+            "Shrink it first (workbench case shrink), and replace the words that are left by hand.",
+        )
     known = set(_vocabulary(plain))
     best: Redaction | None = None
     for (kind, dates), seed in product(KINDS, range(SEEDS)):
@@ -156,9 +165,19 @@ def _note(note: CaseNote, names: Pseudonyms) -> CaseNote:
         changed["text"] = names.text(note.text)
     else:
         changed["passages"] = [
-            one.model_copy(update={"text": names.text(one.text)}) for one in note.passages or ()
+            one.model_copy(
+                update={"text": names.text(one.text), "annotations": _annotations(one.annotations, names)}
+            )
+            for one in note.passages or ()
         ]
     return note.model_copy(update=changed)
+
+
+def _annotations(said: CaseAnnotations | None, names: Pseudonyms) -> CaseAnnotations | None:
+    if said is None:
+        return None
+    words = {"triggers": said.triggers, "projects": said.projects}
+    return said.model_copy(update={name: text and names.text(text) for name, text in words.items()})
 
 
 def _expected(expected: Expected, names: Pseudonyms) -> Expected:

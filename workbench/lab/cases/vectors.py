@@ -6,13 +6,13 @@ import base64
 import binascii
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from workbench.errors import InputError
-from workbench.lab.cases.model import CaseModel, VectorText
+from workbench.lab.cases.model import CaseModel, CaseWindows, VectorText
 from workbench.memory.embedding.local import (
     PACKAGED_MODEL,
     Embedded,
@@ -23,10 +23,14 @@ from workbench.memory.embedding.local import (
     local_embedder,
     unit,
 )
-from workbench.records import Vector
+from workbench.memory.passages.arranged import WindowsRead
+from workbench.memory.passages.codes import WordCodes
+from workbench.records import Chunk, Vector
 
 Numbers = Literal["float16", "float32"]
 BYTES = {"float16": "<f2", "float32": "<f4"}
+PassageKey = tuple[str, int, int, str]
+"""The path of a passage, its first and last line, and its text."""
 
 
 def packed(vector: Vector, numbers: Numbers) -> str:
@@ -55,6 +59,51 @@ def unpacked(written: VectorText, model: CaseModel, place: str) -> Vector:
     if not np.isfinite(vector).all() or float(np.abs(vector).max(initial=0)) > 2:
         raise _unusable(place, "is not a unit vector")
     return vector
+
+
+def packed_windows(vectors: NDArray[np.float32], codes: WordCodes) -> CaseWindows:
+    """What a model has read of a passage, as a case has it."""
+    return CaseWindows(
+        vectors=_base64(vectors.astype("<f2")),
+        signs=_base64(codes.signs),
+        sizes=_base64(codes.sizes.astype("<f2")),
+    )
+
+
+def packed_words(vectors: NDArray[np.float32]) -> str:
+    """The vectors of a question's words, as a case has them."""
+    return _base64(vectors.astype("<f4"))
+
+
+def _base64(numbers: NDArray[Any]) -> str:
+    return base64.b64encode(np.ascontiguousarray(numbers).tobytes()).decode()
+
+
+def unpacked_windows(given: CaseWindows, model: CaseModel, place: str) -> WindowsRead:
+    """What `packed_windows` gave, for one passage. Raises InputError, naming `place`, for other text."""
+    vectors = _rows(given.vectors, "<f2", model.dimensions, place).astype(np.float32)
+    signs = _rows(given.signs, "u1", (model.dimensions + 7) // 8, place)
+    sizes = _rows(given.sizes, "<f2", 1, place)[:, 0]
+    if len(signs) != len(sizes) or (len(signs) and not len(vectors)):
+        raise _unusable(place, f"has {len(vectors)} windows, {len(signs)} signs and {len(sizes)} sizes")
+    # Which window a word is in does not matter: a passage is compared with all of its words.
+    counts = np.array([len(signs), *[0] * (len(vectors) - 1)][: len(vectors)], np.int32)
+    return WindowsRead(np.zeros(len(vectors), np.int32), vectors, counts, WordCodes(signs, sizes))
+
+
+def unpacked_words(given: str, model: CaseModel, place: str) -> NDArray[np.float32]:
+    """What `packed_words` gave. Raises InputError, naming `place`, for other text."""
+    return _rows(given, "<f4", model.dimensions, place)
+
+
+def _rows(written: str, numbers: str, width: int, place: str) -> NDArray[Any]:
+    try:
+        found = np.frombuffer(base64.b64decode(written, validate=True), numbers).reshape(-1, width)
+    except (binascii.Error, ValueError) as error:
+        raise _unusable(place, f"is not base64 of rows of {width} numbers: {error}") from None
+    if not np.isfinite(found).all():
+        raise _unusable(place, "has a number that is not finite")
+    return found
 
 
 def _unusable(place: str, problem: str) -> InputError:
@@ -131,6 +180,50 @@ class CaseEmbedder:
         if self.inner is None:
             self.inner = model_of(self.model)
         return self.inner
+
+
+@dataclass
+class CaseReader(CaseEmbedder):
+    """A `CaseEmbedder` of a case in which what the model has read word by word travels, too.
+
+    `read` has it for each passage, by the path, the lines and the text; `words` the vectors of the questions'
+    words.
+    """
+
+    read: dict[PassageKey, WindowsRead] = field(default_factory=dict)
+    words: dict[str, NDArray[np.float32]] = field(default_factory=dict)
+
+    def windows_read(self, path: str, chunks: Sequence[Chunk]) -> WindowsRead:
+        """What was read of these chunks of a file. Raises InputError if the windows of one are missing."""
+        found = [self.read.get((path, one.start_line, one.end_line, one.text)) for one in chunks]
+        known = [one for one in found if one is not None]
+        if len(known) < len(chunks):
+            raise InputError(
+                f"Some passages of {path} have windows in the case, and others have none.",
+                "Write the case again: workbench case new",
+            )
+        owners = [np.full(len(one.owners), place, np.int32) for place, one in enumerate(known)]
+        none = np.empty(0, np.int32)
+        width = self.dimensions
+        return WindowsRead(
+            np.concatenate([none, *owners]),
+            np.concatenate([np.empty((0, width), np.float32), *(one.vectors for one in known)]),
+            np.concatenate([none, *(one.counts for one in known)]),
+            WordCodes(
+                np.concatenate(
+                    [np.empty((0, (width + 7) // 8), np.uint8), *(one.codes.signs for one in known)]
+                ),
+                np.concatenate([np.empty(0, np.float16), *(one.codes.sizes for one in known)]),
+            ),
+        )
+
+    def question_words(self, question: str) -> NDArray[np.float32]:
+        """The vectors of a question's words. Raises InputError for a question that is not one of the case."""
+        if question not in self.words:
+            raise InputError(
+                f"The case has no vectors for the words of {question[:60]!r}.", "Ask its own questions."
+            )
+        return self.words[question]
 
 
 def model_of(model: CaseModel) -> Embedder:

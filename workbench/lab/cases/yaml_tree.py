@@ -7,6 +7,7 @@ from somebody else can be hostile, so its size, depth and number of values are b
 from __future__ import annotations
 
 import re
+import secrets
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -88,6 +89,11 @@ UNSEEN = re.compile("[" + "".join(map(chr, (*BIDIRECTIONAL, *SEPARATORS))) + "]"
 """Characters that change the order or the lines of what is shown; they are written as escapes."""
 
 
+SHORT = 200
+BASE64 = re.compile(r"[A-Za-z][A-Za-z0-9+/]+={0,2}")
+"""What stands in YAML as it is; it begins with a letter, so that nothing takes it for a number."""
+
+
 class _Writer(yaml.SafeDumper):
     """Writes no aliases, and texts of several lines as blocks."""
 
@@ -112,7 +118,25 @@ _Writer.add_representer(list, _numbers)
 
 def write_tree(values: Any) -> str:
     """The values as YAML in the order of their keys: the same text for the same values."""
+    apart: dict[str, str] = {}
+    name = f"vector-{secrets.token_hex(8)}-"
     text = yaml.dump(
-        values, Dumper=_Writer, sort_keys=False, allow_unicode=True, width=1 << 30, default_flow_style=False
-    )
+        _without_vectors(values, apart, name),
+        Dumper=_Writer, sort_keys=False, allow_unicode=True, width=1 << 30, default_flow_style=False,
+    )  # fmt: skip
+    if apart:
+        text = re.sub(f"{name}\\d+", lambda found: apart[found[0]], text)
     return UNSEEN.sub(lambda found: f"\\u{ord(found[0]):04X}", text)  # they stand in double quotes alone
+
+
+def _without_vectors(values: Any, apart: dict[str, str], name: str) -> Any:
+    """The values with a short name for each long base64 text, which PyYAML would read letter by letter."""
+    if isinstance(values, dict):
+        return {key: _without_vectors(one, apart, name) for key, one in values.items()}
+    if isinstance(values, list):
+        return [_without_vectors(one, apart, name) for one in values]
+    if isinstance(values, str) and len(values) > SHORT and BASE64.fullmatch(values):
+        short = f"{name}{len(apart)}"
+        apart[short] = values
+        return short
+    return values

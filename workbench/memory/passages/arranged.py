@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -97,6 +98,29 @@ class Passages:
         return found
 
 
+@runtime_checkable
+class HeldWords(Protocol):
+    """An embedder that holds what a model has read, so that the model need not be here; a case has one."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def revision(self) -> str: ...
+
+    @property
+    def dimensions(self) -> int: ...
+
+    def windows_read(self, path: str, chunks: Sequence[Chunk]) -> WindowsRead:
+        """What was read of a file, for these chunks of it."""
+
+    def question_words(self, question: str) -> NDArray[np.float32]:
+        """The unit vectors of a question's content words, one in each row."""
+
+
+WordEmbedder = LocalEmbedder | HeldWords
+
+
 @dataclass(frozen=True)
 class _File:
     path: str
@@ -112,7 +136,7 @@ class _File:
         return digest.hexdigest()
 
 
-def arrange(index: Index, embedder: LocalEmbedder | None, cache: Path | None) -> Passages:
+def arrange(index: Index, embedder: WordEmbedder | None, cache: Path | None) -> Passages:
     """The passages of an index. With an embedder, windows that `cache` does not hold are embedded."""
     files = []
     for path in index.paths() or _paths(index):
@@ -143,7 +167,7 @@ def _spoken(path: str) -> str:
 
 
 def _windows(
-    files: Sequence[_File], order: NDArray[np.int64], embedder: LocalEmbedder, cache: Path | None
+    files: Sequence[_File], order: NDArray[np.int64], embedder: WordEmbedder, cache: Path | None
 ) -> WindowVectors:
     read = _read(files, embedder, cache)
     first = np.cumsum([0, *(one.rows.size for one in files)])
@@ -174,7 +198,9 @@ def _windows(
     )
 
 
-def _read(files: Sequence[_File], embedder: LocalEmbedder, path: Path | None) -> list[WindowsRead]:
+def _read(files: Sequence[_File], embedder: WordEmbedder, path: Path | None) -> list[WindowsRead]:
+    if not isinstance(embedder, LocalEmbedder):
+        return [embedder.windows_read(one.path, one.chunks) for one in files]
     keys = [one.key(embedder) for one in files]
     with ExitStack() as stack:
         cache = None if path is None else _opened(stack, path)
@@ -219,9 +245,10 @@ def _newly_read(files: Mapping[str, _File], embedder: LocalEmbedder) -> Iterator
                 key,
                 WindowsRead(
                     np.array([window.row for window in cut], np.int32),
-                    np.array([one.whole for one in vectors], np.float32).reshape(
-                        len(cut), embedder.dimensions
-                    ),
+                    # As they are kept: the first search has the same numbers as every later one.
+                    np.array([one.whole for one in vectors], np.float16)
+                    .astype(np.float32)
+                    .reshape(len(cut), embedder.dimensions),
                     np.array([one.words.shape[0] for one in vectors], np.int32),
                     coded(
                         np.concatenate(

@@ -13,8 +13,8 @@ from workbench.contracts import Index
 from workbench.memory.choices import index_home
 from workbench.memory.embedding.local import Embedder, LocalEmbedder
 from workbench.memory.embedding.tokens import word_vectors
-from workbench.memory.passages.arranged import Passages, WindowVectors, arrange
-from workbench.memory.passages.codes import max_sim
+from workbench.memory.passages.arranged import HeldWords, Passages, WindowVectors, WordEmbedder, arrange
+from workbench.memory.passages.codes import WordCodes, max_sim
 from workbench.memory.passages.keywords import STOP_STEMS, StemIndex, content_stems
 from workbench.memory.store.sqlite.stems import porter_stems
 from workbench.records import Floats, Hits, Query, Rows, Vector
@@ -35,7 +35,7 @@ class PassageIndex(IndexAdapter):
     @property
     def model(self) -> str:
         """The model and the version of its weights; empty without a model on this machine."""
-        embedder = local_embedder(self)
+        embedder = word_embedder(self)
         return "" if embedder is None else f"{embedder.name} {embedder.revision.partition('/')[0]}"
 
     def compiled(self, query: Query) -> str:
@@ -91,9 +91,9 @@ class PassageIndex(IndexAdapter):
 
     def max_sims(self, question: str, rows: Rows) -> Floats:
         """MaxSim of each of these chunks over the content words of the question; NaN without windows."""
-        windows, embedder = self.passages.windows, local_embedder(self)
+        windows, asked = self.passages.windows, self.question_words(question)
         found = np.full(rows.size, np.nan)
-        if windows is None or embedder is None or not rows.size:
+        if windows is None or asked is None or not rows.size:
             return found
         places = self.passages.places(rows)
         starts, ends = windows.words[places], windows.words[places + 1]
@@ -104,15 +104,30 @@ class PassageIndex(IndexAdapter):
             [np.arange(starts[one], ends[one]) for one in with_words.tolist()] or [starts[:0]]
         )
         first = np.concatenate([[0], np.cumsum(counts)[:-1]]).astype(np.int64)[: counts.size]
-        found[with_words] = max_sim(self._words(question, embedder), windows.codes.of(words), first)
+        found[with_words] = max_sim(asked, windows.codes.of(words), first)
         return found
 
-    def _words(self, question: str, embedder: LocalEmbedder) -> NDArray[np.float32]:
+    def question_words(self, question: str) -> NDArray[np.float32] | None:
+        """The unit vectors of the question's content words; None without a model on this machine."""
+        embedder = word_embedder(self)
+        if embedder is None:
+            return None
+        if not isinstance(embedder, LocalEmbedder):
+            return embedder.question_words(question)
         if question not in self._asked:
             if len(self._asked) >= MOST_QUESTIONS:
                 self._asked.clear()
             self._asked[question] = word_vectors(embedder, [question], "query")[0].words
         return self._asked[question]
+
+    def read_of(self, row: int) -> tuple[NDArray[np.float32], WordCodes] | None:
+        """The vectors of a chunk's windows, and the codes of its words; None without windows."""
+        windows = self.passages.windows
+        if windows is None:
+            return None
+        (place,) = self.passages.places(np.array([row], np.int64)).tolist()
+        words = slice(int(windows.words[place]), int(windows.words[place + 1]))
+        return windows.vectors[windows.owners == place], windows.codes.of(words)
 
     def _files(self, rows: Rows) -> NDArray[np.int64]:
         return self.passages.files[self.passages.places(rows)]
@@ -139,8 +154,14 @@ def _best_window(windows: WindowVectors, question: Vector, chunks: int) -> Float
 
 def local_embedder(index: Index) -> LocalEmbedder | None:
     """The model of an index, if it runs on this machine."""
+    found = word_embedder(index)
+    return found if isinstance(found, LocalEmbedder) else None
+
+
+def word_embedder(index: Index) -> WordEmbedder | None:
+    """The model of an index, if it runs on this machine, or what the index holds of its reading."""
     embedder: Embedder | None = getattr(innermost(index), "embedder", None)
-    return embedder if isinstance(embedder, LocalEmbedder) else None
+    return embedder if isinstance(embedder, LocalEmbedder | HeldWords) else None
 
 
 def passages_of(index: Index) -> PassageIndex | None:
@@ -169,6 +190,6 @@ class PassagesLayout:
         """The index in passages, arranged once for each generation; the first time takes a while."""
 
         def arranged() -> tuple[Passages, dict[str, NDArray[np.float32]]]:
-            return arrange(index, local_embedder(index), cache_of(index)), {}
+            return arrange(index, word_embedder(index), cache_of(index)), {}
 
         return PassageIndex(index, *kept(index, self, arranged))
