@@ -21,6 +21,7 @@ from tests.conftest import PROJECT
 from tests.docs.prose import Tie, differences, is_check, is_code, says, ties, untied, with_ties, words
 from tests.forked import ForkedKernels
 from workbench.memory.index import MemoryIndex
+from workbench.views.text import WIDTH
 
 LESSONS = sorted((PROJECT / "notebooks").glob("*.ipynb"))
 SOLUTIONS = sorted((PROJECT / "notebooks" / "solutions").glob("*.ipynb"))
@@ -144,6 +145,7 @@ def test_a_lesson_checks_its_claims_in_collapsed_cells_one_a_section_at_most(pat
     checks = [cell for cell in cells if is_check(cell)]
     assert sum(len(re.findall(r"^(?:assert|    assert) ", cell.source, re.M)) for cell in checks) >= 3
     assert all(cell.metadata.jupyter.source_hidden for cell in checks)
+    assert all(cell.source.startswith("# Checks") for cell in checks)
     assert not any("assert" in source for source in visible_code(read(path)))
     sections = "".join("c" if is_check(cell) else "#" * starts_a_section(cell) for cell in cells)
     assert "cc" not in sections
@@ -158,6 +160,12 @@ def test_the_cells_of_a_notebook_are_short(path: Path) -> None:
     lines = code_lines(read(path))
     assert median(lines) <= 5
     assert quantiles(lines, n=10)[-1] <= 12
+
+
+@every_lesson
+def test_no_line_of_code_is_wider_than_a_small_laptop_shows(path: Path) -> None:
+    lines = "\n".join(visible_code(read(path))).splitlines()
+    assert [line for line in lines if len(line) > WIDTH] == []
 
 
 @every_lesson

@@ -114,7 +114,7 @@ def candidates_table(
     for head in ("#", *(_head(trace, name) for name in columns)):
         table.add_column(head, justify="right", no_wrap=True)
     table.add_column("chunk", no_wrap=True)
-    table.add_column("begins", style="dim")  # the only column that gives way where the page is narrow
+    table.add_column("text", style="dim")  # the only column that gives way where the page is narrow
     for head in ("fate", "why") if fates else ():
         table.add_column(head)
     for found in candidates:

@@ -45,7 +45,7 @@ def _bars(blame: Blame) -> dict[str, Any]:
     names = [part.name.replace("_", " ").replace(" and ", "<br>and ") for part in parts]
     alone = [[f"{float(part.alone):+.3g}", f"{float(part.last):+.3g}"] for part in parts]
     return {
-        "x": [blame.one.name, *names, blame.other.name],
+        "x": [_broken(blame.one.name), *names, _broken(blame.other.name)],
         "y": [float(blame.before), *(float(part.share) for part in parts), float(blame.after)],
         "measure": ["absolute", *["relative"] * len(parts), "total"],
         "text": [
@@ -55,6 +55,11 @@ def _bars(blame: Blame) -> dict[str, Any]:
         ],
         "customdata": [["", ""], *alone, ["", ""]],
     }
+
+
+def _broken(name: str) -> str:
+    """A system's name with its changes on a second line, since a bar is narrow."""
+    return name.replace("+", "<br>+", 1)
 
 
 def _looks() -> dict[str, Any]:
