@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -60,6 +62,21 @@ def test_a_folder_is_followed_searched_and_rebuilt(folder: Path, address: str) -
     assert sync(folder, address).startswith("0 new, 0 changed, 1 deleted")
     assert index_folder(folder, world.EMBEDDER, store=address, rebuild=True).embedded == 0
     assert len(paths(address)) == count
+
+
+def test_a_file_that_is_closed_serves_the_next_process(folder: Path, tmp_path: Path) -> None:
+    address = f"milvus://{tmp_path}/own.db"
+    sync(folder, address)
+    asked = (
+        "import sys; from workbench.memory.store.places import server_place\n"
+        "with server_place(sys.argv[1]).open() as store: print(len(store.stamps()))"
+    )
+    for _ in range(2):
+        ended = subprocess.run([sys.executable, "-c", asked, address], capture_output=True, text=True)
+        assert ended.stdout == f"{len(list(folder.rglob('*.md')))}\n", ended.stderr
+        assert len(paths(address)) == int(ended.stdout)
+    with server_place(address).open(), server_place(address).open() as store:
+        assert store.stamps()
 
 
 def test_a_change_is_seen_as_a_whole_or_not_at_all(folder: Path, address: str) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 
 from workbench.errors import InputError, WorkbenchError
 from workbench.memory.store.errors import DamagedError, LockedError, UnwritableError
+from workbench.memory.store.milvus import lite
 from workbench.memory.store.milvus.address import MilvusAddress
 
 SECONDS = 30.0
@@ -74,18 +75,31 @@ class MilvusSession:
         from pymilvus import MilvusClient
 
         self.address = address
-        if not address.uri.startswith("http"):
-            Path(address.uri).parent.mkdir(parents=True, exist_ok=True)
-        with plain_errors(address.name):
-            self.client = MilvusClient(address.uri, token=address.token, timeout=SECONDS)
+        self._loaded: set[str] = set()
+        self._file = None if address.uri.startswith("http") else address.uri
+        if self._file:
+            Path(self._file).parent.mkdir(parents=True, exist_ok=True)
+            self._file = self._file if lite.begin(self._file) else None
+        try:
+            with plain_errors(address.name):
+                self.client = MilvusClient(address.uri, token=address.token, timeout=SECONDS)
+        except WorkbenchError:
+            self._free()
+            raise
 
     @property
     def name(self) -> str:
         return self.address.name
 
     def close(self) -> None:
-        """Closes the connection."""
+        """Closes the connection, and lets other processes open the file of Milvus Lite."""
         self.client.close()
+        self._free()
+
+    def _free(self) -> None:
+        if self._file:
+            lite.end(self._file)
+        self._file = None
 
     def has(self, collection: str) -> bool:
         """Whether there is a collection of this name."""
@@ -94,9 +108,16 @@ class MilvusSession:
 
     def drop(self, collection: str) -> None:
         """Removes a collection if it exists."""
+        self._loaded.discard(collection)
         with plain_errors(self.name):
             if self.client.has_collection(collection, timeout=SECONDS):
                 self.client.drop_collection(collection, timeout=SECONDS)
+
+    def _load(self, collection: str) -> None:
+        """Loads a collection, once. Milvus Lite has none loaded when a process opens its file."""
+        if collection not in self._loaded:
+            self.client.load_collection(collection, timeout=SECONDS)
+            self._loaded.add(collection)
 
     def put(self, collection: str, rows: Sequence[dict[str, Any]]) -> None:
         """Writes rows; one with a known key replaces the old one."""
@@ -107,6 +128,7 @@ class MilvusSession:
     def remove(self, collection: str, where: str) -> None:
         """Deletes the rows for which a condition holds."""
         with plain_errors(self.name):
+            self._load(collection)
             self.client.delete(collection, filter=where, timeout=SECONDS)
 
     def rows(self, collection: str, where: str, fields: Sequence[str]) -> list[dict[str, Any]]:
@@ -116,6 +138,7 @@ class MilvusSession:
         while not found or len(page) == PAGE:
             after = f"({where}) and id > {max(int(row['id']) for row in page)}" if page else where
             with plain_errors(self.name):
+                self._load(collection)
                 page = self.client.query(
                     collection,
                     filter=after,
@@ -131,6 +154,7 @@ class MilvusSession:
     def count(self, collection: str, where: str) -> int:
         """How many rows a condition holds for."""
         with plain_errors(self.name):
+            self._load(collection)
             found = self.client.query(collection, filter=where, output_fields=["count(*)"], timeout=SECONDS)
         return int(found[0]["count(*)"])
 
@@ -139,6 +163,7 @@ class MilvusSession:
     ) -> list[tuple[int, float]]:
         """The ids and numbers of the best hits of one vector field, best first."""
         with plain_errors(self.name):
+            self._load(collection)
             [hits] = self.client.search(
                 collection,
                 [asked],
@@ -189,7 +214,7 @@ class MilvusSession:
             )
             # Waiting for an index polls every half second, and an empty collection has nothing to index.
             self.client.create_index(collection, indexes, sync=False, timeout=SECONDS)
-            self.client.load_collection(collection, timeout=SECONDS)
+            self._load(collection)
 
 
 def text(longest: int = LONGEST_TEXT, **options: Any) -> dict[str, Any]:
