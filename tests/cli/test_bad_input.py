@@ -472,6 +472,16 @@ def test_questions_that_are_not_utf8_are_refused(run: Run, place: Place, tmp_pat
     assert refuses(run("evaluate", "-q", tmp_path / "q.yaml", *place.options), tmp_path / "q.yaml")
 
 
+@pytest.mark.parametrize("command", [["evaluate"], ["sweep", "openclaw-2026.2.13", "fusion.vector=0:1:3"]])
+def test_an_address_has_no_questions_of_its_own_and_its_password_is_not_printed(
+    run: Run, command: list[str]
+) -> None:
+    outcome = run(*command, "-m", "postgresql://me:hunter2@127.0.0.1:9/notes")
+    assert outcome.code == 2
+    assert "--questions FILE" in outcome.err
+    assert "hunter2" not in outcome.err
+
+
 def test_questions_that_may_not_be_read_are_refused(run: Run, closed: Place) -> None:
     file = world.write(closed.folder, {"q.yaml": ""}) / "q.yaml"
     without_access(file)

@@ -10,6 +10,7 @@ import pytest
 import workbench
 from tests import world
 from tests.commands import Run, python, runner
+from workbench.cli.app import system_for
 from workbench.memory.store.sqlite.store import Store
 from workbench.memory.sync import index_folder
 
@@ -61,6 +62,17 @@ def test_search_finds_the_note(run: Run, place: Place) -> None:
     assert outcome.code == 0
     assert "memory/tea.md:1-3" in outcome.out
     assert outcome.err == ""
+
+
+@pytest.mark.parametrize("memory", ["notes", "postgresql://me@localhost/notes", "milvus:///notes.db"])
+def test_a_folder_and_a_server_are_searched_as_recommended(memory: str) -> None:
+    assert system_for(memory, None) == "recommended"
+    assert system_for(memory, "bm-head") == "bm-head"
+
+
+def test_openclaws_own_file_is_searched_as_openclaw_does(tmp_path: Path) -> None:
+    (tmp_path / "main.sqlite").touch()
+    assert system_for(str(tmp_path / "main.sqlite"), None) == "openclaw-2026.2.13"
 
 
 def test_search_and_explain_use_the_recommended_system_by_default(run: Run, place: Place) -> None:

@@ -38,6 +38,8 @@ def test_it_begins_with_a_question_from_the_memory_and_its_file(page: MemoryPage
     assert page.right == {"Memory Michael drinks rooibos after noon": "MEMORY.md"}
     assert page.lab is not None
     assert page.lab.outcome.hits.n == 1
+    assert "no question is known to be unanswerable" in page.lab.sentence
+    assert "of 0" not in page.lab.sentence
     assert page.chunks.held.path == "MEMORY.md"
 
 

@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from workbench.cli.output import tell
+from workbench.errors import InputError
 
 if TYPE_CHECKING:
+    from workbench.lab.questions import QuestionSet
     from workbench.memory.index import OpenIndex
     from workbench.retrieval.pipeline import Pipeline
 
@@ -32,7 +34,7 @@ Memory = Annotated[
     typer.Option(
         "--memory",
         "-m",
-        help="The memory's folder, or an OpenClaw SQLite file.",
+        help="The memory's folder, an OpenClaw SQLite file, or the address of an index.",
     ),
 ]
 ReEmbed = Annotated[
@@ -94,11 +96,28 @@ CONFIG_FILE: ContextVar[str | None] = ContextVar("config_file", default=None)
 
 def system_for(memory: str, asked: str | None) -> str:
     """The system that was asked for, or the default one for this memory."""
-    from workbench.systems.opening import folder_of
+    from workbench.systems.opening import is_openclaw_file
 
     if asked is not None:
         return asked
-    return RECOMMENDED if CONFIG_FILE.get() is None and folder_of(memory) is not None else SHIPPED
+    return SHIPPED if CONFIG_FILE.get() or is_openclaw_file(memory) else RECOMMENDED
+
+
+def labelled(memory: str, questions: Path | None) -> QuestionSet:
+    """The labelled questions of this file, or else of `questions.yaml` in the memory's folder.
+
+    Raises InputError for a file that cannot be read, and without a file for a memory that is no folder.
+    """
+    from workbench.lab.questions import load_questions
+    from workbench.systems.opening import folder_of
+
+    folder = folder_of(memory)
+    if questions is None and folder is None:
+        raise InputError(
+            "Only a folder has a questions.yaml of its own, and this memory is not a folder.",
+            "Name the file of labelled questions: --questions FILE",
+        )
+    return load_questions(questions or Path(folder or ".") / "questions.yaml")
 
 
 def pipeline_of(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import logging
 import os
 import sys
 import tempfile
@@ -20,7 +21,29 @@ HERE = Path(__file__).parent
 ASKED = "WORKBENCH_EXPLORE"
 """The variable that tells the page which memory to open, as JSON: a name with any character passes."""
 
+QUIET = {
+    "Voila": {
+        "logging_config": {
+            "filters": {"plain": {"()": "workbench.cli.voila.Plain"}},
+            "handlers": {"console": {"filters": ["plain"]}},
+            "loggers": {"tornado.general": {"level": "ERROR"}},
+        }
+    },
+    "VoilaConfiguration": {"file_allowlist": []},
+    # Sockets in a folder of this user, and no ports: Python's kernels warn that others could read those.
+    "KernelManager": {"transport": "ipc"},
+}
+"""Settings of Voila: no file of the folder is served, and its log says where the page is and what fails."""
+
 CELL = "from workbench.cli.voila import page\npage()"
+
+
+class Plain(logging.Filter):
+    """Lets pass what a reader of Voila's log needs: the address of the page, and errors."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Whether the record says one of these."""
+        return record.levelno >= logging.ERROR or "http://127.0.0.1" in record.getMessage()
 
 
 def check() -> None:
@@ -36,7 +59,7 @@ def launch(memory: str, index_file: Path | None, re_embed: bool, theme: str, por
     """Serves the page until it is ended; returns the exit code of Voila."""
     with tempfile.TemporaryDirectory(prefix="workbench-explore-") as folder:
         command = [*command_line(Path(folder), theme, port), *([] if browser else ["--no-browser"])]
-        return serve(command, environment(memory, index_file, re_embed))
+        return serve(command, environment(Path(folder), memory, index_file, re_embed))
 
 
 def command_line(folder: Path, theme: str, port: int) -> list[str]:
@@ -48,7 +71,7 @@ def command_line(folder: Path, theme: str, port: int) -> list[str]:
     notebook.write_text(json.dumps(_notebook()), encoding="utf-8")
     return [
         sys.executable, "-m", "voila", str(notebook), "--Voila.ip=127.0.0.1", f"--port={port}", "--token",
-        "--template=workbench", f"--theme={theme}", "--VoilaConfiguration.file_allowlist=[]",
+        "--template=workbench", f"--theme={theme}",
     ]  # fmt: skip
 
 
@@ -65,13 +88,19 @@ def _notebook() -> dict[str, Any]:
     return {"cells": [{**cell, "source": CELL}], "metadata": title, "nbformat": 4, "nbformat_minor": 5}
 
 
-def environment(memory: str, index_file: Path | None, re_embed: bool) -> dict[str, str]:
-    """This process's environment, with the memory to open and the template of the page."""
+def environment(folder: Path, memory: str, index_file: Path | None, re_embed: bool) -> dict[str, str]:
+    """This process's environment, with the memory to open, the template of the page and Voila's settings.
+
+    The settings are written to `folder`.
+    """
+    (folder / "voila.json").write_text(json.dumps(QUIET), encoding="utf-8")
     asked = json.dumps([memory, str(index_file) if index_file else None, re_embed])
     paths = [str(HERE / "page"), os.environ.get("JUPYTER_PATH", "")]
+    settings = [str(folder), os.environ.get("JUPYTER_CONFIG_PATH", "")]
     return os.environ | {
         ASKED: asked,
         "JUPYTER_PATH": os.pathsep.join(path for path in paths if path),
+        "JUPYTER_CONFIG_PATH": os.pathsep.join(path for path in settings if path),
         "JUPYTER_PREFER_ENV_PATH": "1",
     }
 
@@ -96,9 +125,8 @@ def _opened(memory: str, index_file: str | None, re_embed: bool) -> OpenIndex:
 
 def _labelled(memory: str) -> Any:
     """The labelled questions in the memory's folder; None if it has none."""
-    from workbench.lab.questions import load_questions
+    from workbench.lab.questions import labels_of
     from workbench.systems.opening import folder_of
 
     folder = folder_of(memory)
-    file = folder / "questions.yaml" if folder else None
-    return load_questions(file) if file and file.is_file() else None
+    return None if folder is None else labels_of(folder)

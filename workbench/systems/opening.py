@@ -51,6 +51,11 @@ def _opener(address: str) -> Opener:
     return known
 
 
+def is_openclaw_file(address: str | os.PathLike[str]) -> bool:
+    """Whether an address names OpenClaw's own SQLite file."""
+    return _opener(os.fspath(address)) is OPENCLAW_FILE
+
+
 def folder_of(address: str | os.PathLike[str]) -> Path | None:
     """The folder that an address names; None for an address of another kind."""
     return Path(address) if _opener(os.fspath(address)) is FOLDER else None

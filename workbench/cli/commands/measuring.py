@@ -20,6 +20,7 @@ from workbench.cli.app import (
     Settings,
     System,
     app,
+    labelled,
     opened_index,
     pipeline_of,
 )
@@ -62,12 +63,12 @@ def sweep(
     not choose it.
     """
     from workbench.lab.cluster import cluster_at
-    from workbench.lab.questions import check_targets, load_questions
+    from workbench.lab.questions import check_targets
     from workbench.lab.sweep.choosing import as_json as data
     from workbench.lab.sweep.running import sweep as run_sweep
 
     pipeline = pipeline_of(system, limit, min_score, settings)
-    asked = load_questions(questions or Path(memory) / "questions.yaml")
+    asked = labelled(memory, questions)
     with (
         cluster_at(cluster) as workers,
         opened_index(memory, index_file, re_embed) as opened,

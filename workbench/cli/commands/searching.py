@@ -20,6 +20,7 @@ from workbench.cli.app import (
     Settings,
     SettingsOfMany,
     app,
+    labelled,
     opened_index,
     pipeline_of,
     pipelines_of,
@@ -157,7 +158,7 @@ def evaluate(
     from workbench.lab.evaluation import evaluate as evaluate_all
     from workbench.lab.missed import evaluations_data, missed_questions
     from workbench.lab.paired import HITS, known_measure
-    from workbench.lab.questions import check_targets, load_questions
+    from workbench.lab.questions import check_targets
     from workbench.systems.registry import SYSTEMS
     from workbench.views.measuring.doubts import measures_table, rendered_doubts
     from workbench.views.missed import rendered_missed
@@ -167,7 +168,7 @@ def evaluate(
         known_measure(measure)
     compared = measures or [HITS]
     chosen = pipelines_of(SYSTEMS if every else systems or HANDFUL, limit, min_score, settings, rerank)
-    asked = load_questions(questions or Path(memory) / "questions.yaml")
+    asked = labelled(memory, questions)
     with opened_index(memory, index_file, re_embed) as opened, opened.snapshot():
         check_targets(asked, opened.paths())
         index = CachedIndex(opened)

@@ -22,6 +22,7 @@ from workbench.views.figures.style import (
     Updates,
     dress,
     restyle,
+    whole_ticks,
 )
 
 MOST_DRAWN = 48
@@ -165,7 +166,7 @@ def _ends(left: Trace, right: Trace) -> list[float]:
 
 def axis_updates(left: Trace, right: Trace) -> Updates:
     """The properties of the figure's axes, by name, for these two searches."""
-    down = {"range": _ends(left, right)}
+    down = {"range": _ends(left, right), **whole_ticks(_ends(left, right)[0])}
     return {
         "xaxis": {"title": {"text": f"score: {left.system}"}, "range": _span(left)},
         "xaxis3": {"title": {"text": f"score: {right.system}"}, "range": _span(right)},

@@ -23,6 +23,9 @@ INK = OUT_OF_REACH = "#757575"
 
 CLEAR, GRID = "rgba(0,0,0,0)", "rgba(128,128,128,0.25)"
 
+FEW = 7.0
+"""The end of an axis whose whole numbers all have room."""
+
 Updates = dict[str, dict[str, Any]]
 """The properties to set, by the name of a trace or an axis."""
 
@@ -147,6 +150,11 @@ def _put(figure: go.Figure, updates: Updates, axes: Updates | None) -> None:
 def _same(old: Any, new: Any) -> bool:
     # plotly compares too, but takes a tenth of a millisecond.
     return isinstance(new, np.ndarray) and np.array_equal(old, new, equal_nan=True)
+
+
+def whole_ticks(top: float) -> dict[str, Any]:
+    """The ticks of an axis that counts from 0 to `top`: plotly would write halves on a short one."""
+    return {"tickmode": "linear", "tick0": 0, "dtick": 1} if top < FEW else {"tickmode": "auto"}
 
 
 def dress(figure: go.Figure, height: int, width: int = 840) -> None:

@@ -24,6 +24,7 @@ from workbench.views.figures.style import (
     Updates,
     dress,
     restyle,
+    whole_ticks,
 )
 from workbench.views.text import apart
 
@@ -196,7 +197,9 @@ def axis_updates(scores: Scores) -> Updates:
     low, high, _ = score_span(scores)
     edges = _edges(scores)
     tops = [_top(_counts(getattr(scores, kind), edges)) for kind in KINDS]
-    counts = {f"yaxis{row}": {"range": [0, 1.05 * top]} for row, top in enumerate(tops, 2)}
+    counts = {
+        f"yaxis{row}": {"range": [0, 1.05 * top], **whole_ticks(top)} for row, top in enumerate(tops, 2)
+    }
     return {"xaxis": {"range": [low, high]}, **counts}
 
 
@@ -267,7 +270,7 @@ def beside(outcome: Outcome) -> list[str]:
     return [
         f"{hits.hits} of {hits.n} questions hit",
         precision,
-        f"nothing returned for {silent.hits} of {silent.n}",
+        f"nothing returned for {silent.hits} of {silent.n}" if silent.n else "no unanswerable question",
     ]
 
 

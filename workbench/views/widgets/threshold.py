@@ -139,12 +139,14 @@ class ThresholdLab(Panel):
     @property
     def sentence(self) -> str:
         hits, silent = self.outcome.hits, self.outcome.silent
-        said = (
-            f"At {self.floor_text}, {hits.hits} of {hits.n} questions hit, {_precision(self.outcome)}, "
+        empty = (
             f"and nothing is returned for {silent.hits} of {silent.n} unanswerable questions."
+            if silent.n
+            else "and no question is known to be unanswerable."
         )
+        said = f"At {self.floor_text}, {hits.hits} of {hits.n} questions hit, {_precision(self.outcome)},"
         legs = [f"{reach_words(leg, self.reaches, self.floor.value).capitalize()}." for leg in LEGS]
-        return " ".join([said, *legs])
+        return " ".join([said, empty, *legs])
 
     @property
     def table(self) -> Table:
