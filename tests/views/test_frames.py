@@ -17,11 +17,15 @@ from nbformat.v4 import new_code_cell, new_notebook
 from tests.browser import CHROMIUM, Tab, browsing
 from tests.conftest import PROJECT, SAMPLE
 from workbench.errors import InputError
+from workbench.lab.checks.findings import lint
+from workbench.lab.diagnose.blame import blame
+from workbench.lab.diagnose.diagnosis import diagnose
 from workbench.lab.evaluation import Evaluations, evaluate
 from workbench.lab.missed import missed_questions
 from workbench.lab.museum.catalogue import run_specimens
 from workbench.lab.questions import Control, Question, QuestionSet
 from workbench.lab.survival import SurvivalStep, survivals
+from workbench.lab.sweep.running import sweep
 from workbench.lab.thresholds import scores
 from workbench.lab.whose_fusion import EXAMPLE, whose_fusion
 from workbench.memory.index import MemoryIndex
@@ -42,6 +46,9 @@ SET = QuestionSet(
     ),
     controls=(Control(question="zebra crossing"),),
 )
+KNOWN = QuestionSet(questions=SET.questions[:2], controls=SET.controls)
+"""The questions whose files exist."""
+
 PAGE = (PROJECT / "docs" / "frames.md").read_text(encoding="utf-8")
 
 
@@ -61,13 +68,17 @@ def made(toy: MemoryIndex, evaluations: Evaluations) -> dict[str, Any]:
         "Survival": survivals(evaluations, toy),
         "MissedQuestions": missed_questions(evaluations[0], toy),
         "SpecimenRuns": run_specimens(),
+        "Sweep": sweep(SHIPPED, ["query.join=AND,OR", "floor.floor=0:0.5:3"], SET, toy),
+        "Blame": blame(SHIPPED, THREE_FIXES, toy, KNOWN),
+        "Diagnosis": diagnose("rooibos after noon", SHIPPED, toy, "memory/tea.md", questions=KNOWN),
+        "Findings": lint(SHIPPED),
     }
 
 
 def documented(heading: str) -> dict[str, str]:
     """The columns of a section of the page, with their types."""
     [section] = re.findall(rf"^## {heading}\n(.*?)(?=^## |\Z)", PAGE, re.M | re.S)
-    return dict(re.findall(r"^\| `(\w+)` \| (\w+) \|", section, re.M))
+    return dict(re.findall(r"^\| `([\w.]+)` \| (\w+) \|", section, re.M))
 
 
 KINDS = re.findall(r"^## (\w+)$", PAGE, re.M)
@@ -177,6 +188,21 @@ def test_missed_questions_and_specimens_have_a_printed_line_each(made: dict[str,
     for row in specimens.itertuples():
         assert re.search(rf">{row.specimen}</td>.*?>{'yes' if row.shown else 'no'}</td>", printed)
     assert f"{specimens['shown'].sum()} of {len(specimens)} specimens" in printed
+
+
+def test_the_labs_values_have_the_printed_numbers(made: dict[str, Any]) -> None:
+    swept, blamed, fixes, found = (made[one] for one in ("Sweep", "Blame", "Diagnosis", "Findings"))
+    frame = swept.to_frame()
+    assert frame["mean"].tolist() == swept.means.tolist()
+    assert frame["nothing_returned"].tolist() == swept.silent.sum(axis=1).tolist()
+    assert frame["now"].tolist() == [False] * len(swept.settings) + [True]
+    assert frame[["query.join", "floor.floor"]].iloc[-1].tolist() == ["AND", 0.35]
+    assert blamed.to_frame()["share"].sum() == pytest.approx(float(blamed.difference))
+    assert [fixes.to_frame()[one].tolist() for one in ("setting", "hits_after")] == [
+        [one.setting for one in fixes.fixes],
+        [one.price.after.hits for one in fixes.fixes],
+    ]
+    assert found.to_frame()["meaning"].tolist() == [one.says for one in found]
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from workbench.lab.checks.findings import lint, lint_pair
 from workbench.lab.diagnose.blame import blame
 from workbench.lab.diagnose.diagnosis import diagnose
 from workbench.lab.evaluation import evaluate
@@ -59,12 +60,15 @@ def things(toy: MemoryIndex) -> dict[str, Any]:
         "diagnosis": diagnose("bike hub brake", SHIPPED, toy, "memory/both.md", questions=SET),
         "blame": blame(SHIPPED, THREE_FIXES, toy, SET),
         "sweep": sweep(THREE_FIXES, ["floor.floor=0:1:3"], SET, toy),
+        "findings": lint(SHIPPED),
+        "no findings": lint_pair(SHIPPED, THREE_FIXES),
     }
 
 
 KINDS = (
     "trace", "explanation", "pipeline", "diff", "no diff", "evaluation", "evaluations", "paired", "scores",
-    "survivals", "missed", "fusion", "specimen", "diagnosis", "blame", "sweep",
+    "survivals", "missed", "fusion", "specimen", "diagnosis", "blame", "sweep", "findings",
+    "no findings",
 )  # fmt: skip
 
 

@@ -123,7 +123,7 @@ def lint(
     if memory is not None:
         with opened_index(memory, index_file, re_embed) as opened:
             found += lint_on(pipeline, opened, asked)
-    put([asdict(one) for one in found] if as_json else rendered_findings(pipeline.name, found), as_json)
+    put([asdict(one) for one in found] if as_json else rendered_findings(found), as_json)
     raise typer.Exit(1 if found else 0)
 
 

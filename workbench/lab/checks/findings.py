@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
@@ -14,7 +14,7 @@ from workbench.lab.cached_index import CachedIndex
 from workbench.lab.diagnose.knobs import Knob, knobs
 from workbench.lab.lint import reaches
 from workbench.memory.index import OpenIndex
-from workbench.records import Trace
+from workbench.records import Tabular, Trace
 from workbench.retrieval.columns import ColumnStage
 from workbench.retrieval.cutoff import MinScore
 from workbench.retrieval.fusion import Weighted
@@ -41,21 +41,30 @@ class Finding:
         return f"{self.says} ({self.arithmetic}; compare {self.issue})"
 
 
-def lint(pipeline: Pipeline) -> list[Finding]:
+class Findings(list[Finding], Tabular):
+    """What a lint found in one system, in the order of the checks."""
+
+    def __init__(self, system: str, found: Iterable[Finding] = ()) -> None:
+        super().__init__(found)
+        self.system = system
+
+
+def lint(pipeline: Pipeline) -> Findings:
     """What arithmetic alone finds in a pipeline's settings."""
-    return [*_unreachable(pipeline), *_shallow(pipeline), *_floors(pipeline), *_scale_only(pipeline)]
+    checks = (_unreachable, _shallow, _floors, _scale_only)
+    return Findings(pipeline.name, (one for check in checks for one in check(pipeline)))
 
 
-def lint_pair(one: Pipeline, other: Pipeline) -> list[Finding]:
+def lint_pair(one: Pipeline, other: Pipeline) -> Findings:
     """Whether two systems can differ at all."""
-    differing = one.diff(other)
-    if differing:
-        return []
+    if one.diff(other):
+        return Findings(one.name)
     says = f"{one.name} and {other.name} have the same stages, so they cannot differ"
-    return [Finding("two systems that cannot differ", says, "0 slots differ", "openclaw#25183")]
+    found = Finding("two systems that cannot differ", says, "0 slots differ", "openclaw#25183")
+    return Findings(one.name, [found])
 
 
-def lint_on(pipeline: Pipeline, index: OpenIndex, questions: Sequence[str] = ()) -> list[Finding]:
+def lint_on(pipeline: Pipeline, index: OpenIndex, questions: Sequence[str] = ()) -> Findings:
     """What a memory shows of a pipeline, beside `lint`: dead legs, dead parameters, and foreign vectors.
 
     `questions` are asked; without them the first lines of the memory's files are. Takes a few seconds.
@@ -64,9 +73,10 @@ def lint_on(pipeline: Pipeline, index: OpenIndex, questions: Sequence[str] = ())
     asked = list(questions) or probes(index)
     found = [*_part_read(index), *_foreign_vectors(index)]
     if not asked:
-        return found
+        return Findings(pipeline.name, found)
     traces = [search(one, pipeline, cached) for one in asked]
-    return [*_legs(pipeline, traces), *_dead_parameters(pipeline, cached, asked, traces), *found]
+    dead = _dead_parameters(pipeline, cached, asked, traces)
+    return Findings(pipeline.name, [*_legs(pipeline, traces), *dead, *found])
 
 
 def probes(index: OpenIndex) -> list[str]:

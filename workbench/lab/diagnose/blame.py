@@ -21,7 +21,7 @@ from workbench.lab.diagnose.runs import Reruns
 from workbench.lab.evaluation import Judged, values
 from workbench.lab.paired import HITS, Paired, known_measure, paired_values
 from workbench.lab.questions import Question, QuestionSet, check_targets
-from workbench.records import Shown
+from workbench.records import Tabular
 from workbench.retrieval.pipeline import Pipeline, check_pipeline
 from workbench.retrieval.query import check_question
 
@@ -67,7 +67,7 @@ class Flipped:
 
 
 @dataclass(frozen=True, repr=False)
-class Blame(Shown):
+class Blame(Tabular):
     """How much of the difference between two pipelines each change has: the shares sum to it exactly.
 
     `before` and `after` are the sums of the measure over the questions. `runs` counts the sets of changes

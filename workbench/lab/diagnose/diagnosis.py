@@ -19,7 +19,7 @@ from workbench.lab.diagnose.written import as_openclaw, as_python, as_set, is_co
 from workbench.lab.diagnose.yardstick import Yardstick
 from workbench.lab.paired import Paired, holm
 from workbench.lab.questions import QuestionSet, check_targets
-from workbench.records import Shown, Trace
+from workbench.records import Tabular, Trace
 from workbench.retrieval.explain import Explanation, Fate, explain
 from workbench.retrieval.pipeline import Pipeline, check_pipeline
 from workbench.retrieval.query import check_question
@@ -30,7 +30,7 @@ FORMAT = 1
 
 
 @dataclass(frozen=True, repr=False)
-class Diagnosis(Shown):
+class Diagnosis(Tabular):
     """One page about one file and one question.
 
     `explanation` says what happened, `causes` who did it, and `fixes` what would have changed it, the best

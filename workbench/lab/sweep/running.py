@@ -29,13 +29,13 @@ from workbench.lab.sweep.columns import (
 from workbench.lab.sweep.grid import Axis, Setting, axis, changed, settings_of
 from workbench.lab.sweep.table import CandidateTable, Marks
 from workbench.memory.store.postings import K1, B
-from workbench.records import Floats, Shown
+from workbench.records import Floats, Tabular
 from workbench.retrieval.legs import KeywordLeg
 from workbench.retrieval.pipeline import Pipeline, check_pipeline, search
 
 
 @dataclass(frozen=True, repr=False)
-class Sweep(Shown):
+class Sweep(Tabular):
     """The answers at each of `settings`, in their order; those of the pipeline as it is come last.
 
     `values` holds the measure of each question, and `silent` whether each unanswerable question got nothing:

@@ -12,11 +12,15 @@ from functools import singledispatch
 from typing import Any
 
 from workbench.errors import InputError
+from workbench.lab.checks.findings import Findings
+from workbench.lab.diagnose.blame import Blame
+from workbench.lab.diagnose.diagnosis import Diagnosis
 from workbench.lab.evaluation import Evaluation, Evaluations
 from workbench.lab.missed import MissedQuestions
 from workbench.lab.museum.specimen import SpecimenRun, SpecimenRuns
 from workbench.lab.paired import measured
 from workbench.lab.survival import Survival, Survivals
+from workbench.lab.sweep.running import Sweep
 from workbench.lab.thresholds import Scores
 from workbench.lab.whose_fusion import Comparison
 from workbench.records import Candidate, Trace
@@ -64,6 +68,21 @@ SPECIMENS: Types = {
     "shown": "bool",
 }  # fmt: skip
 
+SETTINGS: Types = {
+    "system": "str", "setting": "int64", "now": "bool", "measure": "str", "mean": "float64",
+    "questions": "int64", "nothing_returned": "int64", "unanswerable": "int64",
+}  # fmt: skip
+BLAMED: Types = {
+    "before": "str", "after": "str", "measure": "str", "questions": "int64", "change": "str",
+    "becomes": "str", "alone": "float64", "last": "float64", "share": "float64", "error": "float64",
+}  # fmt: skip
+FIXES: Types = {
+    "system": "str", "question": "str", "target": "str", "setting": "str", "now": "str", "value": "str",
+    "hair": "float64", "verified": "bool", "gained": "int64", "lost": "int64", "hits_before": "int64",
+    "hits_after": "int64", "silent_before": "int64", "silent_after": "int64",
+}  # fmt: skip
+FINDINGS: Types = {"system": "str", "finding": "str", "meaning": "str", "arithmetic": "str", "issue": "str"}
+
 
 def pandas() -> Any:
     """The module pandas. Raises InputError if it is not installed."""
@@ -82,7 +101,8 @@ def frame(thing: Any) -> Frame:
     """The value as a table of pandas. Raises InputError for a value that has none."""
     raise InputError(
         f"{type(thing).__name__} has no table.",
-        "Give a trace, evaluations, scores, a comparison of fusions, survivals, missed questions, specimens.",
+        "Give a trace, evaluations, scores, a comparison of fusions, survivals, missed questions, specimens, "
+        "a sweep, a blame, a diagnosis or the findings of a lint.",
     )
 
 
@@ -215,3 +235,72 @@ def _specimen(run: SpecimenRun) -> list[Any]:
     told = [one.name, one.references[0], one.symptom, one.mechanism, one.change]
     answers = [answer_text(run.shipped), answer_text(run.fixed)]
     return [*told, *answers, run.shipped_healthy, run.fixed_healthy, run.shows]
+
+
+@frame.register
+def _sweep(sweep: Sweep) -> Frame:
+    """A row for each setting, and the pipeline's own last; the swept parameters are further columns."""
+    columns = {one.name: _kind(one.values) for one in sweep.axes}
+    asked, silent = sweep.values.shape[1], sweep.silent.shape[1]
+
+    def rows() -> Iterable[list[Any]]:
+        for place, setting in enumerate([*sweep.settings, sweep.now]):
+            last = place == len(sweep.settings)
+            figures = [sweep.measure, sweep.score(place), asked, sweep.silence(place).hits, silent]
+            yield [sweep.pipeline.name, place + 1, last, *figures, *setting]
+
+    return _made({**SETTINGS, **columns}, rows())
+
+
+def _kind(values: Sequence[str]) -> str:
+    """The type of a swept parameter: a number if each of its values is one."""
+    try:
+        [float(one) for one in values]
+    except ValueError:
+        return "str"
+    return "float64"
+
+
+@frame.register
+def _blame(blame: Blame) -> Frame:
+    about = [blame.one.name, blame.other.name, blame.measure, blame.questions]
+    rows = (
+        [
+            *about,
+            one.name,
+            "; ".join(edit.says for edit in one.edits),
+            *map(float, (one.alone, one.last, one.share)),
+            one.error,
+        ]
+        for one in blame.parts
+    )
+    return _made(BLAMED, rows)
+
+
+@frame.register
+def _diagnosis(diagnosis: Diagnosis) -> Frame:
+    about = [diagnosis.pipeline.name, diagnosis.question, diagnosis.target]
+    rows = (
+        [
+            *about,
+            one.setting,
+            str(one.now) or None,
+            str(one.value),
+            one.hair,
+            one.verified,
+            len(one.gained),
+            len(one.lost),
+            one.price.before.hits,
+            one.price.after.hits,
+            one.price.before.silences,
+            one.price.after.silences,
+        ]
+        for one in diagnosis.fixes
+    )
+    return _made(FIXES, rows)
+
+
+@frame.register
+def _findings(found: Findings) -> Frame:
+    rows = ([found.system, one.kind, one.says, one.arithmetic, one.issue] for one in found)
+    return _made(FINDINGS, rows)

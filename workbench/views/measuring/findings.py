@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from rich.console import Group, RenderableType
 
-from rich.console import RenderableType
-
-from workbench.lab.checks.findings import Finding
+from workbench.lab.checks.findings import Findings
 from workbench.views.console import PlainTable, plain
+from workbench.views.text import rendered
 
 
-def rendered_findings(name: str, found: Sequence[Finding]) -> RenderableType:
+@rendered.register
+def rendered_findings(found: Findings) -> RenderableType:
     """One row for each finding: what cannot work, the arithmetic, and the public issue it resembles."""
     if not found:
-        return plain(f"{name}: nothing found")
-    table = PlainTable(pad_edge=False, title=f"{name}: {len(found)} findings", title_justify="left")
+        return plain(f"{found.system}: nothing found")
+    count = "1 finding" if len(found) == 1 else f"{len(found)} findings"
+    table = PlainTable(pad_edge=False)
     for head in ("finding", "what it means", "arithmetic", "resembles"):
         table.add_column(head, overflow="fold")
     for one in found:
         table.add_row(plain(one.kind), plain(one.says), plain(one.arithmetic), plain(one.issue))
-    return table
+    return Group(plain(f"{found.system}: {count}", "bold"), table)
