@@ -15,7 +15,8 @@ from timeit import repeat
 
 import numpy as np
 
-from benchmarks.corpus import build, questions
+from benchmarks.corpus import build
+from workbench.lab.speed.corpus import questions
 from workbench.lab.sweep.columns import answers
 from workbench.lab.sweep.table import CandidateTable
 from workbench.records import Clause, Query

@@ -23,6 +23,9 @@ class Numbers(Protocol):
     def given(self, name: str) -> Any:
         """A column that an earlier stage may have written; None when no stage has."""
 
+    def filled(self, name: str, absent: float) -> Any:
+        """A column, with `absent` where the leg did not bring the candidate."""
+
     def constant(self, value: float) -> Any:
         """A parameter of the stage."""
 
@@ -47,6 +50,10 @@ class Columns:
 
     def given(self, name: str) -> Floats | None:
         return self.values.get(name)
+
+    def filled(self, name: str, absent: float) -> Floats:
+        column: Floats = filled(self.values[name], absent)
+        return column
 
     def constant(self, value: float) -> float:
         return value
@@ -75,6 +82,9 @@ class Row:
     def given(self, name: str) -> Term | None:
         return self[name] if name in self.values else None
 
+    def filled(self, name: str, absent: float) -> Any:
+        return filled(self[name], absent)
+
     def constant(self, value: float) -> Term:
         return term(value, self.digits)
 
@@ -86,6 +96,11 @@ class Row:
 
     def over(self, statistic: Callable[[Floats], Any], name: str) -> Term:
         return self.constant(over_present(statistic, self.values[name]))
+
+
+def filled(score: Any, absent: float) -> Any:
+    """`score`, with `absent` where the leg did not bring the candidate."""
+    return np.where(np.isnan(score), absent, score)
 
 
 def over_present(reduce: Callable[[Floats], Any], column: Floats) -> float:
@@ -108,6 +123,9 @@ class _Listener:
     def given(self, name: str) -> Term:
         self.optional[name] = None
         return term(1.0)
+
+    def filled(self, name: str, absent: float) -> Term:
+        return self[name]
 
     def constant(self, value: float) -> Term:
         return term(value)
@@ -198,7 +216,9 @@ class ColumnStage(PlainStage):
             )
         return observed
 
-    def computed(self, columns: Mapping[str, Floats], read: type[Columns] = Columns) -> Floats:
+    def computed(
+        self, columns: Mapping[str, Floats], read: Callable[[Mapping[str, Floats]], Columns] = Columns
+    ) -> Floats:
         """The output column, from the columns that the formula reads; `read` takes the statistics."""
         shape = next(iter(columns.values())).shape if columns else (0,)
         if 0 in shape:

@@ -13,12 +13,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from workbench.retrieval.columns import ColumnStage, Numbers
-
-
-def filled(score: Any, absent: float) -> Any:
-    """`score`, with `absent` where the leg did not bring the candidate."""
-    return np.where(np.isnan(score), absent, score)
+from workbench.retrieval.columns import ColumnStage, Numbers, filled
 
 
 def weighted_sum(scores: Sequence[Any], weights: Sequence[Any]) -> Any:
@@ -209,7 +204,7 @@ class WeightedSum(Weighted):
         return self.weight(of, leg) * of[f"{leg}_score"]
 
     def formula(self, of: Numbers) -> Any:
-        scores = [filled(of[f"{leg}_score"], self.absent) for leg in self.legs]
+        scores = [of.filled(f"{leg}_score", self.absent) for leg in self.legs]
         return weighted_sum(scores, [self.weight(of, leg) for leg in self.legs])
 
 

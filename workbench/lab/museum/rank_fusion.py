@@ -10,9 +10,9 @@ import numpy as np
 
 from workbench.lab.museum.sides import computed, fused, searched
 from workbench.lab.museum.specimen import Answer, Sides, Specimen, by_score, first
-from workbench.retrieval.columns import Numbers
+from workbench.retrieval.columns import Numbers, filled
 from workbench.retrieval.formula import Term
-from workbench.retrieval.fusion import filled, reciprocal_rank
+from workbench.retrieval.fusion import reciprocal_rank
 from workbench.systems.engines.fusion import RankSum
 from workbench.systems.engines.presets import ENGINES
 from workbench.systems.qmd.expansion import Expansion, Variant

@@ -6,7 +6,7 @@ ranked: those with a better score are counted.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
@@ -91,13 +91,16 @@ def answers(table: CandidateTable, pipelines: Sequence[Pipeline], ranks: bool = 
             if ranks:
                 rank[place, part], returned[place, part] = file_ranks(block, scores, floor, limit)
             standing = ranked.standing(scores)
-            hits[place, part] = (standing.best >= floor) & (standing.better < limit)
+            inside = (standing.best >= floor) & (standing.better < limit)
+            near = np.flatnonzero(inside)
+            inside[near] = standing.better[near] + tied_before(block, scores, standing.best, near) < limit
+            hits[place, part] = inside
             answered[place, part] = (standing.top >= floor) & (limit > 0)
     return Answers(hits, answered, rank, returned)
 
 
 class TargetStanding(NamedTuple):
-    """For each question: the right file's best score, how many candidates come before it, the top score."""
+    """For each question: the right file's best score, how many candidates are better, the top score."""
 
     best: Floats
     better: Numbers
@@ -113,6 +116,7 @@ class _Ranked:
         self._by = ""
         self._scores: Floats = np.empty(0)
         self._standing: tuple[Floats, TargetStanding] | None = None
+        self._filled: dict[tuple[str, float], tuple[Floats, Floats]] = {}
 
     def standing(self, scores: Floats) -> TargetStanding:
         """Where the right file stands in these scores. A floor on them does not move it."""
@@ -142,11 +146,14 @@ class _Ranked:
         columns = self._done[-1][1] if self._done else dict(self._table.columns)
         for stage in stages[same:]:
             with np.errstate(divide="ignore", invalid="ignore"):  # a question may have no candidate
-                columns = {**columns, stage.output: stage.computed(columns, ColumnsOfMany)}
+                columns = {**columns, stage.output: stage.computed(columns, self._read)}
             self._done.append((stage, columns))
         if not known:
             self._by, self._scores = by, self._finite(columns[by])
         return columns
+
+    def _read(self, columns: Mapping[str, Floats]) -> ColumnsOfMany:
+        return ColumnsOfMany(columns, self._filled)
 
     def _finite(self, scores: Floats) -> Floats:
         if not self._table.full:
@@ -165,17 +172,25 @@ class _Ranked:
 
 
 def target_standing(table: CandidateTable, scores: Floats) -> TargetStanding:
-    """Where the best candidate of the right file stands; of several equally good ones the first."""
+    """Where the best candidate of the right file stands among those with other scores."""
     own = np.where(table.own_there, np.take_along_axis(scores, table.own, axis=0), -np.inf)
     best = own.max(axis=0, initial=-np.inf)
-    better = _count(scores > best)
-    tied = np.flatnonzero((_count(scores == best) > 1) & (best > -np.inf))
-    if tied.size:
-        same = scores[:, tied] == best[tied]
+    return TargetStanding(best, _count(scores > best), scores.max(axis=0, initial=-np.inf))
+
+
+def tied_before(table: CandidateTable, scores: Floats, best: Floats, some: Numbers) -> Numbers:
+    """How many candidates with the right file's best score come before it, for some of the questions."""
+    before = np.zeros(some.size, np.int64)
+    # A few columns are picked first; for many, comparing all of them takes less time.
+    few = 4 * some.size < scores.shape[1]
+    same = scores[:, some] == best[some] if few else (scores == best)[:, some]
+    several = np.flatnonzero(_count(same) > 1)
+    if several.size:
+        same, tied = same[:, several], some[several]
         ties = table.ties[:, tied]
         first = np.where(same & table.mine[:, tied], ties, np.iinfo(np.int64).max).min(axis=0)
-        better[tied] += _count(same & (ties < first))
-    return TargetStanding(best, better, scores.max(axis=0, initial=-np.inf))
+        before[several] = _count(same & (ties < first))
+    return before
 
 
 def _count(marks: Marks) -> Numbers:

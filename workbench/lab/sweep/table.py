@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -91,7 +91,20 @@ class CandidateTable:
 
 @dataclass(frozen=True)
 class ColumnsOfMany(Columns):
-    """The columns of many questions. A statistic of a column is taken over each question's candidates."""
+    """The columns of many questions. A statistic of a column is taken over each question's candidates.
+
+    `known` keeps filled columns for all settings of a sweep, each with the column that it was filled from.
+    """
+
+    known: dict[tuple[str, float], tuple[Floats, Floats]] = field(default_factory=dict)
+
+    def filled(self, name: str, absent: float) -> Floats:
+        column = self.values[name]
+        before, found = self.known.get((name, absent), (None, column))
+        if before is not column:
+            found = super().filled(name, absent)
+            self.known[name, absent] = column, found
+        return found
 
     def over(self, statistic: Callable[[Floats], Any], name: str) -> Any:
         column = self.values[name]

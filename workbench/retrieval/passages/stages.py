@@ -15,9 +15,8 @@ from workbench.contracts import Context
 from workbench.errors import InputError
 from workbench.memory.embedding.stop_words import STOP_WORDS
 from workbench.records import KEPT, DropKind, Floats, Threshold, Trace
-from workbench.retrieval.columns import ColumnStage, Numbers, PlainStage
+from workbench.retrieval.columns import ColumnStage, Numbers, PlainStage, filled
 from workbench.retrieval.cutoff import dropped
-from workbench.retrieval.fusion import filled
 from workbench.retrieval.passages.index import PassageIndex, passages_of
 from workbench.retrieval.query import JoinedWords, unicode_words
 

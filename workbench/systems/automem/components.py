@@ -14,8 +14,7 @@ from workbench.contracts import Context
 from workbench.errors import InputError
 from workbench.memory.frontmatter import age_in_days
 from workbench.records import Floats, Trace
-from workbench.retrieval.columns import ColumnStage, Numbers
-from workbench.retrieval.fusion import filled
+from workbench.retrieval.columns import ColumnStage, Numbers, filled
 from workbench.systems.automem.memories import Memory, memories_of, newest_date
 from workbench.systems.automem.scoring import (
     SHIPPED_WEIGHTS,

@@ -13,11 +13,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from workbench.retrieval.columns import Numbers
+from workbench.retrieval.columns import Numbers, filled
 from workbench.retrieval.fusion import (
     Fusion,
     Weighted,
-    filled,
     geometric_mean,
     harmonic_mean,
     larger,

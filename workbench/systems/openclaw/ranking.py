@@ -20,10 +20,10 @@ from numpy.typing import NDArray
 from workbench.contracts import Context, Index
 from workbench.errors import InputError
 from workbench.records import KEPT, Chunk, DropKind, Floats, Threshold, Trace
-from workbench.retrieval.columns import Columns, ColumnStage, Numbers, PlainStage, with_column
+from workbench.retrieval.columns import Columns, ColumnStage, Numbers, PlainStage, filled, with_column
 from workbench.retrieval.cutoff import Order, dropped
 from workbench.retrieval.feature_cache import of_candidates
-from workbench.retrieval.fusion import filled, weighted_sum
+from workbench.retrieval.fusion import weighted_sum
 from workbench.retrieval.index_adapters import kept
 from workbench.systems.openclaw.annotations import annotations_of
 from workbench.systems.openclaw.diversity import UnspacedMMR

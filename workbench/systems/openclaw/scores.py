@@ -13,9 +13,8 @@ import numpy as np
 
 from workbench.contracts import Context
 from workbench.records import Floats, Trace
-from workbench.retrieval.columns import ColumnStage, Numbers, PlainStage, with_column
+from workbench.retrieval.columns import ColumnStage, Numbers, PlainStage, filled, with_column
 from workbench.retrieval.feature_cache import feature_cache_of
-from workbench.retrieval.fusion import filled
 from workbench.retrieval.scoring import relevance
 from workbench.systems.openclaw.keyword import LegOfMany, LegWithPaths
 from workbench.systems.openclaw.layouts import exact_path_tiers

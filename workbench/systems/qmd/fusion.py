@@ -14,9 +14,9 @@ import numpy as np
 
 from workbench.contracts import Context
 from workbench.records import Chunk, DropKind, Floats, Rows, Threshold, Trace
-from workbench.retrieval.columns import ColumnStage, Numbers, PlainStage
+from workbench.retrieval.columns import ColumnStage, Numbers, PlainStage, filled
 from workbench.retrieval.cutoff import dropped
-from workbench.retrieval.fusion import MoreLegs, filled
+from workbench.retrieval.fusion import MoreLegs
 from workbench.retrieval.rerank.stage import Rerank, fused_places
 from workbench.systems.engines.fusion import RankSum
 from workbench.systems.qmd.files import FileIndex
