@@ -192,24 +192,28 @@ def becomes(ask: Callable[[], Any], expected: Callable[[Any], bool], seconds: fl
         time.sleep(0.1)
 
 
-def click_mark(page: Page, widget: str, trace: str, point: int) -> None:
-    """Clicks the mark of a figure that is a point of the trace of that name."""
-    figure = page.locator(f".workbench-{widget} .js-plotly-plot")
-    figure.locator("g.trace").first.wait_for(state="attached")
-    figure.scroll_into_view_if_needed()
-    x, y = figure.evaluate(
-        """(figure, [name, place]) => {
-          const named = one => one.__data__?.[0]?.trace?.name === name;
-          const group = [...figure.querySelectorAll("g.trace")].find(named);
-          const box = group.querySelectorAll(".points path.point")[place].getBoundingClientRect();
-          return [box.x + box.width / 2, box.y + box.height / 2];
-        }""",
-        [trace, point],
-    )
-    page.mouse.move(x - 3, y)
-    page.mouse.move(x, y)
-    figure.locator(".hoverlayer .hovertext, .hoverlayer g").first.wait_for(state="attached")
-    page.mouse.click(x, y)
+def click_mark(page: Page, box: Callable[[], Mapping[str, float] | None]) -> None:
+    """Clicks a mark of a figure, in its box, once plotly says what it is: the page may still be drawn."""
+
+    def named() -> bool:
+        found = box()
+        if found:
+            page.mouse.move(found["x"] + found["width"] / 2, found["y"] + found["height"] / 2)
+            page.evaluate(NEXT_FRAME)
+        return page.locator(".hoverlayer .hovertext").count() > 0
+
+    becomes(named, bool)
+    page.mouse.down()
+    page.mouse.up()
+
+
+POINT = """(figure, [name, place]) => {
+  const group = [...figure.querySelectorAll("g.trace")].find(one => one.__data__?.[0]?.trace?.name === name);
+  const point = group?.querySelectorAll(".points path.point")[place];
+  point?.scrollIntoViewIfNeeded();
+  return point ? point.getBoundingClientRect().toJSON() : null;
+}"""
+"""The box of a point of the trace of that name."""
 
 
 def save(page: Page) -> None:

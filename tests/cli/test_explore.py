@@ -12,10 +12,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Locator
 
 from tests import world
-from tests.browser import OUTPUT, becomes, browsing, needs_chromium
+from tests.browser import OUTPUT, becomes, browsing, click_mark, needs_chromium
 from tests.commands import Run, runner
 
 HOSTILE = "<b>notes</b>/<img src=x onerror=alert(1)>.md"
@@ -59,17 +58,6 @@ def address(home: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[st
             server.wait(300)
 
 
-def click(mark: Locator) -> None:
-    """Clicks a mark of a figure, once plotly says that the pointer is on it."""
-    mark.wait_for()
-    box = mark.bounding_box()
-    assert box
-    mark.page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
-    mark.page.locator(".hoverlayer .hovertext").first.wait_for()
-    mark.page.mouse.down()
-    mark.page.mouse.up()
-
-
 @needs_chromium
 def test_a_new_folder_is_asked_compared_selected_and_cut_in_a_browser(address: str) -> None:
     with browsing() as tab:
@@ -92,7 +80,8 @@ def test_a_new_folder_is_asked_compared_selected_and_cut_in_a_browser(address: s
         status.filter(has_text="openclaw-2026.2.13-vector-only returns").wait_for()
 
         assert chunks.locator("details[aria-current]").count() == 0
-        click(explorer.locator(".js-plotly-plot g.subplot.x3y3 .points path.point").last)
+        mark = explorer.locator(".js-plotly-plot g.subplot.x3y3 .points path.point").last
+        click_mark(page, mark.bounding_box)
         selected = chunks.locator("details[aria-current]")
         selected.wait_for()
         file = chunks.get_by_label("file", exact=True).input_value()

@@ -80,8 +80,13 @@ def test_a_widget_stands_on_its_page_with_figure_controls_sentence_and_table(vis
 
 @needs_chromium
 def test_a_figure_answers_the_mouse(visit: Visit) -> None:
-    visit.page.locator("[data-widget=threshold-lab] .subplot.xy2").hover(force=True)
-    visit.page.locator(".hoverlayer .hovertext").first.wait_for()
+    plot = visit.page.locator("[data-widget=threshold-lab] .subplot.xy2")
+
+    def says() -> bool:
+        plot.hover(force=True)
+        return visit.page.locator(".hoverlayer .hovertext").count() > 0
+
+    becomes(says, bool)
 
 
 @needs_chromium

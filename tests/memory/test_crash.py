@@ -12,6 +12,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
+from itertools import count
 from pathlib import Path
 
 import numpy as np
@@ -114,15 +115,16 @@ def test_four_readers_see_no_torn_note_during_50_syncs_and_5_rebuilds(notes: Not
         command = "read", notes.root, notes.file, tmp_path / "stop"
         readers = [stack.enter_context(processes.process(*command)) for _ in range(4)]
         assert [one.stdout.readline() for one in readers if one.stdout] == ["ready\n"] * 4
-        for turn in range(55):
+        stack.callback((tmp_path / "stop").touch)
+        turns = count()
+        while (turn := next(turns)) < 55 or len(list(tmp_path.glob("stop.*"))) < 4:
             notes.rewrite()
             processes.do(notes.job(rebuild=turn % 11 == 10))
+            assert {reader.poll() for reader in readers} == {None}
         (tmp_path / "stop").touch()
         told = [json.loads(reader.communicate(timeout=600)[0]) for reader in readers]
     assert [reader.returncode for reader in readers] == [0] * 4
     assert [one["torn"] for one in told] == [[]] * 4
-    assert min(one["searches"] for one in told) > 50
-    assert min(one["seen"] for one in told) > 50
 
 
 # no room

@@ -13,6 +13,7 @@ from tests.browser import (
     NEXT_FRAME,
     OUTPUT,
     PANELS,
+    POINT,
     SHOWN_SYSTEMS,
     Shown,
     Tab,
@@ -270,7 +271,8 @@ def test_a_click_on_a_mark_is_seen_in_the_other_widgets_and_in_python(
 ) -> None:
     tab.page.goto(f"{lab}/linked.ipynb?reset")
     run_all_cells(tab.page)
-    click_mark(tab.page, "question-explorer", "returned (right)", 0)
+    figure = tab.page.locator(".workbench-question-explorer .js-plotly-plot")
+    click_mark(tab.page, lambda: figure.evaluate(POINT, ["returned (right)", 0]))
     best = search("rooibos tea", SYSTEMS[SHOWN_SYSTEMS[1]], sample).results[0].chunk
     fusion, microscope = (tab.page.locator(f".workbench-{name}") for name in ("fusion-lab", "microscope"))
     fusion.get_by_role("status").filter(has_text=best.place).wait_for()

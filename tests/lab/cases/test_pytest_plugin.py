@@ -61,7 +61,7 @@ Ran = Callable[[str], str]
 def run_pytest(folder: Path, *arguments: str) -> str:
     command = [sys.executable, "-m", "pytest", *PLUGIN, "-rA", "--color=no", *arguments]
     wide = os.environ | {"COLUMNS": "250"}
-    ended = subprocess.run(command, cwd=folder, env=wide, capture_output=True, text=True, timeout=6000)
+    ended = subprocess.run(command, cwd=folder, env=wide, capture_output=True, text=True, timeout=600)
     return ended.stdout + ended.stderr
 
 
