@@ -251,6 +251,7 @@ BETWEEN_FOLDERS = {
     ("views/widgets", "views/text.py"): "a widget prints numbers as the text does",
     ("views/widgets", "views/diagnosis.py"): "a widget prints shares and fixes as the text does",
     ("views/widgets", "views/figures"): "a widget moves a figure",
+    ("views/widgets/threshold.py", "views/measuring/reliability.py"): "a widget prints bins as the text does",
     ("cli", "cli/commands"): COORDINATES,
     ("cli/commands", "cli"): "commands share options, output and the copies of notebooks",
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from tests.browser import CHROMIUM, Tab, browsing
 from tests.conftest import PROJECT, SAMPLE
 from workbench.errors import InputError
 from workbench.lab.checks.findings import lint
+from workbench.lab.checks.reliability import reliability
 from workbench.lab.diagnose.blame import blame
 from workbench.lab.diagnose.diagnosis import diagnose
 from workbench.lab.evaluation import Evaluations, evaluate
@@ -30,8 +32,10 @@ from workbench.lab.thresholds import scores
 from workbench.lab.whose_fusion import EXAMPLE, whose_fusion
 from workbench.memory.index import MemoryIndex
 from workbench.records import Trace
+from workbench.retrieval.passages.silence import Answerable
 from workbench.retrieval.pipeline import search
 from workbench.systems.openclaw.pipelines import SHIPPED, THREE_FIXES, WORKAROUND
+from workbench.systems.recommended.pipelines import RECOMMENDED
 from workbench.systems.registry import SYSTEMS
 from workbench.views.frames.make import CANDIDATES
 from workbench.views.frames.tables import LONGEST_CELL, NotebookTable, table
@@ -60,10 +64,16 @@ def evaluations(toy: MemoryIndex) -> Evaluations:
 @pytest.fixture(scope="module")
 def made(toy: MemoryIndex, evaluations: Evaluations) -> dict[str, Any]:
     """One value of each kind that has a table, by the heading in docs/frames.md."""
+    stage = RECOMMENDED["answerable"]
+    assert isinstance(stage, Answerable)
+    ours = replace(stage, calibration=replace(stage.calibration, model=""))
+    other = QuestionSet(questions=SET.questions, controls=(Control(question="afternoon"),))
+    [believed] = evaluate(other, [RECOMMENDED.with_stage(ours)], toy)
     return {
         "Trace": search("rooibos tea", SHIPPED, toy),
         "Evaluation": evaluations,
         "Scores": scores(evaluations[0]),
+        "Reliability": reliability(believed),
         "Comparison": whose_fusion(*EXAMPLE, target="v3"),
         "Survival": survivals(evaluations, toy),
         "MissedQuestions": missed_questions(evaluations[0], toy),

@@ -13,6 +13,7 @@ from workbench.lab.evaluation import Evaluation, evaluate
 from workbench.lab.questions import QuestionSet
 from workbench.memory.index import MemoryIndex
 from workbench.systems.openclaw.pipelines import SHIPPED, THREE_FIXES, WORKAROUND
+from workbench.systems.recommended.pipelines import RECOMMENDED
 from workbench.systems.registry import SYSTEMS
 from workbench.views.figures import threshold_figure
 from workbench.views.figures.threshold import KINDS, score_span
@@ -131,3 +132,41 @@ def test_its_code_asks_again_and_finds_the_same(
 def test_a_widget_of_nothing_is_refused() -> None:
     with pytest.raises(InputError, match="no evaluation"):
         ThresholdLab([])
+
+
+# The reliability diagram below it
+
+
+@pytest.fixture(scope="module")
+def believed(sample: MemoryIndex, questions: QuestionSet) -> list[Evaluation]:
+    return evaluate(questions, [SHIPPED, RECOMMENDED], sample)
+
+
+def test_the_diagram_is_there_for_a_system_that_states_a_probability(believed: list[Evaluation]) -> None:
+    lab = ThresholdLab(believed)
+    assert not lab.diagram.shown
+    assert len(lab.tables) == 1
+    lab.settings = {"system": RECOMMENDED.name}
+    found = lab.diagram.reliability
+    points = {trace.name: trace for trace in lab.diagram.figure.data}
+    assert points["answerable questions"].y.tolist() == [one.answerable.rate for one in found.bins]
+    assert points["questions in the bin"].y.sum() == 77
+    assert "Brier score" in lab.sentence
+    assert [row[0] for row in lab.tables[1].rows] == [
+        f"{one.low:.2f} to {one.high:.2f}" for one in found.bins
+    ]
+    lab.settings = {"min_score": 0.5}
+    assert set(points["floor"].x) == {0.5}
+
+
+def test_without_such_a_system_there_is_no_diagram(lab: ThresholdLab) -> None:
+    assert lab.diagram.figure is None
+
+
+def test_the_marks_are_where_the_floor_looks(believed: list[Evaluation]) -> None:
+    lab = ThresholdLab(believed, link=False)
+    lab.settings = {"system": RECOMMENDED.name}
+    asked = believed[1].asked[0]
+    lab.selection.choose(system=RECOMMENDED.name, question=asked.trace.question)
+    marked = {x for trace in lab.figure.data if "selected question" in trace.name for x in trace.x}
+    assert {x for x in marked if np.isfinite(x)} == set(asked.trace.columns["answerable"])

@@ -153,13 +153,13 @@ class StagesAgain:
 def scores(evaluation: Evaluation) -> Scores:
     """The scores of an evaluation by file, with the stages that follow."""
     mine = [_of_file(one.trace, one.question.target) for one in evaluation.asked]
-    fused = [_compared(one.trace, evaluation.pipeline) for one in evaluation.asked]
+    fused = [compared(one.trace, evaluation.pipeline) for one in evaluation.asked]
     return Scores(
         evaluation.pipeline.name,
         evaluation.pipeline.floor,
         _flat([column[yes] for column, yes in zip(fused, mine, strict=True)]),
         _flat([column[~yes] for column, yes in zip(fused, mine, strict=True)]),
-        _flat([_compared(trace, evaluation.pipeline) for trace in evaluation.controls]),
+        _flat([compared(trace, evaluation.pipeline) for trace in evaluation.controls]),
         len(evaluation.asked),
         _cut(evaluation, mine),
     )
@@ -177,7 +177,7 @@ def _round_step(least: float) -> float:
     return next(round(float(times * power), 12) for times in (1, 2, 5, 10) if times * power >= least)
 
 
-def _compared(trace: Trace, pipeline: Pipeline) -> Floats:
+def compared(trace: Trace, pipeline: Pipeline) -> Floats:
     """The column that the floor looks at; without a floor, the one that ranks."""
     of = next((stage.of for stage in pipeline.stages if isinstance(stage, MinScore)), trace.ranked_by)
     return trace.columns.get(of, trace.scores)
@@ -197,7 +197,7 @@ def _cut(evaluation: Evaluation, mine: Sequence[Marks]) -> Cut:
     traces = [*(one.trace for one in evaluation.asked), *evaluation.controls]
     mine = [*mine, *(np.zeros(len(trace.chunks), bool) for trace in evaluation.controls)]
     if all(isinstance(stage, Limit) for stage in pipeline.stages[place + 1 :]):
-        scores = [np.where(_reaches(trace, place), _compared(trace, pipeline), np.nan) for trace in traces]
+        scores = [np.where(_reaches(trace, place), compared(trace, pipeline), np.nan) for trace in traces]
         orders = [trace.order for trace in traces]
         return FloorAndLimit(
             _rows([column[order] for column, order in zip(scores, orders, strict=True)]),

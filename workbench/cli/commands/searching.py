@@ -138,6 +138,12 @@ def evaluate(
     missed: Annotated[
         bool, typer.Option("--missed", help="List the missed questions and the fate of their files.")
     ] = False,
+    reliable: Annotated[
+        bool,
+        typer.Option(
+            "--reliability", help="For systems that state a probability of an answer: how true it is."
+        ),
+    ] = False,
     measures: Annotated[
         list[str] | None,
         typer.Option(
@@ -155,6 +161,7 @@ def evaluate(
     """
     from workbench.lab.cached_index import CachedIndex
     from workbench.lab.checks.doubts import doubts
+    from workbench.lab.checks.reliability import can_be_judged, reliability
     from workbench.lab.evaluation import evaluate as evaluate_all
     from workbench.lab.missed import evaluations_data, missed_questions
     from workbench.lab.paired import HITS, known_measure
@@ -173,8 +180,13 @@ def evaluate(
         check_targets(asked, opened.paths())
         index = CachedIndex(opened)
         evaluations = evaluate_all(asked, chosen, index, measures or ())
+        believed = [reliability(one) for one in evaluations if can_be_judged(one)] if reliable else []
+        if reliable and not believed:
+            reliability(evaluations[0])  # which says what is missing
         if as_json:
-            put(evaluations_data(evaluations, index, compared[0]), as_json)
+            rows = evaluations_data(evaluations, index, compared[0])
+            told = {one.system: {"reliability": one.as_json()} for one in believed}
+            put([row | told.get(row["system"], {}) for row in rows], as_json)
             return
         put(evaluations)
         if measures:
@@ -184,6 +196,9 @@ def evaluate(
         found = doubts(evaluations, index, compared[0])
         if found:
             put(rendered_doubts(found))
+        for one in believed:
+            put("")
+            put(one)
         if missed:
             put(rendered_missed({one.pipeline.name: missed_questions(one, index) for one in evaluations}))
     if not (systems or every):

@@ -141,6 +141,8 @@ def ranked(
     names = _names(collection)
     groups = {one.id: one.group for one in collection.documents}
     shared = CachedIndex(index)
+    for pipeline in pipelines:
+        shared.laid_out(pipeline.layout)  # which may take minutes, and would spoil the time left
     with progress(len(pipelines) * len(collection.questions), "asking", "questions") as done:
         for pipeline in pipelines:
             asked = pipeline.asking(limit=limit)

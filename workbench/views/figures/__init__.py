@@ -3,6 +3,7 @@
 from workbench.views.figures.explorer import explorer_figure
 from workbench.views.figures.fusion import fusion_figure
 from workbench.views.figures.microscope import microscope_figure
+from workbench.views.figures.reliability import reliability_figure
 from workbench.views.figures.survival import survival_figure
 from workbench.views.figures.sweep import pareto_figure, sweep_figure
 from workbench.views.figures.threshold import threshold_figure
@@ -12,6 +13,7 @@ __all__ = [
     "fusion_figure",
     "microscope_figure",
     "pareto_figure",
+    "reliability_figure",
     "survival_figure",
     "sweep_figure",
     "threshold_figure",

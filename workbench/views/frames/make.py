@@ -13,6 +13,7 @@ from typing import Any
 
 from workbench.errors import InputError
 from workbench.lab.checks.findings import Findings
+from workbench.lab.checks.reliability import Reliability
 from workbench.lab.diagnose.blame import Blame
 from workbench.lab.diagnose.diagnosis import Diagnosis
 from workbench.lab.evaluation import Evaluation, Evaluations
@@ -51,6 +52,10 @@ FLOORS: Types = {
     "system": "str", "floor": "float64", "own_floor": "bool", "questions": "int64", "hits": "int64",
     "returned_chunks": "int64", "right_chunks": "int64", "precision": "float64", "unanswerable": "int64",
     "nothing_returned": "int64",
+}  # fmt: skip
+BELIEVED: Types = {
+    "system": "str", "low": "float64", "high": "float64", "stated": "float64", "questions": "int64",
+    "answerable": "int64", "share": "float64", "share_low": "float64", "share_high": "float64",
 }  # fmt: skip
 FUSED: Types = {
     "engine": "str", "candidate": "str", "place": "int64", "last_place": "int64", "score": "float64",
@@ -101,8 +106,8 @@ def frame(thing: Any) -> Frame:
     """The value as a table of pandas. Raises InputError for a value that has none."""
     raise InputError(
         f"{type(thing).__name__} has no table.",
-        "Give a trace, evaluations, scores, a comparison of fusions, survivals, missed questions, specimens, "
-        "a sweep, a blame, a diagnosis or the findings of a lint.",
+        "Give a trace, evaluations, scores, their reliability, a comparison of fusions, survivals, missed "
+        "questions, specimens, a sweep, a blame, a diagnosis or the findings of a lint.",
     )
 
 
@@ -176,6 +181,25 @@ def _scores(scores: Scores) -> Frame:
             yield [scores.system, floor, floor == scores.floor, *counts, found.silent.n, found.silent.hits]
 
     return _made(FLOORS, rows())
+
+
+@frame.register
+def _reliability(found: Reliability) -> Frame:
+    def rows() -> Iterable[list[Any]]:
+        for one in found.bins:
+            share = one.answerable
+            yield [
+                found.system,
+                one.low,
+                one.high,
+                one.stated,
+                share.n,
+                share.hits,
+                share.rate,
+                *share.interval,
+            ]
+
+    return _made(BELIEVED, rows())
 
 
 @frame.register

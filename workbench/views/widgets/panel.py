@@ -171,6 +171,11 @@ class Panel:
         raise NotImplementedError
 
     @property
+    def tables(self) -> Sequence[Table]:
+        """All tables: that of the figure, and of other figures of this widget."""
+        return [self.table]
+
+    @property
     def code(self) -> str:
         """Code that computes the same numbers."""
         raise NotImplementedError
@@ -179,7 +184,7 @@ class Panel:
         """Arranges the controls, the status line, the figure, the table and the code; joins the selection."""
         self.status = w.HTML()
         self.folded = [
-            Folded("table", lambda: self.table.html),
+            Folded("table", lambda: self._tables_html),
             Folded("copy as code", lambda: f'<pre tabindex="0" style="{CODE}">{escape(self.code)}</pre>'),
         ]
         buttons = w.HBox([one.button for one in self.folded])
@@ -290,7 +295,11 @@ class Panel:
             self.selection.choose(**values)
 
     def _repr_mimebundle_(self, **kwargs: Any) -> Any:
-        return with_twin(self.root, self.sentence, self.table.html, **kwargs)
+        return with_twin(self.root, self.sentence, self._tables_html, **kwargs)
+
+    @property
+    def _tables_html(self) -> str:
+        return "".join(one.html for one in self.tables)
 
 
 def put(name: str, control: Any, value: Any) -> None:

@@ -10,11 +10,18 @@ import ipywidgets as w
 import numpy as np
 
 from workbench.errors import InputError
+from workbench.lab.checks.reliability import Reliability, can_be_judged, reliability
 from workbench.lab.evaluation import Evaluation
 from workbench.lab.lint import reaches
-from workbench.lab.thresholds import Outcome, Scores, scores
+from workbench.lab.thresholds import Outcome, Scores, compared, scores
 from workbench.records import Floats, Rows, Trace
-from workbench.views.figures.style import live, move
+from workbench.views.figures.reliability import (
+    line_updates,
+    reliability_axes,
+    reliability_figure,
+    reliability_updates,
+)
+from workbench.views.figures.style import live, move, restyle
 from workbench.views.figures.threshold import (
     KINDS,
     LEGS,
@@ -29,7 +36,8 @@ from workbench.views.figures.threshold import (
     system_updates,
     threshold_figure,
 )
-from workbench.views.widgets.panel import Number, Panel, Table, number_text, pipeline_code
+from workbench.views.measuring.reliability import HEADS, reliability_rows, sentence
+from workbench.views.widgets.panel import HIDDEN, SHOWN, Number, Panel, Table, number_text, pipeline_code
 from workbench.views.widgets.selection import Link, Selection
 
 
@@ -60,8 +68,9 @@ class ThresholdLab(Panel):
         self.controls = {"system": self.system, "min_score": self.floor}
         self.outcome = self.scores.at(self.floor.value)
         self.figure = live(threshold_figure(self.scores, self.reaches, self.floor.value))
+        self.diagram = ReliabilityDiagram(evaluations, self.system.value)
         self.system.observe(self._system_changed, "value")
-        self.lay_out([self.system, self.number.row], self.figure, link)
+        self.lay_out([self.system, self.number.row], self.diagram.below(self.figure), link)
 
     def follow(self, chosen: Selection) -> None:
         """Shows the selected system, and marks the scores of the selected question's candidates."""
@@ -77,7 +86,7 @@ class ThresholdLab(Panel):
         inside = [
             (trace.question, trace.chunks[row])
             for trace, rows in self._rows_of(kind)
-            for row in rows[(trace.scores[rows] >= low) & (trace.scores[rows] < high)]
+            for row in rows[(self._compared(trace)[rows] >= low) & (self._compared(trace)[rows] < high)]
         ]
         if not inside:
             return {}
@@ -101,12 +110,18 @@ class ThresholdLab(Panel):
         found: dict[str, tuple[Floats, Floats]] = {}
         for kind in KINDS:
             asked = [pair for pair in self._rows_of(kind) if pair[0].question == chosen.question]
-            of_question = [trace.scores[row] for trace, rows in asked for row in rows]
+            of_question = [self._compared(trace)[row] for trace, rows in asked for row in rows]
             of_chunk = [
-                trace.scores[row] for trace, rows in asked for row in rows if chosen.covers(trace.chunks[row])
+                self._compared(trace)[row]
+                for trace, rows in asked
+                for row in rows
+                if chosen.covers(trace.chunks[row])
             ]
             found[kind] = np.array(of_question), np.array(of_chunk)
         return found
+
+    def _compared(self, trace: Trace) -> Floats:
+        return compared(trace, self.evaluation.pipeline)
 
     @property
     def evaluation(self) -> Evaluation:
@@ -146,7 +161,11 @@ class ThresholdLab(Panel):
         )
         said = f"At {self.floor_text}, {hits.hits} of {hits.n} questions hit, {_precision(self.outcome)},"
         legs = [f"{reach_words(leg, self.reaches, self.floor.value).capitalize()}." for leg in LEGS]
-        return " ".join([said, empty, *legs])
+        return " ".join([said, empty, *legs, *([self.diagram.sentence] if self.diagram.shown else [])])
+
+    @property
+    def tables(self) -> Sequence[Table]:
+        return [self.table, *([self.diagram.table] if self.diagram.shown else [])]
 
     @property
     def table(self) -> Table:
@@ -187,6 +206,7 @@ class ThresholdLab(Panel):
     def _system_changed(self, _: Any) -> None:
         low, high, step = score_span(self.scores)
         move(self.figure, system_updates(self.scores, self.reaches), axis_updates(self.scores))
+        self.diagram.choose(self.system.value)
         self.number.span(low, high, step, max(low, self.scores.floor))
         self._floor_changed(None)
 
@@ -195,7 +215,63 @@ class ThresholdLab(Panel):
         self.outcome = self.scores.at(chosen)
         move(self.figure, floor_updates(self.scores, self.reaches, self.outcome, chosen))
         move(self.figure, mark_updates(self._marked))
+        self.diagram.move(chosen)
         self.tell()
+
+
+class ReliabilityDiagram:
+    """The reliability diagram below the lab, hidden for a system that states no probability.
+
+    It needs questions with and without an answer. Without any system that states a probability there is no
+    figure at all.
+    """
+
+    def __init__(self, evaluations: Sequence[Evaluation], system: str) -> None:
+        self._found = {one.pipeline.name: reliability(one) for one in evaluations if can_be_judged(one)}
+        first = self._found.get(system) or next(iter(self._found.values()), None)
+        self.figure = None if first is None else live(reliability_figure(first))
+        self._box = None if self.figure is None else w.VBox([self.figure])
+        self.choose(system)
+
+    def below(self, figure: w.Widget) -> w.Widget:
+        """`figure` with the diagram below it."""
+        return figure if self._box is None else w.VBox([figure, self._box])
+
+    def choose(self, system: str) -> None:
+        """Shows the diagram of this system, or hides it."""
+        self._chosen = self._found.get(system)
+        if self._box is not None:
+            self._box.layout = SHOWN if self.shown else HIDDEN
+        if self._chosen is not None:
+            restyle(self.figure, reliability_updates(self._chosen), reliability_axes(self._chosen))
+
+    def move(self, floor: float) -> None:
+        """Moves the line of the floor."""
+        if self._chosen is not None:
+            restyle(self.figure, line_updates(self._chosen, floor))
+
+    @property
+    def shown(self) -> bool:
+        """Whether the chosen system states a probability."""
+        return self._chosen is not None
+
+    @property
+    def reliability(self) -> Reliability:
+        """The numbers of the diagram. Raises InputError where it is hidden."""
+        if self._chosen is None:
+            raise InputError("This system states no probability.", "Choose another system.")
+        return self._chosen
+
+    @property
+    def sentence(self) -> str:
+        """What the diagram shows, in words."""
+        return sentence(self.reliability)
+
+    @property
+    def table(self) -> Table:
+        """The bins of the diagram."""
+        rows = tuple(reliability_rows(self.reliability))
+        return Table(f"{self.reliability.system}: how true its probabilities are", HEADS, rows)
 
 
 def _precision(outcome: Outcome) -> str:
