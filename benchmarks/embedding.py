@@ -29,6 +29,7 @@ from workbench.lab.questions import load_questions
 from workbench.memory.chunking import LineChunker
 from workbench.memory.embedding.engines import ModelEngine, ModelVariant, cpu_has
 from workbench.memory.embedding.local import LocalEmbedder, Truncated, Windowed
+from workbench.memory.embedding.tokens import word_vectors
 from workbench.memory.files import memory_root
 from workbench.memory.paths import list_files
 from workbench.memory.sources import MemoryFolder
@@ -87,6 +88,12 @@ def overlap(exact: NDArray[np.float32], found: NDArray[np.float32]) -> float:
     return float(np.mean([len(a & b) / NEAREST for a, b in zip(*best, strict=True)]))
 
 
+def words_of(variant: ModelVariant, texts: list[str]) -> NDArray[np.float32]:
+    """The unit vectors of the content words of all texts, one row a word piece."""
+    found = word_vectors(LocalEmbedder(variant=variant), texts, "passage")
+    return np.concatenate([one.words for one in found])
+
+
 def speed_and_agreement(root: Path, count: int, asked: list[str]) -> None:
     texts = windows(root)
     step = max(1, len(texts) // count)
@@ -97,13 +104,17 @@ def speed_and_agreement(root: Path, count: int, asked: list[str]) -> None:
     questions = {one: engine.vectors(asked, "query", 32) for one, engine in engines.items()}
     plain = ModelVariant()
     print(f"{count} windows, {len(asked)} questions; processor time in one thread, as ratios to torch-fp32")
-    print(f"{'':15}{'bulk':>7}{'question':>10}{'mean cos':>10}{'least cos':>11}{'top-10':>8}")
+    words = {one: words_of(one, [*asked, *texts[::step][:8]]) for one in engines}
+    columns = f"{'mean cos':>10}{'least cos':>11}{'top-10':>8}{'words: mean':>13}{'least':>9}"
+    print(f"{'':15}{'bulk':>7}{'question':>10}{columns}")
     for one in engines:
         cosines = (vectors[one] * vectors[plain]).sum(axis=1) / np.linalg.norm(vectors[one], axis=1)
+        of_words = (words[one] * words[plain]).sum(axis=1)
         shared = overlap(questions[plain] @ vectors[plain].T, questions[one] @ vectors[one].T)
         print(
             f"{name_of(one):15}{bulk[plain] / bulk[one]:6.2f}x{single[plain] / single[one]:9.2f}x"
-            f"{cosines.mean():10.5f}{cosines.min():11.5f}{shared:8.3f}",
+            f"{cosines.mean():10.5f}{cosines.min():11.5f}{shared:8.3f}"
+            f"{of_words.mean():13.5f}{of_words.min():9.5f}",
             flush=True,
         )
 

@@ -21,6 +21,7 @@ from workbench.memory.embedding.engines import ModelVariant, Role, cpu_flags, cp
 from workbench.memory.embedding.fast.rounding import RANGES
 from workbench.memory.embedding.local import PACKAGED_MODEL, LocalEmbedder, Truncated, local_embedder
 from workbench.memory.embedding.providers.catalogue import embedder_named
+from workbench.memory.embedding.tokens import word_vectors
 from workbench.memory.embedding.torch_engine import threads
 from workbench.memory.sync import index_folder, open_index
 
@@ -241,12 +242,30 @@ def test_without_the_extra_the_error_names_it(monkeypatch: pytest.MonkeyPatch) -
         LocalEmbedder(variant=ModelVariant("openvino")).embed(["tea"], "query")
 
 
-def test_a_search_in_openvino_loads_no_torch_if_no_words_are_compared(home: Home) -> None:
+@pytest.mark.parametrize("variant", EVERY[1:], ids=str)
+def test_single_words_of_a_variant_agree_with_those_of_torch_in_fp32(
+    variant: ModelVariant, texts: list[str]
+) -> None:
+    if not cpu_has(variant.precision):
+        pytest.skip(f"this processor has no {variant.precision}")
+    asked = [*texts[-4:], "the of and", "Where is the key of the greenhouse?"]
+    exact, other = (word_vectors(LocalEmbedder(variant=one), asked, "query") for one in (EVERY[0], variant))
+    alone = word_vectors(LocalEmbedder(variant=variant), asked[-1:], "query")[0]
+    assert [one.words.shape for one in other] == [one.words.shape for one in exact]
+    assert (
+        np.mean([(a.words * b.words).sum(axis=1).mean() for a, b in zip(exact, other, strict=True)])
+        > (LEAST[variant.precision])
+    )
+    assert (alone.words * other[-1].words).sum(axis=1).min() > LEAST[variant.precision]
+
+
+@pytest.mark.parametrize("system", ["openclaw-2026.2.13", "recommended"])
+def test_a_search_in_openvino_loads_no_torch(home: Home, system: str) -> None:
     place = home.file.with_name("fast.sqlite")
     index_folder(home.root, LocalEmbedder(variant=ModelVariant("openvino")), index_path=place)
     code = (
         "import sys; from workbench.cli.app import app; import workbench.cli\n"
-        "app(['search', 'tea', '--system', 'openclaw-2026.2.13', "
+        f"app(['search', 'tea', '--system', {system!r}, "
         f"'--memory', {str(home.root)!r}, '--index', {str(place)!r}], "
         "standalone_mode=False)\n"
         "heavy = {'torch', 'transformers', 'sentence_transformers', 'sklearn', 'pandas', 'plotly'}\n"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -30,6 +30,11 @@ from workbench.cli.app import (
 from workbench.cli.output import put, tell
 from workbench.cli.saving import CaseOut, saved_as_case
 from workbench.errors import InputError
+
+if TYPE_CHECKING:
+    from workbench.contracts import Index
+    from workbench.lab.cases.model import Case
+    from workbench.records import Trace
 
 HANDFUL = (
     "openclaw-2026.2.13",  # the bug report's release
@@ -61,7 +66,6 @@ def search(
     ] = None,
 ) -> None:
     """Search a memory. Exit code 1 if nothing is returned."""
-    from workbench.lab.cases.intake.found import case_of_trace
     from workbench.retrieval import pipeline
     from workbench.retrieval.query import check_question
     from workbench.views.data import trace_data
@@ -75,9 +79,16 @@ def search(
     cleaned = check_question(question)
     with opened_index(memory, index_file, re_embed) as opened, opened.snapshot():
         trace = pipeline.search(cleaned, asked, opened)
-        saved_as_case(case, lambda: case_of_trace(trace, opened, relative(target or "", memory)))
+        saved_as_case(case, lambda: _case(trace, opened, relative(target or "", memory)))
     put(trace_data(trace) if as_json else trace, as_json)
     raise typer.Exit(0 if trace.results else 1)
+
+
+def _case(trace: Trace, index: Index, target: str) -> Case:
+    """Cases load much that a search does not need."""
+    from workbench.lab.cases.intake.found import case_of_trace
+
+    return case_of_trace(trace, index, target)
 
 
 @app.command()
@@ -96,7 +107,6 @@ def explain(
     case: CaseOut = None,
 ) -> None:
     """Explain why a file is in the answer or not. Exit code 1 if it is not."""
-    from workbench.lab.cases.intake.found import case_of_trace
     from workbench.lab.questions import nearest
     from workbench.retrieval import explain as explaining
     from workbench.retrieval import pipeline
@@ -110,7 +120,7 @@ def explain(
         explanation = explaining.explain(trace, opened, relative(target, memory))
         unknown = explanation.fate is explaining.Fate.NEVER_INDEXED
         near = nearest(explanation.target, opened.paths()) if unknown else None
-        saved_as_case(case, lambda: case_of_trace(trace, opened, explanation.target))
+        saved_as_case(case, lambda: _case(trace, opened, explanation.target))
     put(explanation_data(explanation) if as_json else explanation, as_json)
     if near and not as_json:
         put(f"The most similar path in the index is {near}.")

@@ -70,6 +70,18 @@ def variant_named(name: str) -> ModelVariant | None:
     return known.get(name)
 
 
+@dataclass(frozen=True, slots=True)
+class PieceVectors:
+    """What a model makes of one text: its vector, its word pieces by number, and a vector for each of them.
+
+    The model's own markers are among the pieces; padding is not. No vector needs to have length 1.
+    """
+
+    whole: NDArray[np.float32]
+    pieces: NDArray[np.int64]
+    vectors: NDArray[np.float32]
+
+
 class ModelEngine(Protocol):
     """A loaded model: where its word pieces are, and the unit vectors of texts that it reads at once."""
 
@@ -84,6 +96,14 @@ class ModelEngine(Protocol):
 
     def vectors(self, texts: Sequence[str], role: Role, batch_size: int) -> NDArray[np.float32]:
         """One unit vector per text, which is cut off after `window` word pieces."""
+        ...
+
+    def piece_vectors(self, texts: Sequence[str], role: Role, batch_size: int) -> list[PieceVectors]:
+        """The vectors of each text and of its word pieces; a text is cut off after `window` of them."""
+        ...
+
+    def piece(self, number: int) -> str:
+        """How the vocabulary writes a word piece; empty for the model's own markers."""
         ...
 
 

@@ -217,10 +217,7 @@ class LocalEmbedder:
 
     @cached_property
     def model(self) -> SentenceTransformer:
-        """The model as sentence-transformers loads it; in fp32 if another backend computes the vectors.
-
-        OpenVINO gives no vectors of single words, so a system that compares words loads torch beside it.
-        """
+        """The model as sentence-transformers loads it; in fp32 if another backend computes the vectors."""
         of_torch = self.engine if self.variant.backend == "torch" else self.engine_of(ModelVariant())
         model: SentenceTransformer = of_torch.model  # type: ignore[attr-defined]
         return model

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import Enum, auto
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from workbench.memory.embedding.engines import ModelEngine, PieceVectors
 from workbench.memory.embedding.local import Embedder, LocalEmbedder, Role, unit
 from workbench.memory.embedding.stop_words import STOP_WORDS
-
-if TYPE_CHECKING:
-    from transformers import PreTrainedTokenizerBase
 
 MARKS = "#▁Ġ"
 """What tokenizers put in front of a word piece to say whether it begins a word."""
@@ -38,37 +36,31 @@ def reads_words(embedder: Embedder) -> bool:
 
 def word_vectors(embedder: LocalEmbedder, texts: Sequence[str], role: Role) -> list[WordVectors]:
     """The vectors of each text and of its content words; a text is truncated after the model's window."""
-    model = embedder.model
-    encode = model.encode_query if role == "query" else model.encode_document
+    engine = embedder.engine
     with embedder.alone():
-        features: Any = encode(
-            list(texts), batch_size=embedder.batch_size, output_value=None, show_progress_bar=False
-        )
-    return [_read(embedder, one) for one in features]
+        found = engine.piece_vectors(texts, role, embedder.batch_size)
+    return [_read(engine, one) for one in found]
 
 
-def _read(embedder: LocalEmbedder, features: Any) -> WordVectors:
-    real = features["attention_mask"].bool().cpu().numpy()
-    pieces = features["input_ids"].cpu().numpy()[real]
-    vectors = unit(features["token_embeddings"].float().cpu().numpy()[real])
-    whole = unit(features["sentence_embedding"].float().cpu().numpy()[None])[0]
-    return WordVectors(whole, vectors[_content(pieces, *_kinds(embedder.model.tokenizer))])
+def _read(engine: ModelEngine, found: PieceVectors) -> WordVectors:
+    kinds = [_kind(engine.piece(number)) for number in found.pieces.tolist()]
+    content = np.array([kind is Kind.CONTENT for kind in kinds])
+    words = np.array([kind is not Kind.NO_WORD for kind in kinds])
+    chosen = next((some for some in (content, words) if some.any()), np.ones(len(kinds), bool))
+    return WordVectors(unit(found.whole[None])[0], unit(found.vectors)[chosen])
 
 
-def _content(
-    pieces: NDArray[np.int64], word: NDArray[np.bool_], function: NDArray[np.bool_]
-) -> NDArray[np.bool_]:
-    for chosen in (word[pieces] & ~function[pieces], word[pieces]):
-        if chosen.any():
-            return chosen
-    return np.ones(pieces.size, bool)
+class Kind(Enum):
+    """What a word piece is: a part of a content word, of a function word, or no word at all."""
+
+    CONTENT = auto()
+    FUNCTION = auto()
+    NO_WORD = auto()
 
 
-@lru_cache(maxsize=4)
-def _kinds(tokenizer: PreTrainedTokenizerBase) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """For each piece of the vocabulary: has it a letter or digit, and is it a function word?"""
-    special = set(tokenizer.all_special_tokens)
-    texts = [str(one) for one in tokenizer.convert_ids_to_tokens(list(range(len(tokenizer))))]
-    word = [text not in special and any(one.isalnum() for one in text) for text in texts]
-    function = [text.lstrip(MARKS).lower() in STOP_WORDS and not text.startswith("##") for text in texts]
-    return np.array(word), np.array(function)
+@lru_cache(maxsize=100_000)
+def _kind(text: str) -> Kind:
+    if not any(one.isalnum() for one in text):
+        return Kind.NO_WORD
+    function = text.lstrip(MARKS).lower() in STOP_WORDS and not text.startswith("##")
+    return Kind.FUNCTION if function else Kind.CONTENT

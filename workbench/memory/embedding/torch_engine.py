@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.memory.embedding.engines import Precision, Role
+from workbench.memory.embedding.engines import PieceVectors, Precision, Role
 
 
 class TorchEngine:
@@ -53,6 +54,30 @@ class TorchEngine:
                 list(texts), batch_size=batch_size, normalize_embeddings=True, show_progress_bar=False
             )
         return np.asarray(found, np.float32)
+
+    def piece_vectors(self, texts: Sequence[str], role: Role, batch_size: int) -> list[PieceVectors]:
+        """The vectors of each text and of its word pieces."""
+        encode: Any = self.model.encode_query if role == "query" else self.model.encode_document
+        with threads(1 if len(texts) == 1 else None):
+            found = encode(list(texts), batch_size=batch_size, output_value=None, show_progress_bar=False)
+        return [_pieces(one) for one in found]
+
+    def piece(self, number: int) -> str:
+        """How the vocabulary writes a word piece; empty for the model's own markers."""
+        return "" if number in self._markers else str(self.model.tokenizer.convert_ids_to_tokens(number))
+
+    @cached_property
+    def _markers(self) -> frozenset[int]:
+        return frozenset(self.model.tokenizer.all_special_ids)
+
+
+def _pieces(features: Any) -> PieceVectors:
+    real = features["attention_mask"].bool().cpu().numpy()
+    return PieceVectors(
+        features["sentence_embedding"].float().cpu().numpy(),
+        features["input_ids"].cpu().numpy()[real],
+        features["token_embeddings"].float().cpu().numpy()[real],
+    )
 
 
 @contextmanager

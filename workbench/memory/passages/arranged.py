@@ -130,7 +130,8 @@ class _File:
     def key(self, embedder: LocalEmbedder) -> str:
         """The hash of everything that decides what the model reads of this file."""
         weights = embedder.revision.partition("/")[0]  # windows do not depend on how long texts are read
-        digest = hashlib.sha256(repr((FORM, embedder.name, weights, self.path)).encode())
+        model = f"{weights}/{embedder.variant.name}" if embedder.variant.name else weights
+        digest = hashlib.sha256(repr((FORM, embedder.name, model, self.path)).encode())
         for chunk in self.chunks:
             digest.update(repr((chunk.start_line, chunk.text)).encode("utf-8", "surrogatepass"))
         return digest.hexdigest()

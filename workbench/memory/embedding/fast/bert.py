@@ -72,8 +72,11 @@ def whole(*values: int) -> Output:
     return op.constant(np.array(values if len(values) > 1 else values[0], np.int64))
 
 
-def built(weights: Weights, shape: Shape, rounding: Rounding | None = None) -> Model:
-    """The graph from `ids` and `mask`, shapes (texts, word pieces), to unit vectors."""
+def built(weights: Weights, shape: Shape, rounding: Rounding | None = None, words: bool = False) -> Model:
+    """The graph from `ids` and `mask`, shapes (texts, word pieces), to unit vectors.
+
+    With `words` it has a second output: a vector for each word piece.
+    """
     import openvino.opset13 as op
     from openvino import Model
 
@@ -86,7 +89,8 @@ def built(weights: Weights, shape: Shape, rounding: Rounding | None = None) -> M
     values = made.embeddings(ids)
     for layer in range(shape.layers):
         values = made.layer(layer, values, bias)
-    return Model([op.result(_pooled(values, present))], [ids, mask], "bert")
+    outputs = [_pooled(values, present), values] if words else [_pooled(values, present)]
+    return Model([op.result(one) for one in outputs], [ids, mask], "bert")
 
 
 def _pooled(values: Output, present: Output) -> Output:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.errors import InputError
-from workbench.memory.embedding.engines import Precision, Role, cores, cpu_has
+from workbench.memory.embedding.engines import PieceVectors, Precision, Role, cores, cpu_has
 from workbench.memory.embedding.fast.bert import Rounding, Shape, built
 from workbench.memory.embedding.fast.rounding import Rounded, stored_ranges
 
@@ -68,19 +68,23 @@ class OpenVinoEngine:
 
     @cached_property
     def _for_one(self) -> CompiledModel:
-        return self.compiled(1)
+        return self.compiled(1, words=True)
 
     @cached_property
     def _for_many(self) -> CompiledModel:
         return self.compiled(cores())
 
-    def compiled(self, threads: int) -> CompiledModel:
-        """The model made ready for so many threads."""
+    @cached_property
+    def _for_many_words(self) -> CompiledModel:
+        return self.compiled(cores(), words=True)
+
+    def compiled(self, threads: int, words: bool = False) -> CompiledModel:
+        """The model made ready for so many threads; with `words` its second output is that of word pieces."""
         from openvino import Core
         from safetensors.numpy import load_file
 
         rounding: Rounding | None = Rounded(stored_ranges()) if self.precision == "int8" else None
-        graph = built(load_file(self.folder / "model.safetensors"), self.shape, rounding)
+        graph = built(load_file(self.folder / "model.safetensors"), self.shape, rounding, words)
         halved = self.precision != "fp32" and cpu_has("bf16")
         settings = {
             "INFERENCE_NUM_THREADS": threads,
@@ -111,6 +115,27 @@ class OpenVinoEngine:
             found[places] = rows
         assert found is not None, "there is at least one text"
         return found
+
+    def piece_vectors(self, texts: Sequence[str], role: Role, batch_size: int) -> list[PieceVectors]:
+        """The vectors of each text and of its word pieces."""
+        encoded = self.cutting.encode_batch(list(texts))
+        compiled = self._for_one if len(texts) == 1 else self._for_many_words
+        found: dict[int, PieceVectors] = {}
+        for places in _batches([len(one.ids) for one in encoded], batch_size):
+            made: Any = compiled(list(padded([encoded[place] for place in places])))
+            for row, place in enumerate(places):
+                pieces = np.array(encoded[place].ids, np.int64)
+                found[place] = PieceVectors(made[0][row], pieces, made[1][row, : pieces.size])
+        return [found[place] for place in range(len(texts))]
+
+    def piece(self, number: int) -> str:
+        """How the vocabulary writes a word piece; empty for the model's own markers."""
+        return "" if number in self._markers else str(self.tokenizer.id_to_token(number))
+
+    @cached_property
+    def _markers(self) -> frozenset[int]:
+        added = self.tokenizer.get_added_tokens_decoder()
+        return frozenset(number for number, token in added.items() if token.special)
 
 
 def _batches(lengths: Sequence[int], size: int) -> Iterator[list[int]]:
