@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from workbench.errors import InputError
-from workbench.lab.speed.ours import LEG, ThisWorkbench
+from workbench.lab.speed.ours import HYBRID, LEG, ThisWorkbench
 
 FORMAT = "workbench-speed-1"
 
@@ -185,6 +185,10 @@ def targets(report: SpeedReport) -> list[Target]:
     for synced in report.synced:
         what = f"seconds of CPU time for 100,000 chunks from cached vectors, by {synced.chunks:,}"
         found.append(Target(what, 30.0, synced.cached[1] * 100_000 / synced.chunks))
+    large = SpeedReport({}, [one for one in report.searches if one.chunks >= 10_000])
+    for system, kind, exponent in growth(large):
+        if (system, kind) == (ThisWorkbench.name, HYBRID):
+            found.append(Target("growth exponent of hybrid OR from 10,000 chunks on", 1.0, exponent))
     return found
 
 

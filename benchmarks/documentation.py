@@ -1,0 +1,81 @@
+"""The time of indexing a folder of documentation, by backend, precision and reading, from some of its files.
+
+python -m benchmarks.documentation FOLDER [--files 60]
+
+Every n-th file is indexed, so that the sample has files of all sizes. What all files would take is calculated
+from the sample's share of the bytes, and printed as calculated.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import tempfile
+import time
+from pathlib import Path
+
+from workbench.memory.embedding.engines import ModelVariant, cores, cpu_has
+from workbench.memory.embedding.local import LocalEmbedder, Reading, Truncated, Windowed
+from workbench.memory.files import memory_root
+from workbench.memory.paths import list_files
+from workbench.memory.sync import index_folder
+
+TARGETS = {"torch-fp32": 200, "openvino-int8": 100}
+"""Seconds of wall time for all files on two cores: by default, and with the extra `fast`."""
+RUNS: tuple[tuple[ModelVariant, Reading], ...] = (
+    (ModelVariant(), Windowed()),
+    (ModelVariant(), Truncated()),
+    (ModelVariant("torch", "bf16"), Windowed()),
+    (ModelVariant("openvino"), Windowed()),
+    (ModelVariant("openvino", "bf16"), Windowed()),
+    (ModelVariant("openvino", "int8"), Windowed()),
+)
+
+
+def sample(root: Path, place: Path, most: int) -> tuple[int, float]:
+    """Copies every n-th file, at most so many; returns their number and their share of all bytes."""
+    files = sorted(list_files(root))
+    chosen = files[:: max(1, -(-len(files) // most))]
+    for name in chosen:
+        (place / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(root / name, place / name)
+    sizes = {name: (root / name).stat().st_size for name in files}
+    return len(chosen), sum(sizes[name] for name in chosen) / sum(sizes.values())
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0] if __doc__ else "")
+    parser.add_argument("folder")
+    parser.add_argument("--files", type=int, default=60)
+    given = parser.parse_args()
+    root = memory_root(given.folder)
+    with tempfile.TemporaryDirectory() as home:
+        place = Path(home) / "notes"
+        count, share = sample(root, place, given.files)
+        print(f"{count} of {len(list_files(root))} files, {share:.1%} of the bytes; {cores()} cores")
+        print(
+            f"{'':26}{'chunks':>7}{'CPU s':>8}{'wall s':>8}{'chunks/CPU s':>14}{'all files, calculated':>30}"
+        )
+        for variant, reading in RUNS:
+            if cpu_has(variant.precision):
+                _run(place, Path(home), variant, reading, share)
+
+
+def _run(place: Path, home: Path, variant: ModelVariant, reading: Reading, share: float) -> None:
+    embedder = LocalEmbedder(reading=reading, variant=variant)
+    embedder.embed(["loaded before the clock runs", "and warm"], "passage")
+    name = variant.name or "torch-fp32"
+    cpu, wall = time.process_time(), time.perf_counter()
+    file = home / f"{name}-{reading.name}.sqlite"
+    chunks = index_folder(place, embedder, index_path=file).chunks
+    cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
+    target = f" (at most {TARGETS[name]} s)" if name in TARGETS else ""
+    every = f"{wall / share:,.0f} s wall{target}"
+    print(
+        f"{name + ' ' + reading.name:26}{chunks:7,}{cpu:8.1f}{wall:8.1f}{chunks / cpu:14.1f}{every:>30}",
+        flush=True,
+    )
+
+
+if __name__ == "__main__":
+    main()
