@@ -11,8 +11,9 @@ import pytest
 from tests.commands import Run, runner
 from tests.conftest import PROJECT
 from tests.lab.cases.test_hostile import EVIL, GOOD, evil
-from workbench.lab.cases.files import parsed_case, save_case
+from workbench.lab.cases.files import load_case, parsed_case, save_case
 from workbench.lab.cases.running import run_case, run_releases
+from workbench.retrieval.explain import Fate
 from workbench.views.cases.report import CaseReport, case_html, case_markdown
 
 FILE = PROJECT / "tests" / "cases" / "openclaw-16021.case.yaml"
@@ -59,6 +60,19 @@ def test_the_page_needs_nothing_from_elsewhere(run: Run, tmp_path: Path) -> None
     assert not {"src", "href", "onload", "onclick"} & found.attributes
     assert "default-src 'none'" in page
     assert "floor 0.35" in page
+
+
+WIDE = 6.7
+"""Pixels of a letter in the figure's 12 px type, on average."""
+
+
+def test_no_label_of_the_figure_is_cut_at_its_edge() -> None:
+    case = load_case(FILE).case
+    page = case_html(CaseReport(run_case(case)))
+    width = float(re.search(r'<svg [^>]*width="(\d+)"', page)[1])  # type: ignore[index]
+    longest = max(map(len, Fate))
+    for x, label in re.findall(r'<text x="([\d.]+)" y="\d+">([\d.]+) [^<]*<', page):
+        assert float(x) + (len(label) + 1 + longest) * WIDE <= width
 
 
 def test_no_text_of_a_case_becomes_markup() -> None:

@@ -49,6 +49,9 @@ def test_words_lead_to_their_symptom(words: str, name: str, embedder: LocalEmbed
         ("if I ask for 20 instead of 5 results the winner is a different one", "the limit changes the order"),
         ("garbage questions get confident answers", "nonsense scores high"),
         ("Japanese questions never match anything", "only in another script"),
+        ("results are always the same no matter what I type", "the same results for every question"),
+        ("only finds things when I use the exact words", "only exact words are found"),
+        ("search returns nothing since I upgraded", "worse since an upgrade"),
     ],
 )
 def test_other_words_for_it_have_the_symptom_among_the_first_two(

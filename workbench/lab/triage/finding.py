@@ -38,7 +38,7 @@ PIPELINE = Pipeline(
         Union(),
         MinMaxRank(),
         Cosine(),
-        WeightedSum(0.85, 0.15),
+        WeightedSum(0.95, 0.05),
         Order(),
         Limit(1_000),
     ),

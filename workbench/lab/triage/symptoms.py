@@ -201,6 +201,60 @@ SYMPTOMS = (
         "07_automem",
     ),
     Symptom(
+        "the same results for every question",
+        "A leg that ignores the question decides: one whose scores are constant, or whose vectors are.",
+        (
+            "every question returns the same notes",
+            "whatever I ask, the same results come back",
+            "the answer does not depend on the question",
+            "one file is always first, for any search",
+        ),
+        ("workbench doctor --memory FOLDER", 'workbench explain "QUESTION" --target FILE'),
+        ("metronix-constant-score", "openclaw-clamped-bm25"),
+        "06_min_max_and_convex",
+    ),
+    Symptom(
+        "a document comes back several times",
+        "Chunks of one document are scored and returned as if they were documents of their own.",
+        (
+            "duplicates in the results",
+            "the same document is returned several times",
+            "five of six results are chunks of one file",
+        ),
+        ("workbench runs lint FILE", 'workbench explain "QUESTION" --target FILE'),
+        ("langchain-duplicate-chunks",),
+        "09_whose_fusion",
+    ),
+    Symptom(
+        "only exact words are found",
+        "The vector leg brings nothing: chunks have no vectors, or what it alone finds is cut or scored 0.",
+        (
+            "only notes with the exact words are found",
+            "synonyms and paraphrases find nothing",
+            "semantic search does not work, only keyword matches come back",
+            "I have to type the same words as in the note",
+        ),
+        ("workbench doctor --memory FOLDER", 'workbench diagnose "QUESTION" --target FILE'),
+        ("haystack-dbsf-zero", "memory-lancedb-pro-unweighted-branch"),
+        "02_the_0.7_penalty",
+    ),
+    Symptom(
+        "worse since an upgrade",
+        "A release changed how queries, scores or cut-offs work, or the index is still of another model.",
+        (
+            "the search stopped working after the upgrade",
+            "since the new version it finds nothing",
+            "after changing the embedding model the results are empty or random",
+            "it worked in the previous release",
+        ),
+        (
+            'workbench case new "QUESTION" --target FILE --out FILE.case.yaml',
+            "workbench case run FILE.case.yaml --releases", "workbench doctor --memory FOLDER",
+        ),
+        ("qmd-upside-down", "basic-memory-possessive-s", "automem-floor-cuts-more"),
+        "13_reproduce_a_bug_report",
+    ),
+    Symptom(
         "fewer results after a fix",
         "A cut-off was set for the scores before the fix; with other scores it cuts elsewhere.",
         (

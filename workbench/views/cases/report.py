@@ -23,7 +23,9 @@ from workbench.views.text import explanation_text
 LARGEST_INSIDE = 30_000
 """Characters of a case that a Markdown report holds; an issue tracker takes about 65,000."""
 BARS = 12
-BAR, GAP, LEFT, WIDTH = 18, 6, 300, 760
+BAR, GAP, LEFT, WIDTH = 18, 6, 300, 940
+LABEL = 310
+"""Pixels to the right of the longest bar: room for its score and for the longest fate."""
 
 STYLE = """
 :root { color-scheme: light dark; --bad: #b3261e; --good: #1b6e3c; --dim: #6b6b6b; --line: #8888; }
@@ -183,7 +185,7 @@ def _score_figure(one: Answered, run: CaseRun) -> str:
     best = one.trace.candidates[:BARS]
     floor = next((stage.floor for stage in one.trace.stages if isinstance(stage, MinScore)), None)
     top = max([*(abs(found.score) for found in best), abs(floor or 0), 1e-9])
-    scale = (WIDTH - LEFT - 90) / top
+    scale = (WIDTH - LEFT - LABEL) / top
     rows = [_bar(found, place, scale, one) for place, found in enumerate(best)]
     height = len(best) * (BAR + GAP) + 24
     if floor is not None and floor > 0:
