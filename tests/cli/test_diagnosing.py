@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,6 +14,7 @@ from workbench.memory.index import MemoryIndex
 
 QUESTION = "how should I evaluate if a claim is actually true"
 TARGET = "memory/protocols/falsification-first.md"
+BACKUP = "memory/reference/backup-and-restore.md"
 SHIPPED = "openclaw-2026.2.13"
 
 
@@ -41,8 +44,6 @@ def test_the_fix_of_the_page_brings_the_file_in(run: Run) -> None:
 
 
 def test_a_configuration_gets_json_to_paste(run: Run, tmp_path: Path) -> None:
-    import json
-
     file = tmp_path / "openclaw.json"
     file.write_text('{"meta": {"lastTouchedVersion": "2026.2.13"}}', encoding="utf-8")
     outcome = run("diagnose", QUESTION, "--target", TARGET, "--config", file, "--json")
@@ -51,6 +52,35 @@ def test_a_configuration_gets_json_to_paste(run: Run, tmp_path: Path) -> None:
     for one in pasted:
         file.write_text(json.dumps({"meta": {"lastTouchedVersion": "2026.2.13"}, **one}), encoding="utf-8")
         assert run("explain", QUESTION, "--target", TARGET, "--system", file).code == 0
+
+
+@pytest.mark.parametrize(
+    ("release", "form", "own", "question", "target"),
+    [
+        ("2026.2.13", "agents.defaults.memorySearch", {"hybrid": {"vectorWeight": 0.5}}, QUESTION, TARGET),
+        ("2026.9.6", "memory.search", {"maxResults": 6}, "what if we lose everything", BACKUP),
+    ],
+)
+def test_the_json_works_when_it_is_pasted_beside_other_settings(
+    run: Run, tmp_path: Path, release: str, form: str, own: dict[str, Any], question: str, target: str
+) -> None:
+    for key in reversed([*form.split("."), "query"]):
+        own = {key: own}
+    given = {"meta": {"lastTouchedVersion": release}, **own}
+    file = tmp_path / "openclaw.json"
+    file.write_text(json.dumps(given), encoding="utf-8")
+    asked = ("diagnose", question, "--target", target, "--config", file, "--json")
+    pasted = [one["openclaw"] for one in run(*asked).json()["fixes"] if one["openclaw"]]
+    assert pasted
+    for one in pasted:
+        file.write_text(json.dumps(merged(given, one)), encoding="utf-8")
+        assert run("explain", question, "--target", target, "--system", file).code == 0
+
+
+def merged(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
+    """Settings with others pasted into them, key by key."""
+    both = {key: merged(old[key], value) for key, value in new.items() if isinstance(old.get(key), dict)}
+    return {**old, **new, **both}
 
 
 def test_a_release_without_a_setting_that_helps_says_so(run: Run, tmp_path: Path) -> None:

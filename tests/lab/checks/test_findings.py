@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import ast
+import inspect
+import re
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from tests.conftest import PROJECT
 from tests.memory.test_store import a_store
+from workbench.lab.checks import findings
 from workbench.lab.checks.findings import Finding, lint, lint_on, lint_pair, probes
+from workbench.lab.museum.catalogue import SPECIMENS
 from workbench.memory.embedding.local import ToyEmbedder
 from workbench.memory.index import MemoryIndex
 from workbench.retrieval.cutoff import MinScore
@@ -112,3 +118,41 @@ def test_a_memory_gives_its_own_questions(toy: MemoryIndex) -> None:
 def test_evidence_is_not_a_floor_on_ranks() -> None:
     assert EVIDENCE_FLOOR.stage.slot == "floor"
     assert "floor on a rank" not in kinds(lint(THREE_FIXES.but(EVIDENCE_FLOOR)))
+
+
+# The public issues
+
+NUMBER = re.compile(r"#(\d+)")
+
+
+def written_findings() -> dict[str, set[str]]:
+    """The issues that each kind of finding names, read from the source."""
+    calls = [
+        node
+        for node in ast.walk(ast.parse(inspect.getsource(findings)))
+        if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "Finding"
+    ]
+    issues: dict[str, set[str]] = {}
+    for call in calls:
+        kind, *_, issue = call.args
+        texts = [
+            one.value for one in ast.walk(issue) if isinstance(one, ast.Constant) and one.value != "keyword"
+        ]
+        issues.setdefault(ast.literal_eval(kind), set()).update(", ".join(map(str, texts)).split(", "))
+    return issues
+
+
+def test_the_page_names_the_issues_of_every_finding_and_each_is_in_the_museum_or_explained() -> None:
+    page = (PROJECT / "docs" / "measuring.md").read_text(encoding="utf-8")
+    section = page.partition("## Lint")[2]
+    rows = dict(re.findall(r"^\| ([^|]+?) \| [^|]+ \| ([^|]+?) \|$", section, re.M))
+    written = written_findings()
+    assert len(written) == 11
+    for kind, issues in written.items():
+        assert set(rows[kind].split(", ")) == issues
+    public = {
+        number for one in SPECIMENS.values() for ref in one.references for number in NUMBER.findall(ref)
+    }
+    explained = section.partition("Four have none here")[2]
+    for number in NUMBER.findall(str(written)):
+        assert (number in public) is not (f"#{number}" in explained)

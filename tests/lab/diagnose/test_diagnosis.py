@@ -14,7 +14,7 @@ from tests.lab.diagnose.claims import FAILING, check_claims, missed, nearer_on_a
 from workbench.contracts import Context
 from workbench.errors import InputError
 from workbench.lab.cached_index import CachedIndex
-from workbench.lab.diagnose.diagnosis import diagnose
+from workbench.lab.diagnose.diagnosis import diagnose, fix_data
 from workbench.lab.diagnose.knobs import settings_between
 from workbench.lab.diagnose.runs import Aim
 from workbench.lab.diagnose.written import as_python, as_set
@@ -146,6 +146,9 @@ def test_a_question_that_needs_two_repairs_gets_both(kept: CachedIndex, question
     for fix in found.fixes:
         assert fix.verified
         assert " and " in fix.setting
+        data = fix_data(fix)
+        assert (data["now"], data["hair"], data["openclaw"]) == ("", None, None)
+        assert data["settings"] == [] or data["set"] == " ".join(f"--set {one}" for one in data["settings"])
         names = {"pipeline": found.pipeline}
         exec(compile(as_python(fix), "fix", "exec"), names)
         assert names["pipeline"].stages == fix.pipeline.stages

@@ -60,7 +60,7 @@ def lint_pair(one: Pipeline, other: Pipeline) -> Findings:
     if one.diff(other):
         return Findings(one.name)
     says = f"{one.name} and {other.name} have the same stages, so they cannot differ"
-    found = Finding("two systems that cannot differ", says, "0 slots differ", "openclaw#25183")
+    found = Finding("two systems that cannot differ", says, "0 slots differ", "llama_index#21444")
     return Findings(one.name, [found])
 
 
@@ -107,7 +107,7 @@ def _shallow(pipeline: Pipeline) -> Iterator[Finding]:
                 "pool smaller than the limit",
                 f"The {leg.name} leg brings fewer candidates than the answer may have",
                 f"{depth} < {pipeline.limit:g}",
-                "AutoMem PR#205",
+                "automem PR#205",
             )
 
 
@@ -147,7 +147,7 @@ def _scale_only(pipeline: Pipeline) -> Iterator[Finding]:
                 "weights that are scale only",
                 f"Only the ratio of the weights {weights} counts: their sum changes no score",
                 f"2 × ({weights}) gives the same scores",
-                "nextcloud-mcp PR#1199",
+                "basic-memory#577",
             )
 
 
@@ -247,7 +247,7 @@ def _part_read(index: OpenIndex) -> Iterator[Finding]:
             f"The model has read only the beginning of {part} of {shares.size} chunks: the vector leg cannot "
             "find what stands behind it",
             f"on average {shares[shares < 1].mean():.0%} of such a chunk",
-            "openclaw#39484",
+            "no public issue; docs/memories.md has the measured share",
         )
 
 
@@ -272,5 +272,5 @@ def _foreign_vectors(index: OpenIndex) -> Iterator[Finding]:
             f"{len(far)} of {len(cosines)} chunks have a vector that {index.embedder.name} does not give: "
             "the index was made with another model, or has been changed since",
             f"cosine {min(far):.3f} < {SAME_VECTOR}",
-            "basic-memory #843, #1023",
+            "basic-memory#843, basic-memory#1023",
         )

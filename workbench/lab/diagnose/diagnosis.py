@@ -147,6 +147,7 @@ def fix_data(fix: Fix) -> dict[str, Any]:
         "value": fix.value,
         "now": fix.now,
         "hair": fix.hair,
+        "settings": list(fix.settings),
         "verified": fix.verified,
         "gained": list(fix.gained),
         "lost": list(fix.lost),
