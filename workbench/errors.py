@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Collection
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from workbench.safe_text import masked, visible
 
@@ -22,6 +22,16 @@ class WorkbenchError(Exception):
         self.problem = visible(masked(problem))
         self.remedy = visible(masked(remedy))
         super().__init__(f"{self.problem}\n  {self.remedy}")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """The error as another process reads it, such as one that a worker has raised."""
+        return _read_again, (type(self), self.problem, self.remedy)
+
+
+def _read_again(kind: type[WorkbenchError], problem: str, remedy: str) -> WorkbenchError:
+    error = kind.__new__(kind)
+    WorkbenchError.__init__(error, problem, remedy)
+    return error
 
 
 class InputError(WorkbenchError):

@@ -2,18 +2,30 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from distributed import LocalCluster
 
+import workbench
+from tests import world
 from tests.commands import Run, runner
+from tests.contracts.store_contract import SETTINGS
 from tests.home import Home
-from workbench.errors import ProviderError
+from workbench.contracts import Index
+from workbench.errors import InputError, ProviderError
+from workbench.lab import cluster as cluster_module
+from workbench.lab.bench import runs, spread
+from workbench.lab.bench.collections import BenchQuestion
+from workbench.lab.bench.collections import TestCollection as Collection
+from workbench.lab.bench.ranking import RankedRun, ranked
 from workbench.lab.cluster import Cluster, ClusterEmbedder
 from workbench.lab.questions import Question, QuestionSet
 from workbench.lab.sweep import running
@@ -22,6 +34,8 @@ from workbench.memory.embedding.cache import texts_in_flight
 from workbench.memory.embedding.engines import ModelVariant
 from workbench.memory.embedding.local import LocalEmbedder
 from workbench.memory.index import MemoryIndex
+from workbench.memory.store.sqlite.store import Store
+from workbench.retrieval.pipeline import Pipeline
 from workbench.systems.registry import system
 
 
@@ -51,6 +65,23 @@ def dying_once(given: tuple[str, int]) -> int:
         mark.touch()
         os.kill(os.getpid(), signal.SIGKILL)
     return 2 * number
+
+
+def dies_once(folder: str, given: Any, *rest: Any, then: Callable[..., Any]) -> Any:
+    """Kills its worker at the very first try of all tasks, and afterwards does what `then` does."""
+    mark = Path(folder) / "killed"
+    if not mark.exists():
+        mark.touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    return then(given, *rest)
+
+
+def refuses(number: int) -> int:
+    raise InputError(f"{number} is refused.", "Give another number.")
+
+
+def lacks(number: int) -> int:
+    raise ModuleNotFoundError("No module named 'openvino'")
 
 
 def test_results_come_in_the_order_of_what_was_given(cluster: Cluster) -> None:
@@ -97,6 +128,170 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> 
 def test_no_scheduler_at_the_address_is_one_clear_error(run: Run, home: Home) -> None:
     with pytest.raises(ProviderError, match=r"No Dask scheduler answers at tcp://127\.0\.0\.1:9"):
         Cluster("tcp://127.0.0.1:9", wait=0.3)
-    refused = run("index", str(home.root), "--cluster", "nonsense://x")
-    assert refused.code == 4
-    assert "No Dask scheduler answers at nonsense://x" in refused.err
+    asked = home.root / "questions.yaml"
+    asked.write_text(QUESTIONS)
+    for command in (
+        ["index", home.root],
+        ["bench", "folder", home.root],
+        ["sweep", "openclaw-2026.2.13", "fusion.vector=0:1:3", "-m", home.root, "-q", asked],
+    ):
+        refused = run(*command, "--cluster", "nonsense://x")
+        assert refused.code == 4
+        assert "No Dask scheduler answers at nonsense://x" in refused.err
+        assert "Traceback" not in refused.err
+
+
+def test_a_scheduler_without_workers_is_one_clear_error() -> None:
+    with LocalCluster(n_workers=0, processes=False, dashboard_address=None) as alone:
+        made = Cluster(alone.scheduler_address)
+        with pytest.raises(ProviderError, match="has no workers") as caught:
+            made.map(doubled, [1])
+        assert f"dask worker {alone.scheduler_address}" in caught.value.remedy
+        made.close()
+
+
+def test_workers_of_another_version_are_refused(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(workbench, "__version__", "9.9.9")
+    with pytest.raises(
+        ProviderError, match=r"workbench \d\S+ and Python .* Here are workbench 9\.9\.9"
+    ) as caught:
+        cluster.map(doubled, [1])
+    assert "same versions" in caught.value.remedy
+
+
+def test_workers_without_the_workbench_are_refused(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    absent = ModuleNotFoundError("No module named 'workbench'")
+    monkeypatch.setattr(cluster.client, "run", lambda *_, **__: {"tcp://worker:1": absent})
+    with pytest.raises(ProviderError, match=r"worker:1 cannot be used: No module named 'workbench'"):
+        cluster.map(doubled, [1])
+
+
+def test_an_error_on_a_worker_arrives_as_it_was_raised(cluster: Cluster) -> None:
+    with pytest.raises(InputError, match="3 is refused") as caught:
+        cluster.map(refuses, [3])
+    assert caught.value.remedy == "Give another number."
+    with pytest.raises(ProviderError, match=r"A worker at .* lacks a package: .*openvino"):
+        cluster.map(lacks, [3])
+
+
+# Commands
+
+QUESTIONS = """
+questions:
+- {question: "Which tea do I drink?", target: memory/tea.md, kind: natural}
+- {question: "Where is the hub of the bike?", target: memory/bike.md, kind: natural}
+controls: []
+"""
+
+
+def vectors(file: Path) -> bytes:
+    with Store.open(file) as store:
+        rows, found = store.matrix()
+        return rows.tobytes() + found.tobytes()
+
+
+def test_index_on_the_cluster_writes_the_same_vectors_although_a_worker_dies(
+    run: Run, address: str, home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dying = partial(dies_once, str(tmp_path), then=cluster_module._embedded)
+    monkeypatch.setattr(cluster_module, "_embedded", dying)
+    here, there = tmp_path / "here.sqlite", tmp_path / "there.sqlite"
+    command = ["index", home.root, "--backend", "openvino", "--index"]
+    assert run(*command, here).code == 0
+    done = run(*command, there, "--cluster", address)
+    assert done.code == 0, done.err
+    assert (tmp_path / "killed").exists(), "a worker was killed"
+    assert vectors(there) == vectors(here)
+
+
+def test_sweep_on_the_cluster_prints_the_same_numbers(run: Run, address: str, sample: MemoryIndex) -> None:
+    command = ["sweep", "openclaw-2026.2.13", "fusion.vector=0:1:3", "--json"]
+    here, there = run(*command), run(*command, "--cluster", address)
+    assert there.code == 0, there.err
+    assert there.json() == here.json()
+
+
+def of_world(index: Index) -> Collection:
+    """A collection of the notes of `world`, with more questions than one task has."""
+    paths = index.paths()
+    asked = [
+        BenchQuestion(f"q{number}", f"{words} {number}", frozenset([paths[number % len(paths)]]))
+        for number, words in enumerate(["rooibos tea", "bike hub", "marmalade", "the disk"] * 15)
+    ]
+    return Collection("world", (), tuple(asked))
+
+
+BENCHED = ["openclaw-2026.2.13+or+rrf+minmax", "recommended"]
+
+
+def both(index: Index, cluster: Cluster) -> tuple[list[RankedRun], list[RankedRun]]:
+    systems: list[Pipeline] = [system(name) for name in BENCHED]
+    collection = of_world(index)
+    here = list(ranked(collection, systems, index))
+    return here, list(ranked(collection, systems, index, cluster=cluster))
+
+
+def test_a_benchmark_on_the_cluster_has_the_same_answers(cluster: Cluster, toy: MemoryIndex) -> None:
+    here, there = both(toy, cluster)
+    assert there == here
+    assert any(one.returned for one in here[0].answers)
+
+
+def test_a_worker_that_dies_in_a_benchmark_costs_another_try_and_nothing_else(
+    cluster: Cluster, toy: MemoryIndex, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(spread, "_answered", partial(dies_once, str(tmp_path), then=spread._answered))
+    here, there = both(toy, cluster)
+    assert (tmp_path / "killed").exists(), "a worker was killed"
+    assert there == here
+
+
+def test_an_index_that_is_no_file_cannot_be_copied_to_workers() -> None:
+    with (
+        Store.create(Path(":memory:"), SETTINGS) as store,
+        pytest.raises(InputError, match="is not an index file") as caught,
+    ):
+        spread.copy_of(MemoryIndex(store, world.EMBEDDER), [], [])
+    assert "--cluster" in caught.value.remedy
+
+
+def conversation() -> dict[str, Any]:
+    """A conversation in LoCoMo's form, written for this test."""
+    turns = [("I drink rooibos tea.", "D1:1"), ("The hub of my bike is loose.", "D1:2")]
+    rows = [{"dia_id": id_, "speaker": "Wren", "text": text} for text, id_ in turns]
+    questions = [
+        {"question": "Which tea does Wren drink?", "category": 1, "evidence": ["D1:1"], "answer": "rooibos"},
+        {"question": "What is loose?", "category": 2, "evidence": ["D1:2"], "answer": "the hub"},
+    ]
+    talk = {"session_1": rows, "session_1_date_time": "1 May 2026"}
+    return {"conversation": talk, "qa": questions}
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["-s", "am-150", "-s", "bm-994-gated", "-s", "openclaw-2026.2.13"],
+        ["-s", "openclaw-2026.2.13", "--detail"],
+    ],
+    ids=["each as its own benchmark", "detail"],
+)
+def test_bench_locomo_on_the_cluster_prints_the_same_numbers(
+    run: Run, address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: list[str]
+) -> None:
+    monkeypatch.setenv("WORKBENCH_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr(runs, "truncating", lambda _: world.EMBEDDER)
+    data = tmp_path / "talks.json"
+    data.write_text(json.dumps([conversation()]))
+    command = ["bench", "locomo", data, *options, "--json"]
+    here, there = run(*command), run(*command, "--cluster", address)
+    assert here.code == 0, here.err
+    assert there.code == 0, there.err
+    assert there.json() == here.json()
+
+
+def test_bench_folder_on_the_cluster_prints_the_same_numbers(run: Run, address: str, home: Home) -> None:
+    (home.root / "questions.yaml").write_text(QUESTIONS)
+    command = ["bench", "folder", home.root, "-s", "recommended", "--json"]
+    there = run(*command, "--cluster", address)
+    assert there.code == 0, there.err
+    assert there.json() == run(*command).json()

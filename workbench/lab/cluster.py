@@ -1,11 +1,12 @@
-"""Runs work on the workers of a Dask cluster: texts to embed, or the settings of a sweep.
+"""Runs work on the workers of a Dask cluster: texts to embed, settings of a sweep, questions of a benchmark.
 
-The workers need this package in the same version. Each task is a pure function of its arguments, so a task
-whose worker died runs again on another, and gives the same result. Extra `cluster`.
+The workers need this package and Python in the same versions. Each task is a pure function of its arguments,
+so a task whose worker died runs again on another, and gives the same result. Extra `cluster`.
 """
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -16,6 +17,7 @@ import numpy as np
 from workbench.errors import InputError, ProviderError
 from workbench.memory.embedding.cache import TEXTS_IN_FLIGHT
 from workbench.memory.embedding.local import Embedded, Embedder, LocalEmbedder, Role
+from workbench.progress import progress
 
 RETRIES = 3
 """How often a task may lose its worker before the work fails."""
@@ -50,27 +52,79 @@ class Cluster:
                 "Start one with `dask scheduler`, workers with `dask worker ADDRESS`, and give its address.",
             ) from None
 
-    def map(self, function: Callable[[Given], Made], every: Sequence[Given]) -> list[Made]:
+    def map(
+        self,
+        function: Callable[..., Made],
+        every: Sequence[Given],
+        shared: Any = None,
+        what: str | None = None,
+    ) -> list[Made]:
         """The function's result for each thing, in order. A task whose worker dies runs on another one.
 
-        Raises ProviderError when a task has lost RETRIES + 1 workers, or when there are no workers.
-        """
-        from distributed import KilledWorker
+        With `shared`, the function gets that as its second argument. The scheduler keeps it, and sends it to
+        each worker once. With `what`, a progress bar of this name counts the tasks.
 
-        if not self.client.scheduler_info()["workers"]:
-            raise ProviderError(
-                f"The Dask scheduler at {self.address} has no workers.",
-                f"Start one or more: dask worker {self.address}",
-            )
-        tasks = self.client.map(function, every, retries=RETRIES, pure=False)
+        Raises ProviderError when a task has lost RETRIES + 1 workers, when there are no workers or they have
+        other versions, and when the connection is lost; a WorkbenchError of the function comes as it is.
+        """
+        from distributed import KilledWorker, as_completed
+        from distributed.client import FutureCancelledError
+
+        self._check_workers()
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "Sending large graph")  # it goes to the scheduler once
+            given = [] if shared is None else [self.client.submit(_same, shared, pure=False)]
+            tasks = [self.client.submit(function, one, *given, retries=RETRIES, pure=False) for one in every]
         try:
+            if what is not None:
+                with progress(len(tasks), what, "tasks") as done:
+                    for task in as_completed(tasks, loop=self.client.loop):  # type: ignore[no-untyped-call]
+                        if task.status == "error":
+                            break
+                        done()
             made: list[Made] = self.client.gather(tasks)
         except KilledWorker:
             raise ProviderError(
                 f"A task at {self.address} has lost its worker {RETRIES + 1} times.",
                 "Look at the workers' logs: memory is the usual reason. What was finished before is kept.",
             ) from None
+        except (FutureCancelledError, OSError, TimeoutError) as error:
+            raise ProviderError(
+                f"The connection to the Dask scheduler at {self.address} was lost: {type(error).__name__}.",
+                "Start the scheduler and its workers again. What was finished before is kept.",
+            ) from None
+        except ImportError as error:
+            raise ProviderError(
+                f"A worker at {self.address} lacks a package: {error}.",
+                "Install the same packages and extras on every worker as here.",
+            ) from None
         return made
+
+    def _check_workers(self) -> None:
+        """Raises ProviderError unless there are workers and each has this workbench and this Python."""
+
+        def versions() -> tuple[str, str]:  # inside, so that it travels as code: a worker may not have it
+            import platform
+
+            import workbench
+
+            return workbench.__version__, platform.python_version().rpartition(".")[0]
+
+        found: dict[str, Any] = self.client.run(versions, on_error="return")
+        if not found:
+            raise ProviderError(
+                f"The Dask scheduler at {self.address} has no workers.",
+                f"Start one or more: dask worker {self.address}",
+            )
+        here = versions()
+        for worker, there in found.items():
+            if there != here:
+                said = there if isinstance(there, Exception) else "workbench {} and Python {}".format(*there)
+                raise ProviderError(
+                    f"The worker {worker} cannot be used: {said}. Here are "
+                    f"workbench {here[0]} and Python {here[1]}.",
+                    "Install the same versions here and on every worker, and start the workers again.",
+                )
 
     def close(self) -> None:
         """Ends the connection; the cluster goes on."""
@@ -118,7 +172,7 @@ class ClusterEmbedder:
         """One unit vector per text. Raises ProviderError when the cluster fails."""
         if role == "query" or not texts:
             return self.inner.embed(texts, role)
-        settings = (self.inner.name, self.inner.reading, self.inner.batch_size, self.inner.variant)
+        settings = ModelSettings.of(self.inner)
         groups = [texts[at : at + TEXTS_IN_FLIGHT] for at in range(0, len(texts), TEXTS_IN_FLIGHT)]
         made = self.cluster.map(_embedded, [(settings, list(group)) for group in groups])
         return Embedded(
@@ -139,9 +193,33 @@ def on_cluster(embedder: Embedder, cluster: Cluster) -> ClusterEmbedder:
 _LOADED: dict[Any, LocalEmbedder] = {}
 
 
-def _embedded(given: tuple[Any, list[str]]) -> Embedded:
-    """The vectors of some texts, on a worker, which keeps its model."""
-    (name, reading, batch_size, variant), texts = given
-    if (name, reading, variant) not in _LOADED:
-        _LOADED[name, reading, variant] = LocalEmbedder(name, reading, batch_size, variant=variant)
-    return _LOADED[name, reading, variant].embed(texts, "passage")
+@dataclass(frozen=True)
+class ModelSettings:
+    """What a worker needs to load a local model; it keeps the model that it has loaded."""
+
+    name: str
+    reading: Any
+    batch_size: int
+    variant: Any
+
+    @classmethod
+    def of(cls, embedder: LocalEmbedder) -> ModelSettings:
+        """The settings of this embedder."""
+        return cls(embedder.name, embedder.reading, embedder.batch_size, embedder.variant)
+
+    def loaded(self) -> LocalEmbedder:
+        """The model on this machine."""
+        if self not in _LOADED:
+            _LOADED[self] = LocalEmbedder(self.name, self.reading, self.batch_size, variant=self.variant)
+        return _LOADED[self]
+
+
+def _embedded(given: tuple[ModelSettings, list[str]]) -> Embedded:
+    """The vectors of some texts, on a worker."""
+    settings, texts = given
+    return settings.loaded().embed(texts, "passage")
+
+
+def _same(given: Given) -> Given:
+    """What was given: a task that any worker can repeat gives a value that every task uses."""
+    return given

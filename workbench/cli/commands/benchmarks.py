@@ -12,7 +12,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from workbench.cli.app import RECOMMENDED, AsJson, AskedReranker, SettingsOfMany, app, pipelines_of
+from workbench.cli.app import (
+    RECOMMENDED,
+    AsJson,
+    AskedReranker,
+    ClusterAddress,
+    SettingsOfMany,
+    app,
+    pipelines_of,
+)
 from workbench.cli.output import put
 from workbench.errors import InputError
 from workbench.memory.store.errors import UnwritableError
@@ -20,6 +28,7 @@ from workbench.memory.store.errors import UnwritableError
 if TYPE_CHECKING:
     from workbench.contracts import Index
     from workbench.lab.bench.collections import TestCollection
+    from workbench.lab.cluster import Cluster
     from workbench.retrieval.pipeline import Pipeline
 
 bench = typer.Typer(
@@ -45,7 +54,7 @@ class Collected:
     """A collection, and how its index is opened."""
 
     collection: TestCollection
-    opened: Callable[[TestCollection], AbstractContextManager[Index]] | None = None
+    opened: Callable[[TestCollection, Cluster | None], AbstractContextManager[Index]] | None = None
 
 
 @dataclass(frozen=True)
@@ -70,6 +79,7 @@ class Options:
     compare: Annotated[
         Path | None, typer.Option("--compare", readable=False, help="A saved run to compare with.")
     ] = None
+    cluster: ClusterAddress = None
     as_json: AsJson = False
 
     def pipelines(self) -> list[Pipeline]:
@@ -111,7 +121,7 @@ def locomo(path: LocomoFile, corrections: Corrections = None) -> Collected:
     from workbench.lab.bench.runs import sessions_as_files
 
     data = load(path, corrections)
-    return Collected(of_locomo(data, path.stem), lambda _: sessions_as_files(data))
+    return Collected(of_locomo(data, path.stem), lambda _, workers: sessions_as_files(data, workers))
 
 
 @bench.command()
@@ -120,18 +130,22 @@ def published(
     corrections: Corrections = None,
     systems: Systems = None,
     settings: SettingsOfMany = None,
+    cluster: ClusterAddress = None,
     as_json: AsJson = False,
 ) -> None:
     """Measure AutoMem and Basic Memory on LoCoMo as their own benchmarks do: recall@5, recall@10 and MRR."""
     from workbench.lab.bench.locomo import load
     from workbench.lab.bench.runs import Bench
+    from workbench.lab.cluster import cluster_at
     from workbench.systems.automem import pipelines as automem
     from workbench.systems.basic_memory import pipelines as basic_memory
     from workbench.views.bench import rendered_results
 
     known = [one.name for one in (*automem.PIPELINES, *basic_memory.PIPELINES)]
     chosen = pipelines_of(systems or known, None, None, settings)
-    results = list(Bench(load(path, corrections), path).run(chosen))
+    data = load(path, corrections)
+    with cluster_at(cluster) as workers:
+        results = list(Bench(data, path, workers).run(chosen))
     put([one.as_json() for one in results] if as_json else rendered_results(results), as_json)
 
 
@@ -181,8 +195,13 @@ def folder(
 
 def _run(collected: Collected, options: Options) -> None:
     from workbench.lab.bench import ranking
+    from workbench.lab.cluster import cluster_at
     from workbench.views.bench import ranked_data, rendered_ranked
 
+    if options.cluster and options.rerank:
+        raise InputError(
+            "A reranker cannot run on a cluster: its key would go there.", "Leave one of them out."
+        )
     pipelines = options.pipelines()
     names = [one.name for one in pipelines]
     if options.against not in (*names, RECOMMENDED):
@@ -191,8 +210,9 @@ def _run(collected: Collected, options: Options) -> None:
         if file is not None and not file.absolute().parent.is_dir():
             raise InputError(f"There is no folder {file.absolute().parent}.", "Make it, or choose another.")
     before = ranking.saved(options.compare) if options.compare else {}
-    with (collected.opened or ranking.collection_index)(collected.collection) as index:
-        runs = list(ranking.ranked(collected.collection, pipelines, index))
+    opened = collected.opened or ranking.collection_index
+    with cluster_at(options.cluster) as workers, opened(collected.collection, workers) as index:
+        runs = list(ranking.ranked(collected.collection, pipelines, index, cluster=workers))
     if options.save:
         ranking.save(options.save, runs)
     compared = ranking.compared(options.compare, before, runs) if options.compare else {}

@@ -11,6 +11,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -21,6 +22,7 @@ from workbench.contracts import Index, Observer
 from workbench.errors import InputError, WorkbenchError
 from workbench.lab.bench.figures import Figures, figures
 from workbench.lab.bench.locomo import Locomo, LocomoQuestion, Turn, load
+from workbench.lab.cluster import Cluster
 from workbench.lab.evaluation import Judged
 from workbench.memory.embedding.cache import embed_through_cache
 from workbench.memory.embedding.local import Embedded, Embedder, LocalEmbedder, Role, Truncated
@@ -104,8 +106,18 @@ def bench(data: Locomo, pipeline: Pipeline, embedder: Embedder, limit: int = LIM
     return TurnFigures(**vars(overall), kept=kept, floors=sum(one.cut for one in answered))
 
 
-def answers(data: Locomo, pipeline: Pipeline, embedder: Embedder, limit: int = LIMIT) -> Iterator[TurnAnswer]:
-    """The pipeline's answer to each question, conversation by conversation."""
+def answers(
+    data: Locomo, pipeline: Pipeline, embedder: Embedder, limit: int = LIMIT, cluster: Cluster | None = None
+) -> Iterator[TurnAnswer]:
+    """The pipeline's answer to each question, conversation by conversation; one is a task of `cluster`."""
+    rooms = list(_rooms(data, embedder))
+    answer = partial(_answered, pipeline, limit)
+    found = map(answer, rooms) if cluster is None else cluster.map(answer, rooms, what=pipeline.name)
+    for some in found:
+        yield from some
+
+
+def _rooms(data: Locomo, embedder: Embedder) -> Iterator[Room]:
     turns = embedder.embed([turn.bullet for turn in data.turns], "passage").vectors.astype(float)
     questions = embedder.embed([one.text for one in data.questions], "query").vectors.astype(float)
     of_turn = np.array([turn.conversation for turn in data.turns], int)
@@ -114,8 +126,7 @@ def answers(data: Locomo, pipeline: Pipeline, embedder: Embedder, limit: int = L
         pool, asked = np.flatnonzero(of_turn == conversation), np.flatnonzero(of_question == conversation)
         # A matrix product rounds equal rows differently, depending on their position; einsum does not.
         similarity = np.einsum("qd,td->qt", questions[asked], turns[pool])
-        room = Room([data.questions[i] for i in asked], [data.turns[i] for i in pool], similarity)
-        yield from _answered(room, pipeline, limit)
+        yield Room([data.questions[i] for i in asked], [data.turns[i] for i in pool], similarity)
 
 
 @dataclass(frozen=True)
@@ -127,7 +138,7 @@ class Room:
     similarity: Floats
 
 
-def _answered(room: Room, pipeline: Pipeline, limit: int) -> Iterator[TurnAnswer]:
+def _answered(pipeline: Pipeline, limit: int, room: Room) -> list[TurnAnswer]:
     depth = _stage(pipeline, "vector_leg", VectorLeg).depth.of(limit)
     near = np.argsort(-room.similarity, axis=1, kind="stable")[:, :depth]
     score = _scores(room, near, pipeline)
@@ -135,8 +146,10 @@ def _answered(room: Room, pipeline: Pipeline, limit: int) -> Iterator[TurnAnswer
     score, places = np.take_along_axis(score, best, 1), np.take_along_axis(near, best, 1)
     floors = _stage(pipeline, "adaptive_floor", AdaptiveFloor).floors(score)
     each = zip(room.questions, places, kept_of(score, floors), floors, strict=True)
-    for question, found, kept, floor in each:
-        yield TurnAnswer(question, tuple(room.turns[i].id for i in found[kept]), not np.isnan(floor))
+    return [
+        TurnAnswer(question, tuple(room.turns[i].id for i in found[kept]), not np.isnan(floor))
+        for question, found, kept, floor in each
+    ]
 
 
 Kind = TypeVar("Kind")

@@ -21,7 +21,9 @@ from workbench.contracts import Index
 from workbench.errors import InputError, WorkbenchError
 from workbench.lab.bench.figures import Figures, figures
 from workbench.lab.bench.locomo import Locomo, LocomoQuestion, SessionDocument, load
+from workbench.lab.bench.spread import answers_of_each
 from workbench.lab.cached_index import CachedIndex
+from workbench.lab.cluster import Cluster
 from workbench.lab.evaluation import Judged
 from workbench.memory.chunking import Chunker
 from workbench.memory.embedding.cache import Cache, embed_through_cache
@@ -30,7 +32,7 @@ from workbench.memory.files import content_hash
 from workbench.memory.index import MemoryIndex, default_index_path
 from workbench.memory.store.sqlite.store import Store
 from workbench.memory.store.values import Cached, Settings
-from workbench.records import Document, Trace
+from workbench.records import Document
 from workbench.retrieval.pipeline import Pipeline, search
 from workbench.systems.basic_memory import pipelines as basic_memory
 from workbench.systems.basic_memory.chunking import BulletChunker
@@ -188,10 +190,34 @@ def measured(answered: Sequence[SessionAnswer]) -> SessionFigures:
     return SessionFigures(**vars(figures([one.judged for one in answered])), precision_5=precision_5)
 
 
-def bench(locomo: Locomo, pipeline: Pipeline, least: float, index: Index) -> Report:
+def bench(
+    locomo: Locomo, pipeline: Pipeline, least: float, index: Index, cluster: Cluster | None = None
+) -> Report:
     """Run all questions on `pipeline`, with a minimum similarity of `least` in its vector leg."""
     asked = as_benched(pipeline, least)
-    return Report(asked, tuple(_answered(one, search(one.text, asked, index)) for one in locomo.questions))
+    return Report(asked, tuple(answers_to_sessions(locomo.questions, asked, index, cluster)))
+
+
+def answers_to_sessions(
+    questions: Sequence[LocomoQuestion], pipeline: Pipeline, index: Index, cluster: Cluster | None = None
+) -> list[SessionAnswer]:
+    """The sessions that a system returns for each question, asked on the workers of `cluster` if given."""
+    if cluster is None:
+        return [_answer(pipeline, one, index) for one in questions]
+    [answered] = answers_of_each(cluster, index, [pipeline], questions, _text_of, _answer)
+    return answered
+
+
+def _text_of(question: LocomoQuestion) -> str:
+    return question.text
+
+
+def _answer(pipeline: Pipeline, question: LocomoQuestion, index: Index) -> SessionAnswer:
+    """The answer of a system to one question; also a task of a cluster."""
+    trace = search(question.text, pipeline, index)
+    hits = tuple(path.removesuffix(".md") for path in trace.paths())
+    brought = "keyword" in trace.legs and trace.legs["keyword"].hits.rows.size > 0
+    return SessionAnswer(question, hits, not brought)
 
 
 def as_benched(pipeline: Pipeline, least: float) -> Pipeline:
@@ -200,12 +226,6 @@ def as_benched(pipeline: Pipeline, least: float) -> Pipeline:
     if not isinstance(changed.layout, NotesLayout):
         raise InputError(f"{pipeline.name} does not search notes.", "Choose one of Basic Memory's pipelines.")
     return replace(changed, layout=replace(changed.layout, project=PROJECT))
-
-
-def _answered(question: LocomoQuestion, trace: Trace) -> SessionAnswer:
-    hits = tuple(path.removesuffix(".md") for path in trace.paths())
-    brought = "keyword" in trace.legs and trace.legs["keyword"].hits.rows.size > 0
-    return SessionAnswer(question, hits, not brought)
 
 
 ROWS = (

@@ -11,6 +11,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +20,12 @@ import numpy as np
 from workbench.contracts import Index
 from workbench.errors import InputError
 from workbench.lab.bench.collections import BenchQuestion, TestCollection, file_name
+from workbench.lab.bench.spread import answers_of_each
 from workbench.lab.cached_index import CachedIndex
+from workbench.lab.cluster import Cluster, ClusterEmbedder
 from workbench.lab.paired import Paired, paired_values
 from workbench.memory.choices import index_home
+from workbench.memory.embedding.local import LocalEmbedder
 from workbench.memory.files import read_input
 from workbench.memory.store.errors import UnwritableError
 from workbench.memory.sync import index_folder, open_index
@@ -112,10 +116,10 @@ class RankedRun:
 
 
 @contextmanager
-def collection_index(collection: TestCollection) -> Iterator[Index]:
+def collection_index(collection: TestCollection, cluster: Cluster | None = None) -> Iterator[Index]:
     """The index of a collection; vectors are kept between runs, and a stopped run goes on where it was."""
-    folder = collection.folder or _written(collection)
-    index_folder(folder)
+    folder, model = collection.folder or _written(collection), LocalEmbedder()
+    index_folder(folder, model if cluster is None else ClusterEmbedder(model, cluster))
     with open_index(folder) as opened:
         yield opened
 
@@ -135,23 +139,48 @@ def _written(collection: TestCollection) -> Path:
 
 
 def ranked(
-    collection: TestCollection, pipelines: Sequence[Pipeline], index: Index, limit: int = DEEPEST
+    collection: TestCollection,
+    pipelines: Sequence[Pipeline],
+    index: Index,
+    limit: int = DEEPEST,
+    cluster: Cluster | None = None,
 ) -> Iterator[RankedRun]:
-    """The answers of each system, with up to `limit` documents for each question."""
-    names = _names(collection)
+    """The answers of each system, with up to `limit` documents for each question.
+
+    With `cluster` the questions are asked on its workers; the answers are the same.
+    """
     groups = {one.id: one.group for one in collection.documents}
+    answer = partial(_answer, _names(collection), groups)
+    asking = [pipeline.asking(limit=limit) for pipeline in pipelines]
+    if cluster is not None:
+        found = answers_of_each(cluster, index, asking, collection.questions, _text_of, answer)
+        yield from (RankedRun(one.name, tuple(some)) for one, some in zip(asking, found, strict=True))
+        return
     shared = CachedIndex(index)
-    for pipeline in pipelines:
+    for pipeline in asking:
         shared.laid_out(pipeline.layout)  # which may take minutes, and would spoil the time left
-    with progress(len(pipelines) * len(collection.questions), "asking", "questions") as done:
-        for pipeline in pipelines:
-            asked = pipeline.asking(limit=limit)
+    with progress(len(asking) * len(collection.questions), "asking", "questions") as done:
+        for pipeline in asking:
             answers = []
             for question in collection.questions:
-                trace = search(question.text, asked, shared)
-                answers.append(_ranking(question, trace, names, groups))
+                answers.append(answer(pipeline, question, shared))
                 done()
             yield RankedRun(pipeline.name, tuple(answers))
+
+
+def _text_of(question: BenchQuestion) -> str:
+    return question.text
+
+
+def _answer(
+    names: Mapping[str, str],
+    groups: Mapping[str, str],
+    pipeline: Pipeline,
+    question: BenchQuestion,
+    index: Index,
+) -> Ranking:
+    """The answer of a system to one question; also a task of a cluster."""
+    return _ranking(question, search(question.text, pipeline, index), names, groups)
 
 
 def _names(collection: TestCollection) -> Mapping[str, str]:

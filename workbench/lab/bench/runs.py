@@ -15,14 +15,15 @@ from typing import Any
 from workbench.contracts import Index
 from workbench.lab.bench import automem as bench_automem
 from workbench.lab.bench import basic_memory as bench_basic_memory
-from workbench.lab.bench.basic_memory import session_index
+from workbench.lab.bench.basic_memory import answers_to_sessions, session_index
 from workbench.lab.bench.figures import Figures, figures
 from workbench.lab.bench.locomo import Locomo, LocomoQuestion
 from workbench.lab.cached_index import CachedIndex
+from workbench.lab.cluster import Cluster, ClusterEmbedder
 from workbench.lab.evaluation import Judged
 from workbench.memory.chunking import LineChunker
-from workbench.memory.embedding.local import LocalEmbedder, Truncated
-from workbench.retrieval.pipeline import Pipeline, search
+from workbench.memory.embedding.local import Embedder, LocalEmbedder, Truncated
+from workbench.retrieval.pipeline import Pipeline
 from workbench.systems.automem import pipelines as automem
 from workbench.systems.basic_memory import pipelines as basic_memory
 
@@ -69,20 +70,29 @@ def result(
 
 
 @contextmanager
-def sessions_as_files(data: Locomo) -> Iterator[Index]:
+def sessions_as_files(data: Locomo, cluster: Cluster | None = None) -> Iterator[Index]:
     """LoCoMo's sessions as files, cut by OpenClaw's chunker, the texts truncated after the model's window."""
-    embedder = LocalEmbedder(reading=Truncated())
-    with session_index(data, embedder, chunker=LineChunker()) as index:
+    with session_index(data, truncating(cluster), chunker=LineChunker()) as index:
         yield index
 
 
-class Bench:
-    """LoCoMo with its indexes, built when the first system needs them; vectors are cached on disk."""
+def truncating(cluster: Cluster | None) -> Embedder:
+    """The model of these benchmarks, which reads the first window of a text; on a cluster if there is one."""
+    embedder = LocalEmbedder(reading=Truncated())
+    return embedder if cluster is None else ClusterEmbedder(embedder, cluster)
 
-    def __init__(self, data: Locomo, path: Path) -> None:
+
+class Bench:
+    """LoCoMo with its indexes, built when the first system needs them; vectors are cached on disk.
+
+    With `cluster` its workers embed the passages and answer the questions; the results are the same.
+    """
+
+    def __init__(self, data: Locomo, path: Path, cluster: Cluster | None = None) -> None:
         self.data = data
         self.path = path
-        self.embedder = LocalEmbedder(reading=Truncated())
+        self.cluster = cluster
+        self.embedder = truncating(cluster)
 
     def run(self, pipelines: Sequence[Pipeline]) -> Iterator[Result]:
         """One result per pipeline, in the given order."""
@@ -98,7 +108,7 @@ class Bench:
 
     def _turns(self, pipeline: Pipeline) -> Result:
         with bench_automem.stored(self.embedder, self.path) as embedder:
-            answered = list(bench_automem.answers(self.data, pipeline, embedder, LIMIT))
+            answered = list(bench_automem.answers(self.data, pipeline, embedder, LIMIT, self.cluster))
         judged = [one for one in answered if one.question.turns]
         ranked = [Ranked(one.question, Judged(one.turns, one.question.turns)) for one in judged]
         kept = sum(len(one.turns) for one in judged) / max(1, len(judged))
@@ -107,19 +117,16 @@ class Bench:
 
     def _sessions_as_notes(self, pipeline: Pipeline, index: CachedIndex) -> Result:
         least = pipeline["min_similarity"].least  # type: ignore[attr-defined]
-        report = bench_basic_memory.bench(self.data, pipeline, least, index)
+        report = bench_basic_memory.bench(self.data, pipeline, least, index, self.cluster)
         ranked = [Ranked(one.question, one.judged) for one in report.answered]
         counted = {"min_similarity": least, "empty_keyword_legs": report.empty_keyword_legs}
         return result(pipeline.name, "session", ranked, counted)
 
     def _sessions_as_files(self, pipeline: Pipeline, index: CachedIndex) -> Result:
         asked = pipeline.asking(limit=LIMIT)
-        ranked, empty = [], 0
-        for question in self.data.questions:
-            trace = search(question.text, asked, index)
-            returned = [path.removesuffix(".md") for path in trace.paths()]
-            ranked.append(Ranked(question, Judged(returned, question.documents)))
-            empty += "keyword" not in trace.legs or trace.legs["keyword"].hits.rows.size == 0
+        answered = answers_to_sessions(self.data.questions, asked, index, self.cluster)
+        ranked = [Ranked(one.question, one.judged) for one in answered]
+        empty = sum(one.keyword_empty for one in answered)
         return result(pipeline.name, "session", ranked, {"empty_keyword_legs": empty})
 
     @contextmanager

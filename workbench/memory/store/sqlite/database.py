@@ -108,6 +108,16 @@ def connect_existing(path: Path) -> apsw.Connection:
     return _connect(path, apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI, frozen)
 
 
+def image(path: Path) -> bytes:
+    """The bytes of a database file, with what its -wal file holds."""
+    with plain_errors(path):
+        db = connect_existing(path)
+        try:
+            return bytes(db.serialize("main"))
+        finally:
+            db.close()
+
+
 def _has_wal(real: Path) -> bool:
     try:
         return real.with_name(f"{real.name}-wal").stat().st_size > 0
