@@ -1,13 +1,19 @@
-"""A real Milvus Lite for tests: one file for a test process, and names that no other test uses."""
+"""A real Milvus Lite for tests: one file for a test process, and names that no other test uses.
+
+And a server that speaks Milvus's protocol only to refuse every request in one way.
+"""
 
 from __future__ import annotations
 
 import itertools
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 _numbers = itertools.count()
 
@@ -30,3 +36,41 @@ def fresh_name(address: str, **options: str) -> str:
     """The address of an index that no other test uses."""
     given = "".join(f"&{key}={value}" for key, value in options.items())
     return f"{address}?name=test_{next(_numbers)}{given}"
+
+
+@dataclass
+class Refusing:
+    """A server's port, and what came with the requests to it: their metadata, such as token and database."""
+
+    port: int
+    metadata: list[dict[str, str]] = field(default_factory=list)
+
+
+@contextmanager
+def refusing(code: int, reason: str) -> Iterator[Refusing]:
+    """A server that accepts connections, and answers everything else with this error of Milvus."""
+    import grpc
+    from pymilvus.grpc_gen import common_pb2, milvus_pb2, milvus_pb2_grpc
+
+    class Service(milvus_pb2_grpc.MilvusServiceServicer):  # type: ignore[misc]
+        def Connect(self, request: Any, context: Any) -> Any:  # noqa: N802
+            return milvus_pb2.ConnectResponse(status=common_pb2.Status())
+
+        def GetVersion(self, request: Any, context: Any) -> Any:  # noqa: N802
+            return milvus_pb2.GetVersionResponse(status=common_pb2.Status(), version="v2.6.0")
+
+        def DescribeCollection(self, request: Any, context: Any) -> Any:  # noqa: N802
+            made.metadata.append({one.key: str(one.value) for one in context.invocation_metadata()})
+            status = common_pb2.Status(code=code, error_code=common_pb2.UnexpectedError, reason=reason)
+            return milvus_pb2.DescribeCollectionResponse(status=status)
+
+        HasCollection: Callable[..., Any] = DescribeCollection
+
+    server = grpc.server(ThreadPoolExecutor(2))
+    milvus_pb2_grpc.add_MilvusServiceServicer_to_server(Service(), server)
+    made = Refusing(server.add_insecure_port("127.0.0.1:0"))
+    server.start()
+    try:
+        yield made
+    finally:
+        server.stop(None)

@@ -22,10 +22,10 @@ from tests.home import Home
 from workbench.contracts import Index
 from workbench.errors import InputError, ProviderError
 from workbench.lab import cluster as cluster_module
-from workbench.lab.bench import runs, spread
+from workbench.lab.bench import ranking, runs, spread
 from workbench.lab.bench.collections import BenchQuestion
 from workbench.lab.bench.collections import TestCollection as Collection
-from workbench.lab.bench.ranking import RankedRun, ranked
+from workbench.lab.bench.ranking import RankedRun
 from workbench.lab.cluster import Cluster, ClusterEmbedder
 from workbench.lab.questions import Question, QuestionSet
 from workbench.lab.sweep import running
@@ -42,7 +42,7 @@ from workbench.systems.registry import system
 @pytest.fixture(scope="module")
 def address() -> Iterator[str]:
     """The scheduler of two workers, each a process."""
-    with LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as made:
+    with LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0") as made:
         yield made.scheduler_address
 
 
@@ -142,7 +142,7 @@ def test_no_scheduler_at_the_address_is_one_clear_error(run: Run, home: Home) ->
 
 
 def test_a_scheduler_without_workers_is_one_clear_error() -> None:
-    with LocalCluster(n_workers=0, processes=False, dashboard_address=None) as alone:
+    with LocalCluster(n_workers=0, processes=False, dashboard_address=":0") as alone:
         made = Cluster(alone.scheduler_address)
         with pytest.raises(ProviderError, match="has no workers") as caught:
             made.map(doubled, [1])
@@ -227,8 +227,8 @@ BENCHED = ["openclaw-2026.2.13+or+rrf+minmax", "recommended"]
 def both(index: Index, cluster: Cluster) -> tuple[list[RankedRun], list[RankedRun]]:
     systems: list[Pipeline] = [system(name) for name in BENCHED]
     collection = of_world(index)
-    here = list(ranked(collection, systems, index))
-    return here, list(ranked(collection, systems, index, cluster=cluster))
+    here = list(ranking.ranked(collection, systems, index))
+    return here, list(ranking.ranked(collection, systems, index, cluster=cluster))
 
 
 def test_a_benchmark_on_the_cluster_has_the_same_answers(cluster: Cluster, toy: MemoryIndex) -> None:
@@ -289,7 +289,11 @@ def test_bench_locomo_on_the_cluster_prints_the_same_numbers(
     assert there.json() == here.json()
 
 
-def test_bench_folder_on_the_cluster_prints_the_same_numbers(run: Run, address: str, home: Home) -> None:
+def test_bench_folder_on_the_cluster_prints_the_same_numbers(
+    run: Run, address: str, home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With the model that starts fastest. The system reads vectors of words, which need it on a worker."""
+    monkeypatch.setattr(ranking, "LocalEmbedder", partial(LocalEmbedder, variant=ModelVariant("openvino")))
     (home.root / "questions.yaml").write_text(QUESTIONS)
     command = ["bench", "folder", home.root, "-s", "recommended", "--json"]
     there = run(*command, "--cluster", address)

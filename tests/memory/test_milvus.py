@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -13,9 +14,10 @@ import pytest
 import workbench as wb
 from tests import world
 from tests.contracts.store_contract import SETTINGS, put, words
-from tests.milvus import fresh_name
+from tests.milvus import fresh_name, refusing
 from workbench.errors import InputError, StorageError, WorkbenchError
 from workbench.memory.embedding.local import Embedded, ToyEmbedder
+from workbench.memory.store.milvus import session
 from workbench.memory.store.milvus.address import parse
 from workbench.memory.store.places import server_place
 from workbench.memory.sync import index_folder
@@ -136,6 +138,43 @@ def test_a_fault_is_one_clear_error_without_secrets(folder: Path, address: str, 
         sync(folder, address)
     assert SECRET not in str(caught.value)
     assert caught.value.remedy
+
+
+@pytest.mark.parametrize(
+    ("code", "reason", "message"),
+    [
+        (
+            8,
+            "request is rejected by grpc RateLimiter: rate limit exceeded",
+            "takes no more requests",
+        ),
+        (9, "deny to write, reason: memory quota exceeded", "has no room: .*memory quota exceeded"),
+        (800, "database not found[database=shelf]", "no such database"),
+        (1400, "privilege not authenticated", "refuses this user"),
+        (5, "the coordinator of memory_password_b1 has lost its mind", "refused a request"),
+    ],
+)
+def test_what_a_server_refuses_is_one_clear_error_without_secrets(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, code: int, reason: str, message: str
+) -> None:
+    monkeypatch.setattr(session, "SECONDS", 0.5)  # the client asks a busy server again for so long
+    with refusing(code, reason) as server:
+        address = f"milvus://me:{SECRET}@127.0.0.1:{server.port}/notes?db=shelf"
+        with pytest.raises(WorkbenchError, match=message) as caught:
+            sync(folder, address)
+    assert SECRET not in str(caught.value)
+    assert caught.value.remedy
+
+
+def test_a_server_gets_the_token_and_the_database(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MILVUS_TOKEN", f"key-{SECRET}")
+    with refusing(800, "database not found") as server:
+        for user, token in (("", f"key-{SECRET}"), (f"me:{SECRET}@", f"me:{SECRET}")):
+            with pytest.raises(InputError):
+                sync(folder, f"milvus://{user}127.0.0.1:{server.port}/notes?db=shelf")
+            last = server.metadata[-1]
+            assert base64.b64decode(last["authorization"]).decode() == token
+            assert last["dbname"] == "shelf"
 
 
 def test_the_name_of_an_index_has_no_password() -> None:

@@ -155,6 +155,37 @@ def test_a_fault_is_one_clear_error_without_secrets(
     assert caught.value.remedy
 
 
+@pytest.mark.parametrize("limit", ["connections", "statement"])
+def test_a_server_with_too_much_to_do_is_one_clear_error_and_the_next_sync_completes(
+    folder: Path, postgres: str, limit: str
+) -> None:
+    address = fresh_schema(postgres)
+    sync(folder, address)
+    before = paths(address)
+    (folder / "memory" / "fresh.md").write_text("Marmalade is in the cellar.")
+    user = f"busy_{limit}"
+    busy = address.replace("postgres@/postgres", f"{user}@/postgres")
+    with psycopg.connect(parse(postgres).conninfo, autocommit=True) as other:
+        other.execute(f"CREATE ROLE {user} LOGIN SUPERUSER".encode())
+        try:
+            if limit == "connections":
+                other.execute(f"ALTER ROLE {user} NOSUPERUSER CONNECTION LIMIT 0".encode())
+            else:
+                other.execute(f"ALTER ROLE {user} SET statement_timeout = 300".encode())
+                schema = parse(address).schema
+                other.execute(f"SET search_path = {schema}".encode())
+                other.execute("BEGIN")
+                other.execute("LOCK TABLE documents IN ACCESS EXCLUSIVE MODE")
+            with pytest.raises(StorageError, match=r"too many connections|has ended a statement") as caught:
+                sync(folder, busy)
+            assert "stored before is unchanged" in str(caught.value)
+        finally:
+            other.execute("ROLLBACK")
+            other.execute(f"DROP ROLE {user}".encode())
+    assert paths(address) == before
+    assert sync(folder, address).startswith("1 new")
+
+
 def test_a_schema_with_other_tables_is_never_removed(folder: Path, postgres: str) -> None:
     address = fresh_schema(postgres)
     name = parse(address).schema

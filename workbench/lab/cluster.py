@@ -104,11 +104,11 @@ class Cluster:
         """Raises ProviderError unless there are workers and each has this workbench and this Python."""
 
         def versions() -> tuple[str, str]:  # inside, so that it travels as code: a worker may not have it
+            import importlib
             import platform
 
-            import workbench
-
-            return workbench.__version__, platform.python_version().rpartition(".")[0]
+            version: str = importlib.import_module("workbench").__version__
+            return version, platform.python_version().rpartition(".")[0]
 
         found: dict[str, Any] = self.client.run(versions, on_error="return")
         if not found:
@@ -129,6 +129,13 @@ class Cluster:
     def close(self) -> None:
         """Ends the connection; the cluster goes on."""
         self.client.close()
+
+
+def worker_folder() -> str:
+    """The folder of the worker that runs this task; it goes with the worker, also with one that is killed."""
+    from distributed import get_worker
+
+    return str(get_worker().local_directory)
 
 
 @contextmanager

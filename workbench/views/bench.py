@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -10,6 +11,7 @@ from rich.console import Group, RenderableType
 from workbench.lab.bench.figures import Figures
 from workbench.lab.bench.ranking import RankedRun
 from workbench.lab.bench.runs import Result
+from workbench.lab.bench.stores import StoreComparison
 from workbench.lab.paired import Paired, corrected, paired_values
 from workbench.views.console import PlainTable, plain
 
@@ -51,6 +53,33 @@ def _by_category(results: Sequence[Result]) -> PlainTable:
         found = [one.by_category.get(number) for number in numbers]
         table.add_row(one.system, *(f"{f.recall_5:.3f} ({f.n})" if f else "–" for f in found))
     return table
+
+
+def rendered_stores(found: StoreComparison) -> RenderableType:
+    """One line per system and store, then how often each reason changes ranks, then every such question."""
+    table = PlainTable()
+    table.add_column("system")
+    for name in ("store", "hits", "same ranks"):
+        table.add_column(name, justify="right")
+    for score in found.scores:
+        hits = score.hits
+        table.add_row(score.system, score.store, f"{hits.hits}/{hits.n}", f"{score.same}/{hits.n}")
+    lines = [f"{one.system}, {one.store}: {one.paired}" for one in found.scores if one.paired]
+    kinds = Counter((one.system, one.store, why.kind) for one in found.differing for why in one.reasons)
+    counted = [f"{system}, {store}: {kind}: {n}" for (system, store, kind), n in sorted(kinds.items())]
+    each = [
+        f"{one.store}, {one.question!r}: " + "; ".join(f"{why.kind} ({why.text})" for why in one.reasons)
+        for one in found.differing
+    ]
+    return Group(
+        table,
+        plain("\nCompared with the first store:"),
+        *map(plain, lines),
+        plain("\nQuestions with other ranks than in the first store, by reason:"),
+        *map(plain, counted or ["none"]),
+        plain(""),
+        *map(plain, each),
+    )
 
 
 MOST_GROUPS = 12

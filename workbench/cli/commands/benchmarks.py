@@ -14,6 +14,7 @@ import typer
 
 from workbench.cli.app import (
     RECOMMENDED,
+    SAMPLE,
     AsJson,
     AskedReranker,
     ClusterAddress,
@@ -38,6 +39,9 @@ app.add_typer(bench, name="bench")
 
 COMPARED = ("openclaw-2026.2.13", "openclaw-2026.2.13+or+rrf+minmax", "openclaw-2026.9.6", "recommended")
 """The systems that a benchmark runs by default."""
+
+STORED = ("openclaw-2026.2.13", "openclaw-2026.2.13+or+rrf+minmax", "openclaw-2026.2.13-vector-only")
+"""The systems that a comparison of stores runs by default: their legs are the store's own."""
 
 Folder = Annotated[Path, typer.Argument(readable=False, help="The folder of the collection.")]
 LocomoFile = Annotated[Path, typer.Argument(readable=False, help="The JSON file of LoCoMo.")]
@@ -191,6 +195,52 @@ def folder(
     from workbench.lab.bench.collections import folder as read
 
     return Collected(read(path, questions))
+
+
+@bench.command()
+def stores(
+    path: Annotated[Path, typer.Argument(readable=False, help="The memory's folder.")] = Path(SAMPLE),
+    servers: Annotated[
+        list[str] | None,
+        typer.Option("--store", help="A store, postgresql://… or milvus://…; can be repeated."),
+    ] = None,
+    questions: Annotated[
+        Path | None,
+        typer.Option("--questions", "-q", readable=False, help="A YAML file of labelled questions."),
+    ] = None,
+    systems: Systems = None,
+    settings: SettingsOfMany = None,
+    as_json: AsJson = False,
+) -> None:
+    """Ask the same questions in SQLite and in other stores: what each finds, and why a rank differs.
+
+    The folder is indexed into each store first. Exit code 1 if a rank differs for no reason that was found.
+    """
+    from contextlib import ExitStack
+
+    from workbench.lab.bench.stores import compare_stores
+    from workbench.lab.questions import check_targets, load_questions
+    from workbench.memory.index import MemoryIndex
+    from workbench.memory.store.places import server_place
+    from workbench.memory.sync import index_folder, open_index
+    from workbench.views.bench import rendered_stores
+
+    if not servers:
+        raise InputError("There is no store to compare with.", "Name one or more: --store postgresql://…")
+    asked = load_questions(questions or path / "questions.yaml")
+    chosen = pipelines_of(systems or STORED, None, None, settings)
+    index_folder(path)
+    with ExitStack() as stack:
+        opened = [("sqlite", stack.enter_context(open_index(path)))]
+        check_targets(asked, opened[0][1].paths())
+        for one in servers:
+            index_folder(path, store=one)
+            index = stack.enter_context(MemoryIndex.open(server_place(one)))
+            name, taken = index.store.engine, sum(known.startswith(index.store.engine) for known, _ in opened)
+            opened.append((f"{name} {taken + 1}" if taken else name, index))
+        found = compare_stores(opened, chosen, asked)
+    put(found.as_json() if as_json else rendered_stores(found), as_json)
+    raise typer.Exit(1 if found.unexplained else 0)
 
 
 def _run(collected: Collected, options: Options) -> None:

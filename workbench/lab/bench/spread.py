@@ -18,7 +18,7 @@ from typing import TypeVar
 from workbench.contracts import Index
 from workbench.errors import InputError
 from workbench.lab.cached_index import CachedIndex
-from workbench.lab.cluster import Cluster, ModelSettings
+from workbench.lab.cluster import Cluster, ModelSettings, worker_folder
 from workbench.memory.embedding.local import Embedded, Embedder, LocalEmbedder, Role
 from workbench.memory.index import MemoryIndex
 from workbench.memory.store.sqlite.database import image
@@ -139,14 +139,11 @@ _OPENED = _Opened()
 
 
 def _opened(copy: IndexCopy) -> CachedIndex:
-    from distributed import get_worker
-
     if _OPENED.index is not None and _OPENED.digest == copy.digest:
         return _OPENED.index
     if _OPENED.folder is not None:
         _OPENED.folder.cleanup()
-    # Below the worker's own folder, which goes with the worker, also with one that is killed.
-    _OPENED.folder = tempfile.TemporaryDirectory(prefix="index-", dir=get_worker().local_directory)
+    _OPENED.folder = tempfile.TemporaryDirectory(prefix="index-", dir=worker_folder())
     _OPENED.index = CachedIndex(copy.open(Path(_OPENED.folder.name)))
     _OPENED.digest = copy.digest
     return _OPENED.index

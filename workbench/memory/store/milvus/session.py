@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -41,26 +42,50 @@ def plain_errors(name: str) -> Iterator[None]:
         logger.setLevel(before)
 
 
+REFUSED_USER = re.compile(r"\b(auth|unauthenticated|authenticat\w*|authori[sz]\w*|permission|password)\b")
+GONE = re.compile(r"\b(connect\w*|unavailable|deadline|timeout|timed out|closed)\b")
+NO_ROOM = re.compile(r"quota exceeded|force deny|deny to write|no space|disk full|memory limit")
+OVERLOADED = re.compile(r"rate ?limit|too many requests|resource_?exhausted|request limit exceeded")
+
+
 def _plain(name: str, error: Exception) -> WorkbenchError:
-    said = _said(error)
+    from pymilvus.exceptions import ErrorCode
+
+    said, code = _said(error), getattr(error, "code", None)
     low = said.lower()
-    if "auth" in low or "permission" in low or "password" in low:
+    if code == ErrorCode.RATE_LIMIT or OVERLOADED.search(low):
+        # Before what looks like a lost connection: the client tries again until its time is up.
         return UnwritableError(
-            f"The server of {name} refuses this user.", "Give the user's token in MILVUS_TOKEN."
+            f"The server of {name} takes no more requests at the moment: {said}. "
+            "What was stored before is unchanged.",
+            "Index again when it has less to do, or raise the limits in its quotaAndLimits.",
         )
+    if code == ErrorCode.FORCE_DENY or NO_ROOM.search(low):
+        return UnwritableError(
+            f"The server of {name} has no room: {said}. What was stored before is unchanged.",
+            "Make room, or raise its quota. Then index again.",
+        )
+    if REFUSED_USER.search(low):
+        return UnwritableError(
+            f"The server of {name} refuses this user.",
+            "Give the user's token in MILVUS_TOKEN: an API key, or USER:PASSWORD.",
+        )
+    if "database not found" in low:
+        return InputError(f"There is no such database: {name}.", "Make it, or change db= in the address.")
     if "open local milvus failed" in low:
         return LockedError(
             f"The file of {name} cannot be opened: another process has it open, or it is damaged.",
             "Milvus Lite serves one process at a time. End the other one, or run a Milvus server.",
         )
-    if any(word in low for word in ("connect", "unavailable", "deadline", "timeout", "timed out", "closed")):
+    if GONE.search(low):
         return UnwritableError(
             f"No Milvus server answers at {name}: {said}. What was stored before is unchanged.",
             "Start the server, or check host and port. Then index again.",
         )
-    if "quota" in low or "disk" in low or "memory" in low:
-        return UnwritableError(f"The server of {name} has no room: {said}.", "Make room. Then index again.")
-    return DamagedError(f"Milvus refused a request for {name}: {said}.", "Build again with --rebuild.")
+    return DamagedError(
+        f"Milvus refused a request for {name}: {said}.",
+        "Look at the server's log. If the index is damaged, build it again with --rebuild.",
+    )
 
 
 def _said(error: Exception) -> str:
@@ -82,7 +107,9 @@ class MilvusSession:
             self._file = self._file if lite.begin(self._file) else None
         try:
             with plain_errors(address.name):
-                self.client = MilvusClient(address.uri, token=address.token, timeout=SECONDS)
+                self.client = MilvusClient(
+                    address.uri, token=address.token, db_name=address.database, timeout=SECONDS
+                )
         except WorkbenchError:
             self._free()
             raise

@@ -21,6 +21,14 @@ BUILD = "_build"
 """The suffix of the schema in which a new build is made."""
 
 
+OVERLOADED = (
+    errors.InsufficientResources,
+    errors.OutOfMemory,
+    errors.TooManyConnections,
+    errors.ConfigurationLimitExceeded,
+)
+
+
 class UnreadableQueryError(DamagedError):
     """The server cannot read the text of a full-text query."""
 
@@ -54,12 +62,27 @@ def _plain(name: str, error: psycopg.Error) -> WorkbenchError:
         return DamagedError(
             f"The index {name} is damaged: {said}.", f"Build it again: {_again(name, '--rebuild')}"
         )
+    if isinstance(error, errors.QueryCanceled):
+        return UnwritableError(
+            f"The server of {name} has ended a statement: {said}. What was stored before is unchanged.",
+            "Try again when the server has less to do, or raise this user's statement_timeout.",
+        )
+    if isinstance(error, OVERLOADED):
+        return _overloaded(name, said)
     if isinstance(error, psycopg.OperationalError):
         return UnwritableError(
             f"The connection to {name} was lost: {said}. What was stored before is unchanged.",
             f"Check the server. Then index again: {_again(name)}",
         )
     return DamagedError(f"PostgreSQL refused a statement for {name}: {said}.", "Check the server's log.")
+
+
+def _overloaded(name: str, said: str) -> UnwritableError:
+    return UnwritableError(
+        f"The server of {name} takes no more work at the moment: {said}. "
+        "What was stored before is unchanged.",
+        "Try again when others are done, or raise the server's limits, such as max_connections.",
+    )
 
 
 def _again(name: str, *options: str) -> str:
@@ -96,6 +119,8 @@ def _not_connected(address: Address, said: str) -> WorkbenchError:
     last = said.strip().splitlines()[-1] if said.strip() else "no answer"
     if "does not exist" in said and "database" in said:
         return InputError(f"There is no such database: {address.name}.", "Make it: createdb NAME")
+    if "too many" in said or "connection slots" in said:
+        return _overloaded(address.name, _without_address(last))
     if "password" in said or "authentication" in said or "role" in said:
         return UnwritableError(
             f"The server of {address.name} refuses this user: {_without_address(last)}.",
