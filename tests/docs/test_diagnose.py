@@ -43,5 +43,7 @@ def test_the_version_is_that_of_the_page(data: dict[str, Any]) -> None:
 
 def test_the_code_of_the_page_runs(sample: MemoryIndex, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(PROJECT)
-    for code in re.findall(r"^```python\n(.*?)^```$", PAGE, re.M | re.S):
+    codes = re.findall(r"^```python\n(.*?)^```$", PAGE, re.M | re.S)
+    assert codes, "the page has code"
+    for code in codes:
         exec(compile(code, "diagnose.md", "exec"), {})

@@ -268,21 +268,20 @@ def conversation() -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    "options",
+    "benchmark",
     [
-        ["-s", "am-150", "-s", "bm-994-gated", "-s", "openclaw-2026.2.13"],
-        ["-s", "openclaw-2026.2.13", "--detail"],
+        ["published", "-s", "am-150", "-s", "bm-994-gated", "-s", "openclaw-2026.2.13"],
+        ["locomo", "-s", "openclaw-2026.2.13"],
     ],
-    ids=["each as its own benchmark", "detail"],
 )
 def test_bench_locomo_on_the_cluster_prints_the_same_numbers(
-    run: Run, address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: list[str]
+    run: Run, address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, benchmark: list[str]
 ) -> None:
     monkeypatch.setenv("WORKBENCH_HOME", str(tmp_path / "cache"))
     monkeypatch.setattr(runs, "truncating", lambda _: world.EMBEDDER)
     data = tmp_path / "talks.json"
     data.write_text(json.dumps([conversation()]))
-    command = ["bench", "locomo", data, *options, "--json"]
+    command = ["bench", benchmark[0], data, *benchmark[1:], "--json"]
     here, there = run(*command), run(*command, "--cluster", address)
     assert here.code == 0, here.err
     assert there.code == 0, there.err
@@ -299,3 +298,9 @@ def test_bench_folder_on_the_cluster_prints_the_same_numbers(
     there = run(*command, "--cluster", address)
     assert there.code == 0, there.err
     assert there.json() == run(*command).json()
+
+
+def test_a_reranker_does_not_go_to_a_cluster(run: Run, home: Home) -> None:
+    refused = run("bench", "folder", home.root, "--rerank", "local", "--cluster", "tcp://127.0.0.1:9")
+    assert refused.code == 2
+    assert "A reranker cannot run on a cluster" in refused.err

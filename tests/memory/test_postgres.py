@@ -141,6 +141,7 @@ def _remember_and_stop(store: IndexStore, found: dict[str, Cached]) -> None:
         (lambda one: one + "&config=klingon", "text search configuration"),
         (lambda one: one + "&schema=A;DROP", "cannot be used"),
         (lambda one: one + "&rank=bm25", "ts_rank"),
+        (lambda one: one + "&vectors=hnsw&ef=0", "ef='0' cannot be used"),
         (lambda _: f"postgresql://u:{SECRET}%zz@/x?a b", "cannot be read"),
         (lambda one: one + f"&password={SECRET}&colour=blue", "cannot be read"),
     ],

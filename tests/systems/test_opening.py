@@ -198,10 +198,14 @@ def test_a_kind_of_memory_is_registered_by_name_and_named_in_errors() -> None:
     assert "or an address that begins with toy://" in caught.value.remedy
 
 
-def test_a_path_is_opened_without_loading_packages(install: Install, home: Home, store: Path) -> None:
-    install("a-broken", "raise AssertionError('loaded')")
+def test_a_path_is_opened_without_loading_packages(
+    install: Install, home: Home, store: Path, tmp_path: Path
+) -> None:
+    mark = tmp_path / "loaded"
+    install("a-broken", f"import pathlib; pathlib.Path({str(mark)!r}).touch()")
     for address, options in ((home.root, {"index_path": home.file}), (store, {})):
         wb.open(address, world.EMBEDDER, **options).close()
+        assert not mark.exists()
 
 
 def test_an_address_names_a_folder_unless_something_else_is_there(store: Path, tmp_path: Path) -> None:

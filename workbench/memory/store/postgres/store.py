@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import asdict
 from typing import Any
 
@@ -15,13 +15,13 @@ from numpy.typing import NDArray
 from workbench.errors import InputError, WorkbenchError
 from workbench.memory.chunking import chunk_id
 from workbench.memory.store.contract import IndexStore
-from workbench.memory.store.errors import UnwritableError
 from workbench.memory.store.postgres import schema
 from workbench.memory.store.postgres.address import Address
 from workbench.memory.store.postgres.database import UnreadableQueryError, connect, plain_errors
 from workbench.memory.store.postgres.meta import DescribedSession
 from workbench.memory.store.postgres.texts import PostgresTexts
 from workbench.memory.store.postgres.tsquery import tsquery
+from workbench.memory.store.put_off import PutOffWrites
 from workbench.memory.store.values import Cached, Settings, Stamp
 from workbench.records import Chunk, Document, Hits, Passage, Query, Rows, Vector
 
@@ -39,10 +39,10 @@ NEAREST_SQL = {
 }
 SEARCHED = {
     "exact": {},
-    # A fixed effort, scanned on as far as the limit needs: more hits begin with those of a smaller limit.
+    # One effort, scanned on as far as the limit needs: more hits begin with those of a smaller limit.
     "hnsw": {
         "enable_seqscan": "off",
-        "hnsw.ef_search": "200",
+        "hnsw.ef_search": "{ef}",
         "hnsw.iterative_scan": "strict_order",
         "hnsw.max_scan_tuples": "2147483647",
     },
@@ -59,7 +59,7 @@ REMEMBER_SQL = """
 """
 
 
-class PostgresStore(DescribedSession, IndexStore):
+class PostgresStore(DescribedSession, PutOffWrites, IndexStore):
     """An open index in a PostgreSQL schema, for one thread at a time."""
 
     engine = "postgresql"
@@ -67,7 +67,6 @@ class PostgresStore(DescribedSession, IndexStore):
     def __init__(self, address: Address, connection: psycopg.Connection[Any]) -> None:
         super().__init__(address, connection)
         self._made = self._identity()
-        self._put_off: dict[tuple[Settings, str], dict[str, Cached]] | None = None
         self._removed: set[str] = set()
 
     @classmethod
@@ -138,16 +137,8 @@ class PostgresStore(DescribedSession, IndexStore):
         if self.busy:
             yield
             return
-        self._put_off = {}
-        try:
-            with super().reading():
-                yield
-            found = self._put_off
-        finally:
-            self._put_off = None
-        with suppress(UnwritableError):  # an answered question does not fail because of the cache
-            for (settings, role), vectors in found.items():
-                self.remember(settings, role, vectors)
+        with self.putting_off(super().reading()):
+            yield
 
     # Reading
 
@@ -175,7 +166,7 @@ class PostgresStore(DescribedSession, IndexStore):
             for row, key, path, source, first, last, text, exact, share in found
         }
         if len(by_row) < len(set(rows.tolist())):
-            raise self._damaged("a chunk is missing")
+            raise self.damaged("a chunk is missing")
         return [by_row[row] for row in rows.tolist()]
 
     def rows_of(self, path: str) -> Rows:
@@ -232,7 +223,7 @@ class PostgresStore(DescribedSession, IndexStore):
         vector = query.astype(np.float32)
         with plain_errors(self.name), self.db.transaction():
             for name, value in SEARCHED[self.address.vectors].items():
-                self.db.execute("SELECT set_config(%s, %s, true)", (name, value))
+                self.db.execute("SELECT set_config(%s, %s, true)", (name, value.format(ef=self.address.ef)))
             found = self.db.execute(NEAREST_SQL[self.address.vectors].encode(), (vector, limit)).fetchall()
         rows = np.array([row for row, _ in found], np.int64)
         far = np.array([distance for _, distance in found], float)
@@ -321,13 +312,11 @@ class PostgresStore(DescribedSession, IndexStore):
             "WHERE model = %s AND revision = %s AND role = %s AND hash = ANY(%s) AND length(vector) = %s",
             (settings.model, settings.revision, role, wanted, 4 * settings.dimensions),
         )
-        put_off = (self._put_off or {}).get((settings, role), {})
         found = {hash_: Cached(np.frombuffer(blob, np.float32), share) for hash_, blob, share in rows}
-        return found | {hash_: put_off[hash_] for hash_ in wanted if hash_ in put_off}
+        return found | self.waiting(settings, role, wanted)
 
     def remember(self, settings: Settings, role: str, found: Mapping[str, Cached]) -> None:
-        if self._put_off is not None:
-            self._put_off.setdefault((settings, role), {}).update(found)
+        if self.put_off(settings, role, found):
             return
         with self.writing():
             self.execute_many(

@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Self
 
 import apsw
 import numpy as np
 
-from workbench.memory.store.errors import DamagedError, UnwritableError
+from workbench.memory.store.errors import DamagedError
+from workbench.memory.store.put_off import PutOffWrites
 from workbench.memory.store.sqlite.database import Identity, plain_errors
 from workbench.memory.store.sqlite.meta import DescribedDatabase, settings_in
 from workbench.memory.store.sqlite.soundness import has_a_cache, has_vectors
@@ -71,12 +72,11 @@ GONE_SINCE = """
 """
 
 
-class EmbeddingCache(DescribedDatabase):
+class EmbeddingCache(DescribedDatabase, PutOffWrites):
     """A database with an embedding cache, and with chunks that have vectors."""
 
     def __init__(self, path: Path, db: apsw.Connection, seen: Identity | None = None) -> None:
         super().__init__(path, db, seen)
-        self._put_off: dict[tuple[Settings, str], dict[str, Cached]] | None = None
         self._removed: set[str] = set()
         self._lender: Self | None = None
 
@@ -84,23 +84,13 @@ class EmbeddingCache(DescribedDatabase):
     def reading(self) -> Iterator[None]:
         """One state of the index for all reads inside the block, whatever other processes write meanwhile.
 
-        Vectors that are remembered inside are written at its end, if the file can be written: a question that
-        has been answered does not fail because the cache has no room.
+        Vectors that are remembered inside are written at its end.
         """
         if self.db.in_transaction:
             yield
             return
-        self._put_off = {}
-        try:
-            with super().reading():
-                yield
-            found = self._put_off
-        finally:
-            self._put_off = None
-        if self.writable:
-            with suppress(UnwritableError):
-                for (settings, role), vectors in found.items():
-                    self.remember(settings, role, vectors)
+        with self.putting_off(super().reading()):
+            yield
 
     def cached(self, settings: Settings, role: str, hashes: Iterable[str]) -> dict[str, Cached]:
         """The known vectors of these text hashes, for the model and revision of `settings`."""
@@ -111,8 +101,7 @@ class EmbeddingCache(DescribedDatabase):
             found |= _vectors(self.db.execute(OF_CHUNKS, (_lacking(wanted, found),)))
         if self._lender is not None and len(found) < len(wanted):
             found |= self._lent(self._lender, settings, role, [one for one in wanted if one not in found])
-        put_off = (self._put_off or {}).get((settings, role), {})
-        return found | {hash_: put_off[hash_] for hash_ in wanted if hash_ in put_off}
+        return found | self.waiting(settings, role, wanted)
 
     def _lent(self, lender: Self, settings: Settings, role: str, hashes: Iterable[str]) -> dict[str, Cached]:
         try:
@@ -140,8 +129,7 @@ class EmbeddingCache(DescribedDatabase):
 
     def remember(self, settings: Settings, role: str, found: Mapping[str, Cached]) -> None:
         """Keeps vectors by model, revision, role, and the hash of their exact text."""
-        if self._put_off is not None:
-            self._put_off.setdefault((settings, role), {}).update(found)
+        if self.put_off(settings, role, found):
             return
         with self.writing():
             self.db.executemany(

@@ -133,7 +133,7 @@ class Store(EmbeddingCache, IndexStore):
     def stamps(self) -> dict[str, Stamp]:
         """Every indexed file's stamp, by path."""
         rows = self.db.execute("SELECT path, hash, size, mtime_ns, source FROM documents")
-        return {path: Stamp(*stamp) for path, *stamp in typed(rows, STAMP, self._damaged)}
+        return {path: Stamp(*stamp) for path, *stamp in typed(rows, STAMP, self.damaged)}
 
     def replace(self, document: Document, passages: Sequence[Passage], cached: Sequence[Cached]) -> None:
         """Stores the document with exactly these passages and vectors, in one transaction.
@@ -279,9 +279,9 @@ class Store(EmbeddingCache, IndexStore):
         # A copy lies in NumPy's own memory, which a large product reads in 60 % of the time.
         vectors = joined.reshape(-1, self.settings.dimensions).copy()
         if not np.isfinite(vectors).all():
-            raise self._damaged("a vector has a number that is not finite")
+            raise self.damaged("a vector has a number that is not finite")
         if len(found) != self.size:
-            raise self._damaged(f"it has {self.size} chunks and {len(found)} vectors")
+            raise self.damaged(f"it has {self.size} chunks and {len(found)} vectors")
         return np.array([row for row, _ in found], np.int64), vectors
 
     def keys(self) -> list[str]:
@@ -292,15 +292,15 @@ class Store(EmbeddingCache, IndexStore):
     def documents(self) -> list[Document]:
         """All indexed documents, by path."""
         rows = self.db.execute("SELECT path, source, text, hash, size, mtime_ns FROM documents ORDER BY path")
-        return [Document(*row) for row in typed(rows, DOCUMENT, self._damaged)]
+        return [Document(*row) for row in typed(rows, DOCUMENT, self.damaged)]
 
     def chunks(self, rows: Rows) -> list[Chunk]:
         """The chunks of these rows, in their order."""
         found = self.db.execute(CHUNKS_SQL, (json.dumps(rows.tolist()),))
-        sound = typed(found, CHUNK, self._damaged)
+        sound = typed(found, CHUNK, self.damaged)
         by_row = {row: Chunk(*fields) for row, *fields in sound}
         if len(by_row) < len(set(rows.tolist())):
-            raise self._damaged("a chunk belongs to no document")
+            raise self.damaged("a chunk belongs to no document")
         return [by_row[row] for row in rows.tolist()]
 
     def rows_of(self, path: str) -> Rows:
