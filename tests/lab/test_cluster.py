@@ -301,6 +301,7 @@ def test_bench_folder_on_the_cluster_prints_the_same_numbers(
 
 
 def test_a_reranker_does_not_go_to_a_cluster(run: Run, home: Home) -> None:
+    (home.root / "questions.yaml").write_text(QUESTIONS)
     refused = run("bench", "folder", home.root, "--rerank", "local", "--cluster", "tcp://127.0.0.1:9")
     assert refused.code == 2
     assert "A reranker cannot run on a cluster" in refused.err
