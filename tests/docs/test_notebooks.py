@@ -21,6 +21,7 @@ from tests.conftest import PROJECT
 from tests.docs.prose import Tie, differences, is_check, is_code, says, ties, untied, with_ties, words
 from tests.forked import ForkedKernels
 from workbench.memory.index import MemoryIndex
+from workbench.systems.recommended.pipelines import RECOMMENDED
 from workbench.views.text import WIDTH
 
 LESSONS = sorted((PROJECT / "notebooks").glob("*.ipynb"))
@@ -74,10 +75,15 @@ def false_sentences(notebook: NotebookNode, folder: Path) -> list[str]:
     return [one for cell, tied in asked for one in differences(tied, json.loads(said_by(cell)))]
 
 
+@pytest.fixture(scope="session")
+def read_by_word(sample: MemoryIndex) -> None:
+    """Has `recommended` read the sample memory, so that no cell waits for it."""
+    sample.laid_out(RECOMMENDED.layout)
+
+
 @every_notebook
-def test_a_notebook_runs_in_a_fresh_kernel_and_its_prose_says_its_values(
-    path: Path, sample: MemoryIndex
-) -> None:
+@pytest.mark.usefixtures("read_by_word")
+def test_a_notebook_runs_in_a_fresh_kernel_and_its_prose_says_its_values(path: Path) -> None:
     notebook = read(path)
     assert false_sentences(notebook, path.parent) == []
     done = [cell.execution_count for cell in notebook.cells if cell.cell_type == "code"]
