@@ -207,6 +207,7 @@ SYMPTOMS = (
             "every question returns the same notes",
             "whatever I ask, the same results come back",
             "the answer does not depend on the question",
+            "the results stay the same with whatever I type",
             "one file is always first, for any search",
         ),
         ("workbench doctor --memory FOLDER", 'workbench explain "QUESTION" --target FILE'),
