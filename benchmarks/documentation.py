@@ -3,7 +3,7 @@
 python -m benchmarks.documentation FOLDER [--files 60]
 
 Every n-th file is indexed, so that the sample has files of all sizes. What all files would take is calculated
-from the sample's share of the bytes, and printed as calculated.
+from the sample's processor time and its share of the bytes, as if all cores did nothing else.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def _run(place: Path, home: Path, variant: ModelVariant, reading: Reading, share
     chunks = index_folder(place, embedder, index_path=file).chunks
     cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
     target = f" (at most {TARGETS[name]} s)" if name in TARGETS else ""
-    every = f"{wall / share:,.0f} s wall{target}"
+    every = f"{cpu / share / cores():,.0f} s{target}"
     print(
         f"{name + ' ' + reading.name:26}{chunks:7,}{cpu:8.1f}{wall:8.1f}{chunks / cpu:14.1f}{every:>30}",
         flush=True,
