@@ -208,3 +208,16 @@ def test_a_file_that_exists_is_not_overwritten(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="exists already"):
         save_case(parsed_case(GOOD, "good"), tmp_path / "a.case.yaml")
     assert (tmp_path / "a.case.yaml").read_text() == "mine"
+
+
+def test_a_case_that_is_a_link_to_elsewhere_is_not_read(tmp_path: Path) -> None:
+    inside, outside = tmp_path / "cases", tmp_path / "secret.case.yaml"
+    inside.mkdir()
+    outside.write_text(GOOD)
+    link, neighbour = inside / "link.case.yaml", inside / "same.case.yaml"
+    link.symlink_to(outside)
+    with pytest.raises(InputError, match="a link that leads out of its own folder"):
+        load_case(link)
+    (inside / "good.case.yaml").write_text(GOOD)
+    neighbour.symlink_to("good.case.yaml")
+    assert load_case(neighbour).case == load_case(outside).case

@@ -49,10 +49,15 @@ class CaseFile:
 def load_case(path: str | os.PathLike[str]) -> CaseFile:
     """The case in a file.
 
-    Raises InputError for a file that cannot be read or has more than 20 MB, and for one that is not a case:
-    the message names the line and the field.
+    Raises InputError for a file that cannot be read or has more than 20 MB, for a link that leads out of its
+    folder, and for a file that is not a case: the message names the line and the field.
     """
     file = Path(path)
+    if file.is_symlink() and file.resolve().parent != file.parent.resolve():
+        raise InputError(
+            f"The case {one_line(str(file))} is a link that leads out of its own folder.",
+            "Copy the case there; links are not followed.",
+        )
     return CaseFile(file, parsed_case(read_input(file, "The case", LARGEST_FILE), str(file)))
 
 
