@@ -9,6 +9,7 @@ from typing import ClassVar, Literal
 
 from workbench.contracts import Context
 from workbench.errors import InputError
+from workbench.memory.embedding.stop_words import STOP_WORDS
 from workbench.records import Clause, Query, Trace
 from workbench.retrieval.columns import PlainStage
 
@@ -100,6 +101,40 @@ class UnicodeWords(JoinedWords):
 
     def words(self, question: str) -> list[str]:
         return unicode_words(question)
+
+
+def content_words(words: Sequence[str]) -> list[str]:
+    """The words without English function words; all words if there are no others.
+
+    >>> content_words(["Where", "is", "the", "tea"]), content_words(["who", "is", "it"])
+    (['tea'], ['who', 'is', 'it'])
+    """
+    kept = [word for word in words if word.lower() not in STOP_WORDS]
+    return kept or list(words)
+
+
+@dataclass(frozen=True)
+class ContentWords(JoinedWords):
+    """The query of `JoinedWords` without stop words: they need not be in a file, and they find none."""
+
+    @property
+    def says(self) -> str:
+        return f"MATCH = every ASCII word of the question but stop words, quoted, joined with {self.join}"
+
+    def words(self, question: str) -> list[str]:
+        return content_words(super().words(question))
+
+
+@dataclass(frozen=True)
+class UnicodeContentWords(UnicodeWords):
+    """The query of `UnicodeWords` without stop words."""
+
+    @property
+    def says(self) -> str:
+        return f"MATCH = every word of the question but stop words, in any script, joined with {self.join}"
+
+    def words(self, question: str) -> list[str]:
+        return content_words(super().words(question))
 
 
 def check_question(question: str) -> str:

@@ -201,6 +201,20 @@ def test_labelled_questions_are_said_to_have_ordered_the_page(
     assert "Other chunks are not tried" in diagnosis_text(proxy)
 
 
+def test_stop_words_are_left_out_as_a_fix(tmp_path: Path) -> None:
+    notes = {"memory/quagga.md": "A quagga grazes.\n", "memory/my.md": "What is my where?\n"}
+    low = SHIPPED.with_stage(MinScore(0.2))
+    with world.build(tmp_path, notes) as index:
+        found = diagnose("where is my quagga", low, index, "memory/quagga.md")
+        check_claims(found, index)
+    (fix,) = [one for one in found.fixes if one.value == "without stop words"]
+    assert fix.pipeline["query"].words(found.question) == ["quagga"]
+    names = {"pipeline": low}
+    exec(compile(as_python(fix), "fix", "exec"), names)
+    assert names["pipeline"].stages == fix.pipeline.stages
+    assert as_set(fix) is None
+
+
 # Bad input
 
 

@@ -13,7 +13,7 @@ from workbench.lab.diagnose.causes import Cause, causes_inside
 from workbench.lab.diagnose.fixes import MOST_FIXES, Fix, all_fixes, fixes_of_many
 from workbench.lab.diagnose.knobs import keys_of, knobs
 from workbench.lab.diagnose.outside import causes_outside, check_known, without_foreign_vectors
-from workbench.lab.diagnose.repairs import repairs
+from workbench.lab.diagnose.repairs import repairs, without_stop_words
 from workbench.lab.diagnose.runs import Aim, Goal, RankedIndex, Reruns
 from workbench.lab.diagnose.written import as_openclaw, as_python, as_set, is_configured
 from workbench.lab.diagnose.yardstick import Yardstick
@@ -213,7 +213,7 @@ def _diagnosed(runs: Reruns, goal: Goal, yardstick: Yardstick, index: CachedInde
     every = repairs(pipeline)
     inside = causes_inside(every, runs, goal, yardstick, index)
     keys = keys_of(pipeline) if is_configured(pipeline) else []
-    fixes = all_fixes(every, runs, goal, yardstick, index, keys)
+    fixes = all_fixes([*every, *without_stop_words(pipeline)], runs, goal, yardstick, index, keys)
     fixes = fixes or fixes_of_many([one.repairs for one in inside], runs, goal, yardstick, index)
     return Diagnosis(
         explain(runs.base, index, goal.path, runs.vector),

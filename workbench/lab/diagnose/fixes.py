@@ -137,7 +137,8 @@ def _of_changes(
 ) -> Iterator[Fix]:
     """The known changes that are no setting: another stage in a slot, or another layout."""
     for repair in every:
-        if repair.removes or (repair.change is None and repair.slot != "layout"):
+        known = repair.change is not None or repair.slot == "layout" or repair.offered
+        if repair.removes or not known:
             continue
         changed = edited(runs.pipeline, repair.edits)
         if goal.reached(runs.trace(changed)):

@@ -13,6 +13,7 @@ from workbench.retrieval.cutoff import Limit
 from workbench.retrieval.fusion import OneLeg
 from workbench.retrieval.legs import LegStage, Union, legs_of
 from workbench.retrieval.pipeline import Change, Pipeline
+from workbench.retrieval.query import ContentWords, JoinedWords, UnicodeContentWords, UnicodeWords
 from workbench.retrieval.scoring import Cosine
 from workbench.systems.openclaw.pipelines import FIXES
 from workbench.systems.openclaw.releases import SIGN
@@ -34,7 +35,8 @@ class Repair:
     `removes` marks a repair that takes a stage's effect away. `restores` names the system from which the
     pipeline differs in this slot; the repair undoes the difference. `own` says that the pipeline has the name
     of that system. `loosens` marks a longer answer. `usual` says that a registered system has in this slot
-    what the pipeline has now. `change` is the system's own named change.
+    what the pipeline has now. `change` is the system's own named change. `offered` marks a repair that no
+    system has: it is tried as a fix, and no cause.
     """
 
     slot: str
@@ -47,6 +49,7 @@ class Repair:
     loosens: bool = False
     usual: bool = True
     change: Change | None = None
+    offered: bool = False
 
     def of(self, pipeline: Pipeline) -> Pipeline:
         """The repaired pipeline. Raises InputError if the stages do not fit together."""
@@ -193,6 +196,20 @@ def _defaults(stage: Stage) -> Stage | None:
     except (TypeError, InputError):
         return None
     return usual
+
+
+# What no system has
+
+
+def without_stop_words(pipeline: Pipeline) -> list[Repair]:
+    """The query without stop words, for a system that asks all words of a question; empty for others."""
+    kinds = {JoinedWords: ContentWords, UnicodeWords: UnicodeContentWords}
+    for stage in pipeline.stages:
+        pruned = kinds.get(type(stage))  # type: ignore[arg-type]
+        if isinstance(stage, JoinedWords) and pruned is not None:
+            edit, why = Edit(stage.slot, pruned(stage.join)), "words such as “the” are in many files"
+            return [Repair(stage.slot, "without stop words", (edit,), why, offered=True)]
+    return []
 
 
 # Removals
