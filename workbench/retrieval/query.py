@@ -114,7 +114,7 @@ def content_words(words: Sequence[str]) -> list[str]:
 
 
 @dataclass(frozen=True)
-class ContentWords(JoinedWords):
+class PrunedWords(JoinedWords):
     """The query of `JoinedWords` without stop words: they need not be in a file, and they find none."""
 
     @property
@@ -126,7 +126,7 @@ class ContentWords(JoinedWords):
 
 
 @dataclass(frozen=True)
-class UnicodeContentWords(UnicodeWords):
+class PrunedUnicodeWords(UnicodeWords):
     """The query of `UnicodeWords` without stop words."""
 
     @property

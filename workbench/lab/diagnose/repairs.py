@@ -13,7 +13,7 @@ from workbench.retrieval.cutoff import Limit
 from workbench.retrieval.fusion import OneLeg
 from workbench.retrieval.legs import LegStage, Union, legs_of
 from workbench.retrieval.pipeline import Change, Pipeline
-from workbench.retrieval.query import ContentWords, JoinedWords, UnicodeContentWords, UnicodeWords
+from workbench.retrieval.query import JoinedWords, PrunedUnicodeWords, PrunedWords, UnicodeWords
 from workbench.retrieval.scoring import Cosine
 from workbench.systems.openclaw.pipelines import FIXES
 from workbench.systems.openclaw.releases import SIGN
@@ -203,7 +203,7 @@ def _defaults(stage: Stage) -> Stage | None:
 
 def without_stop_words(pipeline: Pipeline) -> list[Repair]:
     """The query without stop words, for a system that asks all words of a question; empty for others."""
-    kinds = {JoinedWords: ContentWords, UnicodeWords: UnicodeContentWords}
+    kinds = {JoinedWords: PrunedWords, UnicodeWords: PrunedUnicodeWords}
     for stage in pipeline.stages:
         pruned = kinds.get(type(stage))  # type: ignore[arg-type]
         if isinstance(stage, JoinedWords) and pruned is not None:

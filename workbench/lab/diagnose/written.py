@@ -11,7 +11,7 @@ from workbench.lab.diagnose.fixes import Fix
 from workbench.lab.diagnose.knobs import setting_text
 from workbench.records import Stage
 from workbench.retrieval.pipeline import Pipeline
-from workbench.retrieval.query import ContentWords, UnicodeContentWords
+from workbench.retrieval.query import PrunedUnicodeWords, PrunedWords
 from workbench.retrieval.settings import parameters
 from workbench.systems.openclaw.config.file import FEBRUARY_FORM, SEPTEMBER_FORM
 from workbench.systems.openclaw.config.keys import SLOTS, WEIGHTS
@@ -55,7 +55,7 @@ def _expression(edit: Edit) -> tuple[str, list[str]]:
     """Code for the content of an edit, and what it imports."""
     if edit.content is None:
         return "None", []
-    if isinstance(edit.content, ContentWords | UnicodeContentWords):
+    if isinstance(edit.content, PrunedWords | PrunedUnicodeWords):
         name = type(edit.content).__name__
         return repr(edit.content), [f"from {type(edit.content).__module__} import {name}"]
     for name, pipeline in SYSTEMS.items():
