@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from workbench.agent.contracts import Answer
     from workbench.agent.tools import AgentTools
 
-RECOMMENDED = "openclaw-2026.2.13+or+rrf+minmax+evidence"
+FOR_AGENTS = "openclaw-2026.2.13+or+rrf+minmax+evidence"
+"""Ready at once: `recommended` first reads the memory word by word, and a client may not wait for that."""
 
 AgentSystem = Annotated[str, typer.Option("--system", "-s", help="The system that memory_search runs.")]
 Contract = Annotated[
@@ -34,7 +35,7 @@ CitationMode = Annotated[
 def agent_tools(
     memory: str,
     index_file: Path | None,
-    system: str = RECOMMENDED,
+    system: str = FOR_AGENTS,
     contract: str = "2026.9.6",
     citations: str = "auto",
     extra: list[str] | None = None,
@@ -71,7 +72,7 @@ def memory_search(
     min_score: Annotated[float | None, typer.Option(help="The lowest score of a result.")] = None,
     corpus: Annotated[str | None, typer.Option(help="What to search: memory, sessions or all.")] = None,
     memory: Memory = SAMPLE,
-    system: AgentSystem = RECOMMENDED,
+    system: AgentSystem = FOR_AGENTS,
     contract: Contract = "2026.9.6",
     citations: CitationMode = "auto",
     settings: Settings = None,
@@ -118,7 +119,7 @@ def serve(
     ] = False,
     host: Annotated[str, typer.Option(help="With --http: the loopback address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="With --http: the port; 0 chooses a free one.")] = 8765,
-    system: AgentSystem = RECOMMENDED,
+    system: AgentSystem = FOR_AGENTS,
     contract: Contract = "workbench",
     citations: CitationMode = "auto",
     extra: Extra = None,

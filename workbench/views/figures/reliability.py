@@ -8,7 +8,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from workbench.lab.checks.reliability import Reliability
-from workbench.views.figures.style import BLUE, CLEAR, FLOOR, INK, SKY, Updates, dress, restyle
+from workbench.views.figures.style import BLUE, CLEAR, FLOOR, GRID, INK, SKY, Updates, dress, restyle
 
 TOP = 1.08
 
@@ -61,7 +61,13 @@ def _dress(figure: go.Figure) -> None:
             "title": {"text": "stated probability of an answer"},
         },
         yaxis={"domain": [0.34, 1], "range": [0, TOP], "title": {"text": "share that is answerable"}},
-        yaxis2={"domain": [0, 0.26], "title": {"text": "questions"}},
+        yaxis2={
+            "domain": [0, 0.26],
+            "title": {"text": "questions"},
+            "gridcolor": GRID,
+            "zeroline": False,
+            "fixedrange": True,
+        },
     )
 
 
