@@ -33,6 +33,7 @@ LONGEST = (
     "tests/test_first_hour.py", "tests/cli/test_explore.py", "tests/agent/test_hostile_questions.py",
     "tests/security/test_http.py", "tests/memory/test_crash.py", "tests/views/test_voila.py",
     "tests/cli/test_installed.py", "tests/lab/diagnose/test_diagnosis.py",
+    "tests/lab/diagnose/test_faults.py",
 )  # fmt: skip
 """The files that take longest. They come first, or one process would wait for the other at the end."""
 
