@@ -1,19 +1,21 @@
-"""Fit the weights of `recommended` on LoCoMo and on a folder with questions, and cross-validate them.
+"""Fit the weights of `recommended` on three collections, and cross-validate them.
 
-    python benchmarks/fit.py locomo.json corrections.json FOLDER QUESTIONS.yaml --write
+    python -m benchmarks.fit locomo.json corrections.json FOLDER QUESTIONS.yaml --write
 
-The score is a conditional logit over the files that a question brings: the weights make the right file the
-likeliest. `answerable` is a logistic regression: what the best files have for each question, against what
-they have when the right files are taken out (near misses), and for the questions of the other collection.
-Both collections count equally. LoCoMo is cross-validated by conversation, the folder by subfolder.
+The third collection is benchmarks/notes: notes of an assistant, with questions that no note answers. The
+score is a conditional logit over the files that a question brings: the weights make the right file the
+likeliest. `answerable` is a logistic regression: what each question brings, against what it brings without
+the right files, what questions of another collection bring, and what questions bring that no note answers.
+All collections count equally. The floor is the highest one that loses at most 5 in 100 right answers on each
+collection. Everything is cross-validated: LoCoMo by conversation, the folder by subfolder, the notes by note.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -25,167 +27,311 @@ import workbench as wb
 from workbench.contracts import Index
 from workbench.lab.bench.basic_memory import session_index
 from workbench.lab.bench.locomo import load
+from workbench.lab.paired import paired_values
 from workbench.lab.questions import load_questions
 from workbench.memory.chunking import LineChunker
 from workbench.memory.embedding.local import LocalEmbedder, Truncated
 from workbench.memory.sync import index_folder
 from workbench.records import Floats, Trace
-from workbench.retrieval.passages.silence import FEATURES, RIVALS
+from workbench.retrieval.passages.silence import FEATURES
 from workbench.retrieval.pipeline import search
 from workbench.systems.recommended.pipelines import RECOMMENDED
 from workbench.systems.recommended.weights import FILE
 
-PARTS = ("vector", "keyword", "file", "title", "late")
+PARTS = ("vector", "keyword", "title", "late")
+NOTES = Path(__file__).parent / "notes"
 FOLDS = 5
 SHRINKING = 1e-3
+LOST = 0.05
+"""The share of right answers that the floor may cost on each collection."""
 
 
 @dataclass(frozen=True)
 class Asked:
-    """What one question brings: for each file the parts of its score, and whether it is right."""
+    """What one question brings: for each file the parts of its score, its best match of the question's rare
+    words, and whether it is right."""
 
     parts: Floats
+    rare: Floats
     right: np.ndarray
     truth: int
     group: str
+
+    def evidence(self, without_the_right_files: bool = False) -> list[float]:
+        """What `answerable` looks at."""
+        keep = ~self.right if without_the_right_files else np.ones(self.right.size, bool)
+        if not keep.any():
+            return [0.0] * (len(FEATURES) - 1)
+        return [self.parts[keep, PARTS.index("vector")].max(), self.rare[keep].max()]
+
+
+@dataclass(frozen=True)
+class Collection:
+    """A collection's questions, and two kinds of questions that it does not answer.
+
+    `k` and `limit` say within how many results a file counts for recall, and for MRR.
+    """
+
+    name: str
+    k: int
+    limit: int
+    known: list[Asked]
+    strangers: list[Asked] = field(default_factory=list)
+    unanswered: list[Asked] = field(default_factory=list)
+
+    def without(self, fold: int) -> Collection:
+        """The questions outside a fold."""
+        return self._having(lambda folds: folds != fold)
+
+    def only(self, fold: int) -> Collection:
+        """The questions of a fold."""
+        return self._having(lambda folds: folds == fold)
+
+    def _having(self, chosen: Callable[[Floats], np.ndarray]) -> Collection:
+        parts = [
+            [one for one, keep in zip(some, chosen(folds(some)), strict=True) if keep]
+            for some in (self.known, self.strangers, self.unanswered)
+        ]
+        return Collection(self.name, self.k, self.limit, *parts)
 
 
 def asked(trace: Trace, truth: Sequence[str], group: str) -> Asked:
     """The best candidate of each file by each part of the score."""
     files, owner = np.unique([chunk.path for chunk in trace.chunks], return_inverse=True)
-    columns = np.stack([trace.columns[f"{part}_score"] for part in PARTS], axis=1)
-    best = np.full((files.size, len(PARTS)), -np.inf)
-    np.maximum.at(best, owner, columns)
-    return Asked(best, np.isin(files, list(truth)), len(truth), group)
+    names = [*(f"{part}_score" for part in PARTS), "rare_words"]
+    best = np.full((files.size, len(names)), -np.inf)
+    np.maximum.at(best, owner, np.stack([trace.columns[name] for name in names], axis=1))
+    return Asked(best[:, :-1], best[:, -1], np.isin(files, list(truth)), len(truth), group)
 
 
-def ask(questions: Sequence[tuple[str, Sequence[str], str]], index: Index) -> list[Asked]:
+def ask(questions: Sequence[tuple[str, Sequence[str], str]], index: Index, name: str) -> list[Asked]:
     """What each question brings."""
-    found = []
-    for question, truth, group in tqdm(questions, desc="asking", mininterval=30):
-        trace = search(question, RECOMMENDED, index)
-        found.append(asked(trace, truth, group))
-    return found
+    return [
+        asked(search(question, RECOMMENDED, index), truth, group)
+        for question, truth, group in tqdm(questions, desc=name, mininterval=30)
+    ]
+
+
+def folds(some: Sequence[Asked]) -> Floats:
+    """The fold of each question: groups are dealt out by size; questions without a group one by one."""
+    named = [one.group or f"{place:05}" for place, one in enumerate(some)]
+    sizes = {name: named.count(name) for name in set(named)}
+    dealt = {name: place % FOLDS for place, name in enumerate(sorted(sizes, key=lambda n: (-sizes[n], n)))}
+    return np.array([dealt[name] for name in named])
 
 
 # The score
 
 
-def fitted(collections: Sequence[Sequence[Asked]]) -> Floats:
-    """The weights under which the right files are likeliest, each collection counting equally."""
-    answered = [[one for one in some if one.right.any()] for some in collections]
-    spread = np.concatenate([one.parts for some in collections for one in some]).std(axis=0)
+def fitted(collections: Sequence[Collection], use: np.ndarray) -> Floats:
+    """The weights of the parts in use under which the right files are likeliest; they sum to 1."""
+    answered = [[one for one in some.known if one.right.any()] for some in collections]
+    spread = np.concatenate([one.parts for some in answered for one in some]).std(axis=0)
+    spread = np.where(spread > 0, spread, 1.0)
+    laid = [_laid_out(some, spread) for some in answered]
 
     def loss(weights: Floats) -> tuple[float, Floats]:
-        total, slope = 0.0, np.zeros(weights.size)
-        for some in answered:
-            for one in some:
-                value, way = _loss(one, weights, spread)
-                total, slope = total + value / len(some), slope + way / len(some)
-        n = len(collections)
-        return total / n + SHRINKING * weights @ weights, slope / n + 2 * SHRINKING * weights
+        found = [_loss(*one, weights) for one in laid]
+        value = sum(one for one, _ in found) / len(laid) + SHRINKING * weights @ weights
+        return value, sum(slope for _, slope in found) / len(laid) + 2 * SHRINKING * weights
 
-    found = minimize(
-        loss, np.full(len(PARTS), 0.1), jac=True, method="L-BFGS-B", bounds=[(0, None)] * len(PARTS)
+    bounds = [(0, None if one else 0) for one in use]
+    found = minimize(loss, np.where(use, 0.1, 0.0), jac=True, method="L-BFGS-B", bounds=bounds).x / spread
+    return np.asarray(found / found.sum())
+
+
+def _laid_out(some: Sequence[Asked], spread: Floats) -> tuple[Floats, np.ndarray, np.ndarray]:
+    """The files of all questions, one after another: their parts, whether each is right, and its question."""
+    return (
+        np.concatenate([one.parts for one in some]) / spread,
+        np.concatenate([one.right for one in some]),
+        np.repeat(np.arange(len(some)), [one.right.size for one in some]),
     )
-    return np.asarray(found.x / spread)
 
 
-def _loss(one: Asked, weights: Floats, spread: Floats) -> tuple[float, Floats]:
-    parts = one.parts / spread
+def _loss(parts: Floats, right: np.ndarray, question: np.ndarray, weights: Floats) -> tuple[float, Floats]:
+    """-log of each right file's share against the wrong ones, meaned over files and then over questions."""
     scores = parts @ weights
-    odds = np.exp(scores - scores.max())
-    wrong = odds[~one.right]
-    total, slope = 0.0, np.zeros(weights.size)
-    for place in np.flatnonzero(one.right):
-        mass = wrong.sum() + odds[place]
-        total -= np.log(odds[place] / mass)
-        slope += (wrong @ parts[~one.right] + odds[place] * parts[place]) / mass - parts[place]
-    return total / one.right.sum(), slope / one.right.sum()
+    starts = np.flatnonzero(np.diff(question, prepend=-1))
+    scores = scores - np.maximum.reduceat(scores, starts)[question]
+    odds = np.exp(scores)
+    wrong = np.add.reduceat(np.where(right, 0.0, odds), starts)
+    places = np.flatnonzero(right)
+    of = question[places]
+    mass = wrong[of] + odds[places]
+    share = 1 / (np.bincount(of)[of] * starts.size)
+    push = np.where(right, 0.0, odds * np.bincount(of, share / mass, minlength=starts.size)[question])
+    push[places] = share * (odds[places] / mass - 1)
+    return float(share @ (np.log(mass) - scores[places])), push @ parts
 
 
-def figures(some: Sequence[Asked], weights: Floats, k: int, limit: int) -> Floats:
-    """Evidence recall@k, MRR within the limit, and any hit within k."""
+def figures(some: Collection, weights: Floats) -> Floats:
+    """For each question: evidence recall@k, the reciprocal rank within the limit, and any hit within k."""
     rows = []
-    for one in some:
+    for one in some.known:
         # A wrong file with the same score is put first: ties count against us.
-        order = np.lexsort((one.right, -(one.parts @ weights)))
-        places = np.flatnonzero(one.right[order])
-        recall = np.count_nonzero(places < k) / one.truth if one.truth else 0.0
-        first = places[0] if places.size else limit
-        rows.append((recall, 1 / (1 + first) if first < limit else 0.0, float(first < k)))
-    return np.mean(rows, axis=0)
-
-
-def folds(some: Sequence[Asked]) -> Floats:
-    """The fold of each question: groups are dealt out by size."""
-    groups = sorted({one.group for one in some}, key=lambda name: (-sum(x.group == name for x in some), name))
-    dealt = {name: place % FOLDS for place, name in enumerate(groups)}
-    return np.array([dealt[one.group] for one in some])
+        places = np.flatnonzero(one.right[np.lexsort((one.right, -(one.parts @ weights)))])
+        recall = np.count_nonzero(places < some.k) / one.truth if one.truth else 0.0
+        first = places[0] if places.size else some.limit
+        rows.append((recall, 1 / (1 + first) if first < some.limit else 0.0, float(first < some.k)))
+    return np.array(rows).reshape(-1, 3)
 
 
 # Silence
 
 
-def evidence(one: Asked, weights: Floats, without: bool = False) -> list[float]:
-    """What `answerable` looks at, with the right files or without them."""
-    keep = ~one.right if without else np.ones(one.right.size, bool)
-    parts = one.parts[keep]
-    if not parts.size:
-        return [0.0] * (len(FEATURES) - 1)
-    scores = np.sort(parts @ weights)[::-1]
-    lead = scores[0] - scores[1 : 1 + RIVALS].mean() if scores.size > 1 else 0.0
-    return [parts[:, PARTS.index("late")].max(), lead]
-
-
-def calibration(
-    collections: Sequence[Sequence[Asked]], strangers: Sequence[Sequence[Asked]], weights: Floats
-) -> LogisticRegression:
-    """Yes: each question. No, half and half: each without its right files, and those of other collections."""
+def calibration(collections: Sequence[Collection]) -> LogisticRegression:
+    """Yes: each question. No, in equal parts: without its right files, of other collections, unanswered."""
     rows, yes, mass = [], [], []
-    for some, strange in zip(collections, strangers, strict=True):
-        known = [one for one in some if one.right.any()]
+    for some in collections:
+        known = [one for one in some.known if one.right.any()]
+        groups = [[one.evidence(True) for one in known]]
+        groups += [[one.evidence() for one in more] for more in (some.strangers, some.unanswered) if more]
         for group, answer, share in (
-            ([evidence(one, weights) for one in known], 1, 1.0),
-            ([evidence(one, weights, without=True) for one in known], 0, 0.5),
-            ([evidence(one, weights) for one in strange], 0, 0.5),
+            ([one.evidence() for one in known], 1, 1.0),
+            *((group, 0, 1 / len(groups)) for group in groups),
         ):
             rows += group
             yes += [answer] * len(group)
-            mass += [1000 * share / max(1, len(group))] * len(group)
+            mass += [1000 * share / len(group)] * len(group)
     return LogisticRegression(C=1e4, max_iter=5000).fit(rows, yes, sample_weight=mass)
 
 
-def told(
-    name: str, some: Sequence[Asked], strange: Sequence[Asked], weights: Floats, made: LogisticRegression
-) -> None:
+def chances(made: LogisticRegression, rows: Sequence[Sequence[float]]) -> Floats:
+    """The probability of each row; none for no rows."""
+    return made.predict_proba(rows)[:, 1] if rows else np.empty(0)
+
+
+@dataclass(frozen=True)
+class Judged:
+    """The probabilities of a collection's questions, each by weights that have not seen its fold."""
+
+    hit: np.ndarray
+    yes: Floats
+    near: Floats
+    far: Floats
+    unanswered: Floats
+
+    def lost(self, floor: float) -> float:
+        """The share of the answerable questions whose hit the floor holds back."""
+        return float(np.mean(self.hit & (self.yes < floor)))
+
+
+def judged(collections: Sequence[Collection]) -> dict[str, Judged]:
+    """The cross-validated probabilities of each collection."""
+    found: dict[str, list[list[Floats]]] = {some.name: [] for some in collections}
+    for fold in range(FOLDS):
+        rest = [some.without(fold) for some in collections]
+        weights, made = fitted(rest, np.ones(len(PARTS), bool)), calibration(rest)
+        for some in collections:
+            held = some.only(fold)
+            known = [one for one in held.known if one.right.any()]
+            best = [one.right[np.argsort(-(one.parts @ weights))[:6]].any() for one in known]
+            rows = [
+                [one.evidence() for one in known],
+                [one.evidence(True) for one in known],
+                [one.evidence() for one in held.strangers],
+                [one.evidence() for one in held.unanswered],
+            ]
+            found[some.name].append([np.array(best, bool), *(chances(made, one) for one in rows)])
+    return {
+        name: Judged(*(np.concatenate([fold[kind] for fold in kinds]) for kind in range(5)))
+        for name, kinds in found.items()
+    }
+
+
+def floor_of(all_judged: Sequence[Judged]) -> float:
+    """The highest floor in hundredths that loses at most `LOST` of the right answers on each collection."""
+    return max(
+        (floor for floor in np.arange(1, 100) / 100 if all(one.lost(floor) <= LOST for one in all_judged)),
+        default=0.0,
+    )
+
+
+def told(name: str, one: Judged, chosen: float) -> None:
     """Prints what each floor costs, and the reliability of the probabilities."""
-
-    def chances(rows: list[list[float]]) -> Floats:
-        return np.asarray(made.predict_proba(rows)[:, 1])
-
-    known = [one for one in some if one.right.any()]
-    hit = np.array([one.right[np.argsort(-(one.parts @ weights))[:6]].any() for one in known])
-    yes = chances([evidence(one, weights) for one in known])
-    near = chances([evidence(one, weights, without=True) for one in known])
-    far = chances([evidence(one, weights) for one in strange])
-    for floor in (0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8):
+    for floor in sorted({chosen, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7}):
+        more = f", unanswered {np.mean(one.unanswered < floor):.2f}" if one.unanswered.size else ""
         print(
-            f"  {name:<8} {floor:.2f}: lost {np.mean(hit & (yes < floor)):.3f} of the right answers, silent "
-            f"on near misses {np.mean(near < floor):.2f}, on strangers {np.mean(far < floor):.2f}"
+            f"  {name:<7} {floor:.2f}: lost {one.lost(floor):.3f} of the answers, silent without the right "
+            f"files {np.mean(one.near < floor):.2f}, on strangers {np.mean(one.far < floor):.2f}{more}"
         )
-    both, truth = np.r_[yes, near], np.r_[np.ones(yes.size), np.zeros(near.size)]
+    no = (one.near, one.far, one.unanswered)
+    both, truth = np.r_[one.yes, *no], np.r_[np.ones(one.yes.size), *(np.zeros(each.size) for each in no)]
     for low in np.arange(0, 1, 0.1):
         inside = (both >= low) & (both < low + 0.1)
         if inside.any():
             print(
-                f"  {name:<8} said {both[inside].mean():.2f}, was {truth[inside].mean():.2f} "
+                f"  {name:<7} said {both[inside].mean():.2f}, was {truth[inside].mean():.2f} "
                 f"({inside.sum()} answers)"
             )
 
 
+# Both
+
+
+def validated(collections: Sequence[Collection]) -> None:
+    """Prints the cross-validated figures with all parts, and without each part, its weights fitted anew."""
+    every = np.ones(len(PARTS), bool)
+    whole = _measured(collections, every)
+    for some in collections:
+        recall, mrr, hit = whole[some.name].mean(axis=0)
+        print(f"  {some.name:<7} recall@{some.k} {recall:.4f}, MRR {mrr:.4f}, any hit {hit:.4f}")
+    for place, part in enumerate(PARTS):
+        bare = _measured(collections, every & (np.arange(len(PARTS)) != place))
+        for some in collections:
+            for column, measure in ((0, f"recall@{some.k}"), (1, "MRR")):
+                before, after = whole[some.name][:, column], bare[some.name][:, column]
+                print(f"  without {part}, {some.name}: {paired_values(before, after, measure)}")
+
+
+def _measured(collections: Sequence[Collection], use: np.ndarray) -> dict[str, Floats]:
+    rows = {some.name: np.zeros((len(some.known), 3)) for some in collections}
+    for fold in range(FOLDS):
+        weights = fitted([some.without(fold) for some in collections], use)
+        for some in collections:
+            rows[some.name][folds(some.known) == fold] = figures(some.only(fold), weights)
+    return rows
+
+
+def collections_of(given: argparse.Namespace) -> list[Collection]:
+    """Asks every question of the three collections."""
+    data = load(given.locomo, given.corrections)
+    spoken = [
+        (one.text, [f"{id_}.md" for id_ in one.documents], str(one.conversation)) for one in data.questions
+    ]
+    written = [
+        (one.question, [one.target], one.target.split("/")[1])
+        for one in load_questions(given.questions).questions
+    ]
+    file = load_questions(NOTES / "questions.yaml")
+    noted = [(one.question, [one.target], one.target) for one in file.questions]
+    silent = [(one.question, (), "") for one in file.controls]
+    found = []
+    with session_index(data, LocalEmbedder(reading=Truncated()), chunker=LineChunker()) as index:
+        strangers = _strangers(written[::6])
+        found.append(
+            Collection("LoCoMo", 5, 10, ask(spoken, index, "LoCoMo"), ask(strangers, index, "others"))
+        )
+    for name, folder, questions, others, unanswered in (
+        ("folder", given.folder, written, spoken[::4], ()),
+        ("notes", NOTES, noted, written[::8], silent),
+    ):
+        index_folder(folder)
+        with wb.open_index(folder) as index:
+            known, far = ask(questions, index, name), ask(_strangers(others), index, "others")
+            found.append(Collection(name, 6, 6, known, far, ask(unanswered, index, "unanswered")))
+    return found
+
+
+def _strangers(
+    questions: Sequence[tuple[str, Sequence[str], str]],
+) -> list[tuple[str, Sequence[str], str]]:
+    return [(question, (), "") for question, _, _ in questions]
+
+
 def main() -> None:
-    """Reads both collections, cross-validates, and prints or writes the weights."""
+    """Reads the collections, cross-validates, and prints or writes the weights."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -195,69 +341,32 @@ def main() -> None:
     parser.add_argument("questions", type=Path)
     parser.add_argument("--write", action="store_true")
     given = parser.parse_args()
-    data = load(given.locomo, given.corrections)
-    spoken = [
-        (one.text, [f"{id_}.md" for id_ in one.documents], str(one.conversation)) for one in data.questions
-    ]
-    written = [
-        (one.question, [one.target], one.target.split("/")[1])
-        for one in load_questions(given.questions).questions
-    ]
-    with session_index(data, LocalEmbedder(reading=Truncated()), chunker=LineChunker()) as index:
-        talk = ask(spoken, index)
-        stranger_talk = ask([(question, (), "") for question, _, _ in written[::6]], index)
-    index_folder(given.folder)
-    with wb.open_index(given.folder) as index:
-        docs = ask(written, index)
-        stranger_docs = ask([(question, (), "") for question, _, _ in spoken[::4]], index)
-    validated(talk, docs)
-    weights = fitted([talk, docs])
-    made = calibration([talk, docs], [stranger_talk, stranger_docs], weights / weights.sum())
-    told("LoCoMo", talk, stranger_talk, weights / weights.sum(), made)
-    told("folder", docs, stranger_docs, weights / weights.sum(), made)
-    embedder = LocalEmbedder()
-    text = json.dumps(
-        {
-            "fitted": __doc__.split("\n\n")[2].replace("\n", " ") + f" {len(talk)} questions over "
-            f"{len(data.documents)} sessions of LoCoMo, {len(docs)} over a folder of documentation.",
-            "model": f"{embedder.name} {embedder.revision.partition('/')[0]}",
-            "score": {
-                part: round(float(w), 4) for part, w in zip(PARTS, weights / weights.sum(), strict=True)
-            },
-            "answerable": dict(
-                zip(
-                    FEATURES,
-                    [round(float(made.intercept_[0]), 4), *made.coef_[0].round(4).tolist()],
-                    strict=True,
-                )
-            ),
-        },
-        indent=2,
-    )
+    collections = collections_of(given)
+    validated(collections)
+    results = judged(collections)
+    floor = floor_of(list(results.values()))
+    for name, one in results.items():
+        told(name, one, floor)
+    text = written_out(collections, floor)
     print(text)
     if given.write:
         FILE.write_text(text + "\n", encoding="utf-8")
 
 
-def validated(talk: Sequence[Asked], docs: Sequence[Asked]) -> None:
-    """Prints the cross-validated figures: each fold is measured with weights that have not seen it."""
-    talks, docses = folds(talk), folds(docs)
-    sums = np.zeros((2, 3))
-    for fold in range(FOLDS):
-        weights = fitted(
-            [
-                [one for one, at in zip(some, ats, strict=True) if at != fold]
-                for some, ats in ((talk, talks), (docs, docses))
-            ]
-        )
-        for row, (some, ats, k, limit) in enumerate(((talk, talks, 5, 10), (docs, docses, 6, 6))):
-            held = [one for one, at in zip(some, ats, strict=True) if at == fold]
-            sums[row] += figures(held, weights, k, limit) * len(held) / len(some)
-    print(
-        f"cross-validated, LoCoMo: evidence recall@5 {sums[0, 0]:.4f}, MRR {sums[0, 1]:.4f}, "
-        f"any hit {sums[0, 2]:.4f}"
-    )
-    print(f"cross-validated, folder: hit within six {sums[1, 0]:.4f}, MRR {sums[1, 1]:.4f}")
+def written_out(collections: Sequence[Collection], floor: float) -> str:
+    """The file of weights, fitted on all questions."""
+    weights, made = fitted(collections, np.ones(len(PARTS), bool)), calibration(collections)
+    numbers = [made.intercept_[0], *made.coef_[0]]
+    embedder = LocalEmbedder()
+    counts = ", ".join(f"{len(some.known)} of {some.name}" for some in collections)
+    held = {
+        "fitted": " ".join((__doc__ or "").split("\n\n")[2].split()) + f" Questions: {counts}.",
+        "model": f"{embedder.name} {embedder.revision.partition('/')[0]}",
+        "score": {part: round(float(one), 4) for part, one in zip(PARTS, weights, strict=True)},
+        "answerable": {name: round(float(one), 4) for name, one in zip(FEATURES, numbers, strict=True)},
+        "wrong_per_hundred": round(100 * (1 - floor)),
+    }
+    return json.dumps(held, indent=2)
 
 
 if __name__ == "__main__":

@@ -66,14 +66,15 @@ WORDS = """\
 case: 1
 system: recommended
 questions:
-- {question: which tea, vector: [1.0, 0.0], words: ASKED, expect: {found: tea.md}}
+- {question: which tea, vector: [1.0, 0.0], words: {vectors: ASKED, pieces: [[tea, 1]]},
+   expect: {found: tea.md}}
 model: {name: toy, dimensions: 2, vectors: float32}
 memory:
   notes:
   - path: tea.md
     text: A cup of tea.
     vectors: [[1.0, 0.0]]
-    windows: [{vectors: "ADwAAA==", signs: "gA==", sizes: "ADg="}]
+    windows: [{vectors: "ADwAAA==", signs: "gA==", sizes: "ADg=", stretches: "+A==", stretch_sizes: "RDA="}]
 """
 
 
@@ -85,10 +86,12 @@ memory:
         ('"gA=="', '"gAA="', "tea.md has 1 windows, 2 signs and 1 sizes"),
         ("ADg=", "!", "tea.md is not base64"),
         ("ASKED", "ASKE", "the question 'which tea' is not base64 of rows of 2 numbers"),
-        (", words: ASKED", "", "no vectors for the words of 'which tea'"),
+        ("[tea, 1]", "[tea, 2]", "the question 'which tea' has 1 word pieces, and words of 2"),
+        ('"+A=="', '"+Pg="', "tea.md has 1 windows, 2 stretches and 1 sizes"),
+        (", words: {vectors: ASKED, pieces: [[tea, 1]]}", "", "no vectors for the words of 'which tea'"),
         (
             "    windows: [",
-            "    windows: [{vectors: a, signs: b, sizes: c}, ",
+            "    windows: [{vectors: a, signs: b, sizes: c, stretches: d, stretch_sizes: e}, ",
             "1 passages, and has 2 windows",
         ),
     ],
@@ -103,7 +106,9 @@ def test_damaged_windows_are_refused_by_name(old: str, new: str, problem: str) -
 def test_some_passages_without_windows_are_an_error() -> None:
     more = "  - {path: bike.md, text: A bike., vectors: [[0.0, 1.0]]}\n"
     with pytest.raises(InputError, match="have windows in the case, and others have none"):
-        run_case(parsed_case(WORDS.replace("words: ASKED, ", "") + more, "half"))
+        run_case(
+            parsed_case(WORDS.replace("words: {vectors: ASKED, pieces: [[tea, 1]]}, ", "") + more, "half")
+        )
 
 
 # a live store of OpenClaw

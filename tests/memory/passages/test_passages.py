@@ -10,7 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workbench.memory.chunking import LineChunker
-from workbench.memory.passages.codes import coded, max_sim
+from workbench.memory.embedding.local import unit
+from workbench.memory.embedding.tokens import STRETCH, stretches
+from workbench.memory.passages.codes import coded, coded_in_four_bits, cosines, max_sim
 from workbench.memory.passages.keywords import K1, StemIndex, content_stems
 from workbench.memory.passages.windows import outline, windows_of
 from workbench.memory.store.sqlite.passage_cache import PassageCache
@@ -75,6 +77,33 @@ def test_codes_give_nearly_the_exact_order() -> None:
     found = max_sim(question, coded(texts.astype(np.float32)), np.array([0, 4, 24]))
     assert found[0] > 2 * found[1:].max()
     assert coded(texts).bytes == 44 * 50
+
+
+def test_four_bits_keep_the_cosines_of_stretches() -> None:
+    chance = np.random.default_rng(0)
+    vectors = unit(chance.normal(size=(40, 384)))
+    question = unit(vectors[:1] + 0.05 * chance.normal(size=(1, 384)))[0]
+    codes = coded_in_four_bits(vectors)
+    assert cosines(question, codes) == pytest.approx(vectors @ question, abs=0.03)
+    assert cosines(question, codes.of(np.array([3])))[0] == pytest.approx(
+        cosines(question, codes)[3], abs=1e-5
+    )
+    assert codes.bytes == 40 * (192 + 2)
+
+
+@given(st.integers(1, 120))
+def test_stretches_cover_every_piece_of_a_text(length: int) -> None:
+    pieces = np.eye(120, dtype=np.float32)[:length]
+    whole = unit(pieces.mean(axis=0)[None])[0]
+    found = stretches(pieces, whole)
+    assert (found.max(axis=0)[:length] > 0).all()
+    assert ((found > 0).sum(axis=1) <= STRETCH).all()
+
+
+def test_a_text_whose_vector_is_not_the_mean_of_its_pieces_is_one_stretch() -> None:
+    pieces = np.eye(3, 8, dtype=np.float32)
+    whole = np.eye(8, dtype=np.float32)[7]
+    assert stretches(pieces, whole).tolist() == [whole.tolist()]
 
 
 def test_bm25_counts_stems_and_never_passes_its_most() -> None:

@@ -23,6 +23,7 @@ from workbench.lab.cases.model import (
     CasePassage,
     CaseQuestion,
     CaseWindows,
+    CaseWords,
     Expected,
     VectorText,
 )
@@ -293,10 +294,12 @@ def _windows(index: Index, rows: Mapping[str, Rows], pipeline: Pipeline | None) 
         return {}
     every = [row for some in rows.values() for row in some.tolist()]
     read = {row: found for row in every if (found := laid_out.read_of(row)) is not None}
-    size = sum(vectors.nbytes // 2 + codes.bytes for vectors, codes in read.values()) * 4 // 3
+    size = (
+        sum(vectors.nbytes // 2 + words.bytes + some.bytes for vectors, words, some in read.values()) * 4 // 3
+    )
     if size > MOST_READ:
         return {}
-    return {row: packed_windows(vectors, codes) for row, (vectors, codes) in read.items()}
+    return {row: packed_windows(*found) for row, found in read.items()}
 
 
 def _reads_words(memory: CaseMemory) -> bool:
@@ -304,7 +307,7 @@ def _reads_words(memory: CaseMemory) -> bool:
     return any(one.windows or any(part.windows for part in one.passages or ()) for one in notes)
 
 
-def _question_words(question: str, index: Index, pipeline: Pipeline) -> str | None:
+def _question_words(question: str, index: Index, pipeline: Pipeline) -> CaseWords | None:
     laid_out = _laid_out(index, pipeline)
     found = laid_out.question_words(question.strip(BLANKS)) if laid_out else None
     return None if found is None else packed_words(found)

@@ -45,12 +45,26 @@ class CaseWindows(CasePart):
     """What the model has read of a passage word by word, for systems such as `recommended`; all in base64.
 
     `vectors` are float16 vectors of its windows. Each of its words has the `signs` of its vector, one bit for
-    each dimension, and one float16 number, the mean size, in `sizes`.
+    each dimension, and one float16 number, the mean size, in `sizes`. Each stretch of words has four bits for
+    each dimension in `stretches`, and one float16 number in `stretch_sizes`.
     """
 
     vectors: str
     signs: str
     sizes: str
+    stretches: str
+    stretch_sizes: str
+
+
+class CaseWords(CasePart):
+    """The content words of a question, for systems that compare single words.
+
+    `vectors` are the float32 vectors of its word pieces in base64. `pieces` names each word, and says how
+    many of the pieces it has.
+    """
+
+    vectors: str
+    pieces: list[tuple[str, Annotated[int, Field(ge=1, le=1_000)]]]
 
 
 class CaseAnnotations(CasePart):
@@ -277,13 +291,13 @@ class Observed(CasePart):
 class CaseQuestion(CasePart):
     """A question, its vector if vectors travel, what is expected, and what was observed.
 
-    `words` are the float32 vectors of its content words in base64, for systems that compare single words.
+    `words` are its content words with their vectors, for systems that compare single words.
     `known_bug` is the reason why this expectation does not hold yet; that of the case is for all questions.
     """
 
     question: Words
     vector: VectorText | None = None
-    words: str | None = None
+    words: CaseWords | None = None
     expect: Expected
     observed: Observed | None = None
     known_bug: str = ""

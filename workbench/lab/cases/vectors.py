@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.errors import InputError
-from workbench.lab.cases.model import CaseModel, CaseWindows, VectorText
+from workbench.lab.cases.model import CaseModel, CaseWindows, CaseWords, VectorText
 from workbench.memory.embedding.local import (
     PACKAGED_MODEL,
     Embedded,
@@ -23,8 +23,9 @@ from workbench.memory.embedding.local import (
     local_embedder,
     unit,
 )
+from workbench.memory.embedding.tokens import AskedWords
 from workbench.memory.passages.arranged import WindowsRead
-from workbench.memory.passages.codes import WordCodes
+from workbench.memory.passages.codes import StretchCodes, WordCodes
 from workbench.records import Chunk, Vector
 
 Numbers = Literal["float16", "float32"]
@@ -61,18 +62,23 @@ def unpacked(written: VectorText, model: CaseModel, place: str) -> Vector:
     return vector
 
 
-def packed_windows(vectors: NDArray[np.float32], codes: WordCodes) -> CaseWindows:
+def packed_windows(vectors: NDArray[np.float32], words: WordCodes, stretches: StretchCodes) -> CaseWindows:
     """What a model has read of a passage, as a case has it."""
     return CaseWindows(
         vectors=_base64(vectors.astype("<f2")),
-        signs=_base64(codes.signs),
-        sizes=_base64(codes.sizes.astype("<f2")),
+        signs=_base64(words.signs),
+        sizes=_base64(words.sizes.astype("<f2")),
+        stretches=_base64(stretches.halves),
+        stretch_sizes=_base64(stretches.sizes.astype("<f2")),
     )
 
 
-def packed_words(vectors: NDArray[np.float32]) -> str:
-    """The vectors of a question's words, as a case has them."""
-    return _base64(vectors.astype("<f4"))
+def packed_words(asked: AskedWords) -> CaseWords:
+    """The words of a question, as a case has them."""
+    counts = np.bincount(asked.owners, minlength=len(asked.texts)).tolist()
+    return CaseWords(
+        vectors=_base64(asked.pieces.astype("<f4")), pieces=list(zip(asked.texts, counts, strict=True))
+    )
 
 
 def _base64(numbers: NDArray[Any]) -> str:
@@ -84,16 +90,37 @@ def unpacked_windows(given: CaseWindows, model: CaseModel, place: str) -> Window
     vectors = _rows(given.vectors, "<f2", model.dimensions, place).astype(np.float32)
     signs = _rows(given.signs, "u1", (model.dimensions + 7) // 8, place)
     sizes = _rows(given.sizes, "<f2", 1, place)[:, 0]
+    halves = _rows(given.stretches, "u1", (model.dimensions + 1) // 2, place)
+    stretch_sizes = _rows(given.stretch_sizes, "<f2", 1, place)[:, 0]
     if len(signs) != len(sizes) or (len(signs) and not len(vectors)):
         raise _unusable(place, f"has {len(vectors)} windows, {len(signs)} signs and {len(sizes)} sizes")
-    # Which window a word is in does not matter: a passage is compared with all of its words.
-    counts = np.array([len(signs), *[0] * (len(vectors) - 1)][: len(vectors)], np.int32)
-    return WindowsRead(np.zeros(len(vectors), np.int32), vectors, counts, WordCodes(signs, sizes))
+    if len(halves) != len(stretch_sizes) or bool(len(halves)) != bool(len(vectors)):
+        told = f"has {len(vectors)} windows, {len(halves)} stretches and {len(stretch_sizes)} sizes of these"
+        raise _unusable(place, told)
+    return WindowsRead(
+        np.zeros(len(vectors), np.int32),
+        vectors,
+        _in_first(len(signs), len(vectors)),
+        WordCodes(signs, sizes),
+        _in_first(len(halves), len(vectors)),
+        StretchCodes(halves, stretch_sizes),
+    )
 
 
-def unpacked_words(given: str, model: CaseModel, place: str) -> NDArray[np.float32]:
+def _in_first(count: int, windows: int) -> NDArray[np.int32]:
+    """All in the first window: a passage is compared with all of its words, in whichever window they are."""
+    return np.array([count, *[0] * (windows - 1)][:windows], np.int32)
+
+
+def unpacked_words(given: CaseWords, model: CaseModel, place: str) -> AskedWords:
     """What `packed_words` gave. Raises InputError, naming `place`, for other text."""
-    return _rows(given, "<f4", model.dimensions, place)
+    vectors = _rows(given.vectors, "<f4", model.dimensions, place)
+    counts = [count for _, count in given.pieces]
+    if sum(counts) != len(vectors):
+        raise _unusable(place, f"has {len(vectors)} word pieces, and words of {sum(counts)}")
+    return AskedWords(
+        tuple(text for text, _ in given.pieces), vectors, np.repeat(np.arange(len(counts)), counts)
+    )
 
 
 def _rows(written: str, numbers: str, width: int, place: str) -> NDArray[Any]:
@@ -186,12 +213,12 @@ class CaseEmbedder:
 class CaseReader(CaseEmbedder):
     """A `CaseEmbedder` of a case in which what the model has read word by word travels, too.
 
-    `read` has it for each passage, by the path, the lines and the text; `words` the vectors of the questions'
-    words.
+    `read` has it for each passage, by the path, the lines and the text; `words` the words of the
+    questions.
     """
 
     read: dict[PassageKey, WindowsRead] = field(default_factory=dict)
-    words: dict[str, NDArray[np.float32]] = field(default_factory=dict)
+    words: dict[str, AskedWords] = field(default_factory=dict)
 
     def windows_read(self, path: str, chunks: Sequence[Chunk]) -> WindowsRead:
         """What was read of these chunks of a file. Raises InputError if the windows of one are missing."""
@@ -202,23 +229,10 @@ class CaseReader(CaseEmbedder):
                 f"Some passages of {path} have windows in the case, and others have none.",
                 "Write the case again: workbench case new",
             )
-        owners = [np.full(len(one.owners), place, np.int32) for place, one in enumerate(known)]
-        none = np.empty(0, np.int32)
-        width = self.dimensions
-        return WindowsRead(
-            np.concatenate([none, *owners]),
-            np.concatenate([np.empty((0, width), np.float32), *(one.vectors for one in known)]),
-            np.concatenate([none, *(one.counts for one in known)]),
-            WordCodes(
-                np.concatenate(
-                    [np.empty((0, (width + 7) // 8), np.uint8), *(one.codes.signs for one in known)]
-                ),
-                np.concatenate([np.empty(0, np.float16), *(one.codes.sizes for one in known)]),
-            ),
-        )
+        return WindowsRead.joined(known, self.dimensions)
 
-    def question_words(self, question: str) -> NDArray[np.float32]:
-        """The vectors of a question's words. Raises InputError for a question that is not one of the case."""
+    def question_words(self, question: str) -> AskedWords:
+        """The words of a question. Raises InputError for a question that is not one of the case."""
         if question not in self.words:
             raise InputError(
                 f"The case has no vectors for the words of {question[:60]!r}.", "Ask its own questions."

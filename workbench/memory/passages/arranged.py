@@ -1,4 +1,4 @@
-"""Everything about an index's passages: windows with their vectors, words in codes, and stems.
+"""Everything about an index's passages: windows with vectors, words and stretches in codes, and stems.
 
 Vectors need a model on this machine. They are computed at the first search and kept beside the index.
 """
@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,15 +20,15 @@ from numpy.typing import NDArray
 from workbench.contracts import Index
 from workbench.errors import StorageError
 from workbench.memory.embedding.local import LocalEmbedder
-from workbench.memory.embedding.tokens import word_vectors
-from workbench.memory.passages.codes import WordCodes, coded
+from workbench.memory.embedding.tokens import AskedWords, word_vectors
+from workbench.memory.passages.codes import StretchCodes, WordCodes, coded, coded_in_four_bits
 from workbench.memory.passages.keywords import StemIndex
 from workbench.memory.passages.windows import lines_of, outline, windows_of
 from workbench.memory.store.sqlite.passage_cache import PassageCache
 from workbench.progress import progress
 from workbench.records import Chunk, Rows
 
-FORM = "windows 1"
+FORM = "windows 2"
 """Names the way in which windows are cut and coded; another way needs another name."""
 WINDOWS_IN_FLIGHT = 64
 
@@ -36,29 +36,51 @@ WINDOWS_IN_FLIGHT = 64
 @dataclass(frozen=True)
 class WindowsRead:
     """What the model has read of one file: for each window the place of its chunk in the file, its vector
-    and the number of its words; then the codes of all these words."""
+    and the numbers of its words and stretches; then the codes of all these words and stretches."""
 
     owners: NDArray[np.int32]
     vectors: NDArray[np.float32]
     counts: NDArray[np.int32]
     codes: WordCodes
+    stretch_counts: NDArray[np.int32]
+    stretches: StretchCodes
 
     def packed(self) -> bytes:
         """This as bytes."""
         file = io.BytesIO()
         np.savez(
             file, owners=self.owners, vectors=self.vectors.astype(np.float16), counts=self.counts,
-            signs=self.codes.signs, sizes=self.codes.sizes,
+            signs=self.codes.signs, sizes=self.codes.sizes, stretch_counts=self.stretch_counts,
+            halves=self.stretches.halves, stretch_sizes=self.stretches.sizes,
         )  # fmt: skip
         return file.getvalue()
+
+    @classmethod
+    def joined(cls, parts: Sequence[WindowsRead], dimensions: int) -> WindowsRead:
+        """What was read of several chunks, the first of each part the next place in their file."""
+        owners = [np.full(one.owners.size, place, np.int32) for place, one in enumerate(parts)]
+        return cls(
+            _joined(owners, (0,), np.int32),
+            _joined([one.vectors for one in parts], (0, dimensions), np.float32),
+            _joined([one.counts for one in parts], (0,), np.int32),
+            _word_codes(parts, dimensions),
+            _joined([one.stretch_counts for one in parts], (0,), np.int32),
+            _stretch_codes(parts, dimensions),
+        )
 
     @classmethod
     def unpacked(cls, payload: bytes) -> WindowsRead | None:
         """What `packed` gave; None for damaged bytes."""
         try:
             with np.load(io.BytesIO(payload)) as file:
-                codes = WordCodes(file["signs"], file["sizes"])
-                return cls(file["owners"], file["vectors"].astype(np.float32), file["counts"], codes)
+                return cls(
+                    file["owners"],
+                    file["vectors"].astype(np.float32),
+                    file["counts"],
+                    WordCodes(file["signs"], file["sizes"]),
+                    file["stretch_counts"],
+                    StretchCodes(file["halves"], file["stretch_sizes"]),
+                )
         except (ValueError, KeyError, OSError, EOFError, zipfile.BadZipFile):
             return None
 
@@ -68,13 +90,20 @@ class WindowVectors:
     """The windows of all chunks; a window's and a chunk's place count in the order of `Passages.rows`.
 
     `owners` is the chunk of each window, in ascending order. The words of chunk i are `words[i]:words[i + 1]`
-    in `codes`.
+    in `codes`, and its stretches likewise.
     """
 
     owners: NDArray[np.int64]
     vectors: NDArray[np.float32]
     words: NDArray[np.int64]
     codes: WordCodes
+    stretches: NDArray[np.int64]
+    stretch_codes: StretchCodes
+
+    @property
+    def bytes(self) -> int:
+        """The number of bytes that the codes of words and stretches take."""
+        return self.codes.bytes + self.stretch_codes.bytes
 
 
 @dataclass(frozen=True)
@@ -114,8 +143,8 @@ class HeldWords(Protocol):
     def windows_read(self, path: str, chunks: Sequence[Chunk]) -> WindowsRead:
         """What was read of a file, for these chunks of it."""
 
-    def question_words(self, question: str) -> NDArray[np.float32]:
-        """The unit vectors of a question's content words, one in each row."""
+    def question_words(self, question: str) -> AskedWords:
+        """A question's content words, with the vectors of their pieces."""
 
 
 WordEmbedder = LocalEmbedder | HeldWords
@@ -175,28 +204,49 @@ def _windows(
     chunk = np.concatenate(
         [np.empty(0, np.int64), *(one.owners + start for one, start in zip(read, first, strict=False))]
     )
-    counts = np.concatenate([np.empty(0, np.int64), *(one.counts for one in read)])
     dimensions = embedder.dimensions
     vectors = np.concatenate([np.empty((0, dimensions), np.float32), *(one.vectors for one in read)])
-    signs = np.concatenate(
-        [np.empty((0, (dimensions + 7) // 8), np.uint8), *(one.codes.signs for one in read)]
-    )
-    sizes = np.concatenate([np.empty(0, np.float16), *(one.codes.sizes for one in read)])
     place = np.empty_like(order)
     place[order] = np.arange(order.size)
     owner = place[chunk]
     by_owner = np.argsort(owner, kind="stable")
-    ends = np.cumsum(counts)
-    words = np.concatenate(
-        [np.empty(0, np.int64), *(np.arange(ends[w] - counts[w], ends[w]) for w in by_owner.tolist())]
-    )
-    held = np.bincount(owner, weights=counts, minlength=order.size).astype(np.int64)
+    words, word_ends = _by_chunk([one.counts for one in read], owner, order.size)
+    stretches, stretch_ends = _by_chunk([one.stretch_counts for one in read], owner, order.size)
     return WindowVectors(
         owner[by_owner],
         vectors[by_owner],
-        np.concatenate([[0], np.cumsum(held)]),
-        WordCodes(signs, sizes).of(words),
+        word_ends,
+        _word_codes(read, dimensions).of(words),
+        stretch_ends,
+        _stretch_codes(read, dimensions).of(stretches),
     )
+
+
+def _word_codes(read: Sequence[WindowsRead], dimensions: int) -> WordCodes:
+    return WordCodes(
+        _joined([one.codes.signs for one in read], (0, (dimensions + 7) // 8), np.uint8),
+        _joined([one.codes.sizes for one in read], (0,), np.float16),
+    )
+
+
+def _stretch_codes(read: Sequence[WindowsRead], dimensions: int) -> StretchCodes:
+    return StretchCodes(
+        _joined([one.stretches.halves for one in read], (0, (dimensions + 1) // 2), np.uint8),
+        _joined([one.stretches.sizes for one in read], (0,), np.float16),
+    )
+
+
+def _joined(parts: Sequence[NDArray[Any]], empty: tuple[int, ...], kind: type[np.generic]) -> NDArray[Any]:
+    return np.concatenate([np.empty(empty, kind), *parts])
+
+
+def _by_chunk(
+    counts: Sequence[NDArray[np.int32]], owner: NDArray[np.int64], chunks: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The places of what windows hold, in the order of their chunks, and where each chunk's begin and end."""
+    held = np.concatenate([np.empty(0, np.int64), *counts])
+    whose = np.repeat(owner, held)
+    return np.argsort(whose, kind="stable"), np.searchsorted(np.sort(whose), np.arange(chunks + 1))
 
 
 def _read(files: Sequence[_File], embedder: WordEmbedder, path: Path | None) -> list[WindowsRead]:
@@ -251,10 +301,10 @@ def _newly_read(files: Mapping[str, _File], embedder: LocalEmbedder) -> Iterator
                     .astype(np.float32)
                     .reshape(len(cut), embedder.dimensions),
                     np.array([one.words.shape[0] for one in vectors], np.int32),
-                    coded(
-                        np.concatenate(
-                            [np.empty((0, embedder.dimensions), np.float32), *(one.words for one in vectors)]
-                        )
+                    coded(_joined([one.words for one in vectors], (0, embedder.dimensions), np.float32)),
+                    np.array([one.stretches.shape[0] for one in vectors], np.int32),
+                    coded_in_four_bits(
+                        _joined([one.stretches for one in vectors], (0, embedder.dimensions), np.float32)
                     ),
                 ),
             )

@@ -1,7 +1,8 @@
-"""Vectors of words in 50 bytes each, and MaxSim over them.
+"""Vectors of words in 50 bytes each with MaxSim over them, and vectors of stretches in four bits a number.
 
-A vector of 384 numbers becomes its 384 signs and one number, the mean of their sizes. The question's own
-vectors stay exact. Source: RaBitQ and ColBERTv2 keep more; on our data the signs alone lose nothing.
+The vector of a word becomes its 384 signs and one number, the mean of their sizes. The question's own
+vectors stay exact. Source: RaBitQ and ColBERTv2 keep more; on our data the signs alone lose nothing for
+words. For stretches they lose two points of MRR, and four bits lose none.
 """
 
 from __future__ import annotations
@@ -49,7 +50,52 @@ def max_sim(question: NDArray[np.float32], codes: WordCodes, starts: NDArray[np.
     `starts` holds the place of each text's first word; no text is empty. Source: ColBERT, SIGIR 2020, with
     the mean in place of the sum, so that long and short questions have one scale.
     """
+    return np.asarray(best_matches(question, codes, starts).mean(axis=1), float)
+
+
+def best_matches(
+    question: NDArray[np.float32], codes: WordCodes, starts: NDArray[np.int64]
+) -> NDArray[np.float32]:
+    """The cosine of each of the question's words with its best word in each text: (texts, asked)."""
     if not starts.size:
-        return np.empty(0)
-    best = np.maximum.reduceat(similarities(question, codes), starts, axis=0)
-    return np.asarray(best.mean(axis=1), float)
+        return np.empty((0, question.shape[0]), np.float32)
+    best: NDArray[np.float32] = np.maximum.reduceat(similarities(question, codes), starts, axis=0)
+    return best
+
+
+@dataclass(frozen=True)
+class StretchCodes:
+    """Vectors with four bits a number, two numbers in a byte, and a size: a row for each vector."""
+
+    halves: NDArray[np.uint8]
+    sizes: NDArray[np.float16]
+
+    @property
+    def bytes(self) -> int:
+        """The number of bytes that these codes take."""
+        return self.halves.nbytes + self.sizes.nbytes
+
+    def of(self, places: NDArray[np.int64]) -> StretchCodes:
+        """The codes of some of the vectors."""
+        return StretchCodes(self.halves[places], self.sizes[places])
+
+
+def coded_in_four_bits(vectors: NDArray[np.float32]) -> StretchCodes:
+    """The codes of these unit vectors, one row each.
+
+    A size makes a code's product with its own vector 1, so that cosines are right on average (RaBitQ).
+    """
+    even = np.pad(vectors, ((0, 0), (0, vectors.shape[1] % 2)))
+    step = np.maximum(np.abs(even).max(axis=1, keepdims=True), 1e-12) / 8
+    codes = np.clip(np.floor(even / step), -8, 7)
+    own = np.maximum(((codes + 0.5) * even).sum(axis=1), 1e-12)
+    numbers = (codes + 8).astype(np.uint8)
+    return StretchCodes(numbers[:, 0::2] << 4 | numbers[:, 1::2], (1 / own).astype(np.float16))
+
+
+def cosines(question: NDArray[np.float32], codes: StretchCodes) -> NDArray[np.float32]:
+    """About the cosine of each coded vector with the question's vector."""
+    numbers = np.empty((codes.halves.shape[0], 2 * codes.halves.shape[1]), np.float32)
+    numbers[:, 0::2], numbers[:, 1::2] = codes.halves >> 4, codes.halves & 15
+    found = (numbers[:, : question.size] - np.float32(7.5)) @ question
+    return np.asarray(found * codes.sizes.astype(np.float32), np.float32)

@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 from workbench.contracts import Index
 from workbench.memory.choices import index_home
 from workbench.memory.embedding.local import Embedder, LocalEmbedder
-from workbench.memory.embedding.tokens import word_vectors
+from workbench.memory.embedding.tokens import AskedWords, asked_words
 from workbench.memory.passages.arranged import HeldWords, Passages, WindowVectors, WordEmbedder, arrange
-from workbench.memory.passages.codes import WordCodes, max_sim
+from workbench.memory.passages.codes import StretchCodes, WordCodes, best_matches
+from workbench.memory.passages.codes import cosines as stretch_cosines
 from workbench.memory.passages.keywords import STOP_STEMS, StemIndex, content_stems
 from workbench.memory.store.sqlite.stems import porter_stems
 from workbench.records import Floats, Hits, Query, Rows, Vector
@@ -22,12 +23,16 @@ from workbench.retrieval.index_adapters import IndexAdapter, adapted, innermost,
 
 MOST_QUESTIONS = 4096
 """Questions whose words stay in memory."""
+RARE = 2
+"""How many of a question's words count as its rare ones."""
+COMMON = 1e-3
+"""What a word that every file has still weighs, so that a question of such words alone has weights, too."""
 
 
 class PassageIndex(IndexAdapter):
     """An index whose keyword leg counts stems, and whose vector leg takes the best window of each chunk."""
 
-    def __init__(self, inner: Index, passages: Passages, asked: dict[str, NDArray[np.float32]]) -> None:
+    def __init__(self, inner: Index, passages: Passages, asked: dict[str, AskedWords]) -> None:
         super().__init__(inner)
         self.passages = passages
         self._asked = asked
@@ -83,32 +88,47 @@ class PassageIndex(IndexAdapter):
         return np.asarray(weights @ has.reshape(len(stems), files.size) / (weights.sum() or 1.0))
 
     def cosines(self, question: Vector, rows: Rows) -> Floats:
-        """The cosine of the best window of each of these chunks; NaN without windows."""
+        """The cosine of the best stretch of each of these chunks; NaN without windows, -1 without words."""
         windows = self.passages.windows
         if windows is None:
             return np.full(rows.size, np.nan)
-        return _best_window(windows, question, self.passages.rows.size)[self.passages.places(rows)]
-
-    def max_sims(self, question: str, rows: Rows) -> Floats:
-        """MaxSim of each of these chunks over the content words of the question; NaN without windows."""
-        windows, asked = self.passages.windows, self.question_words(question)
-        found = np.full(rows.size, np.nan)
-        if windows is None or asked is None or not rows.size:
-            return found
-        places = self.passages.places(rows)
-        starts, ends = windows.words[places], windows.words[places + 1]
-        with_words = np.flatnonzero(ends > starts)
-        found[ends == starts] = 0.0
-        counts = (ends - starts)[with_words]
-        words = np.concatenate(
-            [np.arange(starts[one], ends[one]) for one in with_words.tolist()] or [starts[:0]]
-        )
-        first = np.concatenate([[0], np.cumsum(counts)[:-1]]).astype(np.int64)[: counts.size]
-        found[with_words] = max_sim(asked, windows.codes.of(words), first)
+        held, first, some = _held(windows.stretches, self.passages.places(rows))
+        found = np.full(rows.size, -1.0)
+        if held.size:
+            found[some] = np.maximum.reduceat(
+                stretch_cosines(question, windows.stretch_codes.of(held)), first
+            )
         return found
 
-    def question_words(self, question: str) -> NDArray[np.float32] | None:
-        """The unit vectors of the question's content words; None without a model on this machine."""
+    def word_matches(self, question: str, rows: Rows) -> tuple[Floats, Floats]:
+        """How well each of these chunks has the question's content words, and how well its rare ones.
+
+        Each word of the question looks for its best word in the chunk (MaxSim). The first number is the mean
+        of these cosines, weighted by the root of each word's rarity in the files. The second is the lower of
+        the two rarest words' cosines. Both are NaN without windows, and 0 for a chunk without words.
+        """
+        windows, asked = self.passages.windows, self.question_words(question)
+        if windows is None or asked is None or not rows.size:
+            return np.full(rows.size, np.nan), np.full(rows.size, np.nan)
+        weights = np.array([self._rarity(word) for word in asked.texts])
+        held, first, some = _held(windows.words, self.passages.places(rows))
+        pieces = best_matches(asked.pieces, windows.codes.of(held), first)
+        members = np.equal.outer(asked.owners, np.arange(weights.size)).astype(float)
+        words = pieces @ (members / members.sum(axis=0))
+        rare = np.argsort(-weights, kind="stable")[:RARE]
+        roots = np.sqrt(weights) + COMMON
+        matched, lowest = np.zeros(rows.size), np.zeros(rows.size)
+        matched[some] = words @ (roots / roots.sum())
+        lowest[some] = words[:, rare].min(axis=1)
+        return matched, lowest
+
+    def _rarity(self, word: str) -> float:
+        """The IDF of a word over the files, by its rarest stem; 0 for a function word."""
+        stems = [stem for stem in porter_stems(word) if stem not in STOP_STEMS]
+        return max((self.passages.file_stems.idf(stem) for stem in stems), default=0.0)
+
+    def question_words(self, question: str) -> AskedWords | None:
+        """The question's content words with their vectors; None without a model on this machine."""
         embedder = word_embedder(self)
         if embedder is None:
             return None
@@ -117,20 +137,33 @@ class PassageIndex(IndexAdapter):
         if question not in self._asked:
             if len(self._asked) >= MOST_QUESTIONS:
                 self._asked.clear()
-            self._asked[question] = word_vectors(embedder, [question], "query")[0].words
+            self._asked[question] = asked_words(embedder, question)
         return self._asked[question]
 
-    def read_of(self, row: int) -> tuple[NDArray[np.float32], WordCodes] | None:
-        """The vectors of a chunk's windows, and the codes of its words; None without windows."""
+    def read_of(self, row: int) -> tuple[NDArray[np.float32], WordCodes, StretchCodes] | None:
+        """The vectors of a chunk's windows, and the codes of its words and stretches; None without them."""
         windows = self.passages.windows
         if windows is None:
             return None
         (place,) = self.passages.places(np.array([row], np.int64)).tolist()
-        words = slice(int(windows.words[place]), int(windows.words[place + 1]))
-        return windows.vectors[windows.owners == place], windows.codes.of(words)
+        words = np.arange(windows.words[place], windows.words[place + 1])
+        stretches = np.arange(windows.stretches[place], windows.stretches[place + 1])
+        vectors = windows.vectors[windows.owners == place]
+        return vectors, windows.codes.of(words), windows.stretch_codes.of(stretches)
 
     def _files(self, rows: Rows) -> NDArray[np.int64]:
         return self.passages.files[self.passages.places(rows)]
+
+
+def _held(
+    ends: NDArray[np.int64], places: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """What these chunks hold, one after another, where each chunk's begin, and which chunks hold anything."""
+    starts, counts = ends[places], ends[places + 1] - ends[places]
+    some = np.flatnonzero(counts)
+    first = np.cumsum(counts[some]) - counts[some]
+    held = np.arange(int(counts.sum())) + np.repeat(starts[some] - first, counts[some])
+    return held, first, some
 
 
 def _scored(table: StemIndex, question: str, places: NDArray[np.int64]) -> tuple[Floats, float]:
@@ -189,7 +222,7 @@ class PassagesLayout:
     def of(self, index: Index) -> Index:
         """The index in passages, arranged once for each generation; the first time takes a while."""
 
-        def arranged() -> tuple[Passages, dict[str, NDArray[np.float32]]]:
+        def arranged() -> tuple[Passages, dict[str, AskedWords]]:
             return arrange(index, word_embedder(index), cache_of(index)), {}
 
         return PassageIndex(index, *kept(index, self, arranged))

@@ -10,15 +10,13 @@ import numpy as np
 
 from workbench.contracts import Context
 from workbench.errors import InputError
-from workbench.records import KEPT, Floats, Trace
+from workbench.records import Floats, Trace
 from workbench.retrieval.columns import ColumnStage, Numbers
 from workbench.retrieval.cutoff import MinScore
 from workbench.retrieval.passages.index import passages_of
 
-FEATURES = ("intercept", "late", "lead")
-"""Of the subsets of nine kinds of evidence, this one predicts best on a collection that it has not seen."""
-RIVALS = 5
-"""How many files after the best one the lead is measured against."""
+FEATURES = ("intercept", "vector", "rare")
+"""Of some twenty kinds of evidence, these two say best what a collection without the answer lacks."""
 
 
 @dataclass(frozen=True)
@@ -50,26 +48,26 @@ class Calibration:
 class Answerable(ColumnStage):
     """The probability that anything here answers the question, the same for every candidate.
 
-    It looks at the best late interaction, and at how far the best file leads. A calibration that was fitted
-    for another model is refused. The probability is then unknown: nothing is held back, and the trace says
-    so.
+    It looks at the best cosine of a stretch, and at how well any chunk has both of the question's two rarest
+    words: a near miss lacks the one word that matters. A calibration that was fitted for another model is
+    refused. The probability is then unknown: nothing is held back, and the trace says so.
     """
 
     slot: ClassVar[str] = "answerable"
     output: ClassVar[str] = "answerable"
     scale: ClassVar[str] = "probability"
-    observed: ClassVar[tuple[str, ...]] = ("lead",)
+    observed: ClassVar[tuple[str, ...]] = ("calibrated",)
     calibration: Calibration = field(default_factory=Calibration)
 
     @property
     def says(self) -> str:
         return (
-            "answerable = the probability that anything here answers, from the best word matches and from "
-            "how far the best file leads"
+            "answerable = the probability that anything here answers, from the best stretch and from the "
+            "best match of the question's two rarest words"
         )
 
     def observe(self, trace: Trace, context: Context) -> Mapping[str, Floats]:
-        return {"lead": np.full(trace.rows.size, _lead(trace))}
+        return {"calibrated": np.ones(trace.rows.size)}
 
     def run(self, trace: Trace, context: Context) -> Trace:
         found = passages_of(context.index)
@@ -86,15 +84,11 @@ class Answerable(ColumnStage):
         weight = {name: of.constant(value) for name, value in self.calibration.weights}
         weight = weight or dict.fromkeys(FEATURES, of.constant(0.0))
         log_odds = (
-            weight["intercept"] + weight["late"] * of.greatest("late_score") + weight["lead"] * of["lead"]
+            weight["intercept"]
+            + weight["vector"] * of.greatest("vector_score")
+            + weight["rare"] * of.greatest("rare_words")
         )
-        return np.where(np.isnan(of["lead"]), 1.0, 1 / (1 + np.exp(-log_odds)))
-
-
-def _lead(trace: Trace) -> float:
-    """How far the best candidate that is still in is ahead of the mean of the next ones."""
-    scores = np.sort(trace.columns["score"][trace.dropped == KEPT])[::-1]  # whatever ordered the answer
-    return float(scores[0] - scores[1 : 1 + RIVALS].mean()) if scores.size > 1 else 0.0
+        return np.where(np.isnan(of["calibrated"]), 1.0, 1 / (1 + np.exp(-log_odds)))
 
 
 @dataclass(frozen=True)

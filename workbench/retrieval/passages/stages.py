@@ -56,44 +56,36 @@ class ContentWords(JoinedWords):
 
 @dataclass(frozen=True)
 class KeywordShare(ColumnStage):
-    """BM25 over stems, as a share of the most that this question could score: 0 to 1."""
+    """BM25 over stems, of the chunk and of its file, each as a share of the most that there could be.
+
+    The score is the mean of the two shares, 0 to 1. A chunk that continues a conversation need not repeat
+    what it is about; its file does.
+    """
 
     slot: ClassVar[str] = "keyword_score"
     output: ClassVar[str] = "keyword_score"
     scale: ClassVar[str] = "share of the most"
-    observed: ClassVar[tuple[str, ...]] = ("keyword_beyond", "keyword_most")
+    observed: ClassVar[tuple[str, ...]] = ("keyword_beyond", "keyword_most", "file_bm25", "file_most")
     says: ClassVar[str] = (
-        "keyword score = BM25 / the most that this question could score, also beyond the leg's depth"
+        "keyword score = mean of BM25 of the chunk and BM25 of its file, each / the most that this question "
+        "could score, also beyond the leg's depth"
     )
 
     def observe(self, trace: Trace, context: Context) -> Mapping[str, Floats]:
-        scores, most = _passages(context).keyword_scores(trace.question, trace.rows)
-        return {"keyword_beyond": scores, "keyword_most": np.full(scores.size, most)}
+        passages = _passages(context)
+        chunk, most = passages.keyword_scores(trace.question, trace.rows)
+        file, most_of_file = passages.file_scores(trace.question, trace.rows)
+        return {
+            "keyword_beyond": chunk,
+            "keyword_most": np.full(chunk.size, most),
+            "file_bm25": file,
+            "file_most": np.full(file.size, most_of_file),
+        }
 
     def formula(self, of: Numbers) -> Any:
         raw = of["keyword_relevance"]
-        return np.where(np.isnan(raw), of["keyword_beyond"], raw) / of["keyword_most"]
-
-
-@dataclass(frozen=True)
-class FileShare(ColumnStage):
-    """BM25 of the whole file, as a share of the most that this question could score: 0 to 1.
-
-    A chunk that continues a conversation need not repeat what it is about; its file does.
-    """
-
-    slot: ClassVar[str] = "file_score"
-    output: ClassVar[str] = "file_score"
-    scale: ClassVar[str] = "share of the most"
-    observed: ClassVar[tuple[str, ...]] = ("file_bm25", "file_most")
-    says: ClassVar[str] = "file score = BM25 of the whole file / the most that this question could score"
-
-    def observe(self, trace: Trace, context: Context) -> Mapping[str, Floats]:
-        scores, most = _passages(context).file_scores(trace.question, trace.rows)
-        return {"file_bm25": scores, "file_most": np.full(scores.size, most)}
-
-    def formula(self, of: Numbers) -> Any:
-        return of["file_bm25"] / of["file_most"]
+        chunk = np.where(np.isnan(raw), of["keyword_beyond"], raw) / of["keyword_most"]
+        return (chunk + of["file_bm25"] / of["file_most"]) / 2
 
 
 @dataclass(frozen=True)
@@ -116,40 +108,47 @@ class TitleShare(ColumnStage):
 
 
 @dataclass(frozen=True)
-class WindowCosine(ColumnStage):
-    """The cosine of the chunk's best window, also beyond the depth of the leg; 0 for an unknown one."""
+class StretchCosine(ColumnStage):
+    """The vector score: the cosine of the question with the best stretch of the chunk.
+
+    A stretch is 24 word pieces, read within their window, so that one sentence can answer alone. Without a
+    model on this machine the cosine of the whole chunk takes its place, and 0 if that is unknown.
+    """
 
     slot: ClassVar[str] = "vector_score"
     output: ClassVar[str] = "vector_score"
     scale: ClassVar[str] = "cosine"
-    observed: ClassVar[tuple[str, ...]] = ("cosine_beyond",)
-    says: ClassVar[str] = "vector score = 1 - cosine distance of the best window, also beyond the leg's depth"
+    observed: ClassVar[tuple[str, ...]] = ("stretch_cosine",)
+    says: ClassVar[str] = "vector score = the cosine of the question with the chunk's best stretch of words"
 
     def observe(self, trace: Trace, context: Context) -> Mapping[str, Floats]:
-        return {"cosine_beyond": _passages(context).cosines(context.vector(), trace.rows)}
+        return {"stretch_cosine": _passages(context).cosines(context.vector(), trace.rows)}
 
     def formula(self, of: Numbers) -> Any:
-        near = 1 - of["vector_raw"]
-        return filled(np.where(np.isnan(near), of["cosine_beyond"], near), 0.0)
+        best = of["stretch_cosine"]
+        return filled(np.where(np.isnan(best), 1 - of["vector_raw"], best), 0.0)
 
 
 @dataclass(frozen=True)
 class LateInteraction(ColumnStage):
     """Each content word of the question looks for its best word in the chunk; the mean of their cosines.
 
-    Source: Khattab and Zaharia, ColBERT, SIGIR 2020, here with the words of the embedding model itself.
+    A word weighs the root of its rarity in the files. `rare_words` is the lower cosine of the two rarest
+    words. Source: Khattab and Zaharia, ColBERT, SIGIR 2020, with the words of the embedding model itself.
     """
 
     slot: ClassVar[str] = "late_interaction"
     output: ClassVar[str] = "late_score"
     scale: ClassVar[str] = "mean cosine of words"
-    observed: ClassVar[tuple[str, ...]] = ("max_sim",)
+    observed: ClassVar[tuple[str, ...]] = ("max_sim", "rare_words")
     says: ClassVar[str] = (
-        "late score = mean over the question's content words of the cosine of the best word of the chunk"
+        "late score = mean over the question's content words, by rarity, of the cosine of the best word of "
+        "the chunk"
     )
 
     def observe(self, trace: Trace, context: Context) -> Mapping[str, Floats]:
-        return {"max_sim": _passages(context).max_sims(trace.question, trace.rows)}
+        matched, rare = _passages(context).word_matches(trace.question, trace.rows)
+        return {"max_sim": matched, "rare_words": rare}
 
     def run(self, trace: Trace, context: Context) -> Trace:
         ran = super().run(trace, context)

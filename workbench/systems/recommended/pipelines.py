@@ -12,23 +12,20 @@ from workbench.retrieval.cutoff import Limit, Order
 from workbench.retrieval.fusion import WeightedSum
 from workbench.retrieval.legs import Depth, KeywordLeg, Union, VectorLeg
 from workbench.retrieval.passages.index import PassagesLayout
-from workbench.retrieval.passages.silence import Answerable, Calibration, SilenceFloor
+from workbench.retrieval.passages.silence import Answerable, Calibration, accepting
 from workbench.retrieval.passages.stages import (
     BestOfFile,
     ContentWords,
-    FileShare,
     KeywordShare,
     LateInteraction,
+    StretchCosine,
     TitleShare,
-    WindowCosine,
 )
 from workbench.retrieval.pipeline import Pipeline, Source
 from workbench.systems.recommended.weights import FittedWeights, read_weights
 
 DEPTH = Depth(multiplier=60, cap=60)
 """Chunks that each leg brings, so that late interaction reads a bounded number of them."""
-WRONG_PER_HUNDRED = 90.0
-"""This floor loses at most one right answer in 200 on each fitted collection (benchmarks/fit.py)."""
 SOURCE = Source("this workbench", "0.1.0", "workbench/systems/recommended/pipelines.py")
 
 
@@ -43,8 +40,7 @@ def recommended(weights: FittedWeights) -> Pipeline:
             VectorLeg(depth=DEPTH),
             Union(),
             KeywordShare(),
-            WindowCosine(),
-            FileShare(),
+            StretchCosine(),
             TitleShare(),
             LateInteraction(),
             WeightedSum(
@@ -53,7 +49,7 @@ def recommended(weights: FittedWeights) -> Pipeline:
             Order(),
             BestOfFile(),
             Answerable(Calibration(tuple(weights.answerable.items()), weights.model)),
-            SilenceFloor(1 - WRONG_PER_HUNDRED / 100),
+            accepting(weights.wrong_per_hundred),
             Limit(6),
         ),
         SOURCE,

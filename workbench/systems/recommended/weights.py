@@ -22,12 +22,14 @@ FORM = "Use a file like workbench/systems/recommended/weights.json; benchmarks/f
 class FittedWeights:
     """How much each kind of evidence counts, and what says that anything here answers.
 
-    `score` holds a weight for each of vector, keyword, file, title and late; they sum to 1. `answerable`
-    holds the weights of a logistic regression, `intercept` included. `model` names the model of the vectors.
+    `score` holds a weight for each of vector, keyword, title and late; they sum to 1. `answerable` holds the
+    weights of a logistic regression, `intercept` included. `wrong_per_hundred` is how many wrong answers in a
+    hundred the floor accepts. `model` names the model of the vectors.
     """
 
     score: Mapping[str, float]
     answerable: Mapping[str, float]
+    wrong_per_hundred: float
     model: str
     fitted: str
 
@@ -38,14 +40,22 @@ def read_weights(path: Path = FILE) -> FittedWeights:
     try:
         data = json.loads(text)
         return FittedWeights(
-            _numbers(data["score"]), _numbers(data["answerable"]), str(data["model"]), str(data["fitted"])
+            _numbers(data["score"]),
+            _numbers(data["answerable"]),
+            _number(data["wrong_per_hundred"]),
+            str(data["model"]),
+            str(data["fitted"]),
         )
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise InputError(f"{path} is not a file of weights: {error!r}.", FORM) from None
 
 
 def _numbers(given: Any) -> dict[str, float]:
-    numbers = {str(name): float(value) for name, value in given.items()}
-    if not all(math.isfinite(one) for one in numbers.values()):
+    return {str(name): _number(value) for name, value in given.items()}
+
+
+def _number(given: Any) -> float:
+    number = float(given)
+    if not math.isfinite(number):
         raise ValueError("a weight is not a finite number")
-    return numbers
+    return number
