@@ -88,7 +88,7 @@ memory:
         ("ASKED", "ASKE", "the question 'which tea' is not base64 of rows of 2 numbers"),
         ("[tea, 1]", "[tea, 2]", "the question 'which tea' has 1 word pieces, and words of 2"),
         ('"+A=="', '"+Pg="', "tea.md has 1 windows, 2 stretches and 1 sizes"),
-        (", words: {vectors: ASKED, pieces: [[tea, 1]]}", "", "no vectors for the words of 'which tea'"),
+        (" words: {vectors: ASKED, pieces: [[tea, 1]]},", "", "no vectors for the words of 'which tea'"),
         (
             "    windows: [",
             "    windows: [{vectors: a, signs: b, sizes: c, stretches: d, stretch_sizes: e}, ",
@@ -107,7 +107,7 @@ def test_some_passages_without_windows_are_an_error() -> None:
     more = "  - {path: bike.md, text: A bike., vectors: [[0.0, 1.0]]}\n"
     with pytest.raises(InputError, match="have windows in the case, and others have none"):
         run_case(
-            parsed_case(WORDS.replace("words: {vectors: ASKED, pieces: [[tea, 1]]}, ", "") + more, "half")
+            parsed_case(WORDS.replace("words: {vectors: ASKED, pieces: [[tea, 1]]},", "") + more, "half")
         )
 
 
