@@ -28,6 +28,8 @@ from tests.browser import (
     save,
     twin,
 )
+from workbench.lab.cases.files import load_case
+from workbench.lab.cases.running import run_case
 from workbench.lab.evaluation import Evaluation, evaluate
 from workbench.lab.questions import QuestionSet
 from workbench.memory.index import MemoryIndex
@@ -201,6 +203,17 @@ def test_the_question_explorer_answers_why_not(shown: dict[str, Shown]) -> None:
     explorer.picture("question-explorer_why_not")
     explorer.control("left").select_option(SHOWN_SYSTEMS[2])
     explorer.agrees(left=SHOWN_SYSTEMS[2])
+
+
+def test_the_question_explorer_saves_a_case_that_runs(shown: dict[str, Shown], folder: Path) -> None:
+    explorer = shown["question-explorer"]
+    explorer.root.get_by_role("button", name="save as case").click()
+    explorer.root.get_by_text("Saved: ").wait_for()
+    (file,) = folder.rglob("*.case.yaml")
+    run = run_case(load_case(file).case)
+    assert run.as_observed
+    assert not run.holds
+    explorer.picture("question-explorer_saved_case")
 
 
 @pytest.mark.parametrize("name", PANELS)
