@@ -68,7 +68,7 @@ def main() -> None:
 
 def _constants(chunks: int = 1_000, asked: int = 57) -> None:
     """BM25 of all questions with other constants, beside asking FTS5 question by question."""
-    with tempfile.TemporaryDirectory() as folder, build(Path(folder) / "x.sqlite", chunks) as index:
+    with tempfile.TemporaryDirectory() as folder, build(Path(folder), chunks) as index:
         queries = [Query(tuple(map(Clause, one.split())), "OR") for one in questions(asked)]
         with index.snapshot():
             source, postings = index.postings()
