@@ -139,12 +139,12 @@ def jupyterlab(folder: Path) -> Iterator[str]:
 
 
 @contextmanager
-def voila(folder: Path, name: str = "widgets") -> Iterator[str]:
-    """The address at which Voila shows a notebook: that of all widgets, or `linked`."""
+def voila(folder: Path) -> Iterator[str]:
+    """The address at which Voila shows the notebook of all widgets."""
     write_notebook(folder / "widgets.ipynb")
     port = free_port()
     command = [
-        sys.executable, "-m", "voila", str(folder / f"{name}.ipynb"), "--no-browser", f"--port={port}",
+        sys.executable, "-m", "voila", str(folder / "widgets.ipynb"), "--no-browser", f"--port={port}",
         "--Voila.ip=127.0.0.1",
     ]  # fmt: skip
     with _served(command, folder, {}, f"http://127.0.0.1:{port}/voila/static/voila.js") as root:

@@ -4,21 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.browser import (
-    OUTPUT,
-    PANELS,
-    SHOWN_SYSTEMS,
-    Shown,
-    browsing,
-    click_mark,
-    needs_chromium,
-    twin,
-    voila,
-)
+from tests.browser import PANELS, SHOWN_SYSTEMS, Shown, browsing, needs_chromium, twin, voila
 from workbench.lab.evaluation import evaluate
 from workbench.lab.questions import QuestionSet
 from workbench.memory.index import MemoryIndex
-from workbench.retrieval.pipeline import search
 from workbench.systems.registry import SYSTEMS
 
 # Voila's own: it asks for icons that are elsewhere, and shows its widgets once before it has them.
@@ -46,22 +35,4 @@ def test_what_is_drawn_follows_every_widget(
         shown["microscope"].agrees(question="falsification rules")
         shown["question-explorer"].type("explain file", "MEMORY.md")
         shown["question-explorer"].agrees(target="MEMORY.md")
-        assert [one for one in tab.errors if not any(own in one for own in ITS_OWN)] == []
-
-
-@needs_chromium
-def test_a_click_on_a_mark_is_seen_in_the_other_widgets(sample: MemoryIndex, tmp_path: Path) -> None:
-    first, third = search("rooibos tea", SYSTEMS[SHOWN_SYSTEMS[1]], sample).results[0:3:2]
-    with voila(tmp_path, "linked") as address, browsing() as tab:
-        tab.page.goto(address)
-        fusion, microscope = (
-            tab.page.locator(f".workbench-{name}").get_by_role("status")
-            for name in ("fusion-lab", "microscope")
-        )
-        for place, found in ((0, first), (2, third)):
-            click_mark(tab.page, "question-explorer", "returned (right)", place)
-            fusion.filter(has_text=found.chunk.place).wait_for()
-            microscope.filter(has_text="rooibos").wait_for()
-        OUTPUT.mkdir(exist_ok=True)
-        tab.page.screenshot(path=OUTPUT / "linked_voila.png")
         assert [one for one in tab.errors if not any(own in one for own in ITS_OWN)] == []
