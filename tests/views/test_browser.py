@@ -256,7 +256,7 @@ def test_a_saved_notebook_shows_the_last_pictures_without_its_kernel(
     lab: str, folder: Path, tab: Tab, shown: dict[str, Shown]
 ) -> None:
     # Not inner_text: a browser skips the layout of what is far off the screen, and that text is empty.
-    said = {name: widget.root.get_by_role("status").text_content() for name, widget in shown.items()}
+    said = {name: widget.root.get_by_role("status").first.text_content() for name, widget in shown.items()}
     assert all(said.values())
     save(tab.page)
     assert (folder / "notebooks" / "widgets.ipynb").stat().st_size < 500_000
