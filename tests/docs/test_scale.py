@@ -24,7 +24,7 @@ ROWS: dict[str, Calculated] = {
     "memory, a month": lambda given, _, known: given[0] * known["vectors in memory"] / 1e9,
     "embedding by a provider": lambda given, n, _: n * given[0] * given[1] / 1e6,
     "writing the index, one core": lambda given, n, _: given[0] * 1e-3 * n,
-    "vector leg, exact": lambda given, n, _: given[0] * 1e-6 * n,
+    "vector leg, exact, without main directions": lambda given, n, _: given[0] * 1e-6 * n,
 }
 """The value of a row in bytes, seconds or dollars, by the numbers of its formula and the rows before it."""
 
