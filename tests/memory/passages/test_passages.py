@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from workbench.memory.chunking import LineChunker
 from workbench.memory.embedding.local import unit
 from workbench.memory.embedding.tokens import STRETCH, stretches
-from workbench.memory.passages.codes import coded, coded_in_four_bits, cosines, max_sim
+from workbench.memory.passages.codes import best_matches, coded, coded_in_four_bits, cosines, max_sim
 from workbench.memory.passages.keywords import K1, StemIndex, content_stems
 from workbench.memory.passages.windows import outline, windows_of
 from workbench.memory.store.sqlite.passage_cache import PassageCache
@@ -85,10 +85,23 @@ def test_four_bits_keep_the_cosines_of_stretches() -> None:
     question = unit(vectors[:1] + 0.05 * chance.normal(size=(1, 384)))[0]
     codes = coded_in_four_bits(vectors)
     assert cosines(question, codes) == pytest.approx(vectors @ question, abs=0.03)
-    assert cosines(question, codes.of(np.array([3])))[0] == pytest.approx(
-        cosines(question, codes)[3], abs=1e-5
-    )
     assert codes.bytes == 40 * (192 + 2)
+
+
+def test_the_numbers_of_a_text_depend_on_no_other_text() -> None:
+    chance = np.random.default_rng(0)
+    question, lengths = unit(chance.normal(size=(5, 384))), np.array([1, 2, 7, 90, 33])
+    starts = np.cumsum(lengths) - lengths
+    words = unit(chance.normal(size=(int(lengths.sum()), 384)))
+    found, near = (
+        best_matches(question, coded(words), starts),
+        cosines(question[0], coded_in_four_bits(words)),
+    )
+    for place, (start, length) in enumerate(zip(starts, lengths, strict=True)):
+        own = words[start : start + length]
+        assert np.array_equal(best_matches(question, coded(own), np.array([0]))[0], found[place])
+        alone = cosines(question[0], coded_in_four_bits(own))
+        assert np.array_equal(alone, near[start : start + length])
 
 
 @given(st.integers(1, 120))

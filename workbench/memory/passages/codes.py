@@ -56,11 +56,15 @@ def max_sim(question: NDArray[np.float32], codes: WordCodes, starts: NDArray[np.
 def best_matches(
     question: NDArray[np.float32], codes: WordCodes, starts: NDArray[np.int64]
 ) -> NDArray[np.float32]:
-    """The cosine of each of the question's words with its best word in each text: (texts, asked)."""
+    """The cosine of each of the question's words with its best word in each text: (texts, asked).
+
+    A text is compared alone. So its numbers do not depend on the other texts, not even in the last bit.
+    """
     if not starts.size:
         return np.empty((0, question.shape[0]), np.float32)
-    best: NDArray[np.float32] = np.maximum.reduceat(similarities(question, codes), starts, axis=0)
-    return best
+    ends = [*starts[1:].tolist(), codes.sizes.size]
+    texts = (codes.of(slice(start, end)) for start, end in zip(starts.tolist(), ends, strict=True))
+    return np.array([similarities(question, text).max(axis=0) for text in texts])
 
 
 @dataclass(frozen=True)
@@ -95,7 +99,8 @@ def coded_in_four_bits(vectors: NDArray[np.float32]) -> StretchCodes:
 
 def cosines(question: NDArray[np.float32], codes: StretchCodes) -> NDArray[np.float32]:
     """About the cosine of each coded vector with the question's vector."""
+    # A product by BLAS would depend on the number of vectors in the last bit.
     numbers = np.empty((codes.halves.shape[0], 2 * codes.halves.shape[1]), np.float32)
     numbers[:, 0::2], numbers[:, 1::2] = codes.halves >> 4, codes.halves & 15
-    found = (numbers[:, : question.size] - np.float32(7.5)) @ question
+    found = np.einsum("ij,j->i", numbers[:, : question.size] - np.float32(7.5), question)
     return np.asarray(found * codes.sizes.astype(np.float32), np.float32)

@@ -20,6 +20,7 @@ from workbench.memory.passages.keywords import STOP_STEMS, StemIndex, content_st
 from workbench.memory.store.sqlite.stems import porter_stems
 from workbench.records import Floats, Hits, Query, Rows, Vector
 from workbench.retrieval.index_adapters import IndexAdapter, adapted, innermost, kept
+from workbench.retrieval.passages.known import KnownNumbers
 
 MOST_QUESTIONS = 4096
 """Questions whose words stay in memory."""
@@ -36,6 +37,7 @@ class PassageIndex(IndexAdapter):
         super().__init__(inner)
         self.passages = passages
         self._asked = asked
+        self._cosines, self._matches = KnownNumbers(), KnownNumbers()
 
     @property
     def model(self) -> str:
@@ -92,13 +94,16 @@ class PassageIndex(IndexAdapter):
         windows = self.passages.windows
         if windows is None:
             return np.full(rows.size, np.nan)
-        held, first, some = _held(windows.stretches, self.passages.places(rows))
-        found = np.full(rows.size, -1.0)
-        if held.size:
-            found[some] = np.maximum.reduceat(
-                stretch_cosines(question, windows.stretch_codes.of(held)), first
-            )
-        return found
+
+        def work_out(new: Rows) -> NDArray[np.float32]:
+            held, first, some = _held(windows.stretches, self.passages.places(new))
+            found = np.full((new.size, 1), -1, np.float32)
+            if held.size:
+                each = stretch_cosines(question, windows.stretch_codes.of(held))
+                found[some, 0] = np.maximum.reduceat(each, first)
+            return found
+
+        return self._cosines.of(question.tobytes(), rows, work_out)[:, 0].astype(float)
 
     def word_matches(self, question: str, rows: Rows) -> tuple[Floats, Floats]:
         """How well each of these chunks has the question's content words, and how well its rare ones.
@@ -111,8 +116,15 @@ class PassageIndex(IndexAdapter):
         if windows is None or asked is None or not rows.size:
             return np.full(rows.size, np.nan), np.full(rows.size, np.nan)
         weights = np.array([self._rarity(word) for word in asked.texts])
-        held, first, some = _held(windows.words, self.passages.places(rows))
-        pieces = best_matches(asked.pieces, windows.codes.of(held), first)
+
+        def work_out(new: Rows) -> NDArray[np.float32]:
+            held, first, some = _held(windows.words, self.passages.places(new))
+            found = np.zeros((new.size, len(asked.pieces)), np.float32)
+            found[some] = best_matches(asked.pieces, windows.codes.of(held), first)
+            return found
+
+        _, _, some = _held(windows.words, self.passages.places(rows))
+        pieces = self._matches.of(question, rows, work_out)[some]
         members = np.equal.outer(asked.owners, np.arange(weights.size)).astype(float)
         words = pieces @ (members / members.sum(axis=0))
         rare = np.argsort(-weights, kind="stable")[:RARE]
