@@ -12,17 +12,15 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from subprocess import PIPE
-from typing import Any
 
 import pytest
 
 from tests import world
 from tests.commands import Run, runner
 from workbench.errors import InputError
-from workbench.memory import sync, watching
+from workbench.memory import watching
 from workbench.memory.embedding.providers import catalogue as providers
 from workbench.memory.paths import list_files
 from workbench.memory.sessions import Sessions, Thresholds
@@ -370,29 +368,30 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> 
     return runner(monkeypatch, capsys)
 
 
-@pytest.fixture
-def after_syncs(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., None]]:
-    """Lets the command sync for real, and does one act after each sync, failed or not."""
-    timers: list[threading.Timer] = []
+WATCH = """\
+import runpy, signal, sys
 
-    def acting(*acts: Callable[[], None]) -> None:
-        left = iter(acts)
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background ignores it
+sys.argv = ["workbench", "watch", *sys.argv[1:]]
+runpy.run_module("workbench", run_name="__main__")
+"""
+"""The command in a process of its own, which no signal of a test can outlive."""
 
-        def synced(*arguments: Any, **settings: Any) -> sync.Summary:
-            try:
-                return index_folder(*arguments, **settings)
-            finally:
-                timers.append(threading.Timer(0.1, next(left)))
-                timers[-1].start()
 
-        monkeypatch.setattr(sync, "index_folder", synced)
+def ended_watching(memory: Path, number: signal.Signals, *options: object) -> tuple[str, str, str, str, int]:
+    """Watches `memory`, deletes a note after the first sync, and sends the signal after the second.
 
-    # A signal that comes after the command has ended must not end the tests.
-    before = signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    yield acting
-    for one in timers:
-        one.join()
-    signal.signal(signal.SIGTERM, before)
+    The two lines, all else on stdout and on stderr, and the exit code.
+    """
+    command = [sys.executable, "-c", WATCH, str(memory), *map(str, options)]
+    with subprocess.Popen(command, stdout=PIPE, stderr=PIPE, text=True) as watching:
+        assert watching.stdout is not None
+        first = watching.stdout.readline()
+        (memory / "memory" / "tea.md").unlink()
+        second = watching.stdout.readline()
+        watching.send_signal(number)
+        rest, errors = watching.communicate()
+    return first, second, rest, errors, watching.returncode
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
@@ -401,45 +400,26 @@ def test_the_command_prints_a_line_a_sync_and_ends_on_a_signal(
 ) -> None:
     root = world.write(tmp_path / "wren")
     index_folder(root, index_path=tmp_path / "index.sqlite")
-    command = [
-        sys.executable,
-        "-m",
-        "workbench",
-        "watch",
-        str(root),
-        "--index",
-        str(tmp_path / "index.sqlite"),
-    ]
-    heard = partial(
-        signal.signal, signal.SIGINT, signal.default_int_handler
-    )  # a shell's background ignores it
-    with subprocess.Popen(command, stdout=PIPE, stderr=PIPE, text=True, preexec_fn=heard) as watching:
-        assert watching.stdout is not None
-        first = watching.stdout.readline()
-        (root / "memory" / "tea.md").unlink()
-        second = watching.stdout.readline()
-        watching.send_signal(number)
-        rest, errors = watching.communicate()
+    first, second, rest, errors, code = ended_watching(root, number, "--index", tmp_path / "index.sqlite")
     assert re.match(r"\d\d:\d\d:\d\d  0 new, 0 changed, 0 deleted, 6 unchanged; ", first)
     assert re.match(r"\d\d:\d\d:\d\d  0 new, 0 changed, 1 deleted, 5 unchanged; ", second)
-    assert (watching.returncode, rest) == (0, "")
+    assert (code, rest) == (0, "")
     assert errors.splitlines() == [f"Watching {root}. Stop with Ctrl-C.", "Stopped."]
 
 
-def test_the_command_names_a_bad_file_once_and_syncs_the_others(
-    run: Run, tmp_path: Path, after_syncs: Callable[..., None]
-) -> None:
+def test_the_command_names_a_bad_file_once_and_syncs_the_others(tmp_path: Path) -> None:
     root = world.write(tmp_path / "wren")
+    index_folder(root, index_path=tmp_path / "i.sqlite")
     (root / "memory" / "odd.md").write_bytes(b"caf\xe9")
     world.write(tmp_path / "sessions", {"a.jsonl": "no JSON\n"})
-    after_syncs((root / "memory" / "tea.md").unlink, lambda: os.kill(os.getpid(), signal.SIGTERM))
-    ended = run("watch", root, "--index", tmp_path / "i.sqlite", "--sessions", tmp_path / "sessions")
-    first, second = ended.out.splitlines()
-    assert "7 new" in first
+    first, second, _, errors, code = ended_watching(
+        root, signal.SIGTERM, "--index", tmp_path / "i.sqlite", "--sessions", tmp_path / "sessions"
+    )
+    assert "6 unchanged" in first
     assert "1 deleted" in second
-    assert ended.err.count("left out: memory/odd.md is not UTF-8") == 1
-    assert ended.err.count("left out: sessions/a.jsonl:1 is not JSON.") == 1
-    assert ended.code == 0
+    assert errors.count("left out: memory/odd.md is not UTF-8") == 1
+    assert errors.count("left out: sessions/a.jsonl:1 is not JSON.") == 1
+    assert code == 0
 
 
 def test_a_pipe_that_is_called_a_transcript_does_not_stop_the_watching(tmp_path: Path) -> None:

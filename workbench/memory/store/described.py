@@ -67,9 +67,12 @@ class Described(ABC):
             "file_rules": None if file_rules is None else json.dumps(asdict(file_rules)),
             "ties_by_row": None if ties_by_row is None else ("yes" if ties_by_row else ""),
         }
-        changed = {
-            key: value for key, value in wanted.items() if value is not None and value != self.meta(key)
+        known = {
+            "folder": self.folder,
+            "file_rules": json.dumps(asdict(self.file_rules)),
+            "ties_by_row": self.meta("ties_by_row"),
         }
+        changed = {key: value for key, value in wanted.items() if value is not None and value != known[key]}
         if changed:
             with self.writing():
                 for key, value in changed.items():
