@@ -277,6 +277,46 @@ def test_a_table_shows_hostile_texts_and_shortens_long_ones(tab: Tab) -> None:
     assert tab.errors == []
 
 
+# What JupyterLab says of every table in an output.
+JUPYTERLAB = (
+    "<style>:not(.jp-RenderedMarkdown).jp-RenderedHTMLCommon td,"
+    ":not(.jp-RenderedMarkdown).jp-RenderedHTMLCommon th{text-align:right}</style>"
+)
+
+
+def in_jupyterlab(tab: Tab, html: str) -> None:
+    """A new page that holds the HTML as an output of JupyterLab's dark theme."""
+    tab.page.goto("about:blank")  # or the script of the page before would still be there
+    tab.page.set_content(
+        f"<head><meta charset=utf-8>{JUPYTERLAB}</head><body data-jp-theme-light=false style='color:white'>"
+        f"<div class='jp-RenderedHTMLCommon'>{html}</div></body>"
+    )
+
+
+def aligned(tab: Tab, words: str) -> str:
+    cell = tab.page.locator("td", has_text=re.compile(f"^{words}$")).first
+    return str(cell.evaluate("cell => getComputedStyle(cell).textAlign"))
+
+
+def test_in_jupyterlab_texts_stand_on_the_left_and_numbers_on_the_right(
+    tab: Tab, evaluations: Evaluations
+) -> None:
+    (first, *_) = evaluations
+    in_jupyterlab(tab, evaluations._repr_mimebundle_()["text/html"])
+    assert aligned(tab, re.escape(first.pipeline.name)) == "left"
+    assert aligned(tab, f"{first.overall.hits}/{first.overall.n}") == "right"
+    in_jupyterlab(tab, table(first)._repr_mimebundle_()["text/html"])
+    tab.page.locator("table.dataTable tbody tr").first.wait_for()
+    assert aligned(tab, re.escape(first.pipeline.name)) == "left"
+
+
+def test_a_table_takes_the_dark_theme_of_jupyterlab(tab: Tab) -> None:
+    in_jupyterlab(tab, table(pd.DataFrame({"a": [1]}))._repr_mimebundle_()["text/html"])
+    tab.page.locator("html.dark").wait_for(state="attached")
+    behind = tab.page.locator(".dt-container").evaluate("one => getComputedStyle(one).backgroundColor")
+    assert behind == "rgba(0, 0, 0, 0)"
+
+
 def test_a_table_sorts_and_searches_without_a_network(tab: Tab) -> None:
     frame = pd.DataFrame(
         {"name": [f"n{i}" for i in range(12)], "score": [i * 5 % 12 / 10 for i in range(12)]}

@@ -26,10 +26,12 @@ LARGEST_TABLE = "2MB"
 
 NAME = "workbench-sortable"
 STYLE = (
-    f"<style>.{NAME}{{overflow-x:auto}}.{NAME} td,.{NAME} th{{white-space:nowrap!important;max-width:24em;"
-    "overflow:hidden;text-overflow:ellipsis}</style>"
+    f"<style>.{NAME}{{overflow-x:auto}}.{NAME}.{NAME} td,.{NAME}.{NAME} th"
+    "{white-space:nowrap!important;max-width:24em;overflow:hidden;text-overflow:ellipsis;text-align:left}"
+    f".{NAME}.{NAME} .dt-type-numeric{{text-align:right}}.{NAME} div.dt-container{{background:none}}</style>"
 )
-"""One line for each row: what is longer is cut where the column ends."""
+"""One line for each row: what is longer is cut where the column ends. The name stands twice, since JupyterLab
+aligns all cells to the right with a longer selector."""
 
 OTHER_RELEASE = InputError("This release of itables writes another script.", "Install itables 2.9.")
 
@@ -141,6 +143,7 @@ def _script() -> str:
     page = page[: page.index("</script>") + len("</script>")]
     packed = re.sub(r'"([A-Za-z0-9+/=]{1000,})"', lambda found: f'"{_packed(found[1])}"', page)
     for old, new in (
+        (".then(() => {", ".then(page => {\n        page.set_or_remove_dark_class();"),
         ("function injectCSS", f"{UNPACK}async function injectCSS"),
         ("const cssText = atob(", "const cssText = await workbenchUnpacked("),
         ("const jsText = atob(", "const jsText = await workbenchUnpacked("),

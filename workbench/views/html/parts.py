@@ -18,6 +18,9 @@ from workbench.safe_text import visible, without_own_keys
 from workbench.views.console import PlainTable
 
 NAME = "workbench-shown"
+TABLE = f".{NAME}.{NAME} table"
+"""Its tables. The name stands twice: JupyterLab aligns all cells to the right with a longer selector."""
+
 STYLE = (
     "<style>"
     f".{NAME}{{line-height:1.45;font-size:13px;color:inherit;overflow-x:auto}}"
@@ -25,11 +28,11 @@ STYLE = (
     f".{NAME} .dim{{opacity:.75}}"
     f".{NAME} table{{border-collapse:collapse;margin:6px 0;font-size:13px;color:inherit;"
     "font-variant-numeric:tabular-nums}"
-    f".{NAME} th,.{NAME} td{{padding:2px 10px 2px 0;text-align:left;vertical-align:top;white-space:pre-wrap;"
-    "overflow-wrap:anywhere;max-width:44em;color:inherit;background:none;border:0}"
-    f".{NAME} th{{border-bottom:1px solid rgba(128,128,128,.5);font-weight:600;vertical-align:bottom}}"
-    f".{NAME} .right{{text-align:right}}"
-    f".{NAME} .whole{{white-space:pre;overflow-wrap:normal}}"
+    f"{TABLE} th,{TABLE} td{{padding:2px 10px 2px 0;text-align:left;vertical-align:top;white-space:pre-wrap;"
+    "overflow-wrap:break-word;max-width:44em;color:inherit;background:none;border:0}"
+    f"{TABLE} th{{border-bottom:1px solid rgba(128,128,128,.5);font-weight:600;vertical-align:bottom}}"
+    f"{TABLE} .right{{text-align:right}}"
+    f"{TABLE} .whole{{white-space:pre;overflow-wrap:normal}}"
     f".{NAME} summary{{cursor:pointer;padding:4px 0}}"
     "</style>"
 )
