@@ -159,6 +159,21 @@ def test_the_diagram_is_there_for_a_system_that_states_a_probability(believed: l
     assert set(points["floor"].x) == {0.5}
 
 
+def test_the_axis_names_the_number_that_the_floor_looks_at(believed: list[Evaluation]) -> None:
+    lab = ThresholdLab(believed)
+    assert lab.figure.layout.xaxis.title.text == "fused score (no unit)"
+    lab.settings = {"system": RECOMMENDED.name}
+    assert lab.figure.layout.xaxis.title.text == "stated probability of an answer"
+
+
+def test_a_reach_that_no_number_gives_is_not_drawn_as_out_of_reach(believed: list[Evaluation]) -> None:
+    lab = ThresholdLab(believed)
+    lab.settings = {"system": RECOMMENDED.name}
+    assert set(lab.reaches.values()) == {None}
+    x = [float(one) for one in drawn(lab)["out of reach"].x if one is not None]
+    assert all(np.isnan(end) for end in x[1:3] + x[6:8])
+
+
 def test_without_such_a_system_there_is_no_diagram(lab: ThresholdLab) -> None:
     assert lab.diagram.figure is None
 

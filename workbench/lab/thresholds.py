@@ -63,7 +63,7 @@ class Scores(Tabular):
     """The fused scores of one evaluation, before any floor.
 
     `target`, `other` and `control` are flat arrays: the scores of candidates from the right files, from other
-    files, and of the controls.
+    files, and of the controls. `column` names the number that the floor looks at, where it is not the score.
     """
 
     system: str
@@ -73,6 +73,7 @@ class Scores(Tabular):
     control: Floats
     questions: int
     cut: Cut = field(repr=False)
+    column: str = "score"
 
     def at(self, floor: float) -> Outcome:
         """The answers at this floor; they equal those of a new evaluation with this floor."""
@@ -162,6 +163,7 @@ def scores(evaluation: Evaluation) -> Scores:
         _flat([compared(trace, evaluation.pipeline) for trace in evaluation.controls]),
         len(evaluation.asked),
         _cut(evaluation, mine),
+        floored_column(evaluation.pipeline),
     )
 
 
@@ -181,6 +183,11 @@ def compared(trace: Trace, pipeline: Pipeline) -> Floats:
     """The column that the floor looks at; without a floor, the one that ranks."""
     of = next((stage.of for stage in pipeline.stages if isinstance(stage, MinScore)), trace.ranked_by)
     return trace.columns.get(of, trace.scores)
+
+
+def floored_column(pipeline: Pipeline) -> str:
+    """The name of the column that the floor looks at; "score" without a floor."""
+    return next((stage.of for stage in pipeline.stages if isinstance(stage, MinScore)), "score")
 
 
 def _of_file(trace: Trace, path: str) -> Marks:

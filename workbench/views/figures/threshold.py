@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from math import ceil, floor, isfinite, log10
+from math import ceil, floor, isfinite, log10, nan
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -36,6 +36,9 @@ KINDS = {
     "other": ("chunks of<br>other files", OTHER),
     "control": ("answers to<br>unanswerable<br>questions", CONTROL),
 }
+
+AXES = {"score": "fused score (no unit)", "answerable": "stated probability of an answer"}
+"""The title of the axis by the column that the floor looks at."""
 
 Reaches = Mapping[str, Reach | None]
 
@@ -177,7 +180,7 @@ def system_updates(scores: Scores, reaches: Reaches) -> Updates:
     ends = [_end(reaches.get(leg), low, high) for leg in LEGS]
     updates: Updates = {
         "reached": _boxes([low] * 2, ends),
-        "out of reach": _boxes(ends, [high] * 2),
+        "out of reach": _boxes(ends, [_high(reaches, leg, high) for leg in LEGS]),
         "arithmetic": {"x": [low] * 2},
         "floor 1": {"y": ACROSS_BOXES},
     }
@@ -200,7 +203,8 @@ def axis_updates(scores: Scores) -> Updates:
     counts = {
         f"yaxis{row}": {"range": [0, 1.05 * top], **whole_ticks(top)} for row, top in enumerate(tops, 2)
     }
-    return {"xaxis": {"range": [low, high]}, **counts}
+    title = AXES.get(scores.column, scores.column.replace("_", " "))
+    return {"xaxis": {"range": [low, high], "title": {"text": title}}, **counts}
 
 
 def _top(counts: Floats) -> float:
@@ -210,6 +214,11 @@ def _top(counts: Floats) -> float:
 
 def _end(reach: Reach | None, low: float, high: float) -> float:
     return low if reach is None else min(max(reach.score, low), high)
+
+
+def _high(reaches: Reaches, leg: str, high: float) -> float:
+    """Where the box above a leg's reach ends; without a number for the reach there is no such box."""
+    return nan if leg in reaches and reaches[leg] is None else high
 
 
 def _boxes(starts: Sequence[float], ends: Sequence[float]) -> dict[str, Any]:
@@ -277,7 +286,7 @@ def beside(outcome: Outcome) -> list[str]:
 def _dress(figure: go.Figure) -> None:
     # One score axis below all rows: an axis per row takes a browser longer.
     rows = {"rows": 4, "columns": 1, "subplots": [["xy"], ["xy2"], ["xy3"], ["xy4"]], "ygap": 0.2}
-    figure.update_layout(grid=rows, hovermode="x", xaxis_title_text="fused score (no unit)")
+    figure.update_layout(grid=rows, hovermode="x")
     for row, (label, _) in enumerate(KINDS.values(), 2):
         figure.update_layout({f"yaxis{row}": {"title": {"text": label}}})
     alone = {"range": [-0.4, 1.9], "showticklabels": False, "showgrid": False}
