@@ -11,6 +11,7 @@ from workbench.memory.index import MemoryIndex
 from workbench.systems.openclaw.pipelines import SHIPPED, THREE_FIXES
 from workbench.views.figures import pareto_figure, sweep_figure
 from workbench.views.figures.sweep import grid_of
+from workbench.views.measuring.sweep import flattery
 from workbench.views.text import show
 
 
@@ -28,7 +29,13 @@ def test_the_table_names_the_best_the_present_and_the_held_out_worth(
     assert "best, front" in printed
     assert "0.7 0.35" in printed
     assert "held out: chosen on 2 of 3 parts" in printed
-    assert "flatters it by" in printed
+    assert "The best setting's own number is not better than that." in printed
+
+
+def test_a_best_setting_that_looks_better_than_it_is_is_said_to() -> None:
+    assert flattery(0.02, "hits") == "The best setting's own number flatters it by 2 points."
+    assert flattery(0.125, "RR") == "The best setting's own number flatters it by 0.125 RR."
+    assert "not better" in flattery(-0.02, "hits")
 
 
 def test_a_heat_map_has_a_cell_for_each_setting_and_marks_the_present_one(grid: Sweep) -> None:

@@ -65,12 +65,18 @@ def verdict(sweep: Sweep) -> list[str]:
     held = held_out(sweep)
     if held is None:
         return [*lines, "All questions are about one file, so no part of them can be held out."]
-    unit = "points" if sweep.measure == HITS else sweep.measure
-    flattered = f"{100 * held.flattered:.0f}" if sweep.measure == HITS else f"{held.flattered:.3f}"
     return [
         *lines,
         f"held out: chosen on {len(held.chosen) - 1} of {len(held.chosen)} parts and measured on the other, "
         f"{sweep.measure} {held.mean:.3f}, nothing returned for {_share(held.silent)}. "
-        f"The best setting's own number flatters it by {flattered} {unit}.",
+        f"{flattery(held.flattered, sweep.measure)}",
         f"held out, compared with now: {held.paired}",
     ]
+
+
+def flattery(flattered: float, measure: str) -> str:
+    """How much better the best setting looks on the questions that chose it, in points or in the measure."""
+    if flattered <= 0:
+        return "The best setting's own number is not better than that."
+    points = f"{100 * flattered:.0f} points" if measure == HITS else f"{flattered:.3f} {measure}"
+    return f"The best setting's own number flatters it by {points}."
