@@ -1,4 +1,4 @@
-"""Text that is safe to print or to log: control characters become visible, secrets become an ellipsis."""
+"""Text to print or to log: control characters become visible, secrets an ellipsis, and numbers have nouns."""
 
 from __future__ import annotations
 
@@ -22,6 +22,15 @@ VISIBLE: Mapping[int, int] = {**_PICTURES, **_UNSEEN}
 _LINE: Mapping[int, int] = {**VISIBLE, ord("\t"): 0x2409, ord("\n"): 0x240A}
 
 _ESCAPED_IN_JSON = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+def counted(number: int, noun: str) -> str:
+    """A number with its noun.
+
+    >>> counted(1, "file"), counted(2000, "chunk")
+    ('1 file', '2,000 chunks')
+    """
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def visible(text: str) -> str:

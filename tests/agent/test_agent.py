@@ -174,7 +174,7 @@ def test_a_memory_that_has_changed_since_is_said_to_be_stale(tools: AgentTools) 
     (tools.memory / "memory" / "new.md").write_text("# New\n", encoding="utf-8")
     answer = tools.memory_search(QUESTION)
     assert (answer["stale"], "workbench index" in answer["action"]) == (True, True)
-    assert "1 files differ, memory/new.md first" in answer["warning"]
+    assert "1 file differs, memory/new.md first" in answer["warning"]
 
 
 def test_without_an_index_the_search_is_disabled_and_says_what_to_do(folder: Path) -> None:

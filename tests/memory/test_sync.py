@@ -240,7 +240,7 @@ def test_the_summary_says_what_was_done(home: Home) -> None:
     world.write(home.root, {"memory/new.md": world.NOTES["memory/tea.md"], "memory/bike.md": "A hub."})
     (home.root / "memory" / "both.md").unlink()
     said = str(home.sync())
-    assert said.startswith("1 new, 1 changed, 1 deleted, 4 unchanged; 1 chunks embedded, 1 from cache; ")
+    assert said.startswith("1 new, 1 changed, 1 deleted, 4 unchanged; 1 chunk embedded, 1 from cache; ")
     assert said.endswith(" s")
 
 

@@ -20,7 +20,7 @@ from workbench.memory.embedding.providers.catalogue import PROVIDERS
 from workbench.memory.paths import HEADS
 from workbench.records import Candidate, Trace
 from workbench.retrieval.query import BLANKS
-from workbench.safe_text import masked, one_line
+from workbench.safe_text import counted, masked, one_line
 from workbench.systems.openclaw.pipelines import snippet
 
 Answer = dict[str, Any]
@@ -256,7 +256,8 @@ def _outcome(corpus: str) -> str:
 
 
 def _stale(changed: Sequence[str]) -> str:
-    return f"The index is older than the memory: {len(changed)} files differ, {one_line(changed[0])} first."
+    differ = f"{counted(len(changed), 'file')} {'differs' if len(changed) == 1 else 'differ'}"
+    return f"The index is older than the memory: {differ}, {one_line(changed[0])} first."
 
 
 def failed(answer: Answer) -> bool:

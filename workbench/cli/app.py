@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sized
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
@@ -200,8 +200,3 @@ def relative(target: str, memory: str) -> str:
     path, root = Path(target), Path(memory).resolve()
     inside = path.resolve().is_relative_to(root) and path.exists()
     return path.resolve().relative_to(root).as_posix() if inside else path.as_posix()
-
-
-def count(things: Sized, noun: str) -> str:
-    """A number with its noun: `1 file`, `2 files`."""
-    return f"{len(things)} {noun}{'' if len(things) == 1 else 's'}"

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from workbench.errors import InputError
+from workbench.safe_text import counted
 
 NOTEBOOKS, MEMORY = "notebooks", "sample_memory"
 FOLDERS = (NOTEBOOKS, MEMORY)
@@ -26,7 +27,7 @@ class Copied:
     kept: tuple[str, ...]
 
     def __str__(self) -> str:
-        said = [f"{self.folder}: added {len(self.added)} files, and overwrote none."]
+        said = [f"{self.folder}: added {counted(len(self.added), 'file')}, and overwrote none."]
         if self.kept:
             said.append(f"Kept your versions of: {', '.join(self.kept)}.")
             said.append("To get this release's versions, rename yours and run the command again.")

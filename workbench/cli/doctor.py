@@ -16,6 +16,7 @@ from workbench.memory.index import default_index_path
 from workbench.memory.inventory import known_indexes, total_size
 from workbench.memory.store.sqlite.database import libraries
 from workbench.memory.store.sqlite.store import Store
+from workbench.safe_text import counted
 from workbench.systems.openclaw.live.index import LiveIndex
 from workbench.systems.opening import folder_of, open_memory
 
@@ -64,7 +65,9 @@ def _memory(memory: str | os.PathLike[str], index_path: Path | None) -> str:
     if folder is not None:
         return _index(folder, index_path)
     with open_memory(memory) as index, index.snapshot():
-        says = _live(index) if isinstance(index, LiveIndex) else f"{index.name}: {index.size} chunks."
+        says = (
+            _live(index) if isinstance(index, LiveIndex) else f"{index.name}: {counted(index.size, 'chunk')}."
+        )
         return " ".join([says, *index.remarks])
 
 
@@ -79,7 +82,7 @@ def _index(memory: Path, index_path: Path | None) -> str:
             )
         made_with = store.settings
         return (
-            f"{path}: {len(store.stamps())} files, {store.size} chunks, "
+            f"{path}: {counted(len(store.stamps()), 'file')}, {counted(store.size, 'chunk')}, "
             f"{made_with.model} ({made_with.revision}), {store.read_share:.0%} of the average chunk read"
         )
 
@@ -103,5 +106,5 @@ def _live(index: LiveIndex) -> str:
             f"The store {index.name} is damaged: {'; '.join(problems)}.",
             "Let OpenClaw rebuild it: openclaw memory index --force",
         )
-    files, made_with = len(index.store.stamps()), index.store.made_with
-    return f"{index.name}: an OpenClaw store, {files} files, {index.size} chunks, {made_with}."
+    files, chunks = counted(len(index.store.stamps()), "file"), counted(index.size, "chunk")
+    return f"{index.name}: an OpenClaw store, {files}, {chunks}, {index.store.made_with}."

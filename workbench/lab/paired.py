@@ -11,6 +11,7 @@ import numpy as np
 from workbench.errors import InputError
 from workbench.lab.evaluation import Evaluation, Judged, values
 from workbench.records import Floats, Shown
+from workbench.safe_text import counted
 
 HITS = "hits"
 """The measure of the report: 1 if the target is among the results, else 0 (SetR of ir_measures)."""
@@ -54,7 +55,7 @@ class Paired(Shown):
         """The verdict in words, with the counts and the interval."""
         better, worse = f"better on {self.wins}", f"worse on {self.losses}"
         if not self.differs:
-            questions = "1 question" if self.n == 1 else f"{self.n} questions"
+            questions = counted(self.n, "question")
             after = f" after {self.comparisons} comparisons" if self.p < LEVEL <= self.p_holm else ""
             return f"{questions} cannot tell them apart{after}: {better}, {worse}{self._interval_text()}"
         first, second = (better, worse) if self.difference > 0 else (worse, better)

@@ -35,6 +35,7 @@ from workbench.memory.store.scan import Scan
 from workbench.memory.store.sqlite.place import SQLitePlace
 from workbench.memory.store.values import Cached, Settings
 from workbench.records import Chunk, Document, Hits, Passage, Query, Rows, Vector
+from workbench.safe_text import counted
 
 
 def default_index_path(root: Path) -> Path:
@@ -206,9 +207,8 @@ class MemoryIndex(OpenIndex):
         changed = self.changed()
         if not changed:
             return []
-        files = f"{len(changed)} file{'' if len(changed) == 1 else 's'}"
         return [
-            f"The index is out of date: {files} changed (first: {changed[0]}).\n"
+            f"The index is out of date: {counted(len(changed), 'file')} changed (first: {changed[0]}).\n"
             f"  Update it: workbench index {self.root}"
         ]
 

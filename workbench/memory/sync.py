@@ -31,6 +31,7 @@ from workbench.memory.store.sqlite.place import SQLitePlace
 from workbench.memory.store.values import Cached, Settings, Stamp
 from workbench.progress import progress
 from workbench.records import Document, Passage
+from workbench.safe_text import counted
 
 
 @dataclass
@@ -50,8 +51,8 @@ class Summary:
     def __str__(self) -> str:
         return (
             f"{len(self.new)} new, {len(self.changed)} changed, {len(self.deleted)} deleted, "
-            f"{self.unchanged} unchanged; {self.embedded} chunks embedded, {self.from_cache} from cache; "
-            f"{self.seconds:.1f} s"
+            f"{self.unchanged} unchanged; {counted(self.embedded, 'chunk')} embedded, "
+            f"{self.from_cache} from cache; {self.seconds:.1f} s"
         )
 
 

@@ -16,7 +16,7 @@ from workbench.lab.diagnose.diagnosis import CHUNKING, Diagnosis, verdict_text
 from workbench.lab.diagnose.fixes import Fix
 from workbench.lab.diagnose.runs import Aim
 from workbench.lab.diagnose.written import as_openclaw, as_python, as_set
-from workbench.safe_text import one_line
+from workbench.safe_text import counted, one_line
 from workbench.views.console import PlainConsole, PlainTable, plain
 from workbench.views.text import ABSENT, WIDTH, explanation_text, rendered
 
@@ -186,7 +186,7 @@ def rendered_blame(blame: Blame) -> RenderableType:
 def heading_text(blame: Blame) -> str:
     """The two systems with their values: `A 6 → B 51 hits of 57 questions`."""
     unit = {OVERLAP: "overlap with the second answer"}.get(blame.measure, blame.measure)
-    asked = "1 question" if blame.questions == 1 else f"{blame.questions} questions"
+    asked = counted(blame.questions, "question")
     values = f"{number(blame.before)} → {number(blame.after)} {unit}, {asked}"
     return f"{blame.one.name} → {blame.other.name}: {values}"
 
@@ -227,5 +227,5 @@ def _flips(blame: Blame) -> list[RenderableType]:
         alone = ", ".join(one.alone) or "no single change"
         table.add_row(one.question, f"{one.before:.3g}", f"{one.after:.3g}", alone)
     rest = len(blame.flips) - SHOWN_FLIPS
-    more = [plain(f"{rest} more questions; --json lists all.")] if rest > 0 else []
+    more = [plain(f"{counted(rest, 'more question')}; --json lists all.")] if rest > 0 else []
     return [plain(""), table, *more]

@@ -11,6 +11,7 @@ from rich.text import Text
 
 from workbench.lab.held import HeldChunk, HeldFile
 from workbench.memory.inventory import IndexInfo
+from workbench.safe_text import counted
 from workbench.views.console import PlainTable, plain
 from workbench.views.text import rendered
 
@@ -33,7 +34,7 @@ def state(one: IndexInfo) -> str:
     """Whether an index can be read, and whether its memory is still there."""
     if one.problem:
         return one.problem
-    return f"{one.files} files" + ("; the memory's folder is gone" if one.gone else "")
+    return counted(one.files, "file") + ("; the memory's folder is gone" if one.gone else "")
 
 
 def age_text(seconds: float) -> str:
@@ -73,17 +74,16 @@ def rendered_held(held: HeldFile) -> RenderableType:
 
 def held_sentence(held: HeldFile) -> str:
     """How many chunks the file has, how much the model read of them, and which lines are in no chunk."""
-    count = len(held.chunks)
     cut = [one for one in held.chunks if one.chunk.read_share < 1]
     read = f"the model read only a part of {len(cut)} of them" if cut else "the model read all of its text"
     ranges = ", ".join(f"{low}" if low == high else f"{low}-{high}" for low, high in held.left_out)
     missing = f" In no chunk: lines {ranges}." if ranges else ""
-    return f"{held.path} is {count} chunk{'' if count == 1 else 's'} in the index; {read}.{missing}"
+    return f"{held.path} is {counted(len(held.chunks), 'chunk')} in the index; {read}.{missing}"
 
 
 def chunk_line(one: HeldChunk) -> str:
     """The place of a chunk, its length, how much of it the model read, and how many lines it repeats."""
-    told = [f"{len(one.chunk.text)} characters", read_text(one)]
+    told = [counted(len(one.chunk.text), "character"), read_text(one)]
     if one.repeated:
         lines = "line" if one.repeated == 1 else f"{one.repeated} lines"
         told.append(f"the first {lines} repeated from the chunk before")

@@ -29,7 +29,7 @@ from workbench.retrieval.explain import (
 )
 from workbench.retrieval.legs import Standing
 from workbench.retrieval.pipeline import Difference, Differences
-from workbench.safe_text import one_line
+from workbench.safe_text import counted, one_line
 from workbench.views import register_every_view
 from workbench.views.console import PlainConsole, PlainTable, plain
 
@@ -140,7 +140,8 @@ def _head(trace: Trace, column: str) -> str:
     """The head of a column: its name, and under it the scale that the stage which computed it names."""
     leg, _, what = column.rpartition("_")
     if what == "rank":
-        return "\nrank"  # beside the score of its leg, which names the leg
+        named = f"{leg}_score" in trace.columns  # the score of the leg, beside it, names the leg
+        return "\nrank" if named else f"{leg}\nrank"
     name = leg if leg in trace.legs else column.replace("_", " ")
     return f"{name}\n{trace.scales.get(column, what)}"
 
@@ -236,12 +237,16 @@ def _verdict_lines(trace: Trace, verdict: Verdict) -> list[str]:
     return lines
 
 
+def _matches(chunks: int) -> str:
+    return f"{counted(chunks, 'chunk')} {'matches' if chunks == 1 else 'match'}"
+
+
 def _standing_line(standing: Standing, asked: str | None) -> str:
     lacks = _words(standing.missing)
     if standing.rank is None:
         nothing = ", the question has no word to match" if asked is None else ""
         reason = f", it lacks {lacks}" if lacks else nothing
-        return f"{standing.leg} leg: no match{reason} ({standing.matched} chunks match)"
+        return f"{standing.leg} leg: no match{reason} ({_matches(standing.matched)})"
     place = f"{standing.leg} leg: rank {standing.rank} of {standing.matched}"
     raw = f"{standing.number} {standing.raw:.4g}"
     pool = "" if standing.brought else f", beyond this leg's depth of {standing.depth}"

@@ -20,13 +20,13 @@ from workbench.cli.app import (
     Settings,
     System,
     app,
-    count,
     opened_index,
     pipeline_of,
     relative,
 )
 from workbench.cli.output import put, tell
 from workbench.errors import InputError
+from workbench.safe_text import counted
 
 if TYPE_CHECKING:
     from workbench.lab.cases.model import Case, Expected
@@ -155,7 +155,7 @@ def _new_from_issue(context: typer.Context, issue: Path, out: Path, vectors: str
 
 def _saved(file: Path, made: Case) -> None:
     size = file.stat().st_size
-    put(f"{file}: {count(made.memory.notes or (), 'note')}, {made.words:,} words, {size:,} bytes.")
+    put(f"{file}: {counted(len(made.memory.notes or ()), 'note')}, {made.words:,} words, {size:,} bytes.")
     tell(f"Run it: workbench case run {file}")
 
 
@@ -221,7 +221,7 @@ def export(
     make_folder(folder)
     if asked is None:
         written, left_out = export_museum(folder, overwrite)
-        put(f"{folder}: {count(written, 'case')}.")
+        put(f"{folder}: {counted(len(written), 'case')}.")
         put("\n".join(f"No case: {name}, since {reason}." for name, reason in left_out.items()))
     else:
         with opened_index(memory, index_file, re_embed) as opened:
@@ -328,7 +328,7 @@ def shrink(
     update = {"elsewhere": [*loaded.case.elsewhere, *more]}
     made = shrink_file(replace(loaded, case=loaded.case.model_copy(update=update)))
     before, after = loaded.case.words, made.words
-    put(f"{file}: {count(made.memory.notes or (), 'note')}, {after:,} of {before:,} words.")
+    put(f"{file}: {counted(len(made.memory.notes or ()), 'note')}, {after:,} of {before:,} words.")
     put(f"The original is {original_of(file)}.")
 
 

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from workbench.cli.app import CONFIG_FILE, AsJson, app, count
+from workbench.cli.app import CONFIG_FILE, AsJson, app
 from workbench.cli.output import put, tell
 from workbench.errors import InputError
+from workbench.safe_text import counted
 
 if TYPE_CHECKING:
     from workbench.memory.embedding.engines import ModelVariant
@@ -76,7 +77,7 @@ def options(
     tell(f"{config}: read as a file of OpenClaw {made.choice.release}, because {made.choice.why}.")
     if made.unused:
         tell(
-            f"{config}: {count(made.unused, 'key')} without effect here or unknown "
+            f"{config}: {counted(len(made.unused), 'key')} without effect here or unknown "
             f"(first: {made.unused[0].key}).\n  All of them: workbench config {config}"
         )
 

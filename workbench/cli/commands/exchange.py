@@ -22,6 +22,7 @@ from workbench.cli.app import (
 )
 from workbench.cli.output import put, tell
 from workbench.errors import InputError
+from workbench.safe_text import counted
 
 if TYPE_CHECKING:
     from workbench.lab.exchange.runs import Run
@@ -282,4 +283,5 @@ def convert(
 
     collection = read_collection(source, form)
     write_beir(collection, out)
-    put(f"{out}: {len(collection.documents):,} documents, {len(collection.questions):,} questions.")
+    asked = counted(len(collection.questions), "question")
+    put(f"{out}: {counted(len(collection.documents), 'document')}, {asked}.")

@@ -41,6 +41,7 @@ from workbench.retrieval.index_adapters import innermost
 from workbench.retrieval.passages.index import PassageIndex, PassagesLayout, passages_of
 from workbench.retrieval.pipeline import Pipeline
 from workbench.retrieval.query import BLANKS
+from workbench.safe_text import counted
 from workbench.systems.openclaw.annotations import Annotated, Annotations
 
 Travelling = Literal["none", "float16", "float32"]
@@ -102,7 +103,7 @@ def case_of_questions(
         words = _reads_words(memory)
         known = [None if vectors == "none" else packed(index.embed(one), vectors) for one, _ in asked]
     case = Case(
-        title=f"{pipeline.name}: {len(asked)} questions",
+        title=f"{pipeline.name}: {counted(len(asked), 'question')}",
         system=system_of_case(pipeline),
         questions=[
             CaseQuestion(

@@ -22,6 +22,7 @@ from workbench.records import Hits, Rows, Vector
 from workbench.retrieval.index_adapters import IndexAdapter, innermost
 from workbench.retrieval.legs import VectorLeg
 from workbench.retrieval.pipeline import Pipeline, search
+from workbench.safe_text import counted
 
 FOREIGN = "the stored vectors are not those of the model that embeds the question"
 NO_HITS = Hits(np.empty(0, np.int64), np.empty(0))
@@ -125,8 +126,8 @@ def _stale(runs: Reruns, index: Index, goal: Goal, changed: list[str], indexed: 
             yield _stale_cause(goal, indexed, f"The copy could not be brought up to date: {error.problem}")
         return
     if reached or concerns:
-        files = f"{len(changed)} file{'' if len(changed) == 1 else 's'} changed since the index was made"
-        told = f"{files}; up to date the index has {chunks} chunks of {goal.path}"
+        files = f"{counted(len(changed), 'file')} changed since the index was made"
+        told = f"{files}; up to date the index has {counted(chunks, 'chunk')} of {goal.path}"
         outcome = f"and the file is {goal.aim}" if reached else "but the file is still not as wanted"
         yield _stale_cause(goal, indexed, f"{told}, {outcome}", reached)
 

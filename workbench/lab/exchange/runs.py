@@ -9,6 +9,7 @@ import numpy as np
 
 from workbench.errors import InputError
 from workbench.records import Floats, Rows, Shown
+from workbench.safe_text import counted
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,12 +49,16 @@ class Run(Shown):
 
     def __repr__(self) -> str:
         """One line; `workbench.show` prints it, too."""
-        return f"<Run: {self.name}, {len(self.rows)} questions, {len(self.ids)} results>"
+        return (
+            f"<Run: {self.name}, {counted(len(self.rows), 'question')}, {counted(len(self.ids), 'result')}>"
+        )
 
     def __str__(self) -> str:
         """The number of questions and results, and the sub-scores."""
         parts = f", sub-scores {', '.join(self.parts)}" if self.parts else ""
-        return f"{self.name}: {len(self.rows):,} questions, {len(self.ids):,} results{parts}"
+        return (
+            f"{self.name}: {counted(len(self.rows), 'question')}, {counted(len(self.ids), 'result')}{parts}"
+        )
 
     def ranking(self, question: str) -> RunRanking:
         """What the question of this id got; an empty ranking if the run does not have it."""

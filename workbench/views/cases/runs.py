@@ -11,6 +11,7 @@ from rich.console import Group, RenderableType
 from workbench.lab.cases.making import environment
 from workbench.lab.cases.model import Case, Observed
 from workbench.lab.cases.running import Answered, CaseRun, Matrix
+from workbench.safe_text import counted
 from workbench.views.console import PlainConsole, PlainTable, plain
 from workbench.views.data import trace_data
 from workbench.views.text import WIDTH, rendered, rendered_explanation, rendered_trace
@@ -63,7 +64,7 @@ def verdict_lines(run: CaseRun) -> list[str]:
     name = run.pipeline.name
     lines = [
         f"{name}: {'every expectation holds' if not failing else f'{failing} of {total} expectations fail'}"
-        f" ({total} question{'' if total == 1 else 's'})."
+        f" ({counted(total, 'question')})."
     ]
     if run.case.known_bug and failing:
         lines.append(f"A known bug: {run.case.known_bug}")
