@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from itertools import compress
+from operator import attrgetter
 from typing import ClassVar
 
 import numpy as np
@@ -13,6 +15,9 @@ from workbench.contracts import Context
 from workbench.records import KEPT, Cutoff, DropKind, Rows, Stage, Threshold, Trace
 from workbench.retrieval.columns import PlainStage
 from workbench.retrieval.scoring import cosine_similarity, relevance
+
+PLACE = attrgetter("source", "path", "start_line", "end_line")
+"""Where a chunk stands: its file and lines."""
 
 
 @dataclass(frozen=True)
@@ -192,9 +197,9 @@ class SpareSlots(PlainStage):
 def keyword_backed(trace: Trace) -> NDArray[np.bool_]:
     """Which candidates the keyword leg brought, or share their file and lines with one that it brought."""
     found = ~np.isnan(trace.columns["keyword_rank"])
-    places = [(one.source, one.path, one.start_line, one.end_line) for one in trace.chunks]
-    backed = {place for place, yes in zip(places, found.tolist(), strict=True) if yes}
-    return np.array([place in backed for place in places], bool)
+    places = list(map(PLACE, trace.chunks))
+    backed = set(compress(places, found))
+    return np.fromiter(map(backed.__contains__, places), bool, len(places))
 
 
 def _brought_back(trace: Trace, rows: NDArray[np.bool_]) -> Trace:

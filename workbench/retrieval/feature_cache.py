@@ -24,7 +24,7 @@ Name = TypeVar("Name", bound=Hashable)
 
 def square(table: Floats, places: Rows) -> Floats:
     """The rows and the columns of `places`; several times as fast as by np.ix_."""
-    result: Floats = table.take(places[:, None] * table.shape[1] + places)
+    result: Floats = table.take(places, axis=0).take(places, axis=1)
     return result
 
 
