@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from workbench.errors import InputError
-from workbench.lab.diagnose.crossings import between
+from workbench.lab.diagnose.crossings import between, reordered_alone
 from workbench.lab.diagnose.knobs import Knob, Value, hair
 from workbench.lab.diagnose.runs import Goal, Reruns
 from workbench.records import Trace
@@ -64,16 +64,20 @@ class _Probe:
         traces = (self._run(_typed(self._knob, one))[1] for one in values)
         return not any(one is not None and not _same(one, self._runs.base) for one in traces)
 
-    def between(self, miss: float, point: float) -> float | None:
-        """A value between two misses that probably reaches the goal; None if there is none.
+    def between(self, miss: float, point: float) -> list[float]:
+        """Values between a miss and a point that may reach the goal, the nearest first.
 
-        For whole numbers there is no such value: a change of one is no small step.
+        Where only the order changes, and no score, nothing tells where: so they are spread evenly.
         """
-        one, other = self._run(_typed(self._knob, miss))[1], self._run(_typed(self._knob, point))[1]
-        if self._knob.whole or one is None or other is None:
-            return None
+        if self._knob.whole:
+            return []  # A change of one is no small step, so straight lines do not tell.
+        one, other = self._run(miss)[1], self._run(point)[1]
+        if one is None or other is None or self(point):
+            return []
+        if reordered_alone(one, other):
+            return [miss + share * (point - miss) for share in (0.25, 0.5, 0.75)]
         share = between(one, other, self._goal)
-        return None if share is None else miss + share * (point - miss)
+        return [] if share is None else [miss + share * (point - miss)]
 
     def _run(self, value: Value) -> tuple[bool, Trace | None]:
         """Whether the goal is reached with a value, and the trace; None if it cannot be searched with."""
@@ -99,18 +103,18 @@ def _same(one: Trace, other: Trace) -> bool:
 def _nearest(knob: Knob, reached: _Probe, points: Sequence[float]) -> Counterfactual | None:
     """Walks from the present value along `points`; between a miss and the first hit it halves the gap.
 
-    Between two misses it tries the value at which the file passes enough rivals, if there is one.
+    Between two misses it tries the value at which the file passes enough rivals, if there is one, and some
+    values if only the order changes there.
     """
     if not points or reached.changes_nothing((points[0], points[len(points) // 2], points[-1])):
         return None  # Near, half-way and at the end nothing changes: the parameter has no effect here.
     miss = float(knob.now)
     for point in points:
-        inside = reached.between(miss, point)
-        for one in (point,) if inside is None else (inside, point):
+        for one in (*reached.between(miss, point), point):
             if reached(_typed(knob, one)):
                 value, beside = _boundary(knob, reached, miss, one)
                 return Counterfactual(knob, _typed(knob, value), _typed(knob, beside))
-        miss = point
+            miss = one
     return None
 
 

@@ -38,6 +38,19 @@ def between(one: Trace, other: Trace, goal: Goal) -> float | None:
     return float(shares[hits[0]]) if hits.size else None
 
 
+def reordered_alone(one: Trace, other: Trace) -> bool:
+    """Whether two traces have the same candidates and scores, in an order by another column, as of MMR."""
+    if one.ranked_by != other.ranked_by or one.ranked_by not in one.columns:
+        return False
+    alike = np.array_equal(one.rows, other.rows) and np.array_equal(_scores(one), _scores(other))
+    if not alike or np.array_equal(one.order, other.order):
+        return False
+    return any(
+        not np.array_equal(column, other.columns.get(name, ()), equal_nan=True)
+        for name, column in one.columns.items()
+    )
+
+
 def _scores(trace: Trace) -> Floats:
     return np.nan_to_num(trace.scores, nan=ABSENT, posinf=-ABSENT, neginf=ABSENT)
 
