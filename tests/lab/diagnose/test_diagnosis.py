@@ -14,9 +14,10 @@ from tests.lab.diagnose.claims import FAILING, check_claims, missed, nearer_on_a
 from workbench.contracts import Context
 from workbench.errors import InputError
 from workbench.lab.cached_index import CachedIndex
+from workbench.lab.diagnose.counterfactual import counterfactuals
 from workbench.lab.diagnose.diagnosis import diagnose, fix_data
-from workbench.lab.diagnose.knobs import settings_between
-from workbench.lab.diagnose.runs import Aim
+from workbench.lab.diagnose.knobs import knobs, settings_between
+from workbench.lab.diagnose.runs import Aim, Goal, RankedIndex, Reruns
 from workbench.lab.diagnose.written import as_python, as_set
 from workbench.lab.questions import Question, QuestionSet
 from workbench.memory.index import MemoryIndex
@@ -75,6 +76,17 @@ def test_a_narrow_range_of_values_that_helps_is_found(
 ) -> None:
     (question,) = [one for one in questions.questions if one.question == asked]
     assert nearer_on_a_grid(SYSTEMS[name], question, kept) == []
+
+
+def test_a_weight_of_mmr_between_two_steps_is_found(kept: CachedIndex, questions: QuestionSet) -> None:
+    asked = "his temperament, character traits and decision style"
+    (question,) = [one for one in questions.questions if one.question == asked]
+    pipeline = SYSTEMS["openclaw-2026.9.6-trigram"]
+    runs, goal = Reruns(asked, pipeline, RankedIndex(kept)), Goal(question.target)
+    (knob,) = [one for one in knobs(pipeline) if one.name == "diversity.relevance_weight"]
+    found = counterfactuals(knob, runs, goal)
+    assert any(0 < float(one.value) < 0.7 for one in found)
+    assert all(goal.reached(search(asked, knob.put(one.value), kept)) for one in found)
 
 
 def test_the_best_fix_loses_the_least(kept: CachedIndex, questions: QuestionSet) -> None:
