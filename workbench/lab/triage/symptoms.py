@@ -209,6 +209,7 @@ SYMPTOMS = (
             "the answer does not depend on the question",
             "the results stay the same with whatever I type",
             "one file is always first, for any search",
+            "every search gives the same list",
         ),
         ("workbench doctor --memory FOLDER", 'workbench explain "QUESTION" --target FILE'),
         ("metronix-constant-score", "openclaw-clamped-bm25"),
