@@ -15,6 +15,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from workbench.memory.store.milvus.lite import QUIET
+
 _numbers = itertools.count()
 
 
@@ -24,7 +26,7 @@ def lite() -> Iterator[str]:
     from pymilvus import MilvusClient
 
     folder = Path(tempfile.mkdtemp(prefix="workbench-milvus-"))
-    client = MilvusClient(str(folder / "index.db"))
+    client = MilvusClient(str(folder / "index.db"), grpc_options=QUIET)
     try:
         yield f"milvus://{folder}/index.db"
     finally:

@@ -108,7 +108,11 @@ class MilvusSession:
         try:
             with plain_errors(address.name):
                 self.client = MilvusClient(
-                    address.uri, token=address.token, db_name=address.database, timeout=SECONDS
+                    address.uri,
+                    token=address.token,
+                    db_name=address.database,
+                    timeout=SECONDS,
+                    grpc_options={} if address.uri.startswith("http") else lite.QUIET,
                 )
         except WorkbenchError:
             self._free()
