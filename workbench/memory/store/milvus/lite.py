@@ -7,8 +7,8 @@ from collections import Counter
 from pathlib import Path
 
 QUIET: dict[str, int] = {"grpc.keepalive_time_ms": 2**31 - 1, "grpc.keepalive_permit_without_calls": 0}
-"""Options of a client. By default, an idle client sends a ping every ten seconds, and after a few of these the
-server of Milvus Lite ends the connection. A client that connects at that moment fails."""
+"""Options of a client. By default, an idle client sends a ping every ten seconds, and after a few of these,
+the server of Milvus Lite ends the connection. A client that connects at that moment fails."""
 
 _lock = threading.Lock()
 _open: Counter[str] = Counter()
