@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.memory.embedding.engines import ModelEngine, PieceVectors
-from workbench.memory.embedding.local import Embedder, LocalEmbedder, Role, unit
+from workbench.memory.embedding.local import LocalEmbedder, Role, unit
 from workbench.memory.embedding.stop_words import STOP_WORDS
 
 MARKS = "#▁Ġ"
@@ -45,11 +45,6 @@ class AskedWords:
     texts: tuple[str, ...]
     pieces: NDArray[np.float32]
     owners: NDArray[np.int64]
-
-
-def reads_words(embedder: Embedder) -> bool:
-    """Whether this embedder can give the vectors of single words: a model on this machine can."""
-    return isinstance(embedder, LocalEmbedder)
 
 
 def word_vectors(embedder: LocalEmbedder, texts: Sequence[str], role: Role) -> list[WordVectors]:

@@ -10,10 +10,13 @@ from numpy.typing import NDArray
 from workbench.records import Rows
 
 Numbers = NDArray[np.float32]
+MOST_QUESTIONS = 1024
+"""Questions whose numbers are kept, so that a server's memory does not grow with every question. The oldest
+one is dropped first."""
 
 
 class KnownNumbers:
-    """Some numbers of each chunk, for each of many questions; a chunk's numbers depend on no other chunk."""
+    """Numbers of chunks, for each of the last questions; those of a chunk depend on no other chunk."""
 
     def __init__(self) -> None:
         self._known: dict[Hashable, tuple[Rows, Numbers]] = {}
@@ -21,6 +24,8 @@ class KnownNumbers:
     def of(self, question: Hashable, rows: Rows, work_out: Callable[[Rows], Numbers]) -> Numbers:
         """The numbers of these chunks: (chunks, numbers). `work_out` computes those that are not known."""
         if question not in self._known:
+            if len(self._known) >= MOST_QUESTIONS:
+                del self._known[next(iter(self._known))]
             self._known[question] = _in_order(rows, work_out(rows))
         known, numbers = self._known[question]
         new = np.setdiff1d(rows, known)

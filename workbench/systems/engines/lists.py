@@ -31,6 +31,7 @@ class ListIndex(Index):
 
     def __init__(self, vector: Scores, keyword: Scores) -> None:
         self.ids = sorted({*vector, *keyword})
+        self._rows = {one: row for row, one in enumerate(self.ids)}
         self._lists = {"vector": vector, "keyword": keyword}
 
     @property
@@ -45,14 +46,14 @@ class ListIndex(Index):
         """The whole list of a leg, best first, equal scores by id."""
         scores = self._lists[leg]
         best = sorted(scores, key=lambda one: (-scores[one], one))
-        rows = np.array([self.ids.index(one) for one in best], np.int64)
+        rows = np.array([self._rows[one] for one in best], np.int64)
         return Hits(rows, np.array([scores[one] for one in best], float), True, "given score")
 
     def chunks(self, rows: Rows) -> Sequence[Chunk]:
         return [Chunk(self.ids[row], self.ids[row], "memory", 1, 1, "") for row in rows.tolist()]
 
     def rows_of(self, path: str) -> Rows:
-        return np.array([self.ids.index(path)] if path in self.ids else [], np.int64)
+        return np.array([self._rows[path]] if path in self._rows else [], np.int64)
 
     def paths(self) -> list[str]:
         return self.ids
