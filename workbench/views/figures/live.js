@@ -70,12 +70,13 @@ function listening(model) {
   };
 }
 
+// A page may take a figure off again before this hears that it was shown. It hears so again when it is back.
 function whenShown(figure, act) {
-  new IntersectionObserver(([entry], observer) => {
-    if (!entry.isIntersecting) return;
+  new IntersectionObserver((entries, observer) => {
+    const panel = figure.parentElement?.closest("[class*=workbench-]");
+    if (!panel || !entries.at(-1).isIntersecting) return;
     observer.disconnect();
-    const panel = figure.parentElement.closest("[class*=workbench-]");
-    if (panel) act(panel);
+    act(panel);
   }).observe(figure);
 }
 
