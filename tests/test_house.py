@@ -240,6 +240,7 @@ BETWEEN_FOLDERS = {
     ("views/cases", "views/console.py"): "a case is printed without markup",
     ("views/cases", "views/data.py"): "a case as JSON holds its traces as JSON",
     ("views/figures", "views/text.py"): "a figure prints numbers as the text does",
+    ("views/figures", "views/diagnosis.py"): "a figure prints shares as the table does",
     ("views", "views/measuring"): COORDINATES,
     ("views/measuring", "views"): "what an instrument found is printed as other values are",
     ("views/html", "views"): "a notebook shows the words and numbers of the printed views",

@@ -11,6 +11,7 @@ import pytest
 from tests.commands import Run, runner
 from tests.conftest import PROJECT
 from workbench.memory.index import MemoryIndex
+from workbench.views.diagnosis import SHOWN_FLIPS
 
 QUESTION = "how should I evaluate if a claim is actually true"
 TARGET = "memory/protocols/falsification-first.md"
@@ -131,6 +132,7 @@ def test_blame_prints_shares_that_sum(run: Run) -> None:
     assert sum(one["share"] for one in data["changes"]) == pytest.approx(data["difference"], abs=1e-9)
     text = run("blame", "openclaw-2026.2.13", "openclaw-2026.2.13+or+rrf").out
     assert "Shapley shares, exact" in text
+    assert f"{len(data['flips']) - SHOWN_FLIPS} more questions; --json lists all." in text
 
 
 def test_blame_needs_two_systems_that_differ(run: Run) -> None:

@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 
+from workbench.lab.checks.doubts import doubts
 from workbench.lab.checks.findings import lint, lint_pair
-from workbench.lab.diagnose.blame import blame
+from workbench.lab.diagnose.blame import Blame, Flipped, blame
 from workbench.lab.diagnose.diagnosis import diagnose
 from workbench.lab.evaluation import evaluate
 from workbench.lab.missed import missed_questions
@@ -28,6 +29,7 @@ from workbench.retrieval.explain import explain
 from workbench.retrieval.pipeline import search
 from workbench.systems.openclaw.pipelines import SHIPPED, THREE_FIXES
 from workbench.systems.registry import SYSTEMS
+from workbench.views.diagnosis import SHOWN_FLIPS
 from workbench.views.html.schematic import parallel
 from workbench.views.text import show
 
@@ -62,13 +64,15 @@ def things(toy: MemoryIndex) -> dict[str, Any]:
         "sweep": sweep(THREE_FIXES, ["floor.floor=0:1:3"], SET, toy),
         "findings": lint(SHIPPED),
         "no findings": lint_pair(SHIPPED, THREE_FIXES),
+        "doubts": doubts(evaluations, toy),
+        "no doubts": doubts([], toy),
     }
 
 
 KINDS = (
     "trace", "explanation", "pipeline", "diff", "no diff", "evaluation", "evaluations", "paired", "scores",
     "survivals", "missed", "fusion", "specimen", "diagnosis", "blame", "sweep", "findings",
-    "no findings",
+    "no findings", "doubts", "no doubts",
 )  # fmt: skip
 
 
@@ -112,6 +116,13 @@ def test_a_value_shows_the_words_of_show_as_html_and_as_text(
     letters = "".join(words(read.text))
     for word in words(printed):
         assert word in letters
+
+
+def test_a_long_list_of_flips_names_where_python_has_all(things: dict[str, Any]) -> None:
+    found: Blame = things["blame"]
+    flip = Flipped("rooibos tea", "memory/tea.md", 0, 1, ())
+    long = replace(found, flips=(flip,) * (SHOWN_FLIPS + 2))
+    assert "2 more questions; the attribute flips has all." in long._repr_mimebundle_()["text/plain"]
 
 
 def test_the_colours_are_those_of_the_page(things: dict[str, Any]) -> None:

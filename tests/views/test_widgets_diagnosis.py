@@ -66,6 +66,14 @@ def test_the_waterfall_goes_from_one_value_to_the_other(chart: BlameChart) -> No
     assert len(chart.table.rows) == len(chart.blame.parts) == len(bars.y) - 2
 
 
+def test_the_bars_and_the_sentence_have_the_same_numbers(chart: BlameChart) -> None:
+    (bars,) = chart.figure.data
+    assert list(bars.text[1:-1]) == [share for *_, share in chart.table.rows]
+    for share in bars.text[1:-1]:
+        assert f" {share}" in chart.sentence
+    assert not any("-" in text for text in bars.text)
+
+
 def test_two_other_systems_get_another_waterfall(chart: BlameChart) -> None:
     chart.settings = {"after": "openclaw-2026.2.13-vector-only"}
     assert chart.figure.data[0].x[-1] == "openclaw-2026.2.13-vector-only"

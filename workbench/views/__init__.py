@@ -22,4 +22,12 @@ def register_every_view() -> None:
         systems,
     )
     from workbench.views.cases import runs  # noqa: F401
-    from workbench.views.measuring import exchange, findings, gate, reliability, sweep, triage  # noqa: F401
+    from workbench.views.measuring import (  # noqa: F401
+        doubts,
+        exchange,
+        findings,
+        gate,
+        reliability,
+        sweep,
+        triage,
+    )

@@ -18,10 +18,10 @@ from workbench.lab.diagnose.runs import Aim
 from workbench.lab.diagnose.written import as_openclaw, as_python, as_set
 from workbench.safe_text import counted, one_line
 from workbench.views.console import PlainConsole, PlainTable, plain
-from workbench.views.text import ABSENT, WIDTH, explanation_text, rendered
+from workbench.views.text import ABSENT, ALL_FLIPS, WIDTH, explanation_text, rendered
 
 SHOWN_FLIPS = 12
-"""So many flipped questions are printed; JSON has all."""
+"""So many flipped questions are printed; `flips` and JSON have all."""
 
 QUESTIONS = {
     Aim.IN: ("Who lost it", "What would bring it in"),
@@ -165,8 +165,11 @@ def _ways(fix: Fix) -> list[tuple[bool, str]]:
 
 
 @rendered.register
-def rendered_blame(blame: Blame) -> RenderableType:
-    """The whole difference, a line for each change, the verdict, and the questions that flip."""
+def rendered_blame(blame: Blame, all_flips: str = ALL_FLIPS) -> RenderableType:
+    """The whole difference, a line for each change, the verdict, and the first questions that flip.
+
+    `all_flips` says where the reader finds all of them.
+    """
     table = PlainTable(pad_edge=False)
     for name in ("change", "alone", "last", "share", "becomes"):
         table.add_column(name, justify="left" if name in ("change", "becomes") else "right")
@@ -179,7 +182,7 @@ def rendered_blame(blame: Blame) -> RenderableType:
         table,
         plain(method_text(blame), "dim"),
         plain(str(blame.verdict)),
-        *_flips(blame),
+        *_flips(blame, all_flips),
     )
 
 
@@ -217,7 +220,7 @@ def signed(value: Fraction) -> str:
     return f"+{text}" if value > 0 else text.replace("-", "−")
 
 
-def _flips(blame: Blame) -> list[RenderableType]:
+def _flips(blame: Blame, all_flips: str) -> list[RenderableType]:
     if not blame.flips:
         return [plain("No question has another value.")]
     table = PlainTable(pad_edge=False)
@@ -227,5 +230,5 @@ def _flips(blame: Blame) -> list[RenderableType]:
         alone = ", ".join(one.alone) or "no single change"
         table.add_row(one.question, f"{one.before:.3g}", f"{one.after:.3g}", alone)
     rest = len(blame.flips) - SHOWN_FLIPS
-    more = [plain(f"{counted(rest, 'more question')}; --json lists all.")] if rest > 0 else []
+    more = [plain(f"{counted(rest, 'more question')}; {all_flips}.")] if rest > 0 else []
     return [plain(""), table, *more]

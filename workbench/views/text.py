@@ -34,6 +34,8 @@ from workbench.views import register_every_view
 from workbench.views.console import PlainConsole, PlainTable, plain
 
 ABSENT = "–"
+ALL_FLIPS = "the attribute flips has all"
+"""Where Python has the flipped questions that are not printed; the command line says its own way."""
 WIDTH = 106
 """As many columns as a notebook shows on a small laptop, with JupyterLab's list of files open."""
 

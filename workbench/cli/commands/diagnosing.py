@@ -146,6 +146,7 @@ def blame(
 ) -> None:
     """Share the difference between two systems among the changes between them. Exit code 1 if it is 0."""
     from workbench.lab.diagnose.blame import blame as blamed
+    from workbench.views.diagnosis import rendered_blame
 
     first, second = pipelines_of([one, other], limit, min_score, settings)
     if target is not None and question is None:
@@ -158,5 +159,5 @@ def blame(
     with opened_index(memory, index_file, re_embed) as opened:
         path = relative(target, memory) if target else ""
         found = blamed(first, second, opened, asked, target=path, measure=measure)
-    put(found.as_json() if as_json else found, as_json)
+    put(found.as_json() if as_json else rendered_blame(found, "--json lists all"), as_json)
     raise typer.Exit(0 if found.difference else 1)

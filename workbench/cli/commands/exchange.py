@@ -142,6 +142,7 @@ def compare(
     from workbench.lab.exchange.comparing import compare as compared
     from workbench.lab.exchange.json_runs import read_run
     from workbench.lab.exchange.runs import named_apart
+    from workbench.views.measuring.exchange import rendered_comparison
 
     truth = _truth(qrels, questions, topics)
     read = [read_run(one, id_field=id_field) for one in files or ()]
@@ -149,7 +150,7 @@ def compare(
     if not read:
         raise InputError("There is no run to compare.", "Give run files, or --system NAME.")
     found = compared(named_apart(read), truth, measure, limit)
-    put(found.as_json() if as_json else found, as_json)
+    put(found.as_json() if as_json else rendered_comparison(found, "--json lists all"), as_json)
     raise typer.Exit(0 if any(one.differs for one in found.verdicts) or not found.verdicts else 1)
 
 

@@ -177,7 +177,7 @@ def evaluate(
     from workbench.lab.paired import HITS, known_measure
     from workbench.lab.questions import check_targets
     from workbench.systems.registry import SYSTEMS
-    from workbench.views.measuring.doubts import measures_table, rendered_doubts
+    from workbench.views.measuring.doubts import measures_table
     from workbench.views.missed import rendered_missed
     from workbench.views.paired import rendered_paired
 
@@ -205,7 +205,8 @@ def evaluate(
             put(rendered_paired(evaluations, measure))
         found = doubts(evaluations, index, compared[0])
         if found:
-            put(rendered_doubts(found))
+            put("")
+            put(found)
         for one in believed:
             put("")
             put(one)

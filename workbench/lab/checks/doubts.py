@@ -13,7 +13,7 @@ import numpy as np
 from workbench.contracts import Index
 from workbench.lab.evaluation import AskedQuestion, Evaluation
 from workbench.lab.paired import HITS, LEVEL, measured, paired, paired_values
-from workbench.records import KEPT, Trace
+from workbench.records import KEPT, Shown, Trace
 from workbench.retrieval.cutoff import Limit
 
 FOLDS = 5
@@ -38,10 +38,14 @@ class Doubt:
         return {**asdict(self), "systems": list(self.systems)}
 
 
-def doubts(evaluations: Sequence[Evaluation], index: Index, measure: Any = HITS) -> list[Doubt]:
+class Doubts(list[Doubt], Shown):
+    """The doubts about some evaluations, in the order of the checks."""
+
+
+def doubts(evaluations: Sequence[Evaluation], index: Index, measure: Any = HITS) -> Doubts:
     """What makes the figures of these evaluations doubtful, with one measure; none for no evaluation."""
     if not evaluations:
-        return []
+        return Doubts()
     found = [
         *_labels(evaluations[0], index),
         *_collection(evaluations, index, measure),
@@ -51,7 +55,7 @@ def doubts(evaluations: Sequence[Evaluation], index: Index, measure: Any = HITS)
         found += _ties(one)
     for one in evaluations[1:]:
         found += _blind(evaluations[0], one, measure)
-    return [*found, *_small_sample(evaluations, measure), *_chosen(evaluations, measure)]
+    return Doubts([*found, *_small_sample(evaluations, measure), *_chosen(evaluations, measure)])
 
 
 def _labels(evaluation: Evaluation, index: Index) -> list[Doubt]:

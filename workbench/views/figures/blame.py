@@ -9,6 +9,7 @@ import plotly.graph_objects as go
 
 from workbench.lab.diagnose.blame import Blame, BlamePart
 from workbench.lab.diagnose.fixes import Fix
+from workbench.views.diagnosis import number, share_text, signed
 from workbench.views.figures.style import BLUE, GREEN, INK, VERMILION, Updates, dress, restyle
 
 SHARES = "shares"
@@ -40,19 +41,13 @@ def blame_updates(blame: Blame) -> tuple[Updates, Updates]:
 
 def _bars(blame: Blame) -> dict[str, Any]:
     parts = by_share(blame)
-    texts = [f"{float(part.share):+.3g}" for part in parts]
-    errors = [f" ± {part.error:.2g}" if part.error else "" for part in parts]
     names = [part.name.replace("_", " ").replace(" and ", "<br>and ") for part in parts]
-    alone = [[f"{float(part.alone):+.3g}", f"{float(part.last):+.3g}"] for part in parts]
+    alone = [[signed(part.alone), signed(part.last)] for part in parts]
     return {
         "x": [_broken(blame.one.name), *names, _broken(blame.other.name)],
         "y": [float(blame.before), *(float(part.share) for part in parts), float(blame.after)],
         "measure": ["absolute", *["relative"] * len(parts), "total"],
-        "text": [
-            f"{float(blame.before):.4g}",
-            *(text + error for text, error in zip(texts, errors, strict=True)),
-            f"{float(blame.after):.4g}",
-        ],
+        "text": [number(blame.before), *map(share_text, parts), number(blame.after)],
         "customdata": [["", ""], *alone, ["", ""]],
     }
 

@@ -1,4 +1,4 @@
-"""The doubts about an evaluation, as sentences below its tables."""
+"""The doubts about evaluations as a table, and the means of the measures that were asked."""
 
 from __future__ import annotations
 
@@ -6,14 +6,26 @@ from collections.abc import Sequence
 
 from rich.console import Group, RenderableType
 
-from workbench.lab.checks.doubts import Doubt
+from workbench.lab.checks.doubts import Doubts
 from workbench.lab.evaluation import Evaluation
 from workbench.views.console import PlainTable, plain
+from workbench.views.text import rendered
+
+NARROW = 20
+"""The columns of a terminal that the kinds of doubts take, so that the sentences have room."""
 
 
-def rendered_doubts(found: Sequence[Doubt]) -> RenderableType:
-    """One line for each doubt."""
-    return Group(plain(""), plain("what these numbers do not say"), *(plain(f"- {one}") for one in found))
+@rendered.register
+def rendered_doubts(found: Doubts) -> RenderableType:
+    """One row for each doubt: its kind, and the system with the sentence."""
+    if not found:
+        return plain("No check of the evaluation has found a doubt about these numbers.")
+    table = PlainTable(pad_edge=False)
+    table.add_column("doubt", max_width=NARROW)
+    table.add_column("what was found")
+    for one in found:
+        table.add_row(one.kind, str(one))
+    return Group(plain("what these numbers do not say", "bold"), table)
 
 
 def measures_table(evaluations: Sequence[Evaluation]) -> RenderableType:

@@ -8,14 +8,17 @@ from workbench.lab.exchange.comparing import RunComparison, RunFlip
 from workbench.lab.exchange.linting import RunFindings
 from workbench.lab.exchange.missing import MissingDocument, MissingDocuments, Ours
 from workbench.views.console import PlainTable, plain
-from workbench.views.text import ABSENT, rendered
+from workbench.views.text import ABSENT, ALL_FLIPS, rendered
 
 MOST_FLIPS = 10
 
 
 @rendered.register
-def rendered_comparison(found: RunComparison) -> RenderableType:
-    """The figures of each run, the verdict on each later one, and the questions that changed sides."""
+def rendered_comparison(found: RunComparison, all_flips: str = ALL_FLIPS) -> RenderableType:
+    """The figures of each run, the verdict on each later one, and the first questions that changed sides.
+
+    `all_flips` says where the reader finds all of them.
+    """
     table = PlainTable(pad_edge=False)
     table.add_column("run")
     for head in ("hits", "hit rate", "MRR", "unanswerable,\nnothing\nreturned"):
@@ -30,18 +33,18 @@ def rendered_comparison(found: RunComparison) -> RenderableType:
         verdicts = PlainTable("run", f"{found.measure}, question by question", pad_edge=False)
         for one, verdict in zip(found.scored[1:], found.verdicts, strict=True):
             verdicts.add_row(one.name, str(verdict))
-        parts += [plain(""), plain(f"compared with {first}"), verdicts, *_flips(found)]
+        parts += [plain(""), plain(f"compared with {first}"), verdicts, *_flips(found, all_flips)]
     return Group(*parts, *(plain(one) for one in found.remarks))
 
 
-def _flips(found: RunComparison) -> list[RenderableType]:
+def _flips(found: RunComparison, all_flips: str) -> list[RenderableType]:
     if not found.flips:
         return []
     table = PlainTable("", "run", "question", pad_edge=False)
     for one in found.flips[:MOST_FLIPS]:
         table.add_row(_sign(one), one.run, one.text)
     rest = len(found.flips) - MOST_FLIPS
-    more = [plain(f"and {rest} more; --json lists all")] if rest > 0 else []
+    more = [plain(f"and {rest} more; {all_flips}")] if rest > 0 else []
     return [plain(""), plain(f"found (+) or lost (−) against {found.scored[0].name}"), table, *more]
 
 
