@@ -21,6 +21,8 @@ CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome") or shutil.w
 WINDOW = {"width": 1280, "height": 800}
 DENSITY = 2
 """Pixels for each CSS pixel, so that a picture is sharp on a dense screen."""
+PATIENCE = 300_000
+"""Milliseconds that a page may take to be drawn; a busy machine is slow."""
 COLOURS = 64
 LARGEST = 250_000
 FRAMED = ".still { padding: 16px; } .still details { display: none; }"
@@ -31,9 +33,11 @@ def opened() -> Iterator[Page]:
     """A browser page in the light theme, 1280 CSS pixels wide at double density, without a network."""
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
-        yield browser.new_context(
+        context = browser.new_context(
             viewport=WINDOW, device_scale_factor=DENSITY, color_scheme="light", offline=True
-        ).new_page()
+        )
+        context.set_default_timeout(PATIENCE)
+        yield context.new_page()
         browser.close()
 
 
@@ -47,6 +51,8 @@ def take(page: Page, site: Path, folder: Path) -> list[Path]:
             name = still.get_attribute("data-widget")
             if name is not None and name not in taken:
                 taken[name] = folder / f"{name}.png"
+                for plot in still.locator(".plotly-graph-div").all():
+                    plot.locator(".main-svg").first.wait_for()
                 picture = Image.open(io.BytesIO(still.screenshot()))
                 few_colours(picture, COLOURS).save(taken[name], optimize=True)
     return list(taken.values())

@@ -16,6 +16,8 @@ from typing import Any
 import numpy as np
 
 DIMENSIONS = 4
+DEADLINE = 50
+"""Seconds after which a request is answered although those that it waits for have not come."""
 KEY = "sk-secret-0123456789"
 
 Vectors = list[list[float]]
@@ -36,6 +38,8 @@ class Fault:
     headers: tuple[tuple[str, str], ...] = ()
     message: str = "the server says no"
     seconds: float = 0.0
+    together: int = 0
+    """Before it is answered, this many requests must have been there at one moment."""
     drop: bool = False
     drip: float = 0.0
     """Seconds before each byte of the answer."""
@@ -92,6 +96,18 @@ class Server:
         with self.lock:
             return self.faults.popleft() if self.faults else self.always
 
+    def has_heard(self, requests: int) -> None:
+        """Waits for requests that have been sent, and perhaps given up, but not for ever."""
+        ends = time.monotonic() + DEADLINE
+        while len(self.requests) < requests and time.monotonic() < ends:
+            time.sleep(0.005)
+
+    def wait_for_the_most(self, requests: int) -> None:
+        """Until so many were there at one moment, but not for ever."""
+        ends = time.monotonic() + DEADLINE
+        while self.most < requests and time.monotonic() < ends:
+            time.sleep(0.005)
+
     @contextmanager
     def counted(self, request: Request) -> Iterator[None]:
         with self.lock:
@@ -116,6 +132,7 @@ class Handler(BaseHTTPRequestHandler):
         request = Request(self.path, {name.lower(): value for name, value in self.headers.items()}, body)
         with self.state.counted(request):
             fault = self.state.next_fault()
+            self.state.wait_for_the_most(fault.together)
             time.sleep(fault.seconds)
             if fault.drop:
                 self.connection.close()

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import nbformat
 import pytest
-from playwright.sync_api import ConsoleMessage, Page
+from playwright.sync_api import ConsoleMessage, Page, expect
 from tqdm import tqdm
 
 from docs.pages import NOTEBOOKS, Lesson, contents, every_notebook, html, main, run, write
-from docs.pictures import opened, take
+from docs.pictures import PATIENCE, opened, take
 from tests.browser import becomes, needs_chromium
 from workbench.memory.index import MemoryIndex
 
@@ -106,9 +106,9 @@ def test_a_formula_is_drawn_by_the_browser(visit: Visit) -> None:
 def test_the_contents_lead_to_the_page_and_back(page: Page, site: Path) -> None:
     page.goto((site / "index.html").as_uri())
     page.get_by_role("link", name="2. The 0.7 penalty: absent is not zero").click()
-    assert page.title() == "2. The 0.7 penalty: absent is not zero"
+    expect(page).to_have_title("2. The 0.7 penalty: absent is not zero", timeout=PATIENCE)
     page.get_by_role("link", name="All notebooks").first.click()
-    assert page.title() == "Hybrid-search workbench: the notebooks"
+    expect(page).to_have_title("Hybrid-search workbench: the notebooks", timeout=PATIENCE)
 
 
 @needs_chromium

@@ -150,7 +150,7 @@ def test_no_texts_ask_nothing(server: Server) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_requests_run_side_by_side_up_to_the_limit_and_never_beyond(name: str, server: Server) -> None:
-    server.always = Fault(seconds=0.05)
+    server.always = Fault(seconds=0.05, together=3)
     embedder = ready(name)
     embedder.concurrency = 3
     embedder.embed(["x" * 5000 for _ in range(12)], "passage")
@@ -317,6 +317,7 @@ def test_a_bad_answer_is_an_error_that_says_what_is_wrong(name: str, kind: str, 
         ready(name, kind=kind).embed(["tea", "bike"], "passage")
     assert raised.value.problem.startswith(ready(name).name)
     assert server.url in raised.value.remedy
+    server.has_heard(1)
     assert len(server.requests) == 1
 
 

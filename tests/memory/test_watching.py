@@ -10,10 +10,12 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from subprocess import PIPE
+from typing import Any
 
 import pytest
 
@@ -117,16 +119,56 @@ def texts(root: Path) -> dict[str, str]:
     return {path: (root / path).read_text(encoding="utf-8") for path in list_files(root)}
 
 
+class Clock:
+    """The watcher's clock, which a test can stop: then nothing is quiet for long enough."""
+
+    def __init__(self) -> None:
+        self.monotonic = time.monotonic
+
+    @contextmanager
+    def stopped(self) -> Iterator[None]:
+        moment = self.monotonic()
+        self.monotonic = lambda: moment
+        yield
+        behind = time.monotonic() - moment
+        self.monotonic = lambda: time.monotonic() - behind
+
+
 @dataclass
 class Watched:
-    """A watcher in a thread: `seen` is what each sync read, `failures` what was said of the others."""
+    """A watcher in a thread: `seen` is what each sync read, `failures` what was said of the others.
+
+    `noticed` are all paths that it was told of.
+    """
 
     root: Path
+    clock: Clock
+    noticed: set[Path]
     seen: list[dict[str, str]] = field(default_factory=list)
     failures: list[Exception] = field(default_factory=list)
     stop: threading.Event = field(default_factory=threading.Event)
     told: threading.Condition = field(default_factory=threading.Condition)
     during: Callable[[], None] = lambda: None
+
+    @contextmanager
+    def at_once(self) -> Iterator[None]:
+        """No time passes for the watcher within this block, and it has noticed all at the end."""
+        with self.clock.stopped():
+            yield
+            self.notices()
+
+    def notices(self) -> None:
+        """Waits until the watcher has noticed all that was done. A file that is no note shows it."""
+        mark, ends = self.root / "memory" / f"mark{len(self.noticed)}", time.monotonic() + DEADLINE
+        mark.touch()
+        while mark not in self.noticed:
+            assert time.monotonic() < ends, self.noticed
+            time.sleep(0.01)
+
+    def write(self, notes: dict[str, str]) -> None:
+        """Writes notes at once."""
+        with self.at_once():
+            world.write(self.root, notes)
 
     def sync(self) -> None:
         found = texts(self.root)
@@ -169,9 +211,30 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def watched(tmp_path: Path) -> Iterator[Watched]:
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    made = Clock()
+    monkeypatch.setattr(watching, "time", made)
+    return made
+
+
+@pytest.fixture
+def noticed(monkeypatch: pytest.MonkeyPatch) -> set[Path]:
+    paths, changes = set[Path](), watching._changes
+
+    def noting(*arguments: Any) -> Generator[set[Path]]:
+        with closing(changes(*arguments)) as found:
+            for changed in found:
+                paths.update(changed)
+                yield changed
+
+    monkeypatch.setattr(watching, "_changes", noting)
+    return paths
+
+
+@pytest.fixture
+def watched(tmp_path: Path, clock: Clock, noticed: set[Path]) -> Iterator[Watched]:
     """The six notes of the toy world, watched, after the first sync."""
-    found = Watched(world.write(tmp_path / "wren"))
+    found = Watched(world.write(tmp_path / "wren"), clock, noticed)
     thread = found.run([Notes(found.root)])
     found.wait_for(1)
     yield found
@@ -184,29 +247,34 @@ def test_there_is_a_sync_at_the_start(watched: Watched) -> None:
     assert watched.seen == [world.NOTES]
 
 
-def rename_over(note: Path) -> None:
+Pause = Callable[[], None]
+
+
+def rename_over(note: Path, pause: Pause) -> None:
     note.with_name(".tea.md.tmp").write_text("new", encoding="utf-8")
+    pause()
     note.with_name(".tea.md.tmp").replace(note)
 
 
-def truncate_then_write(note: Path) -> None:
+def truncate_then_write(note: Path, pause: Pause) -> None:
     with note.open("w", encoding="utf-8") as file:
         file.flush()
-        time.sleep(0.1)
+        pause()
         file.write("new")
 
 
-def move_aside_then_write(note: Path) -> None:
+def move_aside_then_write(note: Path, pause: Pause) -> None:
     note.rename(note.with_name("tea.md~"))
-    time.sleep(0.1)
+    pause()
     note.write_text("new", encoding="utf-8")
     note.with_name("tea.md~").unlink()
 
 
-def write_beside_then_swap(note: Path) -> None:
+def write_beside_then_swap(note: Path, pause: Pause) -> None:
     note.with_name("4913").write_text("", encoding="utf-8")
     note.with_name("4913").unlink()
     note.with_name(".tea.md.swp").write_text("swap", encoding="utf-8")
+    pause()
     note.write_text("new", encoding="utf-8")
     note.with_name(".tea.md.swp").unlink()
 
@@ -215,40 +283,43 @@ def write_beside_then_swap(note: Path) -> None:
     "save", [rename_over, truncate_then_write, move_aside_then_write, write_beside_then_swap]
 )
 def test_a_note_saved_as_editors_do_is_synced_once_and_whole(
-    watched: Watched, save: Callable[[Path], None]
+    watched: Watched, save: Callable[[Path, Pause], None]
 ) -> None:
-    save(watched.root / "memory" / "tea.md")
+    with watched.at_once():
+        save(watched.root / "memory" / "tea.md", watched.notices)
     assert watched.wait_for(2) == world.NOTES | {"memory/tea.md": "new"}
     assert watched.stays_at(2)
 
 
 def test_notes_in_new_folders_are_synced_and_watched(watched: Watched) -> None:
-    world.write(watched.root, {"memory/a/b/c/deep.md": "one"})
+    watched.write({"memory/a/b/c/deep.md": "one"})
     assert watched.wait_for(2)["memory/a/b/c/deep.md"] == "one"
-    world.write(watched.root, {"memory/a/b/c/deep.md": "two"})
+    watched.write({"memory/a/b/c/deep.md": "two"})
     assert watched.wait_for(3)["memory/a/b/c/deep.md"] == "two"
 
 
 def test_a_renamed_folder_is_watched_under_its_new_name(watched: Watched) -> None:
-    world.write(watched.root, {"memory/old/note.md": "one"})
+    watched.write({"memory/old/note.md": "one"})
     watched.wait_for(2)
-    (watched.root / "memory" / "old").rename(watched.root / "memory" / "new")
+    with watched.at_once():
+        (watched.root / "memory" / "old").rename(watched.root / "memory" / "new")
     third = watched.wait_for(3)
     assert (third.get("memory/old/note.md"), third["memory/new/note.md"]) == (None, "one")
-    world.write(watched.root, {"memory/new/note.md": "two"})
+    watched.write({"memory/new/note.md": "two"})
     assert watched.wait_for(4)["memory/new/note.md"] == "two"
 
 
 def test_deleted_and_renamed_notes_are_synced(watched: Watched) -> None:
-    (watched.root / "memory" / "tea.md").unlink()
-    (watched.root / "memory" / "bike.md").rename(watched.root / "memory" / "cycle.md")
+    with watched.at_once():
+        (watched.root / "memory" / "tea.md").unlink()
+        (watched.root / "memory" / "bike.md").rename(watched.root / "memory" / "cycle.md")
     assert watched.wait_for(2).keys() == (
         world.NOTES.keys() - {"memory/tea.md", "memory/bike.md"} | {"memory/cycle.md"}
     )
 
 
 def test_a_thousand_changes_are_one_sync(watched: Watched) -> None:
-    world.write(watched.root, {f"memory/many/{number}.md": "x" for number in range(1000)})
+    watched.write({f"memory/many/{number}.md": "x" for number in range(1000)})
     assert len(watched.wait_for(2)) == len(world.NOTES) + 1000
     assert watched.stays_at(2)
 
@@ -261,7 +332,7 @@ def test_a_change_during_a_sync_is_seen_by_the_next(watched: Watched) -> None:
         done.wait(timeout=DEADLINE)
 
     watched.during = hold
-    world.write(watched.root, {"memory/tea.md": "before"})
+    watched.write({"memory/tea.md": "before"})
     assert during.wait(timeout=DEADLINE)
     world.write(watched.root, {"memory/bike.md": "during"})
     done.set()
@@ -270,16 +341,15 @@ def test_a_change_during_a_sync_is_seen_by_the_next(watched: Watched) -> None:
 
 
 def test_what_is_no_note_asks_for_no_sync(watched: Watched) -> None:
-    world.write(
-        watched.root, {"memory/.tea.md.swp": "", "memory/4913": "", "memory/.git/index": "", "a.txt": ""}
-    )
+    watched.write({"memory/.tea.md.swp": "", "memory/4913": "", "memory/.git/index": "", "a.txt": ""})
     texts(watched.root)
     assert watched.stays_at(1)
 
 
 def test_links_are_not_followed(watched: Watched, tmp_path: Path) -> None:
     (tmp_path / "elsewhere").mkdir()
-    (watched.root / "memory" / "link").symlink_to(tmp_path / "elsewhere")
+    with watched.at_once():
+        (watched.root / "memory" / "link").symlink_to(tmp_path / "elsewhere")
     watched.wait_for(2)
     world.write(tmp_path / "elsewhere", {"far.md": "not ours"})
     assert watched.stays_at(2)
@@ -287,10 +357,11 @@ def test_links_are_not_followed(watched: Watched, tmp_path: Path) -> None:
 
 def test_a_memory_put_in_the_place_of_another_is_watched(watched: Watched, tmp_path: Path) -> None:
     world.write(tmp_path / "next", world.NOTES | {"memory/tea.md": "another"})
-    watched.root.rename(tmp_path / "old")
-    (tmp_path / "next").rename(watched.root)
+    with watched.clock.stopped():
+        watched.root.rename(tmp_path / "old")
+        (tmp_path / "next").rename(watched.root)
     assert watched.wait_for(2)["memory/tea.md"] == "another"
-    world.write(watched.root, {"memory/tea.md": "changed"})
+    watched.write({"memory/tea.md": "changed"})
     assert watched.wait_for(3)["memory/tea.md"] == "changed"
 
 
@@ -305,7 +376,7 @@ def test_a_failed_sync_is_said_once_and_the_watching_goes_on(
         raise InputError("The index is being written by another process.", "Wait.")
 
     watched.during = refuse
-    world.write(watched.root, {"memory/tea.md": "new"})
+    watched.write({"memory/tea.md": "new"})
     watched.wait(lambda: len(watched.failures) == 1)
     assert all(tried.acquire(timeout=DEADLINE) for _ in range(3))
     watched.during = lambda: None
@@ -320,15 +391,23 @@ def test_a_memory_that_is_gone_for_a_while_is_watched_again(
 ) -> None:
     monkeypatch.setattr(watching, "RETRIES", (0.3,))
     shutil.rmtree(watched.root)
-    watched.wait(lambda: len(watched.failures) == 1)
+    watched.wait(lambda: bool(watched.failures))
     world.write(watched.root, {"MEMORY.md": "back"})
     watched.wait(lambda: watched.seen[-1] == {"MEMORY.md": "back"})
     world.write(watched.root, {"MEMORY.md": "and changed"})
     watched.wait(lambda: watched.seen[-1] == {"MEMORY.md": "and changed"})
 
 
-def test_a_transcript_is_synced_when_enough_has_come(tmp_path: Path) -> None:
-    found = Watched(world.write(tmp_path / "wren"))
+def append(file: Path, text: str) -> None:
+    """Adds to a file, which is never shorter meanwhile."""
+    with file.open("a", encoding="utf-8") as opened:
+        opened.write(text)
+
+
+def test_a_transcript_is_synced_when_enough_has_come(
+    tmp_path: Path, clock: Clock, noticed: set[Path]
+) -> None:
+    found = Watched(world.write(tmp_path / "wren"), clock, noticed)
     sessions = tmp_path / "sessions"
     world.write(sessions, {"a.jsonl": "{}\n" * 10})
     transcripts = Transcripts(Sessions(sessions), Thresholds(bytes=1000, messages=3))
@@ -336,9 +415,9 @@ def test_a_transcript_is_synced_when_enough_has_come(tmp_path: Path) -> None:
     thread = found.run([Notes(found.root), transcripts])
     try:
         found.wait_for(1)
-        world.write(sessions, {"a.jsonl": "{}\n" * 12})
+        append(sessions / "a.jsonl", "{}\n" * 2)
         assert found.stays_at(1)
-        world.write(sessions, {"a.jsonl": "{}\n" * 13})
+        append(sessions / "a.jsonl", "{}\n")
         found.wait_for(2)
         (sessions / "a.jsonl").unlink()
         found.wait_for(3)
