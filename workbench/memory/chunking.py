@@ -5,8 +5,8 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from dataclasses import dataclass, fields, is_dataclass, replace
+from typing import Any, NamedTuple, Protocol, Self
 
 from workbench.errors import InputError
 from workbench.memory.files import content_hash
@@ -26,6 +26,63 @@ def chunker_of_file(chunker: Chunker, path: str) -> Chunker:
     """The chunker of one file of the memory: `chunker.of_file(path)` where it cuts some files differently."""
     of_file: Callable[[str], Chunker] | None = getattr(chunker, "of_file", None)
     return of_file(path) if of_file else chunker
+
+
+class Sizes(NamedTuple):
+    """How long a chunk is at most, and how much of it the next chunk repeats, in tokens of four characters.
+
+    >>> str(Sizes(200, 40)), Sizes.parsed("200/40") == Sizes(200, 40)
+    ('200/40', True)
+    """
+
+    tokens: int
+    overlap: int
+
+    def __str__(self) -> str:
+        return f"{self.tokens}/{self.overlap}"
+
+    @property
+    def advances(self) -> bool:
+        """Whether each chunk begins after the one before."""
+        return 0 <= self.overlap < self.tokens
+
+    @classmethod
+    def parsed(cls, text: str) -> Self:
+        """The sizes that `text` names. Raises InputError for a text of another form."""
+        found = re.fullmatch(r"([0-9]{1,9})/([0-9]{1,9})", text.strip())
+        sizes = None if found is None else cls(int(found[1]), int(found[2]))
+        if sizes is None or not sizes.advances:
+            raise InputError(
+                f"{text!r} are no sizes of chunks.",
+                "Give the tokens of a chunk, and of its overlap, which is smaller: 200/40.",
+            )
+        return sizes
+
+
+def sizes_in(name: str) -> Sizes | None:
+    """The sizes that the name of a chunker has; None for a name without them.
+
+    >>> sizes_in(LineChunker(200, 40).name)
+    Sizes(tokens=200, overlap=40)
+    """
+    found = re.search(r" tokens=([0-9]{1,9}) overlap=([0-9]{1,9})(?: |$)", name)
+    sizes = None if found is None else Sizes(int(found[1]), int(found[2]))
+    return sizes if sizes is not None and sizes.advances else None
+
+
+def resized(chunker: Chunker, sizes: Sizes) -> Chunker:
+    """The same chunker with other sizes. Raises InputError for a chunker that has none."""
+    cuts: Any = chunker
+    names = {one.name for one in fields(cuts)} if is_dataclass(cuts) else set()
+    if {"tokens", "overlap"} <= names:
+        changed: Chunker = replace(cuts, tokens=sizes.tokens, overlap=sizes.overlap)
+    elif "chunker" in names:  # one that cuts again, or differently, what another one cuts
+        changed = replace(cuts, chunker=resized(cuts.chunker, sizes))
+    else:
+        raise InputError(
+            f"The chunker {chunker.name} has no sizes.", "Choose a chunker with tokens and overlap."
+        )
+    return changed
 
 
 HALF_CHARACTER = re.compile("[\ud800-\udfff]")

@@ -11,12 +11,12 @@ import os
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from workbench.errors import InputError, Interrupted, WorkbenchError
 from workbench.memory.choices import Choices, extra_paths_of, remember
-from workbench.memory.chunking import Chunker, LineChunker
+from workbench.memory.chunking import Chunker, LineChunker, resized, sizes_in
 from workbench.memory.embedding import cache as cached_embedding
 from workbench.memory.embedding.cache import Borrowing, embed_through_cache
 from workbench.memory.embedding.local import PACKAGED_MODEL, Embedder, LocalEmbedder
@@ -78,6 +78,8 @@ def index_folder(
     it. `rebuild` builds a new index beside the old one and replaces the old one when it is complete; known
     vectors are reused, also those of an earlier rebuild that failed. `wait` is how many seconds to wait for
     another process that syncs the same index. `like` indexes as a release does: its files, its chunker.
+    Without `chunker` and `like`, an index keeps the sizes of its chunks, and a new one has those of
+    LineChunker().
     `store` is the address of a database server for the index, such as postgresql://USER@HOST/DATABASE;
     without it, the index is the file `index_path`, or the default file of the folder. An index on a server
     takes known vectors from the folder's default file.
@@ -90,6 +92,7 @@ def index_folder(
     started = time.perf_counter()
     root = memory_root(folder)
     embedder = embedder or LocalEmbedder()
+    open_sizes = chunker is None and like is None
     like = like or Indexing("", chunker or LineChunker())
     chunker = chunker or like.chunker
     place = _place(root, index_path, store)
@@ -100,7 +103,8 @@ def index_folder(
         chosen = Choices(str(root), beside, "" if model == PACKAGED_MODEL else model)
         every = (MemoryFolder(root, beside, like.rules), *sources)
         first = not place.exists()
-        work = Work(settings, embedder, chunker, chosen, every, skip, like, extra is not None, first, lender)
+        given = extra is not None
+        work = Work(settings, embedder, chunker, chosen, every, skip, like, given, first, lender, open_sizes)
         try:
             _rebuild(place, work) if rebuild or first else _update(place, work)
         except KeyboardInterrupt:
@@ -184,6 +188,7 @@ class Work:
     extra_given: bool
     first: bool
     lender: IndexStore | None = None
+    open_sizes: bool = False
     summary: Summary = field(default_factory=Summary)
     gone: list[str] = field(default_factory=list)
 
@@ -195,6 +200,14 @@ class Work:
             f"Interrupted. {vectors} computed and kept. {searches}\n"
             "  Run the same command again to go on: it embeds only what is missing."
         )
+
+    def in_the_sizes_of(self, made: Settings) -> Work:
+        """This run with the chunk sizes of the index, if the caller has left them open."""
+        sizes = sizes_in(made.chunker) if self.open_sizes else None
+        chunker = self.chunker if sizes is None else resized(self.chunker, sizes)
+        if chunker.name != made.chunker:
+            return self
+        return replace(self, chunker=chunker, settings=replace(self.settings, chunker=chunker.name))
 
     def read(self, source: DocumentSource, path: str) -> Document | None:
         """The document; None for one that was deleted since it was listed, and for one to skip."""
@@ -224,6 +237,7 @@ class Plan:
 
 def _update(place: IndexPlace, work: Work) -> None:
     with place.updating() as store, staging(place.scratch) as staged:
+        work = work.in_the_sizes_of(store.settings)
         check_same(store, work.settings)
         known = store.stamps()
         _check_extra(place, known, work)

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from workbench.lab.diagnose.blame import OVERLAP, Blame, BlamePart
 from workbench.lab.diagnose.causes import Cause
-from workbench.lab.diagnose.diagnosis import CHUNKING, Diagnosis, verdict_text
+from workbench.lab.diagnose.diagnosis import Diagnosis, verdict_text
 from workbench.lab.diagnose.fixes import Fix
 from workbench.lab.diagnose.runs import Aim
 from workbench.lab.diagnose.written import as_openclaw, as_python, as_set
@@ -146,14 +146,14 @@ def _settings(diagnosis: Diagnosis) -> list[RenderableType]:
     lines = []
     for place, fix in enumerate(diagnosis.fixes, 1):
         lines += [f"{place}. {line}" if first else f"   {line}" for first, line in _ways(fix)]
-    lines = [*(lines or ["There is no setting to change."]), CHUNKING]
+    lines = [*(lines or ["There is no setting to change."]), diagnosis.chunking]
     lines += [diagnosis.settings_text] if diagnosis.settings_text else []
     return [_hanging(line) for line in lines]
 
 
 def _ways(fix: Fix) -> list[tuple[bool, str]]:
     """The lines of a fix as settings; the first one is marked."""
-    options = as_set(fix)
+    options = fix.chunks.command if fix.chunks is not None else as_set(fix)
     lines = [options] if options else [line for line in as_python(fix).split("\n") if line]
     pasted = as_openclaw(fix)
     if pasted is not None:

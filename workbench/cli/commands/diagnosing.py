@@ -62,6 +62,13 @@ def diagnose(
     settings: Settings = None,
     index_file: IndexFile = None,
     re_embed: ReEmbed = False,
+    rechunk: Annotated[
+        bool,
+        typer.Option(
+            "--rechunk",
+            help="Try chunks of other sizes too, in temporary indexes. Embedding new chunks can take long.",
+        ),
+    ] = False,
     as_json: AsJson = False,
     case: CaseOut = None,
 ) -> None:
@@ -87,6 +94,7 @@ def diagnose(
             relative(target, memory) if target else "",
             unwanted=relative(unwanted, memory) if unwanted else "",
             questions=questions,
+            rechunk=rechunk,
         )
         saved_as_case(case, lambda: case_of_diagnosis(found, opened))
     put(found.as_json() if as_json else found, as_json)

@@ -40,6 +40,14 @@ As = Annotated[
     str | None,
     typer.Option("--as", help="Index exactly the files and chunks of a release, such as openclaw-2026.9.6."),
 ]
+ChunkSizes = Annotated[
+    str | None,
+    typer.Option(
+        "--chunk",
+        help="The sizes of chunks, such as 200/40: the tokens of a chunk and of its overlap. An index keeps "
+        "them until a rebuild. Default: 400/80.",
+    ),
+]
 StoreAddress = Annotated[
     str | None,
     typer.Option("--store", help="A server for the index: postgresql://USER@HOST/DATABASE?schema=NAME"),
@@ -61,6 +69,7 @@ def index(
     precision: Precision = PRECISION,
     backend: Backend = BACKEND,
     like: As = None,
+    chunk: ChunkSizes = None,
     rebuild: Annotated[
         bool, typer.Option("--rebuild", help="Build a new index in place of the old one.")
     ] = False,
@@ -80,7 +89,7 @@ def index(
 
     embedder = configured_embedder(context, model, reading, download, variant_of(backend, precision))
     sources = [] if sessions is None else [Sessions(sessions)]
-    chunker, release = cutting(context, like)
+    chunker, release = cutting(context, like, chunk)
     with telling_of_interruption(), cluster_at(cluster) as workers:
         summary = index_folder(
             folder,
@@ -126,14 +135,22 @@ def variant_of(backend: str, precision: str) -> ModelVariant:
     return ModelVariant(cast("Any", backend), cast("Any", precision))  # which checks both
 
 
-def cutting(context: typer.Context, like: str | None) -> tuple[Chunker | None, Indexing | None]:
-    """The chunker of `--config`, and the rules of `--as`, which take precedence."""
-    if like is not None:
-        from workbench.systems.indexing import indexing
+def cutting(
+    context: typer.Context, like: str | None, chunk: str | None
+) -> tuple[Chunker | None, Indexing | None]:
+    """The chunker of `--config`, and the rules of `--as`, which take precedence; `--chunk` sets the sizes.
 
-        return None, indexing(like)
-    configured = asked_of(context)
-    return (configured.chunker if configured else None), None
+    None as the chunker leaves it to `index_folder`.
+    """
+    from workbench.memory.chunking import LineChunker, Sizes, resized
+    from workbench.systems.indexing import indexing
+
+    configured, release = asked_of(context), None if like is None else indexing(like)
+    chunker = configured.chunker if configured and release is None else None
+    if chunk is not None:
+        usual = release.chunker if release else chunker or LineChunker()
+        chunker = resized(usual, Sizes.parsed(chunk))
+    return chunker, release
 
 
 def say_left_out(summary: Summary, sources: Iterable[Sessions]) -> None:

@@ -21,6 +21,7 @@ from workbench.cli.commands.memory import (
     READING,
     As,
     Backend,
+    ChunkSizes,
     Folder,
     Model,
     Precision,
@@ -46,6 +47,7 @@ def watch(
     precision: Precision = PRECISION,
     backend: Backend = BACKEND,
     like: As = None,
+    chunk: ChunkSizes = None,
     skip: Annotated[bool, typer.Option("--skip", hidden=True, help="Always on here.")] = True,
 ) -> None:
     """Update an index whenever files change, until Ctrl-C. Prints one line per sync.
@@ -64,7 +66,7 @@ def watch(
     variant = variant_of(backend, precision)
     root, embedder = memory_root(folder), configured_embedder(context, model, reading, variant=variant)
     sources = [] if sessions is None else [Sessions(sessions.resolve())]
-    configured, (chunker, release) = asked_of(context), cutting(context, like)
+    configured, (chunker, release) = asked_of(context), cutting(context, like, chunk)
     thresholds = configured.thresholds if configured else Thresholds()
     timing = watching.Timing(configured.quiet) if configured else watching.Timing()
     beside = extra_paths_of(root, index_file or default_index_path(root)) if extra is None else extra

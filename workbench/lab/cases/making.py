@@ -31,7 +31,7 @@ from workbench.lab.cases.running import run_case, with_observations
 from workbench.lab.cases.systems import system_of_case
 from workbench.lab.cases.vectors import Numbers, packed, packed_windows, packed_words
 from workbench.lab.questions import QuestionSet
-from workbench.memory.chunking import LineChunker
+from workbench.memory.chunking import LineChunker, sizes_in
 from workbench.memory.embedding.local import ToyEmbedder
 from workbench.memory.index import MemoryIndex, OpenIndex
 from workbench.memory.store.sqlite.database import libraries
@@ -228,11 +228,8 @@ def _packed(known: Mapping[int, Vector], row: int, path: str, numbers: Numbers) 
 
 def _line_chunker(name: str) -> LineChunker:
     """The line chunker of that name; the default one for another chunker, whose passages are then written."""
-    words = dict(one.split("=") for one in name.split() if one.count("=") == 1)
-    try:
-        made = LineChunker(int(words["tokens"]), int(words["overlap"]))
-    except (KeyError, ValueError):
-        return LineChunker()
+    sizes = sizes_in(name)
+    made = LineChunker(*sizes) if sizes else LineChunker()
     return made if made.name == name else LineChunker()
 
 

@@ -10,6 +10,8 @@ from workbench.contracts import Index
 from workbench.errors import InputError
 from workbench.lab.cached_index import CachedIndex
 from workbench.lab.diagnose.causes import Cause, causes_inside
+from workbench.lab.diagnose.chunks.other import cut_index
+from workbench.lab.diagnose.chunks.trying import Tried, tried, untried
 from workbench.lab.diagnose.fixes import MOST_FIXES, Fix, all_fixes, fixes_of_many
 from workbench.lab.diagnose.knobs import keys_of, knobs
 from workbench.lab.diagnose.outside import causes_outside, check_known, without_foreign_vectors
@@ -24,7 +26,6 @@ from workbench.retrieval.explain import Explanation, Fate, explain
 from workbench.retrieval.pipeline import Pipeline, check_pipeline
 from workbench.retrieval.query import check_question
 
-CHUNKING = "Other chunks are not tried: they need another index, such as: workbench index FOLDER --as RELEASE"
 FORMAT = 1
 """The version of `Diagnosis.as_json`, which docs/diagnose.md describes."""
 
@@ -36,6 +37,7 @@ class Diagnosis(Tabular):
     `explanation` says what happened, `causes` who did it, and `fixes` what would have changed it, the best
     first; `found` counts all fixes. `goal` is what was wanted of the file. `proxy` says that the prices are
     over the memory's own questions, not over labelled ones; `asked` and `unanswerable` count them.
+    `chunking` says which other chunks were tried.
     """
 
     explanation: Explanation
@@ -44,6 +46,7 @@ class Diagnosis(Tabular):
     causes: tuple[Cause, ...]
     fixes: tuple[Fix, ...]
     found: int
+    chunking: str
     yardstick: Yardstick = field(compare=False)
 
     def __repr__(self) -> str:
@@ -122,7 +125,9 @@ class Diagnosis(Tabular):
                 "silent": now.silences,
                 "fixes_found": self.found,
                 "says": [
-                    one for one in (self.yardstick_text, self.order_text, CHUNKING, self.settings_text) if one
+                    one
+                    for one in (self.yardstick_text, self.order_text, self.chunking, self.settings_text)
+                    if one
                 ],
             },
         }
@@ -177,15 +182,19 @@ def diagnose(
     *,
     unwanted: str = "",
     questions: QuestionSet | None = None,
+    rechunk: bool = False,
 ) -> Diagnosis:
     """Why the file `target` is not in the answer, or why `unwanted` is: causes, fixes, and their price.
 
     A target that is returned, but not first, is diagnosed for the first place. Prices are over `questions`;
     without them over the memory's own lines. Every cause in the pipeline and every fix has been run.
+    With `rechunk`, the notes of the index are also cut into chunks of other sizes, in a temporary index for
+    each of them; texts that have no vector yet are embedded, which can take long.
 
     Raises InputError without a file or for two; for a file that is not in the index (naming the nearest), one
     that is first already, and an unwanted one that is not in the answer; for a pipeline with nothing to
-    change, and for labels whose files are not in the index.
+    change, for labels whose files are not in the index, and with `rechunk` for an index whose notes cannot be
+    cut anew.
     """
     check_pipeline(pipeline)
     asked = check_question(question)
@@ -197,17 +206,22 @@ def diagnose(
         check_known(index, target or unwanted)
         if questions is not None:
             check_targets(questions, index.paths())
-        index = without_foreign_vectors(index, asked, pipeline)
-        cached = RankedIndex(index)
+        if rechunk:
+            cut_index(index)  # which says at once if it cannot be done
+        usable = without_foreign_vectors(index, asked, pipeline)
+        cached = RankedIndex(usable)
         runs = Reruns(asked, pipeline, cached)
         goal = _goal(runs.base, target, unwanted)
         _check_changeable(pipeline)
-        many = CachedIndex(index)
+        many = CachedIndex(usable)
         yardstick = Yardstick(pipeline, many, questions)
-        return _diagnosed(runs, goal, yardstick, cached)
+        chunks = tried(runs, goal, yardstick, index) if rechunk else untried(index)
+        return _diagnosed(runs, goal, yardstick, cached, chunks)
 
 
-def _diagnosed(runs: Reruns, goal: Goal, yardstick: Yardstick, index: CachedIndex) -> Diagnosis:
+def _diagnosed(
+    runs: Reruns, goal: Goal, yardstick: Yardstick, index: CachedIndex, chunks: Tried
+) -> Diagnosis:
     pipeline = runs.pipeline
     outside = [] if goal.aim is Aim.OUT else list(causes_outside(runs, index, goal))
     every = repairs(pipeline)
@@ -220,10 +234,17 @@ def _diagnosed(runs: Reruns, goal: Goal, yardstick: Yardstick, index: CachedInde
         goal,
         pipeline,
         (*outside, *inside),
-        tuple(_corrected(_few(fixes))),
-        len(fixes),
+        tuple(_corrected(_shown(fixes, chunks.fixes))),
+        len(fixes) + len(chunks.fixes),
+        chunks.says,
         yardstick,
     )
+
+
+def _shown(fixes: Sequence[Fix], of_chunks: Sequence[Fix]) -> list[Fix]:
+    """The best fixes, and every size of chunks that works, since somebody has waited for these."""
+    few = _few(fixes)
+    return sorted([*few, *of_chunks], key=lambda one: one.collateral) if of_chunks else few
 
 
 def _few(fixes: Sequence[Fix]) -> list[Fix]:

@@ -8,12 +8,14 @@ from dataclasses import dataclass, field
 
 from workbench.contracts import Index
 from workbench.errors import InputError
+from workbench.lab.diagnose.chunks.other import OtherChunks
 from workbench.lab.diagnose.counterfactual import Counterfactual, counterfactuals
 from workbench.lab.diagnose.edits import edited
 from workbench.lab.diagnose.knobs import Knob, Value, knobs, settings_between
 from workbench.lab.diagnose.repairs import Repair, combined
 from workbench.lab.diagnose.runs import Goal, Reruns
 from workbench.lab.diagnose.yardstick import Price, Yardstick
+from workbench.records import Trace
 from workbench.retrieval.pipeline import Pipeline, search
 
 MOST_FIXES = 5
@@ -28,7 +30,8 @@ class Fix:
     is what it is. `hair` is the value next to it with which the answer is still not as wanted, None for a
     choice. `gained` and `lost` are the other files that come into the answer to this question, or fall out.
     `change` is the known change that the fix makes, if it is no single parameter; `settings` are the
-    parameters that make the same change, if there are such. `verified`: run both ways.
+    parameters that make the same change, if there are such. `chunks` are those of a memory that is indexed
+    again; `pipeline` is then the present one. `verified`: run both ways.
     """
 
     setting: str
@@ -43,6 +46,7 @@ class Fix:
     change: Repair | None = field(default=None, repr=False)
     is_key: bool = False
     settings: tuple[str, ...] = ()
+    chunks: OtherChunks | None = field(default=None, repr=False)
 
     @property
     def side(self) -> str:
@@ -59,7 +63,7 @@ class Fix:
 
     @property
     def _distance(self) -> float:
-        if self.change is not None:
+        if self.change is not None or self.chunks is not None:
             return math.inf
         if isinstance(self.value, str | bool) or isinstance(self.now, str | bool):
             return 1.0
@@ -113,7 +117,7 @@ def _of_knob(
     pipeline = found.knob.put(found.value)
     hair = None if found.hair is None else found.knob.with_value(found.hair)
     sharp = hair is None or not _reached(hair, runs, goal, index)
-    gained, lost = _moved(pipeline, runs, goal)
+    gained, lost = moved(runs.base, runs.trace(pipeline), goal)
     try:
         price = yardstick.price(pipeline)
     except InputError:
@@ -142,7 +146,7 @@ def _of_changes(
             continue
         changed = edited(runs.pipeline, repair.edits)
         if goal.reached(runs.trace(changed)):
-            gained, lost = _moved(changed, runs, goal)
+            gained, lost = moved(runs.base, runs.trace(changed), goal)
             verified = _reached(changed, runs, goal, index)
             price = yardstick.price(changed)
             yield Fix(repair.slot, repair.name, "", None, changed, verified, gained, lost, price, repair)
@@ -174,7 +178,7 @@ def _of_many(some: Sequence[Repair], runs: Reruns, goal: Goal, yardstick: Yardst
         None,
         changed,
         _reached(changed, runs, goal, index),
-        *_moved(changed, runs, goal),
+        *moved(runs.base, runs.trace(changed), goal),
         yardstick.price(changed),
         together,
         settings=settings,
@@ -186,9 +190,9 @@ def _reached(pipeline: Pipeline, runs: Reruns, goal: Goal, index: Index) -> bool
     return goal.reached(search(runs.question, pipeline, index, runs.vector))
 
 
-def _moved(pipeline: Pipeline, runs: Reruns, goal: Goal) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The other files that come into the answer to this question, and those that fall out."""
-    before, after = runs.base.paths(), runs.trace(pipeline).paths()
+def moved(one: Trace, other: Trace, goal: Goal) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The other files that come into the answer from one search to another, and those that fall out."""
+    before, after = one.paths(), other.paths()
     came = (one for one in after if one not in before and one != goal.path)
     went = (one for one in before if one not in after and one != goal.path)
     return tuple(came), tuple(went)

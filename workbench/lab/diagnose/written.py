@@ -19,7 +19,12 @@ from workbench.systems.registry import SYSTEMS, is_configuration, where_is
 
 
 def as_set(fix: Fix) -> str | None:
-    """The options of the command line that make a fix; None if only Python can."""
+    """The options of the command line that make a fix; None if only Python can.
+
+    Other chunks are made by the options of `workbench index`.
+    """
+    if fix.chunks is not None:
+        return fix.chunks.options or None
     if fix.change is None:
         return f"--set {fix.setting}={setting_text(fix.value)}"
     if fix.settings:
@@ -29,7 +34,9 @@ def as_set(fix: Fix) -> str | None:
 
 
 def as_python(fix: Fix) -> str:
-    """Lines of Python that make a fix to `pipeline`."""
+    """Lines of Python that make a fix to `pipeline`, or to `index` for other chunks."""
+    if fix.chunks is not None:
+        return fix.chunks.python
     if fix.change is None:
         module, name = (
             ("workbench.systems.openclaw.config.keys", "with_keys")
@@ -98,7 +105,9 @@ def as_openclaw(fix: Fix) -> dict[str, Any] | None:
     if not fix.is_key:
         return None
     values: dict[str, Any] = {fix.setting: fix.value}
-    if fix.setting in WEIGHTS:
+    if fix.chunks is not None:
+        values = {f"chunking.{name}": value for name, value in fix.chunks.sizes._asdict().items()}
+    elif fix.setting in WEIGHTS:
         now = parameters(fix.pipeline["fusion"])
         values = {
             key: now[slot.partition(".")[2]]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
@@ -108,8 +108,12 @@ class Yardstick:
             if place not in known:
                 one = self._asked[place]
                 known[place] = (one.at_same_depth if same_depth else one.trace)(pipeline).paths()
-        ranks = [_reciprocal(self.questions[place].target, known[place]) for place in asked]
-        silences = [float(not known[place]) for place in silent]
+        return self._marked(known, asked, silent)
+
+    def _marked(self, paths: Mapping[int, Sequence[str]], asked: range, silent: range) -> Marks:
+        """The marks of answers, given by the places of their questions."""
+        ranks = [_reciprocal(self.questions[place].target, paths[place]) for place in asked]
+        silences = [float(not paths[place]) for place in silent]
         return Marks(np.array(ranks, float), np.array(silences, float), self._counted)
 
     def _key(self, pipeline: Pipeline, same_depth: bool) -> Hashable:
@@ -120,7 +124,15 @@ class Yardstick:
 
     def price(self, pipeline: Pipeline) -> Price:
         """What changing to `pipeline` costs and brings."""
-        after = self.marks(pipeline)
+        return self._price(self.marks(pipeline))
+
+    def price_in(self, index: CachedIndex) -> Price:
+        """What it costs and brings to search another index of the same memory with the present pipeline."""
+        answers = [Reruns(one.question, self._pipeline, index).base.paths() for one in self._asked]
+        first = len(self.questions)
+        return self._price(self._marked(dict(enumerate(answers)), range(first), range(first, len(answers))))
+
+    def _price(self, after: Marks) -> Price:
         return Price(
             self.now, after, _compared(self.now.hit, after.hit), _compared(self.now.silent, after.silent)
         )

@@ -1,0 +1,261 @@
+"""Chunks of other sizes as a fix: tried on the same notes, verified, and nothing is left behind."""
+
+from __future__ import annotations
+
+import shlex
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests import world
+from tests.commands import Run, runner
+from tests.home import Watched
+from workbench.errors import InputError
+from workbench.lab.cached_index import CachedIndex
+from workbench.lab.diagnose.chunks.other import cut_index
+from workbench.lab.diagnose.diagnosis import Diagnosis, diagnose, fix_data
+from workbench.lab.questions import Control, Question, QuestionSet
+from workbench.memory.chunking import LineChunker, Sizes, sizes_in
+from workbench.memory.embedding.local import Embedded, Role
+from workbench.memory.embedding.providers.catalogue import PROVIDERS
+from workbench.memory.embedding.providers.clients import Access
+from workbench.memory.embedding.providers.embedder import RemoteEmbedder
+from workbench.memory.index import MemoryIndex
+from workbench.memory.sync import index_folder, open_index
+from workbench.retrieval.cutoff import MinScore
+from workbench.retrieval.index_adapters import IndexAdapter
+from workbench.retrieval.pipeline import Pipeline, search
+from workbench.systems.openclaw.indexing import INDEXINGS, chunker_named
+from workbench.systems.openclaw.pipelines import WORKAROUND
+from workbench.views.diagnosis import diagnosis_text
+
+ASKED, TARGET = "rooibos", "memory/long.md"
+BIKE = "The bike and its brake were at the shop once more today.\n" * 6
+QUIET = "Nothing else was worth a line on that day, or so.\n" * 8
+NOTES = {
+    TARGET: f"{BIKE}{QUIET}A cup of rooibos .\n{QUIET}{BIKE}",
+    "memory/tea.md": "# Tea\nA cup of tea .\n",
+    "memory/bike.md": "# Bike\nThe bike has a hub and a brake .\n",
+}
+"""In a chunk of 1,600 characters, the line that answers shares its vector with the bike."""
+
+LABELS = QuestionSet(
+    questions=(Question(question=ASKED, target=TARGET), Question(question="tea", target="memory/tea.md")),
+    controls=(Control(question="server disk"),),
+)
+NEARLY_TEA: Pipeline = WORKAROUND.with_stage(MinScore(0.8))
+
+
+@pytest.fixture
+def places(tmp_path: Path) -> tuple[Path, Path]:
+    """A memory of these notes, indexed in chunks of 400 tokens, and its index file."""
+    root, file = world.write(tmp_path / "memory_of_wren", NOTES), tmp_path / "index.sqlite"
+    index_folder(root, world.EMBEDDER, index_path=file)
+    return root, file
+
+
+@pytest.fixture
+def index(places: tuple[Path, Path]) -> Iterator[MemoryIndex]:
+    root, file = places
+    with open_index(root, world.EMBEDDER, index_path=file) as opened:
+        yield opened
+
+
+def tried(index: MemoryIndex, pipeline: Pipeline = NEARLY_TEA, **options: object) -> Diagnosis:
+    return diagnose(ASKED, pipeline, index, TARGET, rechunk=True, questions=LABELS, **options)  # type: ignore[arg-type]
+
+
+def test_a_smaller_chunk_that_brings_the_file_in_is_a_fix(index: MemoryIndex) -> None:
+    assert TARGET not in search(ASKED, NEARLY_TEA, index).paths()
+    found = tried(index)
+    fixes = {one.value: one for one in found.fixes if one.chunks}
+    assert "100/20" in fixes
+    assert "800/160" not in fixes
+    data = fix_data(fixes["100/20"])
+    assert (data["setting"], data["now"], data["hair"]) == ("chunking.tokens/overlap", "400/80", None)
+    assert (data["verified"], data["openclaw"]) == (True, None)
+    assert (data["hits_before"], data["hits_after"]) == (1, 2)
+    assert (data["silent_before"], data["silent_after"]) == (1, 1)
+    assert "better on 1, worse on 0" in data["verdict"]
+    says = "Chunks of 100/20, 200/40 and 800/160 tokens were tried, and no others"
+    assert says in found.as_json()["price"]["says"][-1]
+    assert says in " ".join(diagnosis_text(found).split())
+
+
+def test_the_fix_does_what_it_says_when_it_is_made(index: MemoryIndex) -> None:
+    before = search(ASKED, NEARLY_TEA, index).paths()
+    (fix,) = [one for one in tried(index).fixes if one.value == "100/20"]
+    exec(compile(fix_data(fix)["python"], "fix", "exec"), {"index": index})
+    after = search(ASKED, NEARLY_TEA, index).paths()
+    assert sizes_in(index.store.settings.chunker) == Sizes(100, 20)
+    assert set(after) - set(before) == {TARGET, *fix.gained}
+    assert set(before) - set(after) == set(fix.lost)
+
+
+def test_the_index_stays_as_it_is_and_the_temporary_ones_are_removed(
+    index: MemoryIndex, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    before = index.generation, index.size, sorted(tmp_path.rglob("*"))
+    tried(index)
+    assert (index.generation, index.size, sorted(tmp_path.rglob("*"))) == before
+
+
+def test_an_interruption_leaves_nothing_behind(
+    places: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root, file = places
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+
+    class Interrupting(Watched):
+        def embed(self, texts: Sequence[str], role: Role) -> Embedded:
+            if role == "passage":
+                assert list(folder.iterdir())
+                raise KeyboardInterrupt
+            return super().embed(texts, role)
+
+    with open_index(root, Interrupting(), index_path=file) as index:
+        with pytest.raises(KeyboardInterrupt):
+            tried(index)
+        assert index.size
+    assert list(folder.iterdir()) == []
+
+
+def test_texts_that_are_known_are_not_embedded_again(places: tuple[Path, Path]) -> None:
+    asked: list[str] = []
+
+    class Listening(Watched):
+        def embed(self, texts: Sequence[str], role: Role) -> Embedded:
+            asked.extend(texts if role == "passage" else ())
+            return super().embed(texts, role)
+
+    root, file = places
+    with open_index(root, Listening(), index_path=file) as index:
+        known = {chunk.text for chunk in index.chunks(index.vectors()[0])}
+        tried(index)
+    assert asked
+    assert len(asked) == len(set(asked))
+    assert not known & set(asked)
+
+
+def test_without_the_option_the_page_says_what_trying_takes(index: MemoryIndex) -> None:
+    found = diagnose(ASKED, NEARLY_TEA, index, TARGET, questions=LABELS)
+    assert not any(one.chunks for one in found.fixes)
+    assert found.chunking.startswith(
+        "Other chunks are not tried. --rechunk tries 100/20, 200/40 and 800/160 tokens, about "
+    )
+
+
+def test_without_labels_the_same_own_questions_are_asked_in_both(index: MemoryIndex) -> None:
+    found = diagnose(ASKED, NEARLY_TEA, index, TARGET, rechunk=True)
+    (fix,) = [one for one in found.fixes if one.value == "100/20"]
+    assert found.proxy
+    assert fix.price.before.hit.size == fix.price.after.hit.size == len(found.yardstick.questions)
+
+
+def test_the_sizes_are_json_to_paste_where_a_release_has_the_key(
+    index: MemoryIndex,
+) -> None:
+    of_file = replace(NEARLY_TEA, name="openclaw-2026.2.13@openclaw.json")
+    pasted = [fix_data(one)["openclaw"] for one in tried(index, of_file).fixes if one.value == "100/20"]
+    assert pasted == [
+        {"agents": {"defaults": {"memorySearch": {"chunking": {"tokens": 100, "overlap": 20}}}}}
+    ]
+    newest = replace(NEARLY_TEA, name="openclaw-2026.9.6@openclaw.json")
+    assert [fix_data(one)["openclaw"] for one in tried(index, newest).fixes if one.value == "100/20"] == [
+        None
+    ]
+
+
+# On the command line
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Run:
+    monkeypatch.setenv("WORKBENCH_HOME", str(tmp_path / "home"))
+    return runner(monkeypatch, capsys)
+
+
+def test_the_command_of_the_page_makes_the_index_that_was_tried(run: Run, tmp_path: Path) -> None:
+    root = world.write(tmp_path / "notes of wren", NOTES)
+    assert run("index", root).code == 0
+    asked = ("a cup of rooibos", "-m", root, "-s", "openclaw-2026.2.13-vector-only", "--min-score", 0.4)
+    page = run("diagnose", *asked, "-t", TARGET, "--rechunk").out
+    command = f"workbench index {shlex.quote(str(root))} --chunk 100/20 --rebuild"
+    assert "".join(command.split()) in "".join(page.split())
+    assert run(*shlex.split(command)[1:]).code == 0
+    assert run("explain", *asked, "-t", TARGET).code == 0
+
+
+def test_a_sync_keeps_the_sizes_and_a_rebuild_takes_those_that_are_given(run: Run, tmp_path: Path) -> None:
+    root, file = world.write(tmp_path / "notes", NOTES), tmp_path / "index.sqlite"
+
+    def chunks(*options: object) -> int:
+        outcome = run("index", root, "--index", file, *options, "--json")
+        assert outcome.code == 0, outcome.err
+        return int(outcome.json()["chunks"])
+
+    small = chunks("--chunk", "100/20")
+    world.write(root, {"memory/new.md": "one more line"})
+    assert chunks() == chunks("--chunk", "100/20") == small + 1
+    refused = run("index", root, "--index", file, "--chunk", "200/40")
+    assert refused.code == 2
+    assert "another chunker: openclaw-2026.2.13 tokens=100 overlap=20" in refused.err
+    assert chunks("--rebuild") < small
+    assert chunks("--rebuild", "--as", "openclaw-2026.9.6", "--chunk", "100/20") > 4
+
+
+@pytest.mark.parametrize("sizes", ["200", "40/200", "200/200", "-1/0", "0/0", "a/b", "200/40/3", ""])
+def test_sizes_of_another_form_are_refused(run: Run, tmp_path: Path, sizes: str) -> None:
+    outcome = run("index", world.write(tmp_path / "notes"), f"--chunk={sizes}")
+    assert (outcome.code, outcome.out) == (2, "")
+    assert f"{sizes!r} are no sizes of chunks." in outcome.err
+    assert "200/40" in outcome.err
+
+
+# Which indexes can be cut anew
+
+
+@pytest.mark.parametrize("chunker", [LineChunker(120, 7), *(one.chunker for one in INDEXINGS)])
+def test_a_chunker_is_known_by_its_name(chunker: LineChunker) -> None:
+    assert chunker_named(chunker.name) == chunker
+
+
+@pytest.mark.parametrize(
+    "name", ["", "by paragraph", "mine tokens=9 overlap=1", "openclaw-2026.2.13 tokens=1 overlap=4"]
+)
+def test_another_name_is_no_known_chunker(name: str) -> None:
+    assert chunker_named(name) is None
+
+
+def test_an_index_that_cannot_be_cut_anew_is_refused_and_the_page_says_why(index: MemoryIndex) -> None:
+    with pytest.raises(InputError, match="no index file of the workbench") as refused:
+        tried(IndexAdapter(index))  # type: ignore[arg-type]
+    assert "workbench index FOLDER" in refused.value.remedy
+    page = diagnose(ASKED, NEARLY_TEA, IndexAdapter(index), TARGET, questions=LABELS).chunking
+    assert page.startswith("Other chunks are not tried. The notes of")
+    assert cut_index(CachedIndex(index)) is index
+
+
+def test_an_unknown_chunker_and_a_provider_are_refused(tmp_path: Path) -> None:
+    class Paragraphs:
+        name = "by paragraph"
+
+        def chunk(self, text: str):  # type: ignore[no-untyped-def]
+            return LineChunker().chunk(text)
+
+    root, file = world.write(tmp_path / "notes", NOTES), tmp_path / "index.sqlite"
+    index_folder(root, world.EMBEDDER, index_path=file, chunker=Paragraphs())
+    with open_index(root, world.EMBEDDER, index_path=file) as index:
+        with pytest.raises(InputError, match="'by paragraph', whose sizes are not known"):
+            tried(index)
+        index.embedder = RemoteEmbedder(PROVIDERS["openai"], Access("http://127.0.0.1:9", "", "a-model"))
+        with pytest.raises(InputError, match="would be sent to"):
+            cut_index(index)
