@@ -28,10 +28,10 @@ def chunker_of_file(chunker: Chunker, path: str) -> Chunker:
     return of_file(path) if of_file else chunker
 
 
-class Sizes(NamedTuple):
+class ChunkSizes(NamedTuple):
     """How long a chunk is at most, and how much of it the next chunk repeats, in tokens of four characters.
 
-    >>> str(Sizes(200, 40)), Sizes.parsed("200/40") == Sizes(200, 40)
+    >>> str(ChunkSizes(200, 40)), ChunkSizes.parsed("200/40") == ChunkSizes(200, 40)
     ('200/40', True)
     """
 
@@ -59,18 +59,18 @@ class Sizes(NamedTuple):
         return sizes
 
 
-def sizes_in(name: str) -> Sizes | None:
+def sizes_in(name: str) -> ChunkSizes | None:
     """The sizes that the name of a chunker has; None for a name without them.
 
     >>> sizes_in(LineChunker(200, 40).name)
-    Sizes(tokens=200, overlap=40)
+    ChunkSizes(tokens=200, overlap=40)
     """
     found = re.search(r" tokens=([0-9]{1,9}) overlap=([0-9]{1,9})(?: |$)", name)
-    sizes = None if found is None else Sizes(int(found[1]), int(found[2]))
+    sizes = None if found is None else ChunkSizes(int(found[1]), int(found[2]))
     return sizes if sizes is not None and sizes.advances else None
 
 
-def resized(chunker: Chunker, sizes: Sizes) -> Chunker:
+def resized(chunker: Chunker, sizes: ChunkSizes) -> Chunker:
     """The same chunker with other sizes. Raises InputError for a chunker that has none."""
     cuts: Any = chunker
     names = {one.name for one in fields(cuts)} if is_dataclass(cuts) else set()

@@ -18,7 +18,7 @@ from workbench.lab.cached_index import CachedIndex
 from workbench.lab.diagnose.chunks.other import cut_index
 from workbench.lab.diagnose.diagnosis import Diagnosis, diagnose, fix_data
 from workbench.lab.questions import Control, Question, QuestionSet
-from workbench.memory.chunking import LineChunker, Sizes, sizes_in
+from workbench.memory.chunking import ChunkSizes, LineChunker, sizes_in
 from workbench.memory.embedding.local import Embedded, Role
 from workbench.memory.embedding.providers.catalogue import PROVIDERS
 from workbench.memory.embedding.providers.clients import Access
@@ -90,7 +90,7 @@ def test_the_fix_does_what_it_says_when_it_is_made(index: MemoryIndex) -> None:
     (fix,) = [one for one in tried(index).fixes if one.value == "100/20"]
     exec(compile(fix_data(fix)["python"], "fix", "exec"), {"index": index})
     after = search(ASKED, NEARLY_TEA, index).paths()
-    assert sizes_in(index.store.settings.chunker) == Sizes(100, 20)
+    assert sizes_in(index.store.settings.chunker) == ChunkSizes(100, 20)
     assert set(after) - set(before) == {TARGET, *fix.gained}
     assert set(before) - set(after) == set(fix.lost)
 

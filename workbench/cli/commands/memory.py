@@ -40,7 +40,7 @@ As = Annotated[
     str | None,
     typer.Option("--as", help="Index exactly the files and chunks of a release, such as openclaw-2026.9.6."),
 ]
-ChunkSizes = Annotated[
+ChunkOption = Annotated[
     str | None,
     typer.Option(
         "--chunk",
@@ -69,7 +69,7 @@ def index(
     precision: Precision = PRECISION,
     backend: Backend = BACKEND,
     like: As = None,
-    chunk: ChunkSizes = None,
+    chunk: ChunkOption = None,
     rebuild: Annotated[
         bool, typer.Option("--rebuild", help="Build a new index in place of the old one.")
     ] = False,
@@ -142,14 +142,14 @@ def cutting(
 
     None as the chunker leaves it to `index_folder`.
     """
-    from workbench.memory.chunking import LineChunker, Sizes, resized
+    from workbench.memory.chunking import ChunkSizes, LineChunker, resized
     from workbench.systems.indexing import indexing
 
     configured, release = asked_of(context), None if like is None else indexing(like)
     chunker = configured.chunker if configured and release is None else None
     if chunk is not None:
         usual = release.chunker if release else chunker or LineChunker()
-        chunker = resized(usual, Sizes.parsed(chunk))
+        chunker = resized(usual, ChunkSizes.parsed(chunk))
     return chunker, release
 
 

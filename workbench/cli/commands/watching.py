@@ -21,7 +21,7 @@ from workbench.cli.commands.memory import (
     READING,
     As,
     Backend,
-    ChunkSizes,
+    ChunkOption,
     Folder,
     Model,
     Precision,
@@ -47,7 +47,7 @@ def watch(
     precision: Precision = PRECISION,
     backend: Backend = BACKEND,
     like: As = None,
-    chunk: ChunkSizes = None,
+    chunk: ChunkOption = None,
     skip: Annotated[bool, typer.Option("--skip", hidden=True, help="Always on here.")] = True,
 ) -> None:
     """Update an index whenever files change, until Ctrl-C. Prints one line per sync.

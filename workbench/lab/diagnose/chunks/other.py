@@ -11,7 +11,7 @@ from pathlib import Path
 from workbench.contracts import Index
 from workbench.errors import InputError
 from workbench.lab.cached_index import CachedIndex
-from workbench.memory.chunking import Chunker, LineChunker, Sizes, resized, sizes_in
+from workbench.memory.chunking import Chunker, ChunkSizes, LineChunker, resized, sizes_in
 from workbench.memory.embedding.local import PACKAGED_MODEL, LocalEmbedder
 from workbench.memory.embedding.providers.embedder import RemoteEmbedder
 from workbench.memory.index import MemoryIndex, default_index_path
@@ -19,7 +19,7 @@ from workbench.memory.paths import GENERAL
 from workbench.memory.store.sqlite.store import Store
 from workbench.systems.openclaw.indexing import INDEXINGS, chunker_named
 
-TRIED = (Sizes(100, 20), Sizes(200, 40), Sizes(400, 80), Sizes(800, 160))
+TRIED = (ChunkSizes(100, 20), ChunkSizes(200, 40), ChunkSizes(400, 80), ChunkSizes(800, 160))
 """The sizes that are tried, except for the present one: 400/80 is OpenClaw's own."""
 
 BYTES_PER_TOKEN = 4
@@ -33,8 +33,8 @@ class OtherChunks:
     command line cannot make such an index. `release` is the one whose files the index has, if there is one.
     """
 
-    now: Sizes
-    sizes: Sizes
+    now: ChunkSizes
+    sizes: ChunkSizes
     chunker: Chunker
     release: str = ""
     options: str = ""
@@ -107,7 +107,7 @@ def other_chunks(index: MemoryIndex) -> list[OtherChunks]:
 
 
 def _others(
-    index: MemoryIndex, now: Sizes, sizes: Sizes, chunker: Chunker, release: str | None
+    index: MemoryIndex, now: ChunkSizes, sizes: ChunkSizes, chunker: Chunker, release: str | None
 ) -> OtherChunks:
     if release is None or not isinstance(index.embedder, LocalEmbedder):
         return OtherChunks(now, sizes, chunker, release or "")
@@ -115,7 +115,7 @@ def _others(
     return OtherChunks(now, sizes, chunker, release, options, _command(index, index.embedder, options))
 
 
-def _release(index: MemoryIndex, name: str, now: Sizes) -> str | None:
+def _release(index: MemoryIndex, name: str, now: ChunkSizes) -> str | None:
     """The release by which the index was made, empty for the workbench's own way; None for another way."""
     rules = index.store.file_rules
     if (name, rules) == (LineChunker(*now).name, GENERAL):
@@ -154,6 +154,6 @@ def estimate(index: MemoryIndex) -> int:
     return round(index.size * new / max(1, now))
 
 
-def _count(size: int, sizes: Sizes) -> int:
+def _count(size: int, sizes: ChunkSizes) -> int:
     tokens = size / BYTES_PER_TOKEN
     return max(1, math.ceil((tokens - sizes.overlap) / (sizes.tokens - sizes.overlap)))
