@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -16,6 +17,7 @@ from tests.home import Watched
 from workbench.errors import InputError
 from workbench.lab.cached_index import CachedIndex
 from workbench.lab.diagnose.chunks.other import cut_index
+from workbench.lab.diagnose.chunks.rebuilt import rebuilt
 from workbench.lab.diagnose.diagnosis import Diagnosis, diagnose, fix_data
 from workbench.lab.questions import Control, Question, QuestionSet
 from workbench.memory.chunking import ChunkSizes, LineChunker, sizes_in
@@ -24,6 +26,7 @@ from workbench.memory.embedding.providers.catalogue import PROVIDERS
 from workbench.memory.embedding.providers.clients import Access
 from workbench.memory.embedding.providers.embedder import RemoteEmbedder
 from workbench.memory.index import MemoryIndex
+from workbench.memory.sessions import Sessions
 from workbench.memory.sync import index_folder, open_index
 from workbench.retrieval.cutoff import MinScore
 from workbench.retrieval.index_adapters import IndexAdapter
@@ -143,6 +146,29 @@ def test_texts_that_are_known_are_not_embedded_again(places: tuple[Path, Path]) 
     assert asked
     assert len(asked) == len(set(asked))
     assert not known & set(asked)
+
+
+def test_the_present_sizes_make_the_present_chunks_again(places: tuple[Path, Path], tmp_path: Path) -> None:
+    root, file = places
+    said = {"type": "message", "message": {"role": "user", "content": "rooibos, please"}}
+    logs = world.write(
+        tmp_path / "logs", {"one.jsonl": f"{json.dumps({'type': 'session'})}\n{json.dumps(said)}\n"}
+    )
+    index_folder(root, world.EMBEDDER, index_path=file, sources=[Sessions(logs)])
+    embedder = Watched()
+    with (
+        open_index(root, embedder, index_path=file) as index,
+        rebuilt(index, LineChunker(), "the same") as again,
+    ):
+        texts = [[chunk.text for chunk in one.chunks(one.vectors()[0])] for one in (index, again)]
+        assert sorted(texts[0]) == sorted(texts[1])
+        notes = [
+            {path: [chunk.id for chunk in one.chunks(one.rows_of(path))] for path in NOTES}
+            for one in (index, again)
+        ]
+        assert notes[0] == notes[1]
+        assert search(ASKED, NEARLY_TEA, index).paths() == search(ASKED, NEARLY_TEA, again).paths()
+    assert embedder.asked == [[ASKED]]
 
 
 def test_without_the_option_the_page_says_what_trying_takes(index: MemoryIndex) -> None:
