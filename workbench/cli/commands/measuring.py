@@ -26,6 +26,7 @@ from workbench.cli.app import (
 )
 from workbench.cli.output import put, tell
 from workbench.errors import InputError
+from workbench.safe_text import counted
 
 
 @app.command()
@@ -165,7 +166,8 @@ def gate(
         result = held_against(found, saved, opened) if saved else None
     if save:
         write_saved(saved_of(found), save)
-        tell(f"Saved {found!r} as {save}.")
+        asked_of = counted(len(found.asked), "question")
+        tell(f"Saved the answers of {pipeline.name} to {asked_of} as {save}.")
     if result:
         put(result.as_json() if as_json else result, as_json)
         raise typer.Exit(0 if result.passes else 1)

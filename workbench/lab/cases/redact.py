@@ -22,6 +22,7 @@ from workbench.lab.cases.pseudonyms import Kind, Pseudonyms, words_of
 from workbench.lab.cases.running import CaseRun, elsewhere_pipeline, run_case, run_on, with_observations
 from workbench.lab.cases.systems import pipeline_of_case, system_of_case
 from workbench.records import Trace
+from workbench.safe_text import counted
 
 REDACTED = (
     "Redacted: the words are not the original ones; each passage keeps the vector of its original text."
@@ -249,7 +250,7 @@ def _remains(case: Case, names: Pseudonyms) -> Iterator[str]:
     yield f"the number of notes ({len(notes)}), their folders, and the lengths of words, lines and notes"
     counts = Counter(names.images[word] for word in words_of(whole) if word in names.images)
     for word, count in counts.most_common(1):
-        yield f"how often each word occurs: the most frequent one is “{word}”, {count} times"
+        yield f"how often each word occurs: the most frequent one is “{word}”, {counted(count, 'time')}"
     if names.kept:
         yield f"{len(names.kept)} function words and operators, such as {', '.join(sorted(names.kept)[:5])}"
     if names.moved:

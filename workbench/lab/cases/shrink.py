@@ -21,6 +21,7 @@ from workbench.lab.cases.freezing import frozen, in_passages, in_texts, with_not
 from workbench.lab.cases.model import Case, CaseNote
 from workbench.lab.cases.running import elsewhere_pipeline, run_on, with_observations
 from workbench.lab.cases.systems import pipeline_of_case
+from workbench.safe_text import counted
 
 SHRUNK = "Shrunk: each passage keeps the vector of its original text."
 MOST_ROUNDS = 5
@@ -72,7 +73,8 @@ class Shrinking:
     def take(self, case: Case) -> None:
         """Takes a case that fails as wanted for the present one."""
         self.now = case
-        self.bar.set_postfix_str(f"{len(case.memory.notes or ())} notes, {case.words:,} words")
+        notes = counted(len(case.memory.notes or ()), "note")
+        self.bar.set_postfix_str(f"{notes}, {counted(case.words, 'word')}")
         self.kept(case)
 
     def try_to_take(self, case: Case) -> bool:
@@ -102,7 +104,7 @@ def shrunk(
             "On another system the case does not do what it states under elsewhere.",
             "See what it does: workbench case run FILE --system NAME",
         )
-    with tqdm(desc="shrinking", unit=" runs", disable=True if quiet else None) as bar:
+    with tqdm(desc="shrinking", unit=" runs", disable=True if quiet else None, leave=False) as bar:
         work = Shrinking(case, wanted, folder, kept, bar)
         _freeze(work)
         _questions(work)

@@ -219,8 +219,9 @@ def _small_sample(evaluations: Sequence[Evaluation], measure: Any) -> list[Doubt
     if not unclear:
         return []
     name, verdict = max(unclear, key=lambda pair: abs(pair[1].difference))
+    more = f"{verdict.wins - verdict.losses:+d}" if measure == HITS else f"{verdict.difference:+.3f}"
     says = (
-        f"it differs from {evaluations[0].pipeline.name} by {verdict.difference:+.3f} {measure}, which "
+        f"it differs from {evaluations[0].pipeline.name} by {more} {measure}, which "
         f"{count} questions cannot tell from luck; it takes {need} questions better and none worse"
     )
     says = says.replace("by -", "by −")

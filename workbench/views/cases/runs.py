@@ -99,7 +99,7 @@ def _deciding(run: CaseRun) -> str:
     shown = [one for one in run.answers if one.holds == run.holds]
     more = f"; and {len(shown) - 1} more" if len(shown) > 1 else ""
     one = shown[0]
-    fate = f" ({one.observed.fate}{f', {one.observed.stage}' if one.observed.stage else ''})"
+    fate = f" ({one.observed.fate}{f'; stage: {one.observed.stage}' if one.observed.stage else ''})"
     return one.says + (fate if one.observed.fate and not one.holds else "") + more
 
 

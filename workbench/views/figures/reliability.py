@@ -13,11 +13,12 @@ from workbench.views.figures.style import BLUE, CLEAR, FLOOR, GRID, INK, SKY, Up
 TOP = 1.08
 
 
-def reliability_figure(found: Reliability, floor: float | None = None) -> go.Figure:
+def reliability_figure(found: Reliability, floor: float | None = None, low: bool = False) -> go.Figure:
     """A point for each bin: its mean stated probability, and the share of answerable questions.
 
     The error bars are 95 % intervals. A system that states true probabilities is on the dashed diagonal.
-    Below: the number of questions in each bin. The line is the floor, by default the system's own.
+    Below: the number of questions in each bin. The line is the floor, by default the system's own. A `low`
+    figure leaves room for another one on the screen.
     """
     figure = go.Figure(
         [
@@ -44,14 +45,15 @@ def reliability_figure(found: Reliability, floor: float | None = None) -> go.Fig
             ),
         ]
     )  # fmt: skip
-    _dress(figure)
+    _dress(figure, low)
     restyle(figure, reliability_updates(found), reliability_axes(found))
     restyle(figure, line_updates(found, found.floor if floor is None else floor))
     return figure
 
 
-def _dress(figure: go.Figure) -> None:
-    dress(figure, height=440)
+def _dress(figure: go.Figure, low: bool) -> None:
+    small = {"size": 10} if low else {}  # so that no name of an axis reaches into the next
+    dress(figure, height=240 if low else 440)
     figure.update_layout(
         showlegend=True,
         legend={"orientation": "h", "y": 1.02, "yanchor": "bottom", "bgcolor": CLEAR},
@@ -60,10 +62,14 @@ def _dress(figure: go.Figure) -> None:
             "anchor": "y2",
             "title": {"text": "stated probability of an answer"},
         },
-        yaxis={"domain": [0.34, 1], "range": [0, TOP], "title": {"text": "share that is answerable"}},
+        yaxis={
+            "domain": [0.34, 1],
+            "range": [0, TOP],
+            "title": {"text": "share that is<br>answerable", "font": small},
+        },
         yaxis2={
             "domain": [0, 0.26],
-            "title": {"text": "questions"},
+            "title": {"text": "questions", "font": small},
             "gridcolor": GRID,
             "zeroline": False,
             "fixedrange": True,

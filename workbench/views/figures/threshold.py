@@ -54,20 +54,22 @@ class Span(NamedTuple):
     step: float
 
 
-def threshold_figure(scores: Scores, reaches: Reaches, min_score: float | None = None) -> go.Figure:
+def threshold_figure(
+    scores: Scores, reaches: Reaches, min_score: float | None = None, low: bool = False
+) -> go.Figure:
     """The distribution of a pipeline's scores, with the floor, and the reach of each leg alone.
 
     Top row, for each leg: a box up to the highest score that a candidate of this leg alone can get, a hatched
     box above it, and the formula. Below: the number of candidates per score, for the right files, other
     files, and unanswerable questions. It is filled where candidates pass the floor, and an outline elsewhere.
-    The text at the floor's line says what passes.
+    The text at the floor's line says what passes. A `low` figure leaves room for another one on the screen.
     """
     figure = go.Figure([*_reach_traces(), _floor_line(1)])
     for row, (kind, (_, colour)) in enumerate(KINDS.items(), 2):
         figure.add_traces([*_histograms(kind, colour, row), _floor_line(row), *_marks(kind, row)])
     figure.update_traces(showlegend=False)
     figure.add_traces(_legend())
-    _dress(figure)
+    _dress(figure, low)
     chosen = scores.floor if min_score is None else min_score
     restyle(figure, system_updates(scores, reaches), axis_updates(scores))
     restyle(figure, floor_updates(scores, reaches, scores.at(chosen), chosen))
@@ -283,15 +285,18 @@ def beside(outcome: Outcome) -> list[str]:
     ]
 
 
-def _dress(figure: go.Figure) -> None:
+def _dress(figure: go.Figure, low: bool) -> None:
     # One score axis below all rows: an axis per row takes a browser longer.
     rows = {"rows": 4, "columns": 1, "subplots": [["xy"], ["xy2"], ["xy3"], ["xy4"]], "ygap": 0.2}
+    # So that no name and no number of a row reaches into the next.
+    small, ticks = ({"size": 10}, 3) if low else ({}, 0)
     figure.update_layout(grid=rows, hovermode="x")
     for row, (label, _) in enumerate(KINDS.values(), 2):
-        figure.update_layout({f"yaxis{row}": {"title": {"text": label}}})
+        axis = {"title": {"text": label, "font": small}, "nticks": ticks}
+        figure.update_layout({f"yaxis{row}": axis})
     alone = {"range": [-0.4, 1.9], "showticklabels": False, "showgrid": False}
-    figure.update_layout(yaxis={"title": {"text": "one leg<br>alone"}, **alone})
-    dress(figure, height=450)
+    figure.update_layout(yaxis={"title": {"text": "one leg<br>alone", "font": small}, **alone})
+    dress(figure, height=320 if low else 450)
     figure.update_layout(
         showlegend=True, legend={"orientation": "h", "y": 1.01, "yanchor": "bottom", "x": 0},
         margin={"t": 36, "b": 42},

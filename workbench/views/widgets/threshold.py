@@ -67,8 +67,9 @@ class ThresholdLab(Panel):
         self.number, self.floor, self.box = number, number.slider, number.box
         self.controls = {"system": self.system, "min_score": self.floor}
         self.outcome = self.scores.at(self.floor.value)
-        self.figure = live(threshold_figure(self.scores, self.reaches, self.floor.value))
         self.diagram = ReliabilityDiagram(evaluations, self.system.value)
+        low = self.diagram.figure is not None
+        self.figure = live(threshold_figure(self.scores, self.reaches, self.floor.value, low))
         self.system.observe(self._system_changed, "value")
         self.lay_out([self.system, self.number.row], self.diagram.below(self.figure), link)
 
@@ -229,7 +230,7 @@ class ReliabilityDiagram:
     def __init__(self, evaluations: Sequence[Evaluation], system: str) -> None:
         self._found = {one.pipeline.name: reliability(one) for one in evaluations if can_be_judged(one)}
         first = self._found.get(system) or next(iter(self._found.values()), None)
-        self.figure = None if first is None else live(reliability_figure(first))
+        self.figure = None if first is None else live(reliability_figure(first, low=True))
         self._box = None if self.figure is None else w.VBox([self.figure])
         self.choose(system)
 
