@@ -6,6 +6,7 @@ and its drawing, read back from the SVG.
 
 from __future__ import annotations
 
+import random
 import re
 import shutil
 import socket
@@ -14,7 +15,7 @@ import sys
 import time
 import urllib.request
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from inspect import getsource
 from itertools import groupby, pairwise
 from pathlib import Path
@@ -125,6 +126,9 @@ def jupyterlab(folder: Path) -> Iterator[str]:
     shutil.copytree(PROJECT / "notebooks", folder / "notebooks")
     (folder / "sample_memory").symlink_to(SAMPLE)
     write_notebook(folder / "notebooks" / "widgets.ipynb")
+    quiet = folder / "user" / "@jupyterlab" / "docmanager-extension" / "plugin.jupyterlab-settings"
+    quiet.parent.mkdir(parents=True)
+    quiet.write_text('{"autosave": false}')  # a test that waits for its own saving must not see another
     port = free_port()
     command = [
         *command_line(folder / "notebooks", "00_start.ipynb", port),
@@ -166,10 +170,15 @@ def _served(command: Sequence[str], folder: Path, own: Mapping[str, str], ready:
 
 
 def free_port() -> int:
-    """A port of this machine that nobody listens on."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+    """A port of this machine that nobody listens on, below those that systems give away by themselves.
+
+    One of those could be taken by a kernel, or by another test, before the server has it.
+    """
+    while True:
+        port = random.SystemRandom().randrange(10_000, 32_000)
+        with socket.socket() as probe, suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return port
 
 
 def _wait_for(url: str, server: subprocess.Popen[bytes], log: Path, seconds: float = 300) -> None:
@@ -200,7 +209,7 @@ def click_mark(page: Page, box: Callable[[], Mapping[str, float] | None]) -> Non
         if found:
             page.mouse.move(found["x"] + found["width"] / 2, found["y"] + found["height"] / 2)
             page.evaluate(NEXT_FRAME)
-        return page.locator(".hoverlayer .hovertext").count() > 0
+        return page.locator(".hoverlayer .hovertext").count() > 0 and box() == found
 
     becomes(named, bool)
     page.mouse.down()
@@ -227,11 +236,16 @@ def end_kernels(page: Page) -> None:
     choose(page, "Kernel", "Shut Down All Kernels…")
     page.locator(".jp-Dialog .jp-mod-accept").click()
     # A page that is opened before that would find the dying kernel, and wait for its answer for ever.
-    page.wait_for_function("async () => (await (await fetch('/api/kernels')).json()).length === 0")
+    for kind in ("kernels", "sessions"):
+        page.wait_for_function(f"async () => (await (await fetch('/api/{kind}')).json()).length === 0")
 
 
-# anywidget complains when a model takes two seconds, as on a busy machine that opens a saved page.
-SLOW = "[anywidget] Failed to initialize model"
+OF_A_SLOW_MACHINE = (
+    # anywidget complains when a model takes two seconds, as on a busy machine that opens a saved page.
+    "[anywidget] Failed to initialize model",
+    # Chromium says so when a frame has no time left for what resizes. It goes on in the next frame.
+    "ResizeObserver loop",
+)
 
 
 class Tab:
@@ -241,11 +255,15 @@ class Tab:
         self.page = page
         self.errors: list[str] = []
         page.on("console", self._heard)
-        page.on("pageerror", lambda error: self.errors.append(str(error)))
+        page.on("pageerror", lambda error: self._note(str(error)))
 
     def _heard(self, message: ConsoleMessage) -> None:
-        if message.type == "error" and SLOW not in message.text:
-            self.errors.append(message.text)
+        if message.type == "error":
+            self._note(message.text)
+
+    def _note(self, error: str) -> None:
+        if not any(one in error for one in OF_A_SLOW_MACHINE):
+            self.errors.append(error)
 
 
 @contextmanager
@@ -260,11 +278,23 @@ def browsing() -> Iterator[Tab]:
 
 
 def choose(page: Page, *path: str) -> None:
-    """Opens a menu of JupyterLab, and clicks through it."""
-    page.locator("li.lm-MenuBar-item", has_text=path[0]).first.click()
+    """Opens a menu of JupyterLab, and clicks through it.
+
+    A page that still starts may close the menu, or offer nothing in it yet: then the menu is opened anew.
+    """
+    menu = page.locator("li.lm-MenuBar-item", has_text=path[0]).first
     for label in path[1:]:
-        item = page.locator(".lm-Menu-itemLabel", has_text=re.compile(f"^{label}$"))
-        item.wait_for()
+        item = page.locator(".lm-Menu-item:not(.lm-mod-disabled) .lm-Menu-itemLabel").filter(
+            has_text=re.compile(f"^{label}$")
+        )
+
+        def offered(first: bool = label == path[1], item: Locator = item) -> bool:
+            if first and not item.is_visible():
+                menu.click()
+                page.evaluate(NEXT_FRAME)
+            return item.is_visible()
+
+        becomes(offered, bool)
         item.click()
 
 
@@ -321,6 +351,9 @@ DRAWN = """(figure, name) => {
 CELLS = "table => [...table.tBodies[0].rows].map(row => [...row.cells].map(cell => cell.innerText))"
 """The texts of a table's body."""
 
+BOXES = "all => all.map(one => JSON.stringify(one.getBoundingClientRect()))"
+"""Where elements are, at one moment."""
+
 NEXT_FRAME = "() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
 """What is waited for before a picture is taken: everything has been painted."""
 
@@ -368,17 +401,20 @@ class Shown:
         self.box(label).press("Enter")
 
     def drag(self, label: str, share: float) -> None:
-        """Drags a slider with the mouse to a share of its length."""
-        handle = self.slider(label).locator(".noUi-handle")
-        handle.scroll_into_view_if_needed()
-        knob = handle.bounding_box()
-        track = self.slider(label).locator(".noUi-base").bounding_box()
-        assert knob
-        assert track
-        y = knob["y"] + knob["height"] / 2
-        self.page.mouse.move(knob["x"] + knob["width"] / 2, y)
+        """Drags a slider with the mouse to a share of its length, once its handle stays below the mouse."""
+        handle, base = (self.slider(label).locator(f".noUi-{part}") for part in ("handle", "base"))
+
+        def grasped() -> bool:
+            handle.scroll_into_view_if_needed()
+            self.page.mouse.move(*_middle(handle))
+            self.page.evaluate(NEXT_FRAME)
+            return bool(handle.evaluate("handle => handle.matches(':hover')"))
+
+        becomes(grasped, bool)
         self.page.mouse.down()
-        self.page.mouse.move(track["x"] + share * track["width"], y, steps=8)
+        track = base.bounding_box()
+        assert track
+        self.page.mouse.move(track["x"] + share * track["width"], _middle(handle)[1], steps=8)
         self.page.mouse.up()
 
     def agrees(self, **settings: Any) -> None:
@@ -405,6 +441,12 @@ class Shown:
         self.page.mouse.move(0, 0)
         self.page.evaluate(NEXT_FRAME)
         self.page.screenshot(path=OUTPUT / f"{name}.png")
+
+
+def _middle(element: Locator) -> tuple[float, float]:
+    box = element.bounding_box()
+    assert box
+    return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
 
 
 def _expected(trace: Any) -> dict[str, Any]:

@@ -84,9 +84,9 @@ def test_a_new_folder_is_asked_compared_selected_and_cut_in_a_browser(address: s
         click_mark(page, mark.bounding_box)
         selected = chunks.locator("details[aria-current]")
         selected.wait_for()
-        file = chunks.get_by_label("file", exact=True).input_value()
-        becomes(selected.inner_text, lambda text: text.startswith(f"{file}:1-"))
-        becomes(explorer.get_by_label("explain file", exact=True).input_value, file.__eq__)
+        file = chunks.get_by_label("file", exact=True)
+        becomes(lambda: selected.inner_text().startswith(f"{file.input_value()}:1-"), bool)
+        becomes(explorer.get_by_label("explain file", exact=True).input_value, file.input_value().__eq__)
 
         chunks.get_by_label("file", exact=True).fill(HOSTILE)
         chunks.get_by_label("file", exact=True).press("Enter")

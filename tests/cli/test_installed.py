@@ -7,7 +7,6 @@ import os
 import re
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -25,6 +24,7 @@ import pytest
 from nbclient import NotebookClient
 
 from tests import commands
+from tests.browser import free_port
 from tests.commands import Outcome, Run
 from tests.conftest import PROJECT, SAMPLE
 from workbench.cli.bundled import FOLDERS, copy_to
@@ -232,9 +232,7 @@ def test_what_ends_the_command_ends_its_server() -> None:
 
 @pytest.fixture(scope="module")
 def served(installed: Installed) -> Iterator[Served]:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = free_port()
     log = installed.desk / "log"
     with log.open("w") as out:
         lab = subprocess.Popen(
@@ -246,7 +244,7 @@ def served(installed: Installed) -> Iterator[Served]:
         yield _awaited(Served(f"http://127.0.0.1:{port}", log, psutil.Process(lab.pid)), lab)
     finally:
         lab.terminate()
-        lab.wait(120)
+        lab.wait(300)
 
 
 def _awaited(served: Served, lab: subprocess.Popen[bytes], seconds: float = 300) -> Served:

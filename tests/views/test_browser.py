@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page
 
 from tests.browser import (
+    BOXES,
     NEXT_FRAME,
     OUTPUT,
     PANELS,
@@ -233,9 +235,13 @@ def test_the_table_and_the_code_open_and_say_the_same(name: str, shown: dict[str
 
 def test_a_prediction_is_made_with_mouse_and_keyboard(widgets_page: Page) -> None:
     prediction = widgets_page.locator(".widget-vbox").filter(has_text=re.compile("^Which leg finds it"))
+    button = prediction.get_by_role("button", name="That is my guess")
     prediction.get_by_label("keyword").click()
+    # A choice waits in the page while the kernel takes the one before, and a click does not wait for it.
+    becomes(button.is_enabled, bool)
+    widgets_page.get_by_text("| Idle").wait_for()
     prediction.get_by_label("vector").press("Space")
-    prediction.get_by_role("button", name="That is my guess").click()
+    button.click()
     prediction.get_by_role("status").filter(has_text="You expect vector. Read on.").wait_for()
     becomes(prediction.get_by_label("both").is_disabled, bool)
 
@@ -270,12 +276,12 @@ def test_a_saved_notebook_shows_the_last_pictures_without_its_kernel(
             state="attached"
         )
         root.get_by_text("This is the saved picture of a widget").wait_for()
-        layers = root.locator(".workbench-still .main-svg").all()
-        assert len({tuple((layer.bounding_box() or {}).values()) for layer in layers}) == 1
+        layers = root.locator(".workbench-still .main-svg")
+        becomes(partial(layers.evaluate_all, BOXES), lambda boxes: len(set(boxes)) == 1)
         tab.page.evaluate(NEXT_FRAME)
         root.screenshot(path=OUTPUT / f"{name}_saved.png")
     assert tab.page.get_by_text("model not found").count() == 0
-    assert tab.page.get_by_text("Which leg finds it?").count() > 0
+    tab.page.locator(".widget-vbox").filter(has_text=re.compile("^Which leg finds it")).wait_for()
     assert tab.errors == []
 
 

@@ -70,13 +70,15 @@ function listening(model) {
   };
 }
 
-// A page may take a figure off again before this hears that it was shown. It hears so again when it is back.
+// A page may take a figure off after it was shown and before this hears so, and put it back at once, of which
+// nothing would be heard. So a figure that is off the page is observed anew.
 function whenShown(figure, act) {
   new IntersectionObserver((entries, observer) => {
-    const panel = figure.parentElement?.closest("[class*=workbench-]");
-    if (!panel || !entries.at(-1).isIntersecting) return;
+    if (!entries.at(-1).isIntersecting) return;
     observer.disconnect();
-    act(panel);
+    if (!figure.isConnected) return observer.observe(figure);
+    const panel = figure.parentElement.closest("[class*=workbench-]");
+    if (panel) act(panel);
   }).observe(figure);
 }
 
@@ -128,7 +130,7 @@ export default () => {
         return made;
       });
     },
-    async render({ model, el }) {
+    async render({ model, el, signal }) {
       whenShown(el, (panel) => {
         keepKeys(panel);
         nameSliders(panel);
@@ -138,6 +140,7 @@ export default () => {
       globalThis.workbenchFigures.set(model.get("_key"), el);
       el.textContent = LOADING;
       const made = await figure;
+      if (signal?.aborted) return; // the page has taken it off meanwhile
       el.textContent = "";
       return made.render({ model, el });
     },
