@@ -109,6 +109,8 @@ def run(path: Path, bar: tqdm[Any]) -> Lesson:
     client = NotebookClient(
         notebook,
         timeout=SECONDS_A_CELL,
+        startup_timeout=SECONDS_A_CELL,
+        iopub_timeout=60,
         store_widget_state=False,
         resources={"metadata": {"path": str(path.parent)}},
         extra_arguments=KERNEL,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -27,6 +28,9 @@ settings.load_profile("busy")
 
 PROJECT = Path(__file__).parent.parent
 SAMPLE = PROJECT / "sample_memory"
+
+PATIENT: dict[str, Any] = {"timeout": 600, "startup_timeout": 600, "iopub_timeout": 60}
+"""How long nbclient waits for a cell, for a kernel and for the last outputs of a cell, in seconds."""
 
 LONGEST = (
     "tests/docs/test_notebooks.py", "tests/views/test_browser.py", "tests/retrieval/test_properties.py",

@@ -26,7 +26,7 @@ from nbclient import NotebookClient
 from tests import commands
 from tests.browser import free_port
 from tests.commands import Outcome, Run
-from tests.conftest import PROJECT, SAMPLE
+from tests.conftest import PATIENT, PROJECT, SAMPLE
 from workbench.cli.bundled import FOLDERS, copy_to
 from workbench.cli.jupyter import environment
 from workbench.errors import InputError
@@ -280,7 +280,7 @@ def test_the_first_notebook_runs_from_the_copy_with_the_installed_package(
     folder = installed.desk / "workbench-lab" / "notebooks"
     notebook = nbformat.read(folder / "00_start.ipynb", as_version=4)
     notebook.cells.append(nbformat.v4.new_code_cell("wb.__file__"))
-    NotebookClient(notebook, timeout=600, resources={"metadata": {"path": str(folder)}}).execute(
+    NotebookClient(notebook, **PATIENT, resources={"metadata": {"path": str(folder)}}).execute(
         env=installed.environment
     )
     assert str(installed.target) in notebook.cells[-1].outputs[0].data["text/plain"]

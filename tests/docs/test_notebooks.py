@@ -17,7 +17,7 @@ from nbclient import NotebookClient
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
-from tests.conftest import PROJECT
+from tests.conftest import PATIENT, PROJECT
 from tests.docs.prose import Tie, differences, is_check, is_code, says, ties, untied, with_ties, words
 from tests.forked import ForkedKernels
 from workbench.memory.index import MemoryIndex
@@ -71,7 +71,7 @@ def false_sentences(notebook: NotebookNode, folder: Path) -> list[str]:
     """Runs the notebook, and says which words of its prose are not the values that they repeat."""
     asked = with_ties(notebook)
     place = {"metadata": {"path": str(folder)}}
-    NotebookClient(notebook, timeout=600, kernel_manager_class=ForkedKernels, resources=place).execute()
+    NotebookClient(notebook, **PATIENT, kernel_manager_class=ForkedKernels, resources=place).execute()
     return [one for cell, tied in asked for one in differences(tied, json.loads(said_by(cell)))]
 
 

@@ -16,7 +16,7 @@ from nbclient import NotebookClient
 from nbformat.v4 import new_code_cell, new_notebook
 
 from tests.browser import CHROMIUM, Tab, browsing
-from tests.conftest import PROJECT, SAMPLE
+from tests.conftest import PATIENT, PROJECT, SAMPLE
 from workbench.errors import InputError
 from workbench.lab.checks.findings import lint
 from workbench.lab.checks.reliability import reliability
@@ -341,7 +341,7 @@ def test_a_saved_notebook_with_tables_stays_small(sample: MemoryIndex) -> None:
         "trace",
     ]
     notebook = new_notebook(cells=[new_code_cell(cell) for cell in cells])
-    NotebookClient(notebook, resources={"metadata": {"path": str(PROJECT)}}).execute()
+    NotebookClient(notebook, **PATIENT, resources={"metadata": {"path": str(PROJECT)}}).execute()
     loaded = ["DecompressionStream" in str(cell.outputs) for cell in notebook.cells]
     assert loaded == [False, False, True, False, False]
     assert all(cell.outputs[0].data["text/html"] for cell in notebook.cells[2:])
