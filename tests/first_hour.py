@@ -61,7 +61,14 @@ class Hour:
     @property
     def environment(self) -> dict[str, str]:
         outside = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
-        return outside | {"WORKBENCH_HOME": str(self.folder / "home"), "PYTHONPATH": str(self.clone)}
+        own = {
+            "WORKBENCH_HOME": str(self.folder / "home"),
+            "PYTHONPATH": str(self.clone),
+            # Or JupyterLab would open again what this machine's user had open.
+            "JUPYTERLAB_SETTINGS_DIR": str(self.folder / "settings"),
+            "JUPYTERLAB_WORKSPACES_DIR": str(self.folder / "spaces"),
+        }
+        return outside | own
 
     def run(self, *words: object, code: int = 0) -> str:
         """Runs a command of the workbench on the desk; returns stdout and stderr. It must end with `code`."""
