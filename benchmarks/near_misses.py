@@ -1,0 +1,229 @@
+"""What tells a near miss from a question that is answered: AUC of each kind of evidence, on two collections.
+
+    python -m benchmarks.near_misses locomo.json corrections.json
+
+A near miss speaks of the right things and lacks the one fact: the first controls of benchmarks/notes, and
+LoCoMo's adversarial questions, which ask one person for what the other one said. `vector` and `rare` are what
+`answerable` looks at. `other name` is a trial: how much better the best file's best line has the question's
+words than its best line with one of the question's names. A name is a word that the memory writes with a
+capital letter within sentences, or a speaker. The AUC of several is that of a logistic regression,
+cross-validated by conversation or question. `silent on` is the share of the unanswered questions that a floor
+holds back if it holds back 5 in 100 of the others. Intervals are bootstraps over the questions.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import roc_auc_score
+from tqdm.auto import tqdm
+
+import workbench as wb
+from benchmarks.fit import FOLDS, LOST, NOTES
+from workbench.contracts import Index
+from workbench.lab.bench.basic_memory import session_index
+from workbench.lab.bench.locomo import load
+from workbench.lab.questions import load_questions
+from workbench.memory.chunking import LineChunker
+from workbench.memory.embedding.local import LocalEmbedder, Truncated
+from workbench.memory.embedding.stop_words import STOP_WORDS
+from workbench.memory.passages.keywords import StemIndex, content_stems
+from workbench.memory.store.sqlite.stems import porter_stems
+from workbench.memory.sync import index_folder
+from workbench.records import Floats, Trace
+from workbench.retrieval.passages.index import passages_of
+from workbench.retrieval.pipeline import search
+from workbench.systems.recommended.pipelines import RECOMMENDED
+
+KINDS = ("vector", "rare", "other name")
+NEAR = 27
+"""The near misses come first among the controls of the notes."""
+ADVERSARIAL = 5
+"""LoCoMo's category of questions about the wrong person."""
+WITHIN = re.compile(r"(?<=[\w,;)] )[^\W\d_]\w*")
+SPEAKER = re.compile(r"^- \*\*([^:*]+):\*\*", re.MULTILINE)
+TIMES = re.compile(r"(?i)(mon|tues|wednes|thurs|fri|satur|sun)day|january|february|march|april|may|june|july|"
+                   r"august|september|october|november|december")  # fmt: skip
+DRAWS = 1000
+
+
+@dataclass(frozen=True)
+class Set:
+    """Questions that a collection answers, and then some that it does not: a row of `KINDS` each, and groups.
+
+    `told` names parts of those that it does not answer, such as the near misses.
+    """
+
+    name: str
+    yes: Floats
+    no: Floats
+    groups: Sequence[str]
+    told: Mapping[str, slice]
+
+    @property
+    def rows(self) -> Floats:
+        """The evidence of each question."""
+        return np.concatenate([self.yes, self.no])
+
+    @property
+    def truth(self) -> np.ndarray:
+        """Whether each question is answered."""
+        return np.arange(len(self.rows)) < len(self.yes)
+
+
+# The evidence
+
+
+def names_of(texts: Iterable[str]) -> frozenset[str]:
+    """The words, in lower case, that are written with a capital letter four times as often as without."""
+    capital, small = Counter[str](), Counter[str]()
+    for text in texts:
+        for word in WITHIN.findall(text):
+            (capital if word[0].isupper() else small)[word.lower()] += 1
+        capital.update(speaker.lower() for speaker in SPEAKER.findall(text))
+    return frozenset(
+        word
+        for word, count in capital.items()
+        if count >= 4 * small[word] and word not in STOP_WORDS and not TIMES.fullmatch(word)
+    )
+
+
+def other_name(question: str, texts: Iterable[str], names: frozenset[str], files: StemIndex) -> float:
+    """The lead of the best line over the best line with one of the question's names; 0 without a name."""
+    asked = {stem for word in re.findall(r"[^\W_]+", question.lower()) if word in names
+             for stem in porter_stems(word)}  # fmt: skip
+    if not asked:
+        return 0.0
+    weights = {stem: files.idf(stem) for stem in content_stems(question)}
+    lines = [set(porter_stems(line)) for text in texts for line in text.splitlines()]
+    shares = [sum(weight for stem, weight in weights.items() if stem in line) for line in lines]
+    named = [share for share, line in zip(shares, lines, strict=True) if asked & line]
+    return (max(shares, default=0.0) - max(named, default=0.0)) / (sum(weights.values()) or 1.0)
+
+
+def evidence(trace: Trace, names: frozenset[str], files: StemIndex) -> list[float]:
+    """The numbers of `KINDS` for one question."""
+    score = trace.columns["score"]
+    best = trace.chunks[int(np.argmax(score))].path
+    texts = [chunk.text for chunk in trace.chunks if chunk.path == best]
+    return [
+        trace.columns["vector_score"].max(),
+        trace.columns["rare_words"].max(),
+        -other_name(trace.question, texts, names, files),
+    ]
+
+
+def ask(questions: Sequence[str], index: Index, name: str) -> Floats:
+    """The evidence of each question: (questions, kinds)."""
+    laid = passages_of(index.laid_out(RECOMMENDED.layout))
+    assert laid is not None
+    names = names_of(chunk.text for chunk in index.chunks(laid.passages.rows))
+    return np.array(
+        [
+            evidence(search(one, RECOMMENDED, index), names, laid.passages.file_stems)
+            for one in tqdm(questions, desc=name, mininterval=30)
+        ]
+    ).reshape(-1, len(KINDS))
+
+
+# The figures
+
+
+def judged(one: Set, kinds: int) -> Floats:
+    """The log odds of each question, by a regression over the first kinds that has not seen its group."""
+    rows, truth = one.rows[:, :kinds], one.truth
+    dealt = {name: place % FOLDS for place, name in enumerate(dict.fromkeys(one.groups))}
+    fold = np.array([dealt[name] for name in one.groups])
+    found = np.zeros(len(rows))
+    for held in np.unique(fold):
+        seen = fold != held
+        spread = rows[seen].std(axis=0) + 1e-9
+        made = LogisticRegression(class_weight="balanced").fit(rows[seen] / spread, truth[seen])
+        found[~seen] = made.decision_function(rows[~seen] / spread)
+    return found
+
+
+def told(one: Set) -> None:
+    """Prints the AUC of each kind, and what the last one adds to the others."""
+    before, after = judged(one, len(KINDS) - 1), judged(one, len(KINDS))
+    columns = {**dict(zip(KINDS, one.rows.T, strict=True)), " and ".join(KINDS[:-1]): before, "all": after}
+    yes = len(one.yes)
+    for name, part in one.told.items():
+        print(f"{one.name}: {yes} answered, {len(one.no[part])} {name}")
+        for kind, numbers in columns.items():
+            known, other = numbers[:yes], numbers[yes:][part]
+            silent = np.mean(other < np.quantile(known, LOST))
+            ends = interval(lambda a, b, known=known, other=other: auc(known[a], other[b]), known, other)
+            print(f"  {kind:16} AUC {auc(known, other):.3f} {ends}, silent on {silent:.2f}")
+        first, second = (before[:yes], before[yes:][part]), (after[:yes], after[yes:][part])
+
+        def change(a: np.ndarray, b: np.ndarray, first=first, second=second) -> float:
+            return auc(second[0][a], second[1][b]) - auc(first[0][a], first[1][b])
+
+        print(f"  what {KINDS[-1]} adds to the AUC: {interval(change, *first)}")
+
+
+def auc(yes: Floats, no: Floats) -> float:
+    """How often an answered question has more of something than one that is not."""
+    return float(roc_auc_score(np.arange(yes.size + no.size) < yes.size, np.r_[yes, no]))
+
+
+def interval(value: Callable[[np.ndarray, np.ndarray], float], yes: Floats, no: Floats) -> str:
+    """The 95 % bootstrap interval of a figure of some answered questions and some that are not."""
+    rng = np.random.default_rng(0)
+    drawn = [
+        value(rng.integers(yes.size, size=yes.size), rng.integers(no.size, size=no.size))
+        for _ in range(DRAWS)
+    ]
+    low, high = np.quantile(drawn, [0.025, 0.975])
+    return f"({low:.3f} to {high:.3f})"
+
+
+# The collections
+
+
+def noted() -> Set:
+    """The questions of the notes, against the near misses, and against those about something else."""
+    file = load_questions(NOTES / "questions.yaml")
+    index_folder(NOTES)
+    with wb.open_index(NOTES) as index:
+        yes = ask([one.question for one in file.questions], index, "notes")
+        no = ask([one.question for one in file.controls], index, "controls")
+    alone = [str(place) for place in range(len(yes) + len(no))]
+    parts = {"near misses": slice(NEAR), "about something else": slice(NEAR, None)}
+    return Set("notes", yes, no, alone, parts)
+
+
+def spoken(locomo: Path, corrections: Path) -> Set:
+    """LoCoMo's questions, against its adversarial ones."""
+    data = load(locomo, corrections)
+    known = [one for one in data.questions if one.documents]
+    known.sort(key=lambda one: one.category == ADVERSARIAL)
+    with session_index(data, LocalEmbedder(reading=Truncated()), chunker=LineChunker()) as index:
+        rows = ask([one.text for one in known], index, "LoCoMo")
+    yes = sum(one.category != ADVERSARIAL for one in known)
+    groups = [str(one.conversation) for one in known]
+    return Set("LoCoMo", rows[:yes], rows[yes:], groups, {"adversarial": slice(None)})
+
+
+def main() -> None:
+    """Asks the questions of both collections, and prints the figures."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("locomo", type=Path)
+    parser.add_argument("corrections", type=Path)
+    given = parser.parse_args()
+    for one in (noted(), spoken(given.locomo, given.corrections)):
+        told(one)
+
+
+if __name__ == "__main__":
+    main()
