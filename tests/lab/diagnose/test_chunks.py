@@ -78,7 +78,7 @@ def test_a_smaller_chunk_that_brings_the_file_in_is_a_fix(index: MemoryIndex) ->
     assert "100/20" in fixes
     assert "800/160" not in fixes
     data = fix_data(fixes["100/20"])
-    assert (data["setting"], data["now"], data["hair"]) == ("chunking.tokens/overlap", "400/80", None)
+    assert (data["setting"], data["now"], data["hair"]) == ("chunking", "400/80", None)
     assert (data["verified"], data["openclaw"]) == (True, None)
     assert (data["hits_before"], data["hits_after"]) == (1, 2)
     assert (data["silent_before"], data["silent_after"]) == (1, 1)

@@ -21,7 +21,7 @@ from workbench.systems.openclaw.config.system import RETIRED_KEYS
 from workbench.systems.openclaw.releases import HISTORY
 from workbench.systems.registry import is_configuration
 
-SETTING = "chunking.tokens/overlap"
+SETTING = "chunking"
 UNTRIED = "Other chunks are not tried"
 
 
