@@ -64,7 +64,7 @@ def measured(engine: OpenVinoEngine) -> dict[str, tuple[NDArray[np.float32], NDA
     )
     found: dict[str, tuple[NDArray[np.float32], NDArray[np.float32]]] = {}
     for text in texts():
-        ids, mask = padded([engine.cutting.encode(text)])
+        ids, mask = padded(engine.cut([text]))
         ids, mask = ids[:, : mask.sum()], mask[:, : mask.sum()]
         answer = compiled([ids, mask])
         for number, place in enumerate(watched.places):

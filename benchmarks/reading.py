@@ -17,7 +17,7 @@ from workbench.memory.embedding.local import READINGS, LocalEmbedder
 from workbench.memory.files import memory_root
 from workbench.memory.sync import index_folder, open_index
 from workbench.systems.openclaw.pipelines import SHIPPED, THREE_FIXES, WORKAROUND
-from workbench.views.text import evaluation_table
+from workbench.views.measuring.evaluations import evaluation_table
 
 
 def main() -> None:

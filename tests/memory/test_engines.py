@@ -18,8 +18,15 @@ from tests.conftest import PROJECT, SAMPLE
 from tests.home import Home
 from workbench.errors import InputError
 from workbench.memory.embedding.engines import ModelVariant, Role, cpu_flags, cpu_has, usable, variant_named
+from workbench.memory.embedding.fast.engine import OpenVinoEngine
 from workbench.memory.embedding.fast.rounding import RANGES
-from workbench.memory.embedding.local import PACKAGED_MODEL, LocalEmbedder, Truncated, local_embedder
+from workbench.memory.embedding.local import (
+    PACKAGED_MODEL,
+    LocalEmbedder,
+    Truncated,
+    local_embedder,
+    packaged_model,
+)
 from workbench.memory.embedding.providers.catalogue import embedder_named
 from workbench.memory.embedding.tokens import word_vectors
 from workbench.memory.embedding.torch_engine import threads
@@ -260,18 +267,36 @@ def test_single_words_of_a_variant_agree_with_those_of_torch_in_fp32(
 
 
 @pytest.mark.parametrize("system", ["openclaw-2026.2.13", "recommended"])
-def test_a_search_in_openvino_loads_no_torch(home: Home, system: str) -> None:
+def test_a_search_in_openvino_loads_neither_torch_nor_what_other_commands_need(
+    home: Home, system: str
+) -> None:
     place = home.file.with_name("fast.sqlite")
     index_folder(home.root, LocalEmbedder(variant=ModelVariant("openvino")), index_path=place)
     code = (
-        "import sys; from workbench.cli.app import app; import workbench.cli\n"
-        f"app(['search', 'tea', '--system', {system!r}, "
-        f"'--memory', {str(home.root)!r}, '--index', {str(place)!r}], "
-        "standalone_mode=False)\n"
+        "import sys; from workbench.cli import main\n"
+        f"sys.argv = ['workbench', 'search', 'tea', '--system', {system!r}, "
+        f"'--memory', {str(home.root)!r}, '--index', {str(place)!r}]\n"
+        "try: main()\n"
+        "except SystemExit as end: print('code', end.code)\n"
         "heavy = {'torch', 'transformers', 'sentence_transformers', 'sklearn', 'pandas', 'plotly'}\n"
-        "print('loaded', sorted(heavy & set(sys.modules)))\n"
+        "other = {'openvino_telemetry', 'filelock', 'workbench.lab.questions', "
+        "'workbench.systems.openclaw.config.settings'}\n"
+        "print('loaded', sorted((heavy | other) & set(sys.modules)))\n"
     )
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=PROJECT, capture_output=True, text=True, check=False
     )
-    assert done.stdout.splitlines()[-1:] == ["loaded []"], done.stdout + done.stderr
+    assert done.stdout.splitlines()[-2:] == ["code 0", "loaded []"], done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(
+    "text", ["", "tea", "tea " * 253, "tea " * 254, "tea " * 255, "[SEP] " * 300, "ありがとう" * 100]
+)
+def test_a_text_is_cut_off_as_the_tokenizer_itself_cuts_it(text: str) -> None:
+    from tokenizers import Tokenizer
+
+    engine = OpenVinoEngine(packaged_model())
+    whole = Tokenizer.from_str(engine.tokenizer.to_str())
+    whole.enable_truncation(256)
+    (cut,) = engine.cut([text])
+    assert cut.ids == whole.encode(text).ids

@@ -24,6 +24,7 @@ def register_every_view() -> None:
     from workbench.views.cases import runs  # noqa: F401
     from workbench.views.measuring import (  # noqa: F401
         doubts,
+        evaluations,
         exchange,
         findings,
         gate,

@@ -13,9 +13,10 @@ from workbench.memory.chunking import LineChunker
 from workbench.memory.embedding.local import unit
 from workbench.memory.embedding.tokens import STRETCH, stretches
 from workbench.memory.passages.codes import best_matches, coded, coded_in_four_bits, cosines, max_sim
-from workbench.memory.passages.keywords import K1, StemIndex, content_stems
+from workbench.memory.passages.keywords import K1, STOP_STEMS, B, StemIndex, content_stems
 from workbench.memory.passages.windows import outline, windows_of
 from workbench.memory.store.sqlite.passage_cache import PassageCache
+from workbench.memory.store.sqlite.stems import porter_stems
 from workbench.records import Chunk
 
 LINES = ("# Chat on 8 May", "", "## Evening", "", "- **Ada:** A kite.", "- **Ben:** Oh.")
@@ -126,6 +127,24 @@ def test_bm25_counts_stems_and_never_passes_its_most() -> None:
     assert stems == ["run", "backup"]
     assert scores[0] > scores[1] > scores[2] == 0
     assert 0 < scores.max() < table.most(stems) == pytest.approx(sum(map(table.idf, stems)) * (K1 + 1))
+
+
+@given(
+    st.lists(st.lists(st.sampled_from(["tea", "teas", "oak", "the", "é", "日本語"]), max_size=5), max_size=5)
+)
+def test_bm25_of_each_text_is_the_formula_with_its_own_counts(texts: list[list[str]]) -> None:
+    table = StemIndex([" ".join(words) for words in texts])
+    counted = [[one for one in porter_stems(" ".join(words)) if one not in STOP_STEMS] for words in texts]
+    mean = max(sum(map(len, counted)) / max(len(texts), 1), 1.0)
+    for stem in ("tea", "oak", "e", "日本", "nothing"):
+        having = [stem in own for own in counted]
+        idf = np.log1p((len(texts) - sum(having) + 0.5) / (sum(having) + 0.5))
+        expected = [
+            idf * own.count(stem) * (K1 + 1) / (own.count(stem) + K1 * (1 - B + B * len(own) / mean))
+            for own in counted
+        ]
+        assert table.having(stem).tolist() == having
+        assert table.scores([stem]) == pytest.approx(expected)
 
 
 def test_the_cache_forgets_what_is_gone(tmp_path: Path) -> None:

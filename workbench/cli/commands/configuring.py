@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
-from importlib.metadata import version
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -28,6 +27,8 @@ def asked_of(context: typer.Context) -> Configuration | None:
 
 def _print_version(asked: bool) -> None:
     if asked:
+        from importlib.metadata import version
+
         put(f"workbench {version('hybrid-search-workbench')}")
         raise typer.Exit
 

@@ -26,6 +26,7 @@ from workbench.cli.app import (
     pipelines_of,
     relative,
     system_for,
+    uncollected,
 )
 from workbench.cli.output import put, tell
 from workbench.cli.saving import CaseOut, saved_as_case
@@ -75,12 +76,13 @@ def search(
             "A search becomes a case with --case FILE and --target FILE.",
             "Give both or none; `workbench case new` has the other expectations.",
         )
-    asked = pipeline_of(system_for(memory, system), limit, min_score, settings, rerank)
-    cleaned = check_question(question)
-    with opened_index(memory, index_file, re_embed) as opened, opened.snapshot():
-        trace = pipeline.search(cleaned, asked, opened)
-        saved_as_case(case, lambda: _case(trace, opened, relative(target or "", memory)))
-    put(trace_data(trace) if as_json else trace, as_json)
+    with uncollected():
+        asked = pipeline_of(system_for(memory, system), limit, min_score, settings, rerank)
+        cleaned = check_question(question)
+        with opened_index(memory, index_file, re_embed) as opened, opened.snapshot():
+            trace = pipeline.search(cleaned, asked, opened)
+            saved_as_case(case, lambda: _case(trace, opened, relative(target or "", memory)))
+        put(trace_data(trace) if as_json else trace, as_json)
     raise typer.Exit(0 if trace.results else 1)
 
 

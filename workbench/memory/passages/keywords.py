@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +24,11 @@ def content_stems(text: str) -> list[str]:
     return [stem for stem in stems if stem not in STOP_STEMS] or stems
 
 
+def _content_counts(text: str) -> dict[str, int]:
+    """How often a text has each of its stems, without function words."""
+    return {stem: n for stem, n in Counter(porter_stems(text)).items() if stem not in STOP_STEMS}
+
+
 class StemIndex:
     """BM25 over the stems of some texts. Function words count neither as terms nor in a text's length.
 
@@ -31,37 +37,45 @@ class StemIndex:
     """
 
     def __init__(self, texts: Sequence[str]) -> None:
-        postings: dict[str, list[tuple[int, int]]] = {}
-        lengths = np.zeros(len(texts))
-        for place, text in enumerate(texts):
-            counts = Counter(stem for stem in porter_stems(text) if stem not in STOP_STEMS)
-            lengths[place] = counts.total()
-            for stem, count in counts.items():
-                postings.setdefault(stem, []).append((place, count))
+        counted = [_content_counts(text) for text in texts]
+        lengths = np.array([sum(counts.values()) for counts in counted], float)
         self.size = len(texts)
         self._normal = K1 * (1 - B + B * lengths / max(lengths.mean(), 1.0)) if len(texts) else lengths
-        self._postings = {stem: np.array(found, np.int32).T for stem, found in postings.items()}
+        # All postings are in one table, ordered by stem and then by text.
+        self._numbers = {
+            stem: number for number, stem in enumerate(dict.fromkeys(chain.from_iterable(counted)))
+        }
+        stems = np.fromiter(map(self._numbers.__getitem__, chain.from_iterable(counted)), np.int32)
+        order = np.argsort(stems, kind="stable")
+        self._ends = np.cumsum([0, *np.bincount(stems, minlength=len(self._numbers))])
+        held = np.array([len(counts) for counts in counted], np.int64)
+        self._places = np.repeat(np.arange(len(texts), dtype=np.int32), held)[order]
+        every_count = chain.from_iterable(counts.values() for counts in counted)
+        self._counts = np.fromiter(every_count, np.int32)[order]
+
+    def _postings(self, stem: str) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """The texts that have a stem, in order, and how often each has it."""
+        number = self._numbers.get(stem)
+        held = slice(0) if number is None else slice(self._ends[number], self._ends[number + 1])
+        return self._places[held], self._counts[held]
 
     def idf(self, stem: str) -> float:
         """How rare a stem is; a stem that no text has is the rarest."""
-        found = self._postings.get(stem)
-        count = 0 if found is None else found.shape[1]
+        count = self._postings(stem)[0].size
         return float(np.log1p((self.size - count + 0.5) / (count + 0.5)))
 
     def scores(self, stems: Sequence[str]) -> Floats:
         """BM25 of each text; 0 for a text without any of the stems."""
         total = np.zeros(self.size)
         for stem in stems:
-            if (found := self._postings.get(stem)) is not None:
-                places, counts = found
-                total[places] += self.idf(stem) * counts * (K1 + 1) / (counts + self._normal[places])
+            places, counts = self._postings(stem)
+            total[places] += self.idf(stem) * counts * (K1 + 1) / (counts + self._normal[places])
         return total
 
     def having(self, stem: str) -> NDArray[np.bool_]:
         """Which texts have a stem."""
-        found, has = self._postings.get(stem), np.zeros(self.size, bool)
-        if found is not None:
-            has[found[0]] = True
+        has = np.zeros(self.size, bool)
+        has[self._postings(stem)[0]] = True
         return has
 
     def most(self, stems: Sequence[str]) -> float:

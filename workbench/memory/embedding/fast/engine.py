@@ -58,13 +58,12 @@ class OpenVinoEngine:
         made.no_truncation()
         return made
 
-    @cached_property
-    def cutting(self) -> Tokenizer:
-        from tokenizers import Tokenizer
-
-        made = Tokenizer.from_str(self.tokenizer.to_str())
-        made.enable_truncation(self.window + made.num_special_tokens_to_add(False))
-        return made
+    def cut(self, texts: Sequence[str]) -> list[Encoding]:
+        """The word pieces of each text, cut off after the window, with the model's own markers."""
+        encoded = self.tokenizer.encode_batch(list(texts), add_special_tokens=False)
+        for one in encoded:
+            one.truncate(self.window)
+        return [self.tokenizer.post_process(one) for one in encoded]
 
     @cached_property
     def _for_one(self) -> CompiledModel:
@@ -105,7 +104,7 @@ class OpenVinoEngine:
 
     def vectors(self, texts: Sequence[str], role: Role, batch_size: int) -> NDArray[np.float32]:
         """One unit vector per text. Texts of similar length are in one batch, so little of it is padding."""
-        encoded = self.cutting.encode_batch(list(texts))
+        encoded = self.cut(texts)
         compiled = self._for_one if len(texts) == 1 else self._for_many
         found: NDArray[np.float32] | None = None
         for places in _batches([len(one.ids) for one in encoded], batch_size):
@@ -118,7 +117,7 @@ class OpenVinoEngine:
 
     def piece_vectors(self, texts: Sequence[str], role: Role, batch_size: int) -> list[PieceVectors]:
         """The vectors of each text and of its word pieces."""
-        encoded = self.cutting.encode_batch(list(texts))
+        encoded = self.cut(texts)
         compiled = self._for_one if len(texts) == 1 else self._for_many_words
         found: dict[int, PieceVectors] = {}
         for places in _batches([len(one.ids) for one in encoded], batch_size):

@@ -7,11 +7,13 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-
-from filelock import FileLock, Timeout
+from typing import TYPE_CHECKING
 
 from workbench.memory.store.errors import LockedError, unwritable
 from workbench.safe_text import one_line
+
+if TYPE_CHECKING:
+    from filelock import FileLock
 
 WAIT_SECONDS = 60.0
 
@@ -24,6 +26,8 @@ def alone(path: Path, wait: float = WAIT_SECONDS) -> Iterator[None]:
     stays, with the number of the process that held the lock last. Raises LockedError after the wait, and
     another StorageError when the lock cannot be made.
     """
+    from filelock import FileLock  # a search needs no lock
+
     lock = FileLock(f"{path}.lock")
     try:
         _acquire(lock, path, wait)
@@ -38,6 +42,8 @@ def alone(path: Path, wait: float = WAIT_SECONDS) -> Iterator[None]:
 
 
 def _acquire(lock: FileLock, path: Path, wait: float) -> None:
+    from filelock import Timeout
+
     try:
         lock.acquire(timeout=0)
         return
@@ -57,6 +63,8 @@ def _acquire(lock: FileLock, path: Path, wait: float) -> None:
 
 def held_by(path: Path) -> str:
     """The process that is indexing `path` now, as `Process 123`; empty if none does. Never waits."""
+    from filelock import FileLock, Timeout
+
     lock = FileLock(f"{path}.lock")
     if not Path(lock.lock_file).exists():
         return ""
