@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
@@ -62,6 +63,15 @@ def cut(trace: Trace) -> Trace:
 
 def in_order(trace: Trace) -> list[str]:
     return [one.chunk.id for one in trace.candidates]
+
+
+def test_a_changed_trace_has_the_fields_that_replace_gives_it() -> None:
+    trace = fused({"a": 0.5, "b": 0.9})
+    changed, usual = trace.but(notes=("new",), ranked_by="b"), replace(trace, notes=("new",), ranked_by="b")
+    assert all(getattr(changed, one.name) is getattr(usual, one.name) for one in fields(Trace))
+    assert trace.notes == ()
+    with pytest.raises(TypeError, match="no colour"):
+        trace.but(colour="red")
 
 
 def test_the_best_score_comes_first() -> None:

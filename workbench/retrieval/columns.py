@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, ClassVar, Protocol
 
@@ -203,7 +203,7 @@ class ColumnStage(PlainStage):
         columns[self.output] = self.computed(columns)
         scales = {**trace.scales, self.output: self.scale} if self.scale else trace.scales
         notes = (*trace.notes, self.remark) if self.remark else trace.notes
-        return replace(trace, columns=columns, scales=scales, notes=notes)
+        return trace.but(columns=columns, scales=scales, notes=notes)
 
     def _checked_observations(self, trace: Trace, context: Context) -> Mapping[str, Floats]:
         if not self.observed:
@@ -248,4 +248,4 @@ def _heard(stage: ColumnStage) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 def with_column(trace: Trace, name: str, column: Floats) -> Trace:
     """`trace` with one more column."""
-    return replace(trace, columns={**trace.columns, name: column})
+    return trace.but(columns={**trace.columns, name: column})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import compress
 from operator import attrgetter
 from typing import ClassVar
@@ -50,7 +50,7 @@ class Order(PlainStage):
         return np.lexsort((ids, *ties, -trace.columns[self.by]))
 
     def run(self, trace: Trace, context: Context) -> Trace:
-        return replace(trace, order=self.rows(trace), ranked_by=self.by)
+        return trace.but(order=self.rows(trace), ranked_by=self.by)
 
 
 @dataclass(frozen=True)
@@ -191,7 +191,7 @@ class SpareSlots(PlainStage):
         unseen = np.nan_to_num(trace.columns["vector_score"], nan=0.0) == 0
         spare = ~strict & backed & unseen
         turn = np.where(strict, 0, np.where(spare, 1, 2))[trace.order]
-        return replace(_brought_back(trace, spare), order=trace.order[np.argsort(turn, kind="stable")])
+        return _brought_back(trace, spare).but(order=trace.order[np.argsort(turn, kind="stable")])
 
 
 def keyword_backed(trace: Trace) -> NDArray[np.bool_]:
@@ -205,7 +205,7 @@ def keyword_backed(trace: Trace) -> NDArray[np.bool_]:
 def _brought_back(trace: Trace, rows: NDArray[np.bool_]) -> Trace:
     """The trace with these rows brought back if a floor dropped them; other drops stay."""
     floors = [place for place, stage in enumerate(trace.stages) if isinstance(stage, MinScore)]
-    return replace(trace, dropped=np.where(rows & np.isin(trace.dropped, floors), KEPT, trace.dropped))
+    return trace.but(dropped=np.where(rows & np.isin(trace.dropped, floors), KEPT, trace.dropped))
 
 
 def dropped(
@@ -223,8 +223,7 @@ def dropped(
     """
     place = trace.place_of(stage)
     still_in = (trace.dropped == KEPT) if among is None else (trace.dropped == KEPT) & among
-    return replace(
-        trace,
+    return trace.but(
         dropped=np.where(rows & still_in, place, trace.dropped),
         cutoffs={**trace.cutoffs, place: Cutoff(kind, thresholds, still_in)},
     )

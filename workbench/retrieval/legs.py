@@ -268,7 +268,7 @@ def no_hits() -> Hits:
 
 def with_leg(trace: Trace, leg: Leg) -> Trace:
     """`trace` with what one leg brought."""
-    return replace(trace, legs={**trace.legs, leg.name: leg})
+    return trace.but(legs={**trace.legs, leg.name: leg})
 
 
 def legs_of(stages: Sequence[object]) -> list[LegStage]:

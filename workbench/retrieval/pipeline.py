@@ -203,15 +203,14 @@ def run(trace: Trace, context: Context, first: int = 0, last: int | None = None)
     for stage in trace.stages[first:last]:
         trace = stage.run(trace, context)
         moments.append(Moment(trace.columns, trace.dropped, trace.order))
-    return replace(trace, moments=tuple(moments))
+    return trace.but(moments=tuple(moments))
 
 
 def before(trace: Trace, place: int) -> Trace:
     """The trace as it was before the stage at `place` ran; at least one stage must have run before it."""
     moment = trace.moments[place - 1]
     cutoffs = {index: cutoff for index, cutoff in trace.cutoffs.items() if index < place}
-    return replace(
-        trace,
+    return trace.but(
         columns=moment.columns,
         dropped=moment.dropped,
         order=moment.order,

@@ -14,6 +14,7 @@ from tests.lab.diagnose.claims import FAILING, check_claims, missed, nearer_on_a
 from workbench.contracts import Context
 from workbench.errors import InputError
 from workbench.lab.cached_index import CachedIndex
+from workbench.lab.diagnose import fixes
 from workbench.lab.diagnose.counterfactual import counterfactuals
 from workbench.lab.diagnose.diagnosis import diagnose, fix_data
 from workbench.lab.diagnose.knobs import knobs, settings_between
@@ -94,6 +95,34 @@ def test_the_best_fix_loses_the_least(kept: CachedIndex, questions: QuestionSet)
     ranks = [fix.collateral for fix in found.fixes]
     assert ranks == sorted(ranks)
     assert len(found.fixes) <= 5 <= found.found
+
+
+@pytest.mark.parametrize("pipeline", [SHIPPED, WITH_EVIDENCE], ids=lambda one: one.name)
+def test_a_fix_that_is_not_priced_to_the_end_is_none_of_the_best(
+    pipeline: Pipeline, kept: CachedIndex, questions: QuestionSet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = missed(pipeline, kept, questions)[1]
+    found = diagnose(asked.question, pipeline, kept, asked.target, questions=questions)
+    monkeypatch.setattr(fixes, "MOST_FIXES", 1000)  # so many that every fix is priced to the end
+    whole = diagnose(asked.question, pipeline, kept, asked.target, questions=questions)
+    assert found.as_json() == whole.as_json()
+
+
+@pytest.mark.parametrize("name", ["openclaw-2026.2.13", "openclaw-2026.9.6", "bm-head"])
+def test_another_limit_gives_the_trace_of_a_search(name: str, kept: CachedIndex) -> None:
+    pipeline = SYSTEMS[name]
+    runs = Reruns(TEA.question, pipeline, RankedIndex(kept))
+    for limit in (1, pipeline.limit + 1, 40):
+        changed = pipeline.asking(limit)
+        mine, usual = runs.trace(changed), search(TEA.question, changed, kept)
+        assert mine.legs.keys() == usual.legs.keys()
+        assert [leg.depth for leg in mine.legs.values()] == [leg.depth for leg in usual.legs.values()]
+        assert mine.chunks == usual.chunks
+        assert mine.columns.keys() == usual.columns.keys()
+        for each, column in usual.columns.items():
+            np.testing.assert_array_equal(mine.columns[each], column)
+        assert mine.order.tolist() == usual.order.tolist()
+        assert mine.dropped.tolist() == usual.dropped.tolist()
 
 
 def test_the_price_is_that_of_an_evaluation(kept: CachedIndex, questions: QuestionSet) -> None:

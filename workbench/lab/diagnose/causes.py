@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import combinations
+from itertools import combinations, groupby, islice
 from typing import TypeVar
 
 from workbench.contracts import Index
@@ -59,13 +59,13 @@ def causes_inside(
     found = [(one,) for one in every if _works(pipeline, [one], runs, goal)] or smallest(
         [one for one in every if one.removes or one.change], lambda some: _works(pipeline, some, runs, goal)
     )
-    by_where: dict[tuple[str, ...], tuple[Repair, ...]] = {}
-    for some in sorted(found, key=lambda one: _order(pipeline, one, yardstick, FEW)):
+    by_where: dict[tuple[str, ...], Sequence[Repair]] = {}
+    for some in _likeliest(found, pipeline, yardstick, FEW):
         by_where.setdefault(tuple(one.slot for one in some), some)
-    best = sorted(
-        list(by_where.values())[: 2 * MOST_CAUSES], key=lambda one: _order(pipeline, one, yardstick, 1)
-    )
-    return [_cause(pipeline, some, runs, goal, yardstick, index) for some in best[:MOST_CAUSES]]
+        if len(by_where) == 2 * MOST_CAUSES:
+            break
+    best = islice(_likeliest(by_where.values(), pipeline, yardstick, 1), MOST_CAUSES)
+    return [_cause(pipeline, some, runs, goal, yardstick, index) for some in best]
 
 
 def _works(pipeline: Pipeline, some: Sequence[Repair], runs: Reruns, goal: Goal) -> bool:
@@ -85,23 +85,39 @@ def _removes(some: Sequence[Repair]) -> bool:
     return any(one.removes for one in some)
 
 
-def _order(pipeline: Pipeline, some: Sequence[Repair], yardstick: Yardstick, every: int) -> tuple[float, ...]:
-    """Where a set of repairs stands among the others, smallest first.
+def _likeliest(
+    sets: Iterable[Sequence[Repair]], pipeline: Pipeline, yardstick: Yardstick, every: int
+) -> Iterator[Sequence[Repair]]:
+    """Sets of repairs, the likeliest first. The questions are asked only to order sets that are alike."""
+    for _, alike in groupby(sorted(sets, key=_kind), _kind):
+        some = list(alike)
+        if len(some) > 1:
+            some.sort(key=lambda one: _helpful(pipeline, one, yardstick, every))
+        yield from some
+
+
+def _kind(some: Sequence[Repair]) -> tuple[int, ...]:
+    """What kind of repairs a set has, the likeliest kind first.
 
     A removal and a longer answer show where the file is lost, but they also let everything else through. A
     setting of the user, and one that no known system has, are likelier faults than one that a system ships.
     """
-    slots = {"layout", *(stage.slot for stage in pipeline.stages)}
-    marks = yardstick.marks(combined(pipeline, some), same_depth=_removes(some), every=every)
     return (
         sum(one.removes for one in some),
         sum(not one.own for one in some),
         sum(one.usual for one in some),
         sum(not one.restores for one in some),
         sum(one.loosens for one in some),
-        -round(marks.right, 12),
-        sum(one.slot not in slots for one in some),
     )
+
+
+def _helpful(
+    pipeline: Pipeline, some: Sequence[Repair], yardstick: Yardstick, every: int
+) -> tuple[float, int]:
+    """Where a set of repairs stands among those of its kind: the most right answers first."""
+    slots = {"layout", *(stage.slot for stage in pipeline.stages)}
+    marks = yardstick.marks(combined(pipeline, some), same_depth=_removes(some), every=every)
+    return -round(marks.right, 12), sum(one.slot not in slots for one in some)
 
 
 def _cause(

@@ -12,7 +12,7 @@ from workbench.lab.cached_index import CachedIndex
 from workbench.lab.diagnose.causes import Cause, causes_inside
 from workbench.lab.diagnose.chunks.other import cut_index
 from workbench.lab.diagnose.chunks.trying import Tried, tried, untried
-from workbench.lab.diagnose.fixes import MOST_FIXES, Fix, all_fixes, fixes_of_many
+from workbench.lab.diagnose.fixes import MOST_FIXES, Fix, best_fixes, fixes_of_many
 from workbench.lab.diagnose.knobs import keys_of, knobs
 from workbench.lab.diagnose.outside import causes_outside, check_known, without_foreign_vectors
 from workbench.lab.diagnose.repairs import repairs, without_stop_words
@@ -227,15 +227,18 @@ def _diagnosed(
     every = repairs(pipeline)
     inside = causes_inside(every, runs, goal, yardstick, index)
     keys = keys_of(pipeline) if is_configured(pipeline) else []
-    fixes = all_fixes([*every, *without_stop_words(pipeline)], runs, goal, yardstick, index, keys)
-    fixes = fixes or fixes_of_many([one.repairs for one in inside], runs, goal, yardstick, index)
+    offered = [*every, *without_stop_words(pipeline)]
+    fixes, found = best_fixes(offered, runs, goal, yardstick, index, keys)
+    if not fixes:
+        fixes = fixes_of_many([one.repairs for one in inside], runs, goal, yardstick, index)
+        found = len(fixes)
     return Diagnosis(
         explain(runs.base, index, goal.path, runs.vector),
         goal,
         pipeline,
         (*outside, *inside),
         tuple(_corrected(_shown(fixes, chunks.fixes))),
-        len(fixes) + len(chunks.fixes),
+        found + len(chunks.fixes),
         chunks.says,
         yardstick,
     )

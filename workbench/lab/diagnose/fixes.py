@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 
 from workbench.contracts import Index
 from workbench.errors import InputError
@@ -70,41 +70,57 @@ class Fix:
         return abs(self.value - self.now) / (abs(self.now) or 1.0)
 
 
-def all_fixes(
+def best_fixes(
     every: Sequence[Repair],
     runs: Reruns,
     goal: Goal,
     yardstick: Yardstick,
     index: Index,
     keys: Sequence[Knob] = (),
-) -> list[Fix]:
-    """Every fix that is found, the one with the least collateral first: one for each setting.
+) -> tuple[list[Fix], int]:
+    """The best fixes, the one with the least collateral first, one for each setting; and how many there are.
 
-    `every` is what can be repaired in the pipeline, and `keys` are OpenClaw's own settings of it.
+    `every` is what can be repaired in the pipeline, and `keys` are OpenClaw's own settings of it. The best
+    MOST_FIXES are among them, and the best key. Of the others most are not priced to the end.
     """
-    pipeline = runs.pipeline
-    of_knobs = (
-        _of_knob(one, runs, goal, yardstick, index, is_key)
-        for one, is_key in _values(pipeline, runs, goal, keys)
-    )
-    found = [
-        *(one for one in of_knobs if one is not None),
+    drafts = [
+        *(_of_knob(one, runs, goal, yardstick, index, is_key) for one, is_key in _values(runs, goal, keys)),
         *_of_changes(every, runs, goal, yardstick, index),
     ]
+    # No draft costs anything yet, so of those that make one pipeline the nearest change comes first.
+    distinct: dict[Hashable, Fix] = {}
+    for one in sorted(drafts, key=lambda one: one.collateral):
+        distinct.setdefault((one.pipeline.stages, one.pipeline.layout, one.is_key), one)
+    best: list[Fix] = []
+    settings: set[str] = set()
+    for one in distinct.values():
+        try:
+            if not yardstick.loses_more(one.pipeline, _most_losses(best, one.is_key)):
+                best = _ranked([*best, replace(one, price=yardstick.price(one.pipeline))])
+        except InputError:  # an index may not serve the other questions with every value
+            continue
+        settings.add(one.setting)
+    return best, len(settings)
+
+
+def _ranked(fixes: Iterable[Fix]) -> list[Fix]:
+    """The best fix of each setting, the one with the least collateral first."""
     best: dict[str, Fix] = {}
-    same: set[object] = set()
-    for one in sorted(found, key=lambda one: one.collateral):
-        made = one.pipeline.stages, one.pipeline.layout, one.is_key
-        if made not in same:
-            same.add(made)
-            best.setdefault(one.setting, one)
+    for one in sorted(fixes, key=lambda one: one.collateral):
+        best.setdefault(one.setting, one)
     return list(best.values())
 
 
-def _values(
-    pipeline: Pipeline, runs: Reruns, goal: Goal, keys: Sequence[Knob]
-) -> Iterator[tuple[Counterfactual, bool]]:
-    for knob in knobs(pipeline):
+def _most_losses(best: Sequence[Fix], is_key: bool) -> float:
+    """How many right answers another fix, or another key, may lose to be shown."""
+    needed = [best[MOST_FIXES - 1 : MOST_FIXES]]
+    if is_key:
+        needed.append([one for one in best if one.is_key][:1])
+    return max(some[0].price.losses if some else math.inf for some in needed)
+
+
+def _values(runs: Reruns, goal: Goal, keys: Sequence[Knob]) -> Iterator[tuple[Counterfactual, bool]]:
+    for knob in knobs(runs.pipeline):
         yield from ((one, False) for one in counterfactuals(knob, runs, goal))
     for knob in keys:
         yield from ((one, True) for one in counterfactuals(knob, runs, goal))
@@ -112,16 +128,11 @@ def _values(
 
 def _of_knob(
     found: Counterfactual, runs: Reruns, goal: Goal, yardstick: Yardstick, index: Index, is_key: bool
-) -> Fix | None:
-    """The fix that a value makes; None if the index cannot serve the other questions with this value."""
+) -> Fix:
+    """The fix that a value makes, not yet priced."""
     pipeline = found.knob.put(found.value)
     hair = None if found.hair is None else found.knob.with_value(found.hair)
     sharp = hair is None or not _reached(hair, runs, goal, index)
-    gained, lost = moved(runs.base, runs.trace(pipeline), goal)
-    try:
-        price = yardstick.price(pipeline)
-    except InputError:
-        return None
     return Fix(
         found.knob.name,
         found.value,
@@ -129,9 +140,8 @@ def _of_knob(
         found.hair,
         pipeline,
         _reached(pipeline, runs, goal, index) and sharp,
-        gained,
-        lost,
-        price,
+        *moved(runs.base, runs.trace(pipeline), goal),
+        yardstick.unchanged,
         is_key=is_key,
     )
 
@@ -139,17 +149,16 @@ def _of_knob(
 def _of_changes(
     every: Sequence[Repair], runs: Reruns, goal: Goal, yardstick: Yardstick, index: Index
 ) -> Iterator[Fix]:
-    """The known changes that are no setting: another stage in a slot, or another layout."""
+    """The known changes that are no setting, not yet priced: another stage in a slot, or another layout."""
     for repair in every:
         known = repair.change is not None or repair.slot == "layout" or repair.offered
         if repair.removes or not known:
             continue
         changed = edited(runs.pipeline, repair.edits)
         if goal.reached(runs.trace(changed)):
-            gained, lost = moved(runs.base, runs.trace(changed), goal)
             verified = _reached(changed, runs, goal, index)
-            price = yardstick.price(changed)
-            yield Fix(repair.slot, repair.name, "", None, changed, verified, gained, lost, price, repair)
+            files, price = moved(runs.base, runs.trace(changed), goal), yardstick.unchanged
+            yield Fix(repair.slot, repair.name, "", None, changed, verified, *files, price, repair)
 
 
 def fixes_of_many(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
 
 import numpy as np
@@ -10,7 +10,7 @@ import numpy as np
 from workbench.contracts import Index
 from workbench.lab.cached_index import CachedIndex
 from workbench.records import Hits, Query, Trace, Vector
-from workbench.retrieval.legs import Union
+from workbench.retrieval.legs import Union, legs_of
 from workbench.retrieval.pipeline import Pipeline, Running, before, run, search
 from workbench.retrieval.query import BLANKS
 
@@ -60,7 +60,7 @@ class Reruns:
     """One question under many pipelines that differ little from one pipeline, whose trace is `base`.
 
     Every trace equals that of `search`. Only the stages from the first changed one run again, unless the
-    limit or the layout has changed.
+    depth of the legs or the layout has changed.
     """
 
     def __init__(self, question: str, pipeline: Pipeline, index: CachedIndex) -> None:
@@ -73,10 +73,18 @@ class Reruns:
 
     def trace(self, pipeline: Pipeline) -> Trace:
         """The trace of `pipeline`, with the depth of the legs following its own limit."""
-        if pipeline.layout == self.pipeline.layout and pipeline.limit == self.pipeline.limit:
+        if pipeline.layout == self.pipeline.layout and self._as_deep(pipeline):
             return self.at_same_depth(pipeline)
         with np.errstate(divide="ignore", invalid="ignore"):
             return search(self.question, pipeline, self.index, self.vector)
+
+    def _as_deep(self, pipeline: Pipeline) -> bool:
+        """Whether the legs of `pipeline` bring as many for its limit as for the present one.
+
+        Then the limit changes nothing before the stage that cuts: only legs ask for it before.
+        """
+        now, new = self.pipeline.limit, pipeline.limit
+        return now == new or all(leg.deepest(now) == leg.deepest(new) for leg in legs_of(pipeline.stages))
 
     def at_same_depth(self, pipeline: Pipeline) -> Trace:
         """The trace of `pipeline`, with the depth of the legs as the limit of `self.pipeline` gives it.
@@ -94,7 +102,7 @@ class Reruns:
             return run(_fresh(self.question, pipeline), self._context(pipeline))
         place = _first_difference(self.pipeline, pipeline)
         trace = self._beginning(place) if place <= _union(self.pipeline) else before(self.base, place)
-        changed = replace(trace, system=pipeline.name, stages=pipeline.stages)
+        changed = trace.but(system=pipeline.name, stages=pipeline.stages)
         return run(changed, self._context(pipeline), place)
 
     def _context(self, pipeline: Pipeline) -> Running:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
@@ -93,28 +94,56 @@ class Yardstick:
         self._asked = [Reruns(one.question, pipeline, index) for one in (*self.questions, *self.controls)]
         self._pipeline = pipeline
         self._known: dict[Hashable, dict[int, list[str]]] = {}
+        self._lost: Counter[int] = Counter()
         self._counted = max(pipeline.limit, Limit().count)
         self.now = self.marks(pipeline)
+        self.unchanged = Price(self.now, self.now, None, None)
 
     def marks(self, pipeline: Pipeline, same_depth: bool = False, every: int = 1) -> Marks:
         """What `pipeline` makes of the questions, or of every second, third, … one.
 
         With `same_depth` the legs bring what they bring now, whatever the limit of `pipeline` is.
         """
-        known = self._known.setdefault(self._key(pipeline, same_depth), {})
         first = len(self.questions)
         asked, silent = range(0, first, every), range(first, len(self._asked), every)
-        for place in (*asked, *silent):
-            if place not in known:
-                one = self._asked[place]
-                known[place] = (one.at_same_depth if same_depth else one.trace)(pipeline).paths()
-        return self._marked(known, asked, silent)
+        answers = self._answers(pipeline, (*asked, *silent), same_depth)
+        return self._marked(dict(zip((*asked, *silent), answers, strict=True)), asked, silent)
 
     def _marked(self, paths: Mapping[int, Sequence[str]], asked: range, silent: range) -> Marks:
         """The marks of answers, given by the places of their questions."""
         ranks = [_reciprocal(self.questions[place].target, paths[place]) for place in asked]
         silences = [float(not paths[place]) for place in silent]
         return Marks(np.array(ranks, float), np.array(silences, float), self._counted)
+
+    def _answers(
+        self, pipeline: Pipeline, places: Iterable[int], same_depth: bool = False
+    ) -> Iterator[list[str]]:
+        """The files that `pipeline` returns for the questions at these places; each is asked once."""
+        known = self._known.setdefault(self._key(pipeline, same_depth), {})
+        for place in places:
+            if place not in known:
+                one = self._asked[place]
+                known[place] = (one.at_same_depth if same_depth else one.trace)(pipeline).paths()
+            yield known[place]
+
+    def loses_more(self, pipeline: Pipeline, most: float) -> bool:
+        """Whether changing to `pipeline` loses more than `most` right answers.
+
+        It asks no more questions than it takes to tell, those that other changes lost first.
+        """
+        right = np.flatnonzero(np.concatenate([self.now.hit, self.now.silent])).tolist()
+        right.sort(key=lambda place: -self._lost[place])
+        lost = 0
+        for place, paths in zip(right, self._answers(pipeline, right), strict=True):
+            if not self._is_right(place, paths):
+                lost += 1
+                self._lost[place] += 1
+            if lost > most:
+                return True
+        return False
+
+    def _is_right(self, place: int, paths: Sequence[str]) -> bool:
+        return self.questions[place].target in paths if place < len(self.questions) else not paths
 
     def _key(self, pipeline: Pipeline, same_depth: bool) -> Hashable:
         """What the answers depend on; with the present limit and layout, the depth is the same anyway."""

@@ -34,6 +34,9 @@ class Recorder(LegStage):
         """The engine as a pipeline whose first `limit` documents count."""
         return Pipeline(self.engine, (self, Limit(limit)), Source(self.engine, "as it runs", "Recorder"))
 
+    def deepest(self, limit: float) -> int:
+        return np.iinfo(np.int64).max
+
     def run(self, trace: Trace, context: Context) -> Trace:
         """The trace with what the engine returned. Raises InputError for results that are not (id, score)."""
         found: dict[str, float] = {}

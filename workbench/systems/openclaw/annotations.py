@@ -164,11 +164,15 @@ class Annotated(Protocol):
 
 def annotations_of(index: Index) -> Callable[[Chunk], Annotations]:
     """A function that gives a chunk's annotations: from the index, or else from the lines of its document."""
+    return kept(index, "annotations", lambda: _reader(index))
+
+
+def _reader(index: Index) -> Callable[[Chunk], Annotations]:
     store = innermost(index)
     if isinstance(store, Annotated):
-        known = kept(index, "annotations", store.annotations)
+        known = store.annotations()
         return lambda chunk: known.get(chunk.id, NOTHING_SAID)
-    files = kept(index, "annotated files", lambda: _annotated(index.documents()))
+    files = _annotated(index.documents())
     if files is None:
         return lambda chunk: annotations_of_lines(chunk.path, chunk.text.split("\n"))
     return lambda chunk: files[chunk.path].of_chunk(chunk) if chunk.path in files else NOTHING_SAID

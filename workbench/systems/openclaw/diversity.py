@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from itertools import chain, pairwise
 from typing import Any, ClassVar, NamedTuple
@@ -171,7 +171,7 @@ class MMR(ColumnStage):
 
     def run(self, trace: Trace, context: Context) -> Trace:
         trace = super().run(trace, context)
-        return replace(trace, order=np.argsort(trace.columns["mmr_position"]))
+        return trace.but(order=np.argsort(trace.columns["mmr_position"]))
 
     def _read(self, trace: Trace) -> int | None:
         """How much of each text is compared; None for the whole text of every candidate."""
