@@ -225,8 +225,8 @@ def search(
     """The trace of running `pipeline` for `question` on `index`; a blank question asks nothing.
 
     `vector` is the question's unit vector if it is already known. With `last`, the stages from this place on
-    do not run. Raises InputError for a value that is not a
-    pipeline, and for an index that cannot be laid out as the pipeline needs it.
+    do not run. Raises InputError for a value that is not a pipeline, and for an index that cannot be laid out
+    as the pipeline needs it.
     """
     check_pipeline(pipeline)
     cleaned = question.strip(BLANKS)
@@ -235,8 +235,7 @@ def search(
         return trace
     with index.snapshot():
         if vector is None and any(isinstance(stage, VectorLeg) for stage in pipeline.stages):
-            vector = index.embed(
-                cleaned
-            )  # Embed before anything is read: a reader may keep a writer waiting.
+            # Embed before anything is read: a reader may keep a writer waiting.
+            vector = index.embed(cleaned)
         context = Running(index.laid_out(pipeline.layout), cleaned, pipeline.limit, vector)
         return run(trace, context, last=last)
