@@ -229,12 +229,15 @@ def _address(lab: subprocess.Popen[bytes], log: Path, port: int, seconds: float 
 
 
 def _widget_cells(path: Path) -> list[int]:
-    """The places of the cells whose saved output has a widget; there must be one."""
+    """The places of the cells whose saved output has a widget; there must be one.
+
+    A progress bar that is gone leaves the place of a widget without its model.
+    """
     cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
     places = [
         place
         for place, cell in enumerate(cells)
-        if any(WIDGET in output.get("data", {}) for output in cell.get("outputs", ()))
+        if any(output.get("data", {}).get(WIDGET, {}).get("model_id") for output in cell.get("outputs", ()))
     ]
     assert places, f"{path} has no widget"
     return places
