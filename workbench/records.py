@@ -312,6 +312,7 @@ class Trace(Tabular):
         """This trace with some fields changed, as by `dataclasses.replace`, in a fifth of the time."""
         if not changed.keys() <= self.__dict__.keys():
             raise TypeError(f"A trace has no {', '.join(sorted(changed.keys() - self.__dict__.keys()))}.")
+        # All of `__dict__` is copied. A cached property would be copied too, so a trace has none.
         other = object.__new__(type(self))
         other.__dict__.update(self.__dict__, **changed)
         return other

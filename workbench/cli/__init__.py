@@ -64,8 +64,8 @@ OWN_MISTAKE = 70
 def main() -> None:
     """Runs the command line. An expected failure ends with its message and its exit code."""
     prepare_streams()
-    # OpenVINO imports its converter of models, and that an HTTP client, in a tenth of a search's time. With
-    # None here it goes without them. This process converts no models.
+    # OpenVINO imports its model converter, which imports an HTTP client. Both take a tenth of a search.
+    # None makes OpenVINO go on without the converter. This process converts no models.
     sys.modules.setdefault("openvino.tools.ovc", None)  # type: ignore[arg-type]
     try:
         with _extension_warnings():

@@ -70,8 +70,8 @@ function listening(model) {
   };
 }
 
-// A page may take a figure off after it was shown and before this hears so, and put it back at once, of which
-// nothing would be heard. So a figure that is off the page is observed anew.
+// A page can take a figure off before this callback runs, and put it back at once. The observer does not report
+// that. So a figure that is off the page is observed anew.
 function whenShown(figure, act) {
   new IntersectionObserver((entries, observer) => {
     if (!entries.at(-1).isIntersecting) return;
