@@ -10,12 +10,14 @@ import pytest
 
 from tests import world
 from tests.conftest import SAMPLE
+from tests.home import Home
 from workbench.errors import InputError
 from workbench.memory.chunking import LineChunker
 from workbench.memory.embedding import local as embedding
-from workbench.memory.embedding.local import LocalEmbedder, ToyEmbedder, Truncated, Windowed
+from workbench.memory.embedding.local import LocalEmbedder, ToyEmbedder, Truncated, Windowed, packaged_model
 from workbench.memory.paths import list_files
 from workbench.memory.sources import MemoryFolder
+from workbench.memory.sync import open_index
 
 
 @pytest.fixture(scope="module")
@@ -117,3 +119,44 @@ def test_no_texts_give_no_vectors(model: LocalEmbedder) -> None:
 
 def test_the_two_readings_have_two_revisions() -> None:
     assert LocalEmbedder().revision != LocalEmbedder(reading=Truncated()).revision
+
+
+def model_folder(place: Path, weights: bytes = b"1") -> Path:
+    place.mkdir()
+    (place / "model.safetensors").write_bytes(weights)
+    (place / "config.json").write_text("{}")
+    return place
+
+
+def test_an_index_finds_the_folder_of_its_model_from_everywhere(
+    home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "mine").symlink_to(packaged_model())
+    monkeypatch.chdir(tmp_path)
+    home.sync(LocalEmbedder("mine"), rebuild=True)
+    monkeypatch.chdir(home.root)
+    with open_index(home.root, index_path=home.file) as index:
+        assert index.embed("tea").shape == (384,)
+        assert index.model == str(tmp_path / "mine")
+
+
+def test_a_folder_with_other_weights_or_settings_is_another_revision(tmp_path: Path) -> None:
+    folder = model_folder(tmp_path / "mine")
+    before = LocalEmbedder(str(folder)).revision
+    (folder / "README.md").write_text("About this model.")
+    assert LocalEmbedder(str(folder)).revision == before
+    (folder / "config.json").write_text('{"layers": 6}')
+    assert LocalEmbedder(str(folder)).revision != before
+    (folder / "config.json").write_text("{}")
+    assert LocalEmbedder(str(folder)).revision == before
+    (folder / "model.safetensors").write_bytes(b"2")
+    assert LocalEmbedder(str(folder)).revision != before
+    assert LocalEmbedder(str(model_folder(tmp_path / "moved"))).revision == before
+
+
+def test_a_folder_with_onnx_alone_is_refused_with_what_it_lacks(tmp_path: Path) -> None:
+    folder = tmp_path / "exported"
+    (folder / "onnx").mkdir(parents=True)
+    (folder / "onnx" / "model.onnx").write_bytes(b"1")
+    with pytest.raises(InputError, match=r"ONNX files are not read: .*model\.safetensors"):
+        LocalEmbedder(str(folder)).embed(["tea"], "query")

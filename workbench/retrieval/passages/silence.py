@@ -74,7 +74,7 @@ class Answerable(ColumnStage):
         try:
             self.calibration.check(found.model if found else "")
         except InputError as error:
-            note = f"{error.problem} So nothing is held back."
+            note = f"Whether anything here answers is unknown. {error.problem} So nothing is held back."
             blank = {name: np.full(trace.rows.size, np.nan) for name in self.observed}
             known = {self.output: np.ones(trace.rows.size)}
             return replace(trace, columns={**trace.columns, **blank, **known}, notes=(*trace.notes, note))
