@@ -16,11 +16,11 @@ import numpy as np
 import openvino.opset13 as op
 from numpy.typing import NDArray
 from openvino import Core, Model
-from safetensors.numpy import load_file
 
 from workbench.memory.embedding.fast.bert import Exact, Output, built
 from workbench.memory.embedding.fast.engine import OpenVinoEngine, padded
 from workbench.memory.embedding.fast.rounding import RANGES, range_of, scales_of
+from workbench.memory.embedding.fast.weights import weights_of
 from workbench.memory.embedding.local import packaged_model
 
 SHARE = 0.85
@@ -57,7 +57,7 @@ def texts() -> list[str]:
 def measured(engine: OpenVinoEngine) -> dict[str, tuple[NDArray[np.float32], NDArray[np.float32]]]:
     """At each place the least and the largest value of each channel; of each number of a head for heads."""
     watched = Watched()
-    graph = built(load_file(engine.folder / "model.safetensors"), engine.shape, watched)
+    graph = built(weights_of(engine.folder / "model.safetensors"), engine.shape, watched)
     outputs = [op.result(one) for one in watched.places.values()]
     compiled = Core().compile_model(
         Model(outputs, graph.get_parameters(), "watched"), "CPU", {"INFERENCE_PRECISION_HINT": "f32"}
@@ -77,7 +77,7 @@ def measured(engine: OpenVinoEngine) -> dict[str, tuple[NDArray[np.float32], NDA
 
 def ranges(engine: OpenVinoEngine) -> Mapping[str, NDArray[np.float32]]:
     """The ranges of each place, and the scales of the inputs of linear layers."""
-    weights = load_file(engine.folder / "model.safetensors")
+    weights = weights_of(engine.folder / "model.safetensors")
     made = {}
     for place, (least, largest) in measured(engine).items():
         layer, _, name = place.partition(".")

@@ -20,6 +20,7 @@ from workbench.errors import InputError
 from workbench.memory.embedding.engines import ModelVariant, Role, cpu_flags, cpu_has, usable, variant_named
 from workbench.memory.embedding.fast.engine import OpenVinoEngine
 from workbench.memory.embedding.fast.rounding import RANGES
+from workbench.memory.embedding.fast.weights import weights_of
 from workbench.memory.embedding.local import (
     PACKAGED_MODEL,
     LocalEmbedder,
@@ -279,14 +280,23 @@ def test_a_search_in_openvino_loads_neither_torch_nor_what_other_commands_need(
         "try: main()\n"
         "except SystemExit as end: print('code', end.code)\n"
         "heavy = {'torch', 'transformers', 'sentence_transformers', 'sklearn', 'pandas', 'plotly'}\n"
-        "other = {'openvino_telemetry', 'filelock', 'workbench.lab.questions', "
-        "'workbench.systems.openclaw.config.settings'}\n"
+        "other = {'openvino_telemetry', 'filelock', 'workbench.lab.questions', 'workbench.systems.registry', "
+        "'workbench.systems.reranking', 'workbench.systems.openclaw.config.settings'}\n"
         "print('loaded', sorted((heavy | other) & set(sys.modules)))\n"
     )
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=PROJECT, capture_output=True, text=True, check=False
     )
     assert done.stdout.splitlines()[-2:] == ["code 0", "loaded []"], done.stdout + done.stderr
+
+
+def test_the_weights_are_those_that_safetensors_reads() -> None:
+    from safetensors.numpy import load_file
+
+    file = packaged_model() / "model.safetensors"
+    ours, theirs = weights_of(file), load_file(file)
+    assert set(theirs) - set(ours) == {"embeddings.position_ids"}, "the only ones that are no float32"
+    assert all(np.array_equal(ours[name], theirs[name]) for name in ours)
 
 
 @pytest.mark.parametrize(

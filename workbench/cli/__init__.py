@@ -7,17 +7,20 @@ in the workbench itself; 130 interrupted with Ctrl-C.
 
 from __future__ import annotations
 
+import atexit
+import gc
 import io
 import sys
 import traceback
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from copy import copy
 from typing import TextIO
 
 import typer
 
-from workbench.cli.app import app
+from workbench.cli.app import app, name_of
 from workbench.cli.commands import (
     agent,
     benchmarks,
@@ -67,9 +70,11 @@ def main() -> None:
     # OpenVINO imports its model converter, which imports an HTTP client. Both take a tenth of a search.
     # None makes OpenVINO go on without the converter. This process converts no models.
     sys.modules.setdefault("openvino.tools.ovc", None)  # type: ignore[arg-type]
+    # At its end Python looks for garbage among all objects, which takes a tenth of a search, too.
+    atexit.register(gc.freeze)
     try:
         with _extension_warnings():
-            code = app(standalone_mode=False)
+            code = _with_command(sys.argv[1:])(standalone_mode=False)
     except WorkbenchError as error:
         tell(str(error))
         code = error.exit_code
@@ -82,6 +87,19 @@ def main() -> None:
         tell(f"{traceback.format_exc()}This is a mistake in the workbench. Please report the lines above.")
         code = OWN_MISTAKE
     raise SystemExit(code if isinstance(code, int) else 0)
+
+
+def _with_command(arguments: Sequence[str]) -> typer.Typer:
+    """The application with only the command that comes first, or with all if none does.
+
+    Typer prepares the options of every command that it has.
+    """
+    asked = [one for one in app.registered_commands if name_of(one) == next(iter(arguments), None)]
+    if not asked:
+        return app
+    only = copy(app)
+    only.registered_commands, only.registered_groups = asked, []
+    return only
 
 
 @contextmanager

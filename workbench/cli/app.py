@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from typer.models import CommandInfo
 
 from workbench.cli.output import tell
 from workbench.errors import InputError
@@ -95,6 +96,11 @@ CONFIG_FILE: ContextVar[str | None] = ContextVar("config_file", default=None)
 """The value of `--config` (FILE or FILE#AGENT) while a command runs, None without it."""
 
 
+def name_of(command: CommandInfo) -> str:
+    """The name of a command as it is typed: its own, or that of its function."""
+    return str(command.name or getattr(command.callback, "__name__", ""))
+
+
 def system_for(memory: str, asked: str | None) -> str:
     """The system that was asked for, or the default one for this memory."""
     from workbench.systems.opening import is_openclaw_file
@@ -145,9 +151,11 @@ def pipeline_of(
 
 
 def _reranked(pipeline: Pipeline, rerank: str | None) -> Pipeline:
+    if rerank is None:
+        return pipeline
     from workbench.systems.reranking import reranker_named, with_reranker
 
-    return pipeline if rerank is None else with_reranker(pipeline, reranker_named(rerank))
+    return with_reranker(pipeline, reranker_named(rerank))
 
 
 def pipelines_of(
@@ -183,9 +191,18 @@ def pipelines_of(
 
 def _named(name: str) -> Pipeline:
     """The system of that name. With `--config` it has the settings of that file."""
+    file = CONFIG_FILE.get()
+    # The modules of all systems take a tenth of a search's time to load. A default system needs its own.
+    if file is None and name == RECOMMENDED:
+        from workbench.systems.recommended import pipelines as recommended
+
+        return recommended.RECOMMENDED
+    if file is None and name == SHIPPED:
+        from workbench.systems.openclaw import pipelines as openclaw
+
+        return openclaw.SHIPPED
     from workbench.systems.registry import is_configuration, system
 
-    file = CONFIG_FILE.get()
     return system(name if file is None or is_configuration(name) else f"{name}@{file}")
 
 
@@ -204,13 +221,16 @@ def opened_index(memory: str, index_file: Path | None, re_embed: bool = False) -
 def uncollected() -> Iterator[None]:
     """Keeps the garbage collector off for a command that asks one question.
 
-    Its passes over what the imports leave take a twentieth of such a command's time.
+    Its passes over what the imports leave take a twentieth of such a command's time. What the block leaves
+    counts as old, so that no pass comes right after it.
     """
     on = gc.isenabled()
     gc.disable()
     try:
         yield
     finally:
+        gc.freeze()
+        gc.unfreeze()
         if on:
             gc.enable()
 

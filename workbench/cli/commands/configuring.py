@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from workbench.cli.app import CONFIG_FILE, AsJson, app
+from workbench.cli.app import CONFIG_FILE, AsJson, app, name_of
 from workbench.cli.output import put, tell
 from workbench.errors import InputError
 from workbench.safe_text import counted
@@ -69,7 +69,7 @@ def options(
     for address in dict.fromkeys(made.unnamed_addresses().values()):
         tell("\n  ".join(_unnamed_message(made, address)))
     usual = _defaults(config, made)
-    context.default_map = dict.fromkeys(_commands(), usual) | {
+    context.default_map = dict.fromkeys(map(name_of, app.registered_commands), usual) | {
         "config": {"file": config, "release": release},
         "show": {"name": usual["system"]},
     }
@@ -129,10 +129,6 @@ def _unnamed_message(made: Configuration, address: str) -> tuple[str, str]:
         "It would get your texts and your key.",
         f"If you trust it: workbench --config {made.file} --base-url {address} … or {variables}",
     )
-
-
-def _commands() -> list[str]:
-    return [str(one.name or getattr(one.callback, "__name__", "")) for one in app.registered_commands]
 
 
 def _defaults(config: str, made: Configuration) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from workbench.errors import InputError
 from workbench.memory.embedding.engines import PieceVectors, Precision, Role, cores, cpu_has
 from workbench.memory.embedding.fast.bert import Rounding, Shape, built
 from workbench.memory.embedding.fast.rounding import Rounded, stored_ranges
+from workbench.memory.embedding.fast.weights import weights_of
 
 if TYPE_CHECKING:
     from openvino import CompiledModel
@@ -33,7 +34,6 @@ class OpenVinoEngine:
     def __init__(self, folder: Path, precision: Precision = "fp32") -> None:
         try:
             import openvino  # noqa: F401
-            import safetensors  # noqa: F401
             import tokenizers  # noqa: F401
         except ImportError as error:
             raise InputError(
@@ -80,10 +80,9 @@ class OpenVinoEngine:
     def compiled(self, threads: int, words: bool = False) -> CompiledModel:
         """The model made ready for so many threads; with `words` its second output is that of word pieces."""
         from openvino import Core
-        from safetensors.numpy import load_file
 
         rounding: Rounding | None = Rounded(stored_ranges()) if self.precision == "int8" else None
-        graph = built(load_file(self.folder / "model.safetensors"), self.shape, rounding, words)
+        graph = built(weights_of(self.folder / "model.safetensors"), self.shape, rounding, words)
         halved = self.precision != "fp32" and cpu_has("bf16")
         settings = {
             "INFERENCE_NUM_THREADS": threads,
