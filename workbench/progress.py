@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tqdm import tqdm
 
 LINE_SECONDS = 60.0
 """How long work goes on without a terminal before the next line."""
@@ -20,12 +25,56 @@ def progress(
     `what` names the work and `unit` the thing that is counted, in the plural. `clock` gives seconds.
     """
     if sys.stderr.isatty():
-        from tqdm.auto import tqdm  # which loads asyncio: a search needs neither
-
-        with tqdm[object](total=total, desc=what, unit=f" {unit}") as bar:
-            yield bar.update
+        with _bars()(total=total, desc=what, unit=f" {unit}") as shown:
+            yield shown.update
     else:
         yield Lines(total, what, unit, clock).advance
+
+
+def progress_bar(items: Iterable[Any] | None = None, **options: Any) -> tqdm[Any]:
+    """tqdm's bar over `items`, with its `options`; it disappears when the work is done.
+
+    Without a terminal or a notebook there is no bar.
+    """
+    shown: tqdm[Any] = _bars()(items, **{"disable": None, "leave": False} | options)
+    return shown
+
+
+@cache
+def _bars() -> Any:
+    """The class of tqdm's bars for this process."""
+    from tqdm.auto import tqdm  # which loads asyncio: a search needs neither
+
+    in_notebook = "tqdm.notebook" in {one.__module__ for one in tqdm.__mro__}
+    return passing(tqdm) if in_notebook else tqdm
+
+
+def passing(bars: Any) -> Any:
+    """tqdm's class of bars for notebooks, as one whose bars take their output back when they are done.
+
+    tqdm closes the bar's widget, and its output stays: an empty line, also in the saved notebook.
+    """
+    from IPython.display import display as show
+
+    class Passing(bars):  # type: ignore[misc]
+        handle: Any = None
+
+        def __init__(self, *args: Any, **options: Any) -> None:
+            super().__init__(*args, **options, display=False)
+
+        def display(self, *args: Any, check_delay: bool = True, **options: Any) -> None:
+            self.displayed = True  # or tqdm would show it too, and keep no handle
+            super().display(*args, check_delay=check_delay, **options)
+            if check_delay and self.handle is None:
+                self.handle = show(self.container, display_id=True)  # type: ignore[no-untyped-call]
+
+        def close(self) -> None:
+            super().close()
+            handle, self.handle = self.handle, None
+            if handle and not (self.total and self.n < self.total):  # an interrupted bar stays
+                handle.update({}, raw=True)
+
+    return Passing
 
 
 class Lines:

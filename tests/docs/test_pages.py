@@ -92,7 +92,7 @@ def test_a_figure_answers_the_mouse(visit: Visit) -> None:
 @needs_chromium
 def test_a_prediction_shows_its_choices(visit: Visit) -> None:
     choices = visit.page.locator(".still", has_text="The least cosine that passes").locator("li")
-    assert choices.all_inner_texts() == ["0.25", "0.35", "0.50", "0.70"]
+    assert choices.all_inner_texts() == ["0.07", "0.20", "0.35", "0.50"]
 
 
 @needs_chromium

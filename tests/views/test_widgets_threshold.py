@@ -159,6 +159,13 @@ def test_the_diagram_is_there_for_a_system_that_states_a_probability(believed: l
     assert set(points["floor"].x) == {0.5}
 
 
+def test_the_lab_with_its_diagram_fits_one_screen(believed: list[Evaluation]) -> None:
+    lab = ThresholdLab(believed)
+    # JupyterLab shows 679 px of a notebook at 1280x800. The controls, five lines of words and the buttons
+    # take 173 of them.
+    assert lab.figure.layout.height + lab.diagram.figure.layout.height <= 679 - 173
+
+
 def test_the_axis_names_the_number_that_the_floor_looks_at(believed: list[Evaluation]) -> None:
     lab = ThresholdLab(believed)
     assert lab.figure.layout.xaxis.title.text == "fused score (no unit)"

@@ -6,12 +6,11 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
-from tqdm.auto import tqdm
-
 from workbench.contracts import Index
 from workbench.errors import InputError
 from workbench.lab.cached_index import CachedIndex
 from workbench.lab.questions import Control, Question, QuestionSet
+from workbench.progress import progress_bar
 from workbench.records import Tabular, Trace
 from workbench.retrieval.legs import VectorLeg, legs_of
 from workbench.retrieval.pipeline import Pipeline, check_pipeline, search
@@ -216,7 +215,7 @@ def evaluate(
     index = index if isinstance(index, CachedIndex) else CachedIndex(index)
     _ask_vectors(questions, pipelines, index)
     total = len(pipelines) * (len(questions.questions) + len(questions.controls))
-    with tqdm(total=total, desc="asking", unit="question", disable=None, leave=False, delay=1) as bar:
+    with progress_bar(total=total, desc="asking", unit="question", delay=1) as bar:
         return Evaluations(
             replace(_evaluate(questions, pipeline, index, bar), measures=tuple(measures))
             for pipeline in pipelines
@@ -233,7 +232,7 @@ def _ask_vectors(questions: QuestionSet, pipelines: Sequence[Pipeline], index: C
         return
     cleaned = [one.question.strip(BLANKS) for one in (*questions.questions, *questions.controls)]
     asked = [one for one in cleaned if one]
-    bar = tqdm(asked, desc="embedding", unit="question", disable=None, leave=False, delay=1)
+    bar = progress_bar(asked, desc="embedding", unit="question", delay=1)
     queries = [index.embed(one) for one in bar]
     for depth in depths:
         index.ask_ahead(queries, depth)

@@ -15,8 +15,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from tqdm.auto import tqdm
-
 from workbench.contracts import Index
 from workbench.errors import InputError, WorkbenchError
 from workbench.lab.bench.figures import Figures, figures
@@ -32,6 +30,7 @@ from workbench.memory.files import content_hash
 from workbench.memory.index import MemoryIndex, default_index_path
 from workbench.memory.store.sqlite.store import Store
 from workbench.memory.store.values import Cached, Settings
+from workbench.progress import progress_bar
 from workbench.records import Document
 from workbench.retrieval.pipeline import Pipeline, search
 from workbench.systems.basic_memory import pipelines as basic_memory
@@ -125,7 +124,7 @@ def _vectors(
 ) -> Mapping[str, Cached]:
     """The vectors of these texts by hash; texts that are not in the cache are embedded and added to it."""
     by_hash = {content_hash(text): text for text in texts}
-    with tqdm(desc=f"embedding, {role}", unit="text", disable=None, leave=False) as bar:
+    with progress_bar(desc=f"embedding, {role}", unit="text") as bar:
         return embed_through_cache(store, settings, embedder, role, by_hash, bar.update)
 
 

@@ -12,8 +12,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tqdm.auto import tqdm
-
 from workbench.errors import InputError, WorkbenchError
 from workbench.lab.cases.ddmin import smallest
 from workbench.lab.cases.files import CaseFile, case_text, replace_text
@@ -21,6 +19,7 @@ from workbench.lab.cases.freezing import frozen, in_passages, in_texts, with_not
 from workbench.lab.cases.model import Case, CaseNote
 from workbench.lab.cases.running import elsewhere_pipeline, run_on, with_observations
 from workbench.lab.cases.systems import pipeline_of_case
+from workbench.progress import progress_bar
 from workbench.safe_text import counted
 
 SHRUNK = "Shrunk: each passage keeps the vector of its original text."
@@ -104,7 +103,7 @@ def shrunk(
             "On another system the case does not do what it states under elsewhere.",
             "See what it does: workbench case run FILE --system NAME",
         )
-    with tqdm(desc="shrinking", unit=" runs", disable=True if quiet else None, leave=False) as bar:
+    with progress_bar(desc="shrinking", unit=" runs", disable=True if quiet else None) as bar:
         work = Shrinking(case, wanted, folder, kept, bar)
         _freeze(work)
         _questions(work)

@@ -11,7 +11,6 @@ from math import factorial, sqrt
 from typing import Any
 
 import numpy as np
-from tqdm.auto import tqdm
 
 from workbench.contracts import Index
 from workbench.errors import InputError
@@ -21,6 +20,7 @@ from workbench.lab.diagnose.runs import Reruns
 from workbench.lab.evaluation import Judged, values
 from workbench.lab.paired import HITS, Paired, known_measure, paired_values
 from workbench.lab.questions import Question, QuestionSet, check_targets
+from workbench.progress import progress_bar
 from workbench.records import Tabular
 from workbench.retrieval.pipeline import Pipeline, check_pipeline
 from workbench.retrieval.query import check_question
@@ -256,7 +256,7 @@ def _blamed(
     known: dict[Chosen, list[Fraction]] = {}
     exact = len(parts) <= most_exact
     total = 2 ** len(parts) if exact else None
-    with tqdm(total=total, desc="running", unit="set", disable=None, leave=False, delay=1) as bar:
+    with progress_bar(total=total, desc="running", unit="set", delay=1) as bar:
 
         def per_question(chosen: Chosen) -> list[Fraction]:
             if chosen not in known:

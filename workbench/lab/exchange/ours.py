@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tqdm.auto import tqdm
-
 from workbench.contracts import Index
 from workbench.lab.cached_index import CachedIndex
 from workbench.lab.exchange.runs import Collector, Run
+from workbench.progress import progress_bar
 from workbench.records import Trace
 from workbench.retrieval.pipeline import Pipeline, search
 
@@ -20,7 +19,7 @@ def run_of(pipeline: Pipeline, questions: Mapping[str, str], index: Index) -> Ru
     """
     index = index if isinstance(index, CachedIndex) else CachedIndex(index)
     collected = Collector(pipeline.name)
-    for id_, text in tqdm(questions.items(), desc="asking", unit="question", disable=None, leave=False):
+    for id_, text in progress_bar(questions.items(), desc="asking", unit="question"):
         collected.question(id_, text)
         _add(collected, id_, search(text, pipeline, index))
     return collected.run()

@@ -8,7 +8,6 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from tqdm.auto import tqdm
 
 from workbench.contracts import Index
 from workbench.lab.cached_index import CachedIndex
@@ -29,6 +28,7 @@ from workbench.lab.sweep.columns import (
 from workbench.lab.sweep.grid import Axis, Setting, axis, changed, settings_of
 from workbench.lab.sweep.table import CandidateTable, Marks
 from workbench.memory.store.postings import K1, B
+from workbench.progress import progress_bar
 from workbench.records import Floats, Tabular
 from workbench.retrieval.legs import KeywordLeg
 from workbench.retrieval.pipeline import Pipeline, check_pipeline, search
@@ -103,7 +103,7 @@ def sweep(
     known_measure(measure)
     chosen = tuple(axis(text) for text in axes)
     settings = settings_of(pipeline, chosen, one_at_a_time)
-    bar = tqdm(settings, desc="settings", unit="setting", disable=None, leave=False, delay=1)
+    bar = progress_bar(settings, desc="settings", unit="setting", delay=1)
     pipelines = [*(changed(pipeline, chosen, one) for one in bar), pipeline]
     index = index if isinstance(index, CachedIndex) else CachedIndex(index)
     found = _answers(pipelines, questions, index, measure != HITS, cluster)
@@ -153,9 +153,7 @@ def _answers(
     for place, one in enumerate(pipelines):
         groups.setdefault(_asks(one), []).append(place)
     found = []
-    with tqdm(
-        total=len(pipelines), desc="sweeping", unit="setting", disable=None, leave=False, delay=1
-    ) as bar:
+    with progress_bar(total=len(pipelines), desc="sweeping", unit="setting", delay=1) as bar:
         for places in groups.values():
             group = [pipelines[place] for place in places]
             found.append(_of_group(group, asked, targets, index, ranks, bar, cluster))

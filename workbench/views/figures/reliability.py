@@ -53,14 +53,15 @@ def reliability_figure(found: Reliability, floor: float | None = None, low: bool
 
 def _dress(figure: go.Figure, low: bool) -> None:
     small = {"size": 10} if low else {}  # so that no name of an axis reaches into the next
-    dress(figure, height=240 if low else 440)
+    dress(figure, height=216 if low else 440)
     figure.update_layout(
+        margin={"b": 34},
         showlegend=True,
         legend={"orientation": "h", "y": 1.02, "yanchor": "bottom", "bgcolor": CLEAR},
         xaxis={
             "range": [0, 1],
             "anchor": "y2",
-            "title": {"text": "stated probability of an answer"},
+            "title": {"text": "stated probability of an answer", "standoff": 4},
         },
         yaxis={
             "domain": [0.34, 1],

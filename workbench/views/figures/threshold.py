@@ -206,7 +206,7 @@ def axis_updates(scores: Scores) -> Updates:
         f"yaxis{row}": {"range": [0, 1.05 * top], **whole_ticks(top)} for row, top in enumerate(tops, 2)
     }
     title = AXES.get(scores.column, scores.column.replace("_", " "))
-    return {"xaxis": {"range": [low, high], "title": {"text": title}}, **counts}
+    return {"xaxis": {"range": [low, high], "title": {"text": title, "standoff": 4}}, **counts}
 
 
 def _top(counts: Floats) -> float:
@@ -296,8 +296,8 @@ def _dress(figure: go.Figure, low: bool) -> None:
         figure.update_layout({f"yaxis{row}": axis})
     alone = {"range": [-0.4, 1.9], "showticklabels": False, "showgrid": False}
     figure.update_layout(yaxis={"title": {"text": "one leg<br>alone", "font": small}, **alone})
-    dress(figure, height=320 if low else 450)
+    dress(figure, height=286 if low else 450)
     figure.update_layout(
         showlegend=True, legend={"orientation": "h", "y": 1.01, "yanchor": "bottom", "x": 0},
-        margin={"t": 36, "b": 42},
+        margin={"t": 24, "b": 34},
     )  # fmt: skip

@@ -161,7 +161,7 @@ class ThresholdLab(Panel):
             else "and no question is known to be unanswerable."
         )
         said = f"At {self.floor_text}, {hits.hits} of {hits.n} questions hit, {_precision(self.outcome)},"
-        legs = [f"{reach_words(leg, self.reaches, self.floor.value).capitalize()}." for leg in LEGS]
+        legs = _reach_sentences(self.reaches, self.floor.value)
         return " ".join([said, empty, *legs, *([self.diagram.sentence] if self.diagram.shown else [])])
 
     @property
@@ -273,6 +273,13 @@ class ReliabilityDiagram:
         """The bins of the diagram."""
         rows = tuple(reliability_rows(self.reliability))
         return Table(f"{self.reliability.system}: how true its probabilities are", HEADS, rows)
+
+
+def _reach_sentences(reaches: Reaches, floor: float) -> list[str]:
+    """What one leg alone can reach; one sentence where the stages say for no leg."""
+    if all(reaches.get(leg, True) is None for leg in LEGS):
+        return ["What one leg alone can reach also depends on the texts."]
+    return [f"{reach_words(leg, reaches, floor).capitalize()}." for leg in LEGS]
 
 
 def _precision(outcome: Outcome) -> str:

@@ -19,6 +19,7 @@ from workbench.memory.store.sqlite.lock import alone
 from workbench.memory.store.sqlite.place import make_folder
 from workbench.memory.store.sqlite.store import Store
 from workbench.memory.store.values import Settings
+from workbench.progress import progress_bar
 from workbench.records import Vector
 from workbench.systems.openclaw.live.store import LiveStore
 
@@ -91,9 +92,7 @@ class OwnVectors:
         return {key: one.vector for key, one in self._kept.cached(self._settings, "passage", keys).items()}
 
     def add(self, values: Mapping[str, str]) -> None:
-        from tqdm.auto import tqdm
-
-        with tqdm(total=len(values), desc="embedding", unit="chunk", disable=None) as bar:
+        with progress_bar(total=len(values), desc="embedding", unit="chunk") as bar:
             embed_through_cache(self._kept, self._settings, self._embedder, "passage", values, bar.update)
 
     def question(self, text: str) -> Vector:
