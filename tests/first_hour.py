@@ -177,6 +177,7 @@ def lessons(hour: Hour) -> None:
             for place in _widget_cells(hour.clone / "notebooks" / f"{name}.ipynb"):
                 cell = tab.page.locator(f".jp-Cell[data-windowed-list-index='{place}']")
                 becomes(partial(_output_in_view, cell), bool)
+                cell.get_by_text("Loading widget").first.wait_for(state="detached")
                 _check(tab.page, name)
             _picture(hour, tab.page, f"{name}-reopened")
         assert tab.errors == []
