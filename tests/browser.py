@@ -240,6 +240,12 @@ def end_kernels(page: Page) -> None:
         page.wait_for_function(f"async () => (await (await fetch('/api/{kind}')).json()).length === 0")
 
 
+TOO_LATE = """{
+  const timeout = AbortSignal.timeout;
+  AbortSignal.timeout = ms => timeout.call(AbortSignal, ms === 2000 ? 0 : ms);
+}"""
+"""Ends anywidget's two seconds for a model at once, as if the machine were very slow."""
+
 OF_A_SLOW_MACHINE = (
     # anywidget complains when a model takes two seconds, as on a busy machine that opens a saved page.
     "[anywidget] Failed to initialize model",

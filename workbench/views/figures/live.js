@@ -1,5 +1,5 @@
-// plotly, loaded once a page however many figures it has, and without hurry: anywidget waits two seconds
-// for a model, and then throws every message to it away. What arrives before plotly does is kept.
+// plotly, loaded once a page however many figures it has, and without hurry: a model has two seconds to start
+// (see catchUp). What arrives before plotly does is kept.
 // Figures only listen, except that a click on a mark is sent: plotly would send the kernel every default of
 // every trace after every change, and all that the mouse passes over.
 // What changes a figure before it is shown, plotly applies to the data as they came, and takes the word with
@@ -44,6 +44,25 @@ function keepMessages(model) {
       model.set(name, null);
     }
   };
+}
+
+// anywidget waits two seconds for a model to start, and rejects every message to one that took longer, also the
+// later ones (`await runtime?.ready` in its `_handle_comm_msg`). Such a figure listens without anywidget. It asks
+// for its state, in which are the changes that it has missed, and for plotly.
+async function catchUp(model) {
+  const whole = await model.widget_manager.get_model(model.get("_key"));
+  const nothing = { content: { data: {} } };
+  const heard = await whole._handle_comm_msg(nothing).then(() => true, () => false);
+  if (heard || !whole.comm) return;
+  const listen = Object.getPrototypeOf(whole.constructor.prototype)._handle_comm_msg;
+  await new Promise((resolve) => {
+    whole.comm.on_msg(async (message) => {
+      await listen.call(whole, message);
+      if (message.content.data.method === "update") resolve();
+    });
+    whole.comm.send({ method: "request_state" }, whole.callbacks());
+    if (!page.loading) model.send({ workbench: "plotly?" });
+  });
 }
 
 function withoutKept(value) {
@@ -123,7 +142,7 @@ export default () => {
       if (model.get("_still")) return;
       const deliver = keepMessages(model);
       receivePlotly(model);
-      figure = page.promise.then((loaded) => {
+      figure = Promise.all([page.promise, catchUp(model)]).then(([loaded]) => {
         const made = loaded.default();
         made.initialize({ model: listening(model) });
         deliver();

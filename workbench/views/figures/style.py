@@ -55,7 +55,7 @@ class _Whole(go.FigureWidget):  # type: ignore[misc]
 
     def __init__(self, figure: go.Figure) -> None:
         super().__init__(figure)
-        self._key = uuid4().hex
+        self._key = self._model_id = uuid4().hex  # live.js finds its own model by it
         self._config = {"displayModeBar": False}
         # Not plotly's copies of the first state: a page that opens later draws from these.
         self._widget_data, self._widget_layout = self._data, self._layout_obj._props
