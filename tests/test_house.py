@@ -216,6 +216,8 @@ BETWEEN_FOLDERS = {
     ("lab/bench", "lab"): "a benchmark is an evaluation of other questions",
     ("lab/diagnose", "lab"): "a diagnosis is priced by evaluations and paired tests",
     ("lab/diagnose", "lab/diagnose/chunks"): COORDINATES,
+    ("lab/diagnose", "lab/diagnose/nearest"): COORDINATES,
+    ("lab/diagnose/nearest", "lab/diagnose/runs.py"): "values are told ahead from the trace of one question",
     ("lab/diagnose/chunks", "lab/diagnose"): "other chunks are fixes like others, with a price",
     ("lab/diagnose/chunks", "lab/cached_index.py"): "a search in other chunks is asked many questions",
     ("lab", "lab/checks"): COORDINATES,

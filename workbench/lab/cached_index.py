@@ -29,6 +29,10 @@ class CachedIndex(IndexAdapter):
         answer: Answer = self._answers[key]
         return answer
 
+    @property
+    def generation(self) -> int:
+        return self._once("generation", lambda: self.inner.generation)
+
     def keyword(self, query: Query, limit: int) -> Hits:
         return self._once(("keyword", query, limit), lambda: self.inner.keyword(query, limit))
 

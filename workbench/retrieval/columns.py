@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
@@ -190,10 +190,20 @@ class ColumnStage(PlainStage):
         return None
 
     def reads(self) -> tuple[str, ...]:
-        return tuple(name for name in _heard(self)[0] if name not in self.observed)
+        return self._heard[0]
 
     def may_read(self) -> tuple[str, ...]:
-        return _heard(self)[1]
+        return self._heard[1]
+
+    @cached_property
+    def _heard(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """The columns that the formula needs of earlier stages, and those that it uses where they exist."""
+        listener = _Listener()
+        self.formula(listener)
+        if self.present is not None:
+            listener.needed[self.present] = None
+        needed = tuple(name for name in listener.needed if name not in self.observed)
+        return needed, tuple(listener.optional)
 
     def writes(self) -> tuple[str, ...]:
         return (*self.observed, self.output)
@@ -234,16 +244,6 @@ class ColumnStage(PlainStage):
         """How the output of one row was computed, from the columns as they were then."""
         made = self.formula(Row(columns, row, digits))
         return made if isinstance(made, Term) else term(float(made), digits)
-
-
-@lru_cache(maxsize=4096)
-def _heard(stage: ColumnStage) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The columns that the formula of a stage needs, and those that it uses where they exist."""
-    listener = _Listener()
-    stage.formula(listener)
-    if stage.present is not None:
-        listener.needed[stage.present] = None
-    return tuple(listener.needed), tuple(listener.optional)
 
 
 def with_column(trace: Trace, name: str, column: Floats) -> Trace:

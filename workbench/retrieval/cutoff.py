@@ -162,7 +162,7 @@ class KeywordRescue(PlainStage):
             return trace
         asked = [stage.floor for stage in trace.stages if isinstance(stage, MinScore)]
         enough = trace.columns["score"] >= min([self.floor, *asked])
-        return _brought_back(trace, keyword_backed(trace) & enough)
+        return _brought_back(trace, keyword_backed(trace, enough))
 
 
 @dataclass(frozen=True)
@@ -185,21 +185,23 @@ class SpareSlots(PlainStage):
 
     def run(self, trace: Trace, context: Context) -> Trace:
         strict = trace.dropped == KEPT
-        backed = keyword_backed(trace)
         if not strict.any():
-            return _brought_back(trace, backed & (trace.columns["score"] >= 0))
+            return _brought_back(trace, keyword_backed(trace, trace.columns["score"] >= 0))
         unseen = np.nan_to_num(trace.columns["vector_score"], nan=0.0) == 0
-        spare = ~strict & backed & unseen
+        spare = keyword_backed(trace, ~strict & unseen)
         turn = np.where(strict, 0, np.where(spare, 1, 2))[trace.order]
         return _brought_back(trace, spare).but(order=trace.order[np.argsort(turn, kind="stable")])
 
 
-def keyword_backed(trace: Trace) -> NDArray[np.bool_]:
-    """Which candidates the keyword leg brought, or share their file and lines with one that it brought."""
+def keyword_backed(trace: Trace, among: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Which candidates of `among` the keyword leg brought, or one with the same file and lines."""
     found = ~np.isnan(trace.columns["keyword_rank"])
-    places = list(map(PLACE, trace.chunks))
-    backed = set(compress(places, found))
-    return np.fromiter(map(backed.__contains__, places), bool, len(places))
+    backed = among & found
+    others = np.flatnonzero(among & ~found)
+    if others.size:
+        places = set(map(PLACE, compress(trace.chunks, found)))
+        backed[others] = [PLACE(trace.chunks[row]) in places for row in others.tolist()]
+    return backed
 
 
 def _brought_back(trace: Trace, rows: NDArray[np.bool_]) -> Trace:

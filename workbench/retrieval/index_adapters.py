@@ -99,11 +99,11 @@ _KEPT: dict[int, dict[Hashable, tuple[int, Any]]] = {}
 
 def kept(index: Index, key: Hashable, make: Callable[[], Made]) -> Made:
     """The result of `make`, computed once for each generation of the innermost index; it must not hold it."""
-    index = innermost(index)
+    generation, index = index.generation, innermost(index)
     if id(index) not in _KEPT:
         _KEPT[id(index)] = {}
         weakref.finalize(index, _KEPT.pop, id(index), None)
-    known, generation = _KEPT[id(index)], index.generation
+    known = _KEPT[id(index)]
     if key not in known or known[key][0] != generation:
         known[key] = generation, make()
     made: Made = known[key][1]

@@ -14,7 +14,7 @@ from workbench.records import Floats, Moment, Shown, Stage, Trace, Vector
 from workbench.retrieval.cutoff import AddedFloor, Limit, MinScore
 from workbench.retrieval.legs import VectorLeg
 from workbench.retrieval.query import BLANKS
-from workbench.retrieval.wiring import check_wiring
+from workbench.retrieval.wiring import check_wiring, wired_alike
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,13 @@ class Pipeline(Shown):
     def with_stage(self, stage: Stage) -> Pipeline:
         """This pipeline with `stage` in its slot, name unchanged."""
         there = self[stage.slot]
-        return replace(self, stages=tuple(stage if old is there else old for old in self.stages))
+        stages = tuple(stage if old is there else old for old in self.stages)
+        if not wired_alike(there, stage):
+            return replace(self, stages=stages)
+        # The stages fit together as before. A search for settings makes thousands of such pipelines.
+        changed = object.__new__(type(self))
+        changed.__dict__.update(self.__dict__, stages=stages)
+        return changed
 
     def with_new_stage(self, stage: Stage, before: str) -> Pipeline:
         """This pipeline with `stage` in a slot that it did not have, ahead of the slot `before`."""

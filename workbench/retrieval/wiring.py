@@ -28,6 +28,11 @@ def check_wiring(name: str, stages: Sequence[Stage]) -> None:
     _check(name, tuple(map(_wires, stages)))
 
 
+def wired_alike(one: Stage, other: Stage) -> bool:
+    """Whether a stage fits into a pipeline wherever the other one fits."""
+    return _wires(one) == _wires(other)
+
+
 def _wires(stage: Stage) -> _Wires:
     return _Wires(
         stage.slot,

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from workbench.errors import InputError
-from workbench.lab.diagnose.crossings import between, reordered_alone
 from workbench.lab.diagnose.knobs import Knob, Value, hair
+from workbench.lab.diagnose.nearest.crossings import between, reordered_alone
+from workbench.lab.diagnose.nearest.lengths import lengths_that_reach
 from workbench.lab.diagnose.runs import Goal, Reruns
 from workbench.records import Trace
 from workbench.retrieval.columns import ColumnStage
@@ -25,7 +26,7 @@ Of whole numbers, so many on each side of the present one are tried one by one.
 FEW_CANDIDATES = 48
 """Up to this depth, a leg is tried with each depth from 1 to the double of its own."""
 LARGE = 512
-"""A larger whole number, such as a length of text, is tried in steps that grow from a sixty-fourth of it."""
+"""A larger whole number is tried in steps that grow from a sixty-fourth of it."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,7 @@ def counterfactuals(knob: Knob, runs: Reruns, goal: Goal) -> list[Counterfactual
     reached = _Probe(knob, runs, goal)
     if not knob.is_number:
         return [Counterfactual(knob, one, None) for one in knob.choices if reached(one)]
-    found = (_nearest(knob, reached, points) for points in _points(knob, runs.base))
+    found = (_nearest(knob, reached, points) for points in _points(knob, runs, goal))
     return [one for one in found if one is not None]
 
 
@@ -156,9 +157,15 @@ def _from_order(place: int) -> float:
     return float(value)
 
 
-def _points(knob: Knob, trace: Trace) -> tuple[list[float], list[float]]:
+def _points(knob: Knob, runs: Reruns, goal: Goal) -> tuple[list[float], list[float]]:
     """The values to try below and above the present one, nearest first."""
-    now = float(knob.now)
+    now, trace = float(knob.now), runs.base
+    if knob.name.endswith(".units"):
+        place = next(place for place, stage in enumerate(trace.stages) if stage.slot == knob.slot)
+        lengths = lengths_that_reach(place, trace, goal, runs.context)
+        if lengths is not None:
+            shorter, longer = [one for one in lengths if one < now], [one for one in lengths if one > now]
+            return [*map(float, shorter[-1:])], [*map(float, longer[:1])]
     steps = _whole_steps(knob, now) if knob.whole else _steps(knob, now)
     every = {*_exact(knob, trace), *_depths(knob, trace), *steps}
     inside = [one for one in every if knob.low <= one <= knob.high and one != now]

@@ -12,7 +12,7 @@ from workbench.lab.cached_index import CachedIndex
 from workbench.lab.diagnose.causes import Cause, causes_inside
 from workbench.lab.diagnose.chunks.other import cut_index
 from workbench.lab.diagnose.chunks.trying import Tried, tried, untried
-from workbench.lab.diagnose.fixes import MOST_FIXES, Fix, best_fixes, fixes_of_many
+from workbench.lab.diagnose.fixes import MOST_FIXES, Fix, best_fixes, fixes_of_many, verified
 from workbench.lab.diagnose.knobs import keys_of, knobs
 from workbench.lab.diagnose.outside import causes_outside, check_known, without_foreign_vectors
 from workbench.lab.diagnose.repairs import repairs, without_stop_words
@@ -228,25 +228,25 @@ def _diagnosed(
     inside = causes_inside(every, runs, goal, yardstick, index)
     keys = keys_of(pipeline) if is_configured(pipeline) else []
     offered = [*every, *without_stop_words(pipeline)]
-    fixes, found = best_fixes(offered, runs, goal, yardstick, index, keys)
+    fixes, found = best_fixes(offered, runs, goal, yardstick, keys)
     if not fixes:
         fixes = fixes_of_many([one.repairs for one in inside], runs, goal, yardstick, index)
         found = len(fixes)
+    few = [verified(one, runs, goal, index) for one in _few(fixes)]
     return Diagnosis(
         explain(runs.base, index, goal.path, runs.vector),
         goal,
         pipeline,
         (*outside, *inside),
-        tuple(_corrected(_shown(fixes, chunks.fixes))),
+        tuple(_corrected(_shown(few, chunks.fixes))),
         found + len(chunks.fixes),
         chunks.says,
         yardstick,
     )
 
 
-def _shown(fixes: Sequence[Fix], of_chunks: Sequence[Fix]) -> list[Fix]:
-    """The best fixes, and every size of chunks that works, since somebody has waited for these."""
-    few = _few(fixes)
+def _shown(few: Sequence[Fix], of_chunks: Sequence[Fix]) -> Sequence[Fix]:
+    """The best few fixes, and every size of chunks that works, since somebody has waited for these."""
     return sorted([*few, *of_chunks], key=lambda one: one.collateral) if of_chunks else few
 
 

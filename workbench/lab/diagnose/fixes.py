@@ -31,7 +31,8 @@ class Fix:
     choice. `gained` and `lost` are the other files that come into the answer to this question, or fall out.
     `change` is the known change that the fix makes, if it is no single parameter; `settings` are the
     parameters that make the same change, if there are such. `chunks` are those of a memory that is indexed
-    again; `pipeline` is then the present one. `verified`: run both ways.
+    again; `pipeline` is then the present one. `less` is the pipeline with the hair. `verified`: both
+    have been run.
     """
 
     setting: str
@@ -47,6 +48,7 @@ class Fix:
     is_key: bool = False
     settings: tuple[str, ...] = ()
     chunks: OtherChunks | None = field(default=None, repr=False)
+    less: Pipeline | None = field(default=None, repr=False)
 
     @property
     def side(self) -> str:
@@ -75,17 +77,17 @@ def best_fixes(
     runs: Reruns,
     goal: Goal,
     yardstick: Yardstick,
-    index: Index,
     keys: Sequence[Knob] = (),
 ) -> tuple[list[Fix], int]:
     """The best fixes, the one with the least collateral first, one for each setting; and how many there are.
 
     `every` is what can be repaired in the pipeline, and `keys` are OpenClaw's own settings of it. The best
-    MOST_FIXES are among them, and the best key. Of the others most are not priced to the end.
+    MOST_FIXES are among them, and the best key. Of the others most are not priced to the end. None of them is
+    `verified` yet.
     """
     drafts = [
-        *(_of_knob(one, runs, goal, yardstick, index, is_key) for one, is_key in _values(runs, goal, keys)),
-        *_of_changes(every, runs, goal, yardstick, index),
+        *(_of_knob(one, runs, goal, yardstick, is_key) for one, is_key in _values(runs, goal, keys)),
+        *_of_changes(every, runs, goal, yardstick),
     ]
     # No draft costs anything yet, so of those that make one pipeline the nearest change comes first.
     distinct: dict[Hashable, Fix] = {}
@@ -126,39 +128,40 @@ def _values(runs: Reruns, goal: Goal, keys: Sequence[Knob]) -> Iterator[tuple[Co
         yield from ((one, True) for one in counterfactuals(knob, runs, goal))
 
 
-def _of_knob(
-    found: Counterfactual, runs: Reruns, goal: Goal, yardstick: Yardstick, index: Index, is_key: bool
-) -> Fix:
+def _of_knob(found: Counterfactual, runs: Reruns, goal: Goal, yardstick: Yardstick, is_key: bool) -> Fix:
     """The fix that a value makes, not yet priced."""
     pipeline = found.knob.put(found.value)
-    hair = None if found.hair is None else found.knob.with_value(found.hair)
-    sharp = hair is None or not _reached(hair, runs, goal, index)
     return Fix(
         found.knob.name,
         found.value,
         found.knob.now,
         found.hair,
         pipeline,
-        _reached(pipeline, runs, goal, index) and sharp,
+        False,
         *moved(runs.base, runs.trace(pipeline), goal),
         yardstick.unchanged,
         is_key=is_key,
+        less=None if found.hair is None else found.knob.with_value(found.hair),
     )
 
 
-def _of_changes(
-    every: Sequence[Repair], runs: Reruns, goal: Goal, yardstick: Yardstick, index: Index
-) -> Iterator[Fix]:
+def _of_changes(every: Sequence[Repair], runs: Reruns, goal: Goal, yardstick: Yardstick) -> Iterator[Fix]:
     """The known changes that are no setting, not yet priced: another stage in a slot, or another layout."""
     for repair in every:
         known = repair.change is not None or repair.slot == "layout" or repair.offered
         if repair.removes or not known:
             continue
         changed = edited(runs.pipeline, repair.edits)
-        if goal.reached(runs.trace(changed)):
-            verified = _reached(changed, runs, goal, index)
-            files, price = moved(runs.base, runs.trace(changed), goal), yardstick.unchanged
-            yield Fix(repair.slot, repair.name, "", None, changed, verified, *files, price, repair)
+        after = runs.trace(changed)
+        if goal.reached(after):
+            files, price = moved(runs.base, after, goal), yardstick.unchanged
+            yield Fix(repair.slot, repair.name, "", None, changed, False, *files, price, repair)
+
+
+def verified(fix: Fix, runs: Reruns, goal: Goal, index: Index) -> Fix:
+    """The fix with what searches from the beginning, without shortcuts, say of its value and of its hair."""
+    sharp = fix.less is None or not _reached(fix.less, runs, goal, index)
+    return replace(fix, verified=sharp and _reached(fix.pipeline, runs, goal, index))
 
 
 def fixes_of_many(

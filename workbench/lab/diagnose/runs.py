@@ -7,7 +7,7 @@ from enum import StrEnum
 
 import numpy as np
 
-from workbench.contracts import Index
+from workbench.contracts import Context, Index
 from workbench.lab.cached_index import CachedIndex
 from workbench.records import Hits, Query, Trace, Vector
 from workbench.retrieval.legs import Union, legs_of
@@ -70,6 +70,11 @@ class Reruns:
         self.vector = index.embed(self.question) if self.question else None
         self.base = search(self.question, pipeline, index, self.vector)
         self._beginnings: dict[int, Trace] = {}
+
+    @property
+    def context(self) -> Context:
+        """What the stages of `pipeline` may ask for."""
+        return self._context(self.pipeline)
 
     def trace(self, pipeline: Pipeline) -> Trace:
         """The trace of `pipeline`, with the depth of the legs following its own limit."""

@@ -58,6 +58,13 @@ def jaccard(one: Sequence[str], other: Sequence[str]) -> float:
     return len(left & right) / len(left | right) if left or right else 1.0
 
 
+def jaccard_index(shared: Floats, one: Floats, other: Floats) -> Floats:
+    """`jaccard` in columns, from the numbers of shared tokens and of all tokens; 0 for two empty sets."""
+    union = one + other - shared
+    result: Floats = np.divide(shared, union, out=np.zeros_like(shared), where=union > 0)
+    return result
+
+
 def mmr_score(relevance: Any, similarity: Any, weight: Any) -> Any:
     """weight × relevance - (1 - weight) × similarity. Works on columns, numbers and terms."""
     return weight * relevance - (1 - weight) * similarity
@@ -187,9 +194,8 @@ class MMR(ColumnStage):
         rows = np.arange(len(texts)) if rows is None else rows
         shared = (has.common[rows] @ has.common.T).astype(float)
         shared[np.arange(rows.size), rows] = has.sizes[rows]
-        union = has.sizes[rows, None] + has.sizes - shared
-        result: Floats = np.divide(shared, union, out=np.zeros_like(shared), where=union > 0)
-        for place, other in zip(*np.nonzero(union == 0), strict=True):
+        result = jaccard_index(shared, has.sizes[rows, None], has.sizes)
+        for place, other in np.argwhere((has.sizes[rows, None] == 0) & (has.sizes == 0)):
             result[place, other] = self.alike(texts[rows[place]], texts[other])
         return result
 
