@@ -12,7 +12,7 @@ import numpy as np
 from workbench.errors import InputError
 from workbench.lab.diagnose.knobs import Knob, Value, hair
 from workbench.lab.diagnose.nearest.crossings import between, reordered_alone
-from workbench.lab.diagnose.nearest.lengths import lengths_that_reach
+from workbench.lab.diagnose.nearest.diversity import lengths_that_reach, weights_that_reach
 from workbench.lab.diagnose.runs import Goal, Reruns
 from workbench.records import Trace
 from workbench.retrieval.columns import ColumnStage
@@ -27,6 +27,8 @@ FEW_CANDIDATES = 48
 """Up to this depth, a leg is tried with each depth from 1 to the double of its own."""
 LARGE = 512
 """A larger whole number is tried in steps that grow from a sixty-fourth of it."""
+SHARES = (0.25, 0.5, 0.75)
+"""Where only the order changes, and no score, these shares of each step are tried."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +78,7 @@ class _Probe:
         if one is None or other is None or self(point):
             return []
         if reordered_alone(one, other):
-            return [miss + share * (point - miss) for share in (0.25, 0.5, 0.75)]
+            return _shares(miss, point)
         share = between(one, other, self._goal)
         return [] if share is None else [miss + share * (point - miss)]
 
@@ -161,8 +163,7 @@ def _points(knob: Knob, runs: Reruns, goal: Goal) -> tuple[list[float], list[flo
     """The values to try below and above the present one, nearest first."""
     now, trace = float(knob.now), runs.base
     if knob.name.endswith(".units"):
-        place = next(place for place, stage in enumerate(trace.stages) if stage.slot == knob.slot)
-        lengths = lengths_that_reach(place, trace, goal, runs.context)
+        lengths = lengths_that_reach(_place(knob, trace), trace, goal, runs.context)
         if lengths is not None:
             shorter, longer = [one for one in lengths if one < now], [one for one in lengths if one > now]
             return [*map(float, shorter[-1:])], [*map(float, longer[:1])]
@@ -170,7 +171,31 @@ def _points(knob: Knob, runs: Reruns, goal: Goal) -> tuple[list[float], list[flo
     every = {*_exact(knob, trace), *_depths(knob, trace), *steps}
     inside = [one for one in every if knob.low <= one <= knob.high and one != now]
     below = sorted((one for one in inside if one < now), reverse=True)
-    return below, sorted(one for one in inside if one > now)
+    above = sorted(one for one in inside if one > now)
+    if knob.name.endswith(".relevance_weight"):
+        return _last_step(below, knob, runs, goal), _last_step(above, knob, runs, goal)
+    return below, above
+
+
+def _last_step(points: list[float], knob: Knob, runs: Reruns, goal: Goal) -> list[float]:
+    """The first weight of MMR that reaches the goal and the last one before it; empty if none does."""
+    ends = list(zip([float(knob.now), *points], points, strict=False))
+    every = [one for miss, point in ends for one in (*_shares(miss, point), point)]
+    reached = weights_that_reach(every, _place(knob, runs.base), runs.base, goal, runs.context)
+    if reached is None:
+        return points
+    if True not in reached:
+        return []
+    first = reached.index(True)
+    return every[max(0, first - 1) : first + 1]
+
+
+def _shares(miss: float, point: float) -> list[float]:
+    return [miss + share * (point - miss) for share in SHARES]
+
+
+def _place(knob: Knob, trace: Trace) -> int:
+    return next(place for place, stage in enumerate(trace.stages) if stage.slot == knob.slot)
 
 
 def _exact(knob: Knob, trace: Trace) -> Iterable[float]:

@@ -164,12 +164,10 @@ class MMR(ColumnStage):
 
     def observe(self, trace: Trace, context: Context) -> Mapping[str, Floats]:
         relevance, similarity, position = np.full((3, len(trace.chunks)), np.nan)
-        cache, scores, placed = feature_cache_of(context.index), self.scores(trace), 0
-        name = type(self).__name__, self._read(trace)
+        scores, placed = self.scores(trace), 0
         for group in self.groups(trace):
             group = group[np.argsort(-scores[group], kind="stable")]
-            work_out = partial(self._similarities, context.index)
-            alike = cache.pairs(name, trace.rows[group], work_out, partial(_every_row, context.index))
+            alike = self.similarity(trace, group, context.index)
             picked = pick(scores[group], alike, self.relevance_weight)
             relevance[group], similarity[group] = picked.relevance, picked.similarity
             position[group[picked.order]] = np.arange(placed + 1, placed + group.size + 1)
@@ -179,6 +177,12 @@ class MMR(ColumnStage):
     def run(self, trace: Trace, context: Context) -> Trace:
         trace = super().run(trace, context)
         return trace.but(order=np.argsort(trace.columns["mmr_position"]))
+
+    def similarity(self, trace: Trace, group: Rows, index: Index) -> Floats:
+        """`similarities` of the candidates in these rows of the trace, from the cache: shape (n, n)."""
+        name, work_out = (type(self).__name__, self._read(trace)), partial(self._similarities, index)
+        cache = feature_cache_of(index)
+        return cache.pairs(name, trace.rows[group], work_out, partial(_every_row, index))
 
     def _read(self, trace: Trace) -> int | None:
         """How much of each text is compared; None for the whole text of every candidate."""

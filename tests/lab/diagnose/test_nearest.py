@@ -1,8 +1,7 @@
-"""The lengths of text that help are those at which a search helps, each of them and no other."""
+"""What is told ahead about the parameters of MMR is what a search finds with each value."""
 
 from __future__ import annotations
 
-from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +13,7 @@ from tests import world
 from workbench.lab.diagnose.counterfactual import counterfactuals
 from workbench.lab.diagnose.knobs import Knob, knobs
 from workbench.lab.diagnose.nearest.beginnings import Beginnings
-from workbench.lab.diagnose.nearest.lengths import lengths_that_reach
+from workbench.lab.diagnose.nearest.diversity import lengths_that_reach, weights_that_reach
 from workbench.lab.diagnose.runs import Aim, Goal, RankedIndex, Reruns
 from workbench.retrieval.cutoff import Limit, MinScore
 from workbench.retrieval.pipeline import Pipeline, search
@@ -50,29 +49,49 @@ FEBRUARY = FEBRUARY_15.but(DIVERSE).with_stage(Limit(2)).with_stage(MinScore(0.1
 SEPTEMBER = SYSTEMS["openclaw-2026.9.6"].with_stage(Limit(3))
 
 
-def units_of(pipeline: Pipeline) -> Knob:
-    (knob,) = [one for one in knobs(pipeline) if one.name == "diversity.units"]
+def knob_of(pipeline: Pipeline, name: str) -> Knob:
+    (knob,) = [one for one in knobs(pipeline) if one.name == f"diversity.{name}"]
     return knob
+
+
+def place_of(pipeline: Pipeline) -> int:
+    return [one.slot for one in pipeline.stages].index("diversity")
 
 
 @pytest.mark.parametrize("pipeline", [FEBRUARY, SEPTEMBER], ids=lambda one: one.name)
 def test_each_length_that_helps_is_known_and_the_nearest_is_found(pipeline: Pipeline, tmp_path: Path) -> None:
-    place = [one.slot for one in pipeline.stages].index("diversity")
-    knob = units_of(pipeline.with_stage(type(pipeline["diversity"])(0.4)))
+    place = place_of(pipeline)
+    knob = knob_of(pipeline.with_stage(type(pipeline["diversity"])(0.4)), "units")
     shorter, longer = set(), set()
     with world.build(tmp_path, NOTES) as index:
         texts = [chunk.text for path in NOTES for chunk in index.chunks(index.rows_of(path))]
         every = range(max(map(len, texts)) + 1)
         traces = [search(QUESTION, knob.put(units), index) for units in every]
-        for now, path, aim in product((6, 25, 700), NOTES, Aim):
-            runs, goal = Reruns(QUESTION, knob.put(now), RankedIndex(index)), Goal(path, aim)
-            works = [units for units in every if goal.reached(traces[units])]
-            assert lengths_that_reach(place, runs.base, goal, runs.context) == works
-            if not goal.reached(runs.base):
-                below, above = [one for one in works if one < now], [one for one in works if one > now]
-                found = counterfactuals(units_of(runs.pipeline), runs, goal)
-                assert [one.value for one in found] == [*below[-1:], *above[:1]]
-                shorter |= set(below)
-                longer |= set(above)
+        for now in (6, 25, 700):
+            runs = Reruns(QUESTION, knob.put(now), RankedIndex(index))
+            for goal in (Goal(path, aim) for path in NOTES for aim in Aim):
+                works = [units for units in every if goal.reached(traces[units])]
+                assert lengths_that_reach(place, runs.base, goal, runs.context) == works
+                if not goal.reached(runs.base):
+                    below, above = [one for one in works if one < now], [one for one in works if one > now]
+                    found = counterfactuals(knob_of(runs.pipeline, "units"), runs, goal)
+                    assert [one.value for one in found] == [*below[-1:], *above[:1]]
+                    shorter |= set(below)
+                    longer |= set(above)
     assert shorter
     assert longer
+
+
+@pytest.mark.parametrize("pipeline", [FEBRUARY, SEPTEMBER], ids=lambda one: one.name)
+def test_each_weight_is_told_as_a_search_finds_it(pipeline: Pipeline, tmp_path: Path) -> None:
+    place, knob = place_of(pipeline), knob_of(pipeline, "relevance_weight")
+    weights = np.linspace(0, 1, 41).tolist()
+    some: set[bool] = set()
+    with world.build(tmp_path, NOTES) as index:
+        runs = Reruns(QUESTION, pipeline, RankedIndex(index))
+        traces = [search(QUESTION, knob.put(one), index) for one in weights]
+        for goal in (Goal(path, aim) for path in NOTES for aim in Aim):
+            told = weights_that_reach(weights, place, runs.base, goal, runs.context)
+            assert told == [goal.reached(one) for one in traces]
+            some |= {goal.aim is Aim.IN and len(set(told)) == 2}
+    assert True in some
