@@ -8,6 +8,8 @@ likeliest. `answerable` is a logistic regression: what each question brings, aga
 the right files, what questions of another collection bring, and what questions bring that no note answers.
 All collections count equally. The floor is the highest one that loses at most 5 in 100 right answers on each
 collection. Everything is cross-validated: LoCoMo by conversation, the folder by subfolder, the notes by note.
+
+`--model` fits them for another local model. Give it a WORKBENCH_HOME of its own, for its own indexes.
 """
 
 from __future__ import annotations
@@ -30,7 +32,7 @@ from workbench.lab.bench.locomo import load
 from workbench.lab.paired import paired_values
 from workbench.lab.questions import load_questions
 from workbench.memory.chunking import LineChunker
-from workbench.memory.embedding.local import LocalEmbedder, Truncated
+from workbench.memory.embedding.local import PACKAGED_MODEL, LocalEmbedder, Truncated
 from workbench.memory.sync import index_folder
 from workbench.records import Floats, Trace
 from workbench.retrieval.passages.silence import FEATURES
@@ -308,7 +310,7 @@ def collections_of(given: argparse.Namespace) -> list[Collection]:
     noted = [(one.question, [one.target], one.target) for one in file.questions]
     silent = [(one.question, (), "") for one in file.controls]
     found = []
-    with session_index(data, LocalEmbedder(reading=Truncated()), chunker=LineChunker()) as index:
+    with session_index(data, LocalEmbedder(given.model, Truncated()), chunker=LineChunker()) as index:
         strangers = _strangers(written[::6])
         found.append(
             Collection("LoCoMo", 5, 10, ask(spoken, index, "LoCoMo"), ask(strangers, index, "others"))
@@ -317,7 +319,7 @@ def collections_of(given: argparse.Namespace) -> list[Collection]:
         ("folder", given.folder, written, spoken[::4], ()),
         ("notes", NOTES, noted, written[::8], silent),
     ):
-        index_folder(folder)
+        index_folder(folder, LocalEmbedder(given.model))
         with wb.open_index(folder) as index:
             known, far = ask(questions, index, name), ask(_strangers(others), index, "others")
             found.append(Collection(name, 6, 6, known, far, ask(unanswered, index, "unanswered")))
@@ -339,6 +341,7 @@ def main() -> None:
     parser.add_argument("corrections", type=Path)
     parser.add_argument("folder", type=Path)
     parser.add_argument("questions", type=Path)
+    parser.add_argument("--model", default=PACKAGED_MODEL, help="a local model, by its name or folder")
     parser.add_argument("--write", action="store_true")
     given = parser.parse_args()
     collections = collections_of(given)
@@ -347,17 +350,16 @@ def main() -> None:
     floor = floor_of(list(results.values()))
     for name, one in results.items():
         told(name, one, floor)
-    text = written_out(collections, floor)
+    text = written_out(collections, floor, LocalEmbedder(given.model))
     print(text)
     if given.write:
         FILE.write_text(text + "\n", encoding="utf-8")
 
 
-def written_out(collections: Sequence[Collection], floor: float) -> str:
+def written_out(collections: Sequence[Collection], floor: float, embedder: LocalEmbedder) -> str:
     """The file of weights, fitted on all questions."""
     weights, made = fitted(collections, np.ones(len(PARTS), bool)), calibration(collections)
     numbers = [made.intercept_[0], *made.coef_[0]]
-    embedder = LocalEmbedder()
     counts = ", ".join(f"{len(some.known)} of {some.name}" for some in collections)
     held = {
         "fitted": " ".join((__doc__ or "").split("\n\n")[2].split()) + f" Questions: {counts}.",

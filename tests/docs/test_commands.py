@@ -37,9 +37,11 @@ NOT_RUN = {
 OTHER_PROGRAMS = {
     "--build-arg",
     "--case-update",
+    "--docs",
     "--explain",
     "--file",
     "--import",
+    "--locomo",
     "--no-deps",
     "--publish",
     "--require-hashes",
@@ -47,7 +49,7 @@ OTHER_PROGRAMS = {
     "--tag",
     "--torch-backend",
 }
-"""Options of pip, pytest, qmd and of `python -m tests.run_vectors`."""
+"""Options of pip, pytest, qmd, `python -m tests.run_vectors` and `python -m benchmarks.models`."""
 
 
 @pytest.fixture

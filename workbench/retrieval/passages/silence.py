@@ -40,7 +40,7 @@ class Calibration:
             raise InputError(
                 f"The calibration was fitted for the model {self.model or 'of nobody'}, and this index has "
                 f"{model or 'no model on this machine'}.",
-                "Fit one for this model with benchmarks/fit.py, or index with the calibration's model.",
+                "Fit one with benchmarks/fit.py --model, or index with the calibration's model.",
             )
 
 
