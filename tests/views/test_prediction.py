@@ -45,6 +45,16 @@ def test_evidence_is_folded_until_there_is_a_guess(
     assert capsys.readouterr().out == "the floor dropped it\n"
 
 
+def test_folded_evidence_has_no_codes_of_a_terminal_in_it(
+    prediction: Prediction, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shown: list[str] = []
+    monkeypatch.setattr("IPython.display.display", lambda one: shown.append(one._repr_html_()))
+    with prediction.evidence():
+        print("\x1b[1mscore\x1b[0m < \x1b[2mfloor\x1b[0m")
+    assert shown[0].endswith("<pre>score &lt; floor\n</pre></details>")
+
+
 def test_a_page_on_which_nobody_can_choose_shows_the_answer(
     prediction: Prediction, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -79,7 +79,8 @@ def _labels(evaluation: Evaluation, index: Index) -> list[Doubt]:
         )
     if several:
         found.append(
-            f"{len(several)} questions are given with two right files, so no answer with one file is right "
+            f"{len(several)} {'question is' if len(several) == 1 else 'questions are'} given with two right "
+            "files, so no answer with one file is right "
             f"for both (“{several[0]}”)"
         )
     return [Doubt("labels that two files satisfy", (), one) for one in found]

@@ -9,6 +9,7 @@ from io import StringIO
 from typing import Any, ClassVar
 
 import ipywidgets as w
+from rich.text import Text
 
 from workbench.errors import InputError
 from workbench.views.widgets.keeper import column, with_twin
@@ -103,7 +104,7 @@ class Prediction:
             with redirect_stdout(printed):
                 yield
         finally:
-            _show_folded(printed.getvalue())
+            _show_folded(Text.from_ansi(printed.getvalue()).plain)
 
     def _verdict(self, truth: str) -> str:
         if self.guess == truth:
