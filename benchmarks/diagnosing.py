@@ -45,7 +45,7 @@ def main() -> None:
 
 
 def warm(index: Index, questions: QuestionSet) -> None:
-    """Loads the model, embeds the questions once, and loads SciPy's tests."""
+    """Loads the model and SciPy, and embeds the questions once."""
     first = missed(SYSTEMS[NAMES[0]], index, questions)[0]
     timed(first, SYSTEMS[NAMES[0]], index, questions)
 
