@@ -142,7 +142,9 @@ export default () => {
       if (model.get("_still")) return;
       const deliver = keepMessages(model);
       receivePlotly(model);
-      figure = Promise.all([page.promise, catchUp(model)]).then(([loaded]) => {
+      // Another front end may keep its models elsewhere. There a figure is drawn as it came.
+      const caughtUp = catchUp(model).catch((reason) => console.warn("workbench:", reason));
+      figure = Promise.all([page.promise, caughtUp]).then(([loaded]) => {
         const made = loaded.default();
         made.initialize({ model: listening(model) });
         deliver();
