@@ -13,7 +13,16 @@ import pytest
 
 from tests.retrieval.test_properties import Hashed, grown
 from workbench.errors import InputError
-from workbench.lab.bench.automem import ROWS, StoredEmbedder, TurnFigures, answers, bench, settings_of, stored
+from workbench.lab.bench.automem import (
+    ROWS,
+    StoredEmbedder,
+    TurnFigures,
+    answers,
+    bench,
+    change,
+    settings_of,
+    stored,
+)
 from workbench.lab.bench.locomo import Locomo, LocomoQuestion, Turn, load
 from workbench.memory.embedding.local import LocalEmbedder, Truncated
 from workbench.memory.index import MemoryIndex
@@ -63,6 +72,17 @@ def test_the_bench_answers_what_a_search_answers(
 def test_a_question_without_a_turn_is_not_counted() -> None:
     assert bench(DATA, LIVE_KEYWORD, Hashed()).n == 3
     assert bench(Locomo((), TURNS, ASKED[3:], 0), LIVE_KEYWORD, Hashed()) == TurnFigures(0, 0, 0, 0, 0, 0)
+
+
+def test_two_pipelines_are_compared_question_by_question() -> None:
+    from ir_measures import R
+
+    one, ten = (list(answers(DATA, LIVE_KEYWORD, Hashed(), limit))[:3] for limit in (1, 10))
+    found = change(one, ten, R @ 10)
+    right = [[len(each.question.turns & set(each.turns)) for each in some] for some in (one, ten)]
+    more = sum(after > before for before, after in zip(*right, strict=True))
+    assert (found.n, found.measure, found.wins, found.losses) == (3, "R@10", more, 0)
+    assert more > 0
 
 
 def test_a_pipeline_of_another_system_is_refused() -> None:

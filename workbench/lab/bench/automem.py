@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +23,8 @@ from workbench.errors import InputError, WorkbenchError
 from workbench.lab.bench.figures import Figures, figures
 from workbench.lab.bench.locomo import Locomo, LocomoQuestion, Turn, load
 from workbench.lab.cluster import Cluster
-from workbench.lab.evaluation import Judged
+from workbench.lab.evaluation import Judged, values
+from workbench.lab.paired import Paired, corrected, paired_values
 from workbench.memory.embedding.cache import embed_through_cache
 from workbench.memory.embedding.local import Embedded, Embedder, LocalEmbedder, Role, Truncated
 from workbench.memory.files import content_hash
@@ -100,10 +101,27 @@ def bench(data: Locomo, pipeline: Pipeline, embedder: Embedder, limit: int = LIM
 
     Raises InputError for a pipeline that is not one of AutoMem's.
     """
-    answered = [one for one in answers(data, pipeline, embedder, limit) if one.question.turns]
-    overall = figures([Judged(one.turns, one.question.turns) for one in answered])
+    return _figures(_with_truth(answers(data, pipeline, embedder, limit)))
+
+
+def _with_truth(answered: Iterable[TurnAnswer]) -> list[TurnAnswer]:
+    return [one for one in answered if one.question.turns]
+
+
+def _figures(answered: Sequence[TurnAnswer]) -> TurnFigures:
+    overall = figures(_judged(answered))
     kept = float(np.mean([len(one.turns) for one in answered])) if answered else 0.0
     return TurnFigures(**vars(overall), kept=kept, floors=sum(one.cut for one in answered))
+
+
+def _judged(answered: Sequence[TurnAnswer]) -> list[Judged]:
+    return [Judged(one.turns, one.question.turns) for one in answered]
+
+
+def change(before: Sequence[TurnAnswer], after: Sequence[TurnAnswer], measure: Any) -> Paired:
+    """How a measure of ir_measures differs between two pipelines over the same questions."""
+    first, second = (np.array(values(_judged(one), measure)) for one in (before, after))
+    return paired_values(first, second, str(measure))
 
 
 def answers(
@@ -235,7 +253,9 @@ ROWS = (
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Print one line for each of ROWS. Returns 0, or the exit code of an error."""
+    """Print a line for each of ROWS, and how it differs from the first. Returns 0, or an error's code."""
+    from ir_measures import R
+
     parser = argparse.ArgumentParser(prog="python -m workbench.lab.bench.automem", description=__doc__)
     parser.add_argument("data", type=Path, help="a file of the form of LoCoMo's locomo10.json")
     parser.add_argument("corrections", type=Path, nargs="?", help="the audit's corrections, in one list")
@@ -247,8 +267,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return error.exit_code
     print(f"{'profile':34}    r5   r10   MRR  kept  floor fired     n")
     with stored(LocalEmbedder(reading=Truncated()), given.data) as embedder:
-        for name, pipeline in ROWS:
-            print(_line(name, bench(data, pipeline, embedder)))
+        found = [(name, _with_truth(answers(data, pipeline, embedder))) for name, pipeline in ROWS]
+    for name, answered in found:
+        print(_line(name, _figures(answered)))
+    (first, before), *others = found
+    for measure in (R @ 5, R @ 10):
+        print(f"\n{measure}, against “{first}”:")
+        compared = corrected([change(before, after, measure) for _, after in others])
+        for (name, _), one in zip(others, compared, strict=True):
+            print(f"{name:34} {one}")
     return 0
 
 
