@@ -27,6 +27,7 @@ RUNS: tuple[tuple[ModelVariant, Reading], ...] = (
     (ModelVariant(), Truncated()),
     (ModelVariant("torch", "bf16"), Windowed()),
     (ModelVariant("openvino"), Windowed()),
+    (ModelVariant("openvino"), Truncated()),
     (ModelVariant("openvino", "bf16"), Windowed()),
     (ModelVariant("openvino", "int8"), Windowed()),
 )
