@@ -17,7 +17,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -26,7 +26,7 @@ from pathlib import Path
 from playwright.sync_api import Locator, Page
 
 from tests import forked
-from tests.browser import OUTPUT, becomes, browsing, end_kernels, free_port, run_all_cells, save
+from tests.browser import OUTPUT, Tab, becomes, browsing, end_kernels, free_port, run_all_cells, save
 from workbench.memory.index import default_index_path
 
 PROJECT = Path(__file__).parent.parent
@@ -35,6 +35,8 @@ NOTES = {
     "tea.md": "# Tea\n\nGreen tea at ten, black tea at four.\n",
     "bike.md": "# Bike\n\nThe bike has a flat tyre since May.\n",
 }
+REOPENINGS = 3
+NOT_FOUND = "Error displaying widget"
 WIDGET = "application/vnd.jupyter.widget-view+json"
 CONFIGURATION = {"agents": {"defaults": {"memorySearch": {"query": {"maxResults": 8}}}}}
 
@@ -171,16 +173,33 @@ def lessons(hour: Hour) -> None:
             _check(tab.page, name)
             assert tab.errors == []
             end_kernels(tab.page)
-            tab.page.goto(alone)
-            tab.errors.clear()  # JupyterLab complains in its console that the kernel which it ended is dead
-            tab.page.locator(".jp-CodeCell .jp-OutputArea-output").first.wait_for()
-            for place in _widget_cells(hour.clone / "notebooks" / f"{name}.ipynb"):
-                cell = tab.page.locator(f".jp-Cell[data-windowed-list-index='{place}']")
-                becomes(partial(_output_in_view, cell), bool)
-                cell.get_by_text("Loading widget").first.wait_for(state="detached")
-                _check(tab.page, name)
+            _reopen(tab, alone, _widget_cells(hour.clone / "notebooks" / f"{name}.ipynb"))
+            _check(tab.page, name)
             _picture(hour, tab.page, f"{name}-reopened")
         assert tab.errors == []
+
+
+def _reopen(tab: Tab, address: str, places: Collection[int]) -> None:
+    """Opens a saved lesson, again if need be, and waits until its widgets show something.
+
+    ipywidgets reads the widgets of the kernel and those of the saved notebook. If the kernel connects while
+    the saved ones are read, as may happen on a busy machine, they are "not found" until the page is loaded
+    anew (restoreWidgets in jupyterlab-manager 5).
+    """
+    for _ in range(REOPENINGS):
+        tab.page.goto(address)
+        tab.errors.clear()  # JupyterLab complains in its console that the kernel which it ended is dead
+        tab.page.locator(".jp-CodeCell .jp-OutputArea-output").first.wait_for()
+        if all(_is_found(tab.page, place) for place in places):
+            break
+
+
+def _is_found(page: Page, place: int) -> bool:
+    """Scrolls to the cell at a place, and says whether its widget is there once it is loaded."""
+    cell = page.locator(f".jp-Cell[data-windowed-list-index='{place}']")
+    becomes(partial(_output_in_view, cell), bool)
+    cell.get_by_text("Loading widget").first.wait_for(state="detached")
+    return NOT_FOUND not in str(cell.text_content())
 
 
 def _output_in_view(cell: Locator) -> bool:
@@ -247,7 +266,7 @@ def _widget_cells(path: Path) -> list[int]:
 def _check(page: Page, name: str) -> None:
     # Not inner_text: a browser skips the layout of what is far off the screen, and that text is empty.
     shown = page.locator(".jp-Notebook")
-    becomes(lambda: "Error displaying widget" in str(shown.text_content()), lambda found: not found)
+    becomes(lambda: NOT_FOUND in str(shown.text_content()), lambda found: not found)
     assert "Traceback (most recent call last)" not in str(shown.text_content()), f"{name} shows an error"
 
 
