@@ -85,11 +85,10 @@ def _contest(place: int, trace: Trace, goal: Goal, context: Context) -> _Contest
     These stages run on two orders, one the reverse of the other. Candidates that stand in both behind the
     same others are in a later block than these.
     """
-    stage = trace.stages[place]
-    limits = [at for at, one in enumerate(trace.stages) if isinstance(one, Limit)]
-    if not (isinstance(stage, MMR) and trace.chunks and limits == [len(trace.stages) - 1]):
+    stage, (*earlier, limit) = trace.stages[place], trace.stages
+    if not (isinstance(stage, MMR) and isinstance(limit, Limit) and trace.chunks):
         return None
-    if type(stage).similarities is not MMR.similarities:
+    if any(isinstance(one, Limit) for one in earlier) or type(stage).similarities is not MMR.similarities:
         return None
     now = before(trace, place)
     groups = stage.groups(now)
@@ -104,14 +103,10 @@ def _contest(place: int, trace: Trace, goal: Goal, context: Context) -> _Contest
     for number, group in enumerate(groups):
         block[group] += number
     sizes = np.bincount(block[kept], minlength=int(block.max()) + 1)
-    count = 1 if goal.aim is Aim.FIRST else int(_count(trace.stages[-1]))
+    count = 1 if goal.aim is Aim.FIRST else int(limit.count)
     left = np.maximum(0, count - (sizes.cumsum() - sizes))
     mine = np.array([chunk.path == goal.path for chunk in trace.chunks]) & kept
     return _Contest(stage, now, groups, block, left, kept, mine, goal)
-
-
-def _count(stage: object) -> float:
-    return stage.count if isinstance(stage, Limit) else 0
 
 
 def _ended(trace: Trace, place: int, order: Rows, context: Context) -> Trace:
