@@ -30,7 +30,6 @@ from workbench.memory.embedding.local import (
 )
 from workbench.memory.embedding.providers.catalogue import embedder_named
 from workbench.memory.embedding.tokens import word_vectors
-from workbench.memory.embedding.torch_engine import threads
 from workbench.memory.sync import index_folder, open_index
 
 EVERY = [
@@ -192,21 +191,6 @@ def test_the_flags_of_linux_are_read_for_both_kinds_of_processor(tmp_path: Path)
     file.write_text("processor\t: 0\nFeatures\t: fp asimd bf16 i8mm\n")
     assert cpu_flags(file) == {"fp", "asimd", "bf16", "i8mm"}
     assert cpu_flags(tmp_path / "absent") == frozenset()
-
-
-def test_one_question_takes_one_thread_and_gives_the_others_back() -> None:
-    import torch
-
-    before = torch.get_num_threads()
-    torch.set_num_threads(2)
-    try:
-        with threads(1):
-            assert torch.get_num_threads() == 1
-        with threads(None):
-            assert torch.get_num_threads() == 2
-        assert torch.get_num_threads() == 2
-    finally:
-        torch.set_num_threads(before)
 
 
 def test_an_index_refuses_another_variant_than_made_it_and_opens_with_its_own(home: Home) -> None:

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cached_property
+from threading import Lock
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from workbench.memory.embedding.engines import PieceVectors, Precision, Role
+
+PIECES_A_BATCH = 2000
+"""Larger batches are no faster, and leave more threads without work at the end."""
 
 
 class TorchEngine:
@@ -29,9 +34,14 @@ class TorchEngine:
         from transformers.utils import logging
 
         logging.disable_progress_bar()  # type: ignore[no-untyped-call]
+        from workbench.memory.embedding import onednn
+
         self.model = SentenceTransformer(folder, device="cpu", local_files_only=not download)
+        self.model.preprocess = _one_at_a_time(self.model.preprocess)  # type: ignore[method-assign]
         if precision == "bf16":
             self.model.bfloat16()
+        elif onednn.available():
+            onednn.use_onednn(self.model)
 
     @property
     def window(self) -> int:
@@ -47,20 +57,39 @@ class TorchEngine:
         return offsets
 
     def vectors(self, texts: Sequence[str], role: Role, batch_size: int) -> NDArray[np.float32]:
-        """One unit vector per text; sentence-transformers puts texts of similar length in one batch."""
-        encode: Any = self.model.encode_query if role == "query" else self.model.encode_document
-        with threads(1 if len(texts) == 1 else None):
-            found = encode(
-                list(texts), batch_size=batch_size, normalize_embeddings=True, show_progress_bar=False
-            )
-        return np.asarray(found, np.float32)
+        """One unit vector per text."""
+        found = self._encoded(texts, role, batch_size, normalize_embeddings=True)
+        return np.asarray(found, np.float32).reshape(len(texts), -1)
 
     def piece_vectors(self, texts: Sequence[str], role: Role, batch_size: int) -> list[PieceVectors]:
         """The vectors of each text and of its word pieces."""
+        return [_pieces(one) for one in self._encoded(texts, role, batch_size, output_value=None)]
+
+    def _encoded(self, texts: Sequence[str], role: Role, batch_size: int, **options: Any) -> list[Any]:
+        """What sentence-transformers makes of each text: each batch in one thread, as many as torch may use.
+
+        Threads that share a batch wait for each other after each of its layers.
+        """
+        import torch
+
         encode: Any = self.model.encode_query if role == "query" else self.model.encode_document
-        with threads(1 if len(texts) == 1 else None):
-            found = encode(list(texts), batch_size=batch_size, output_value=None, show_progress_bar=False)
-        return [_pieces(one) for one in found]
+        found: list[Any] = [None] * len(texts)
+
+        def run(places: list[int]) -> None:
+            batch = [texts[place] for place in places]
+            answers = encode(batch, batch_size=len(batch), show_progress_bar=False, **options)
+            for place, answer in zip(places, answers, strict=True):
+                found[place] = answer
+
+        workers = torch.get_num_threads()
+        with threads(1):
+            if len(texts) == 1:
+                run([0])
+                return found
+            lengths = [min(len(pieces), self.window) for pieces in self.offsets(texts)]
+            with ThreadPoolExecutor(workers) as pool:
+                list(pool.map(run, batches(lengths, batch_size)))
+        return found
 
     def piece(self, number: int) -> str:
         """How the vocabulary writes a word piece; empty for the model's own markers."""
@@ -80,16 +109,41 @@ def _pieces(features: Any) -> PieceVectors:
     )
 
 
-@contextmanager
-def threads(count: int | None) -> Iterator[None]:
-    """Runs torch in `count` threads within the block; None leaves it as it is.
+def _one_at_a_time(preprocess: Callable[..., Any]) -> Callable[..., Any]:
+    """`preprocess` for several threads: a fast tokenizer fails when two of them use it at once."""
+    lock = Lock()
 
-    One text is too little work for two threads: they wait for each other, and on a busy machine for long.
+    def alone(*inputs: Any, **options: Any) -> Any:
+        with lock:
+            return preprocess(*inputs, **options)
+
+    return alone
+
+
+def batches(lengths: Sequence[int], size: int) -> Iterator[list[int]]:
+    """The places of texts, the longest first, in batches: at most `size` texts and PIECES_A_BATCH each.
+
+    `lengths` are in word pieces, and each text of a batch is padded to its longest. A text that is longer
+    than PIECES_A_BATCH is a batch of its own.
     """
+    batch: list[int] = []
+    for place in sorted(range(len(lengths)), key=lambda place: (-lengths[place], place)):
+        padded = lengths[batch[0]] * (len(batch) + 1) if batch else 0
+        if batch and (len(batch) == size or padded > PIECES_A_BATCH):
+            yield batch
+            batch = []
+        batch.append(place)
+    if batch:
+        yield batch
+
+
+@contextmanager
+def threads(count: int) -> Iterator[None]:
+    """Runs each operation of torch in `count` threads within the block, also in threads that start there."""
     import torch
 
     before = torch.get_num_threads()
-    torch.set_num_threads(count or before)
+    torch.set_num_threads(count)
     try:
         yield
     finally:

@@ -1,0 +1,119 @@
+"""The local model in torch: the vectors of sentence-transformers, in oneDNN or not, in any number of threads."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from tests.conftest import SAMPLE
+from workbench.memory.embedding import onednn
+from workbench.memory.embedding.engines import Role
+from workbench.memory.embedding.local import packaged_model
+from workbench.memory.embedding.torch_engine import PIECES_A_BATCH, TorchEngine, batches, threads
+
+
+@pytest.fixture(scope="module")
+def texts() -> list[str]:
+    """Texts of all lengths: paragraphs, whole files, other scripts, the empty text."""
+    file = sorted((SAMPLE / "memory" / "reference").glob("*.md"))[0].read_text(encoding="utf-8")
+    return [file, *file.split("\n\n")[:9], "", "tea", "日本語のメモ", "x" * 900]
+
+
+@pytest.fixture(scope="module")
+def engine() -> TorchEngine:
+    return TorchEngine(str(packaged_model()))
+
+
+@pytest.fixture(scope="module")
+def plain(texts: list[str]) -> NDArray[np.float32]:
+    from sentence_transformers import SentenceTransformer
+
+    model = SentenceTransformer(str(packaged_model()), device="cpu", local_files_only=True)
+    return np.asarray(model.encode(texts, normalize_embeddings=True, show_progress_bar=False), np.float32)
+
+
+@pytest.mark.parametrize("role", ["query", "passage"])
+def test_the_vectors_are_those_of_sentence_transformers(
+    engine: TorchEngine, texts: list[str], plain: NDArray[np.float32], role: Role
+) -> None:
+    assert np.abs(engine.vectors(texts, role, 32) - plain).max() < 2e-6
+    wholes = np.array([one.whole for one in engine.piece_vectors(texts, role, 32)])
+    wholes /= np.linalg.norm(wholes, axis=1, keepdims=True)
+    assert np.abs(wholes - plain).max() < 2e-6
+
+
+def test_a_torch_without_onednn_gives_the_same_vectors(
+    monkeypatch: pytest.MonkeyPatch, texts: list[str], plain: NDArray[np.float32]
+) -> None:
+    monkeypatch.setattr(onednn, "available", lambda: False)
+    engine = TorchEngine(str(packaged_model()))
+    assert hasattr(engine.model[0].auto_model.encoder.layer[0].intermediate.dense, "weight")
+    assert np.abs(engine.vectors(texts, "passage", 32) - plain).max() < 2e-6
+
+
+def test_the_number_of_threads_does_not_change_a_bit(engine: TorchEngine, texts: list[str]) -> None:
+    with threads(1):
+        alone = engine.vectors(texts, "passage", 4)
+    with threads(3):
+        together = [engine.vectors(texts, "passage", 4) for _ in range(3)]
+    assert all(np.array_equal(alone, one) for one in together)
+
+
+def test_one_question_takes_one_thread_and_gives_the_others_back(
+    monkeypatch: pytest.MonkeyPatch, engine: TorchEngine
+) -> None:
+    import torch
+
+    def fails(*inputs: object, **options: object) -> None:
+        seen.append(torch.get_num_threads())
+        raise KeyError
+
+    seen: list[int] = []
+    monkeypatch.setattr(engine.model, "encode_query", fails)
+    with threads(3):
+        with pytest.raises(KeyError):
+            engine.vectors(["tea"], "query", 32)
+        assert torch.get_num_threads() == 3
+    assert seen == [1]
+
+
+@given(st.lists(st.integers(0, 3 * PIECES_A_BATCH)), st.integers(1, 9))
+def test_batches_hold_each_text_once_and_little_padding(lengths: list[int], size: int) -> None:
+    made = list(batches(lengths, size))
+    assert sorted(place for batch in made for place in batch) == list(range(len(lengths)))
+    assert [lengths[place] for batch in made for place in batch] == sorted(lengths, reverse=True)
+    for batch in made:
+        assert len(batch) == 1 or len(batch) * lengths[batch[0]] <= PIECES_A_BATCH
+        assert len(batch) <= size
+
+
+@pytest.mark.parametrize("activation", ["gelu", "gelu_new", "relu"])
+def test_onednn_computes_what_a_bert_of_any_activation_computes(activation: str) -> None:
+    import torch
+    from transformers import BertConfig, BertModel
+
+    torch.manual_seed(0)
+    config = BertConfig(
+        vocab_size=50, hidden_size=24, num_hidden_layers=2, num_attention_heads=2, intermediate_size=40,
+        hidden_act=activation,
+    )  # fmt: skip
+    model = BertModel(config).eval()
+    read = torch.arange(30).reshape(2, 15)
+    with torch.inference_mode():
+        before = model(read).last_hidden_state
+        onednn.use_onednn(model)
+        assert torch.allclose(model(read).last_hidden_state, before, atol=1e-5)
+
+
+def test_a_model_of_another_architecture_keeps_its_layers() -> None:
+    from torch.nn import Linear
+    from transformers import DistilBertConfig, DistilBertModel
+
+    model = DistilBertModel(DistilBertConfig(vocab_size=50, dim=24, hidden_dim=40, n_layers=1, n_heads=2))
+    onednn.use_onednn(model)
+    layers = [one for one in model.modules() if isinstance(one, Linear)]
+    assert layers
+    assert all(hasattr(one, "weight") for one in layers)
