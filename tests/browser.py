@@ -40,6 +40,8 @@ FLAGS = [
 ]  # fmt: skip
 OUTPUT = PROJECT / "test-output"
 MINUTE = 60_000
+REOPENINGS = 3
+NOT_FOUND = "Error displaying widget"
 SIZE = {"width": 1280, "height": 800}
 
 needs_chromium = pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium: apt-get install chromium")
@@ -199,6 +201,21 @@ def becomes(ask: Callable[[], Any], expected: Callable[[Any], bool], seconds: fl
     while not expected(found := ask()):
         assert time.monotonic() < ends, found
         time.sleep(0.1)
+
+
+def reopen(tab: Tab, address: str, found: Callable[[], bool]) -> None:
+    """Opens a saved notebook, again if need be, until its widgets are `found`.
+
+    ipywidgets reads the widgets of the kernel and those of the saved notebook. If the kernel connects while
+    the saved ones are read, as may happen on a busy machine, they are "not found" until the page is loaded
+    anew (restoreWidgets in jupyterlab-manager 5).
+    """
+    for _ in range(REOPENINGS):
+        tab.page.goto(address)
+        tab.errors.clear()  # JupyterLab complains in its console that the kernel which it ended is dead
+        tab.page.locator(".jp-CodeCell .jp-OutputArea-output").first.wait_for()
+        if found():
+            break
 
 
 def click_mark(page: Page, box: Callable[[], Mapping[str, float] | None]) -> None:

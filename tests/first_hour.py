@@ -17,7 +17,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -26,7 +26,17 @@ from pathlib import Path
 from playwright.sync_api import Locator, Page
 
 from tests import forked
-from tests.browser import OUTPUT, Tab, becomes, browsing, end_kernels, free_port, run_all_cells, save
+from tests.browser import (
+    NOT_FOUND,
+    OUTPUT,
+    becomes,
+    browsing,
+    end_kernels,
+    free_port,
+    reopen,
+    run_all_cells,
+    save,
+)
 from workbench.memory.index import default_index_path
 
 PROJECT = Path(__file__).parent.parent
@@ -35,8 +45,6 @@ NOTES = {
     "tea.md": "# Tea\n\nGreen tea at ten, black tea at four.\n",
     "bike.md": "# Bike\n\nThe bike has a flat tyre since May.\n",
 }
-REOPENINGS = 3
-NOT_FOUND = "Error displaying widget"
 WIDGET = "application/vnd.jupyter.widget-view+json"
 CONFIGURATION = {"agents": {"defaults": {"memorySearch": {"query": {"maxResults": 8}}}}}
 
@@ -173,25 +181,15 @@ def lessons(hour: Hour) -> None:
             _check(tab.page, name)
             assert tab.errors == []
             end_kernels(tab.page)
-            _reopen(tab, alone, _widget_cells(hour.clone / "notebooks" / f"{name}.ipynb"))
+            places = _widget_cells(hour.clone / "notebooks" / f"{name}.ipynb")
+            reopen(tab, alone, partial(_are_found, tab.page, places))
             _check(tab.page, name)
             _picture(hour, tab.page, f"{name}-reopened")
         assert tab.errors == []
 
 
-def _reopen(tab: Tab, address: str, places: Collection[int]) -> None:
-    """Opens a saved lesson, again if need be, and waits until its widgets show something.
-
-    ipywidgets reads the widgets of the kernel and those of the saved notebook. If the kernel connects while
-    the saved ones are read, as may happen on a busy machine, they are "not found" until the page is loaded
-    anew (restoreWidgets in jupyterlab-manager 5).
-    """
-    for _ in range(REOPENINGS):
-        tab.page.goto(address)
-        tab.errors.clear()  # JupyterLab complains in its console that the kernel which it ended is dead
-        tab.page.locator(".jp-CodeCell .jp-OutputArea-output").first.wait_for()
-        if all(_is_found(tab.page, place) for place in places):
-            break
+def _are_found(page: Page, places: Iterable[int]) -> bool:
+    return all(_is_found(page, place) for place in places)
 
 
 def _is_found(page: Page, place: int) -> bool:

@@ -1,4 +1,4 @@
-"""The local model in torch: the vectors of sentence-transformers, in oneDNN or not, in any number of threads."""
+"""The local model in torch: the vectors of sentence-transformers, with oneDNN or without, in any thread."""
 
 from __future__ import annotations
 

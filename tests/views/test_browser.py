@@ -14,6 +14,7 @@ from tests.browser import (
     BOXES,
     DRAWN,
     NEXT_FRAME,
+    NOT_FOUND,
     OUTPUT,
     PANELS,
     POINT,
@@ -28,6 +29,7 @@ from tests.browser import (
     end_kernels,
     jupyterlab,
     needs_chromium,
+    reopen,
     run_all_cells,
     save,
     twin,
@@ -269,8 +271,15 @@ def test_a_saved_notebook_shows_the_last_pictures_without_its_kernel(
     save(tab.page)
     assert (folder / "notebooks" / "widgets.ipynb").stat().st_size < 500_000
     end_kernels(tab.page)
-    tab.page.goto(f"{lab}/widgets.ipynb?reset")
-    tab.errors.clear()  # JupyterLab complains in its console that the kernel which it ended is dead
+    outputs = tab.page.locator(".jp-Notebook .jp-OutputArea-output")
+    panels = [tab.page.locator(f".workbench-{name}") for name in PANELS]
+
+    def found() -> bool:
+        lost = outputs.filter(has_text=NOT_FOUND)
+        becomes(lambda: lost.count() > 0 or all(panel.count() for panel in panels), bool)
+        return lost.count() == 0
+
+    reopen(tab, f"{lab}/widgets.ipynb?reset", found)
     for name in PANELS:
         root = tab.page.locator(f".workbench-{name}")
         root.get_by_role("status", include_hidden=True).filter(has_text=said[name]).wait_for()
