@@ -29,8 +29,8 @@ def available() -> bool:
 def use_onednn(model: torch.nn.Module) -> None:
     """Lets oneDNN compute the linear layers of each BERT encoder in `model`, and the GELU after them.
 
-    The layers give up their own weights, so the model can no longer be trained or saved. Models of other
-    architectures stay as they are: some read the weights of their layers.
+    The layers keep their own weights, so the model can be saved; it can no longer be trained. Models of other
+    architectures stay as they are.
     """
     from torch.nn import Identity, Linear
     from transformers.activations import GELUActivation
@@ -38,18 +38,15 @@ def use_onednn(model: torch.nn.Module) -> None:
 
     encoders = [one for one in model.modules() if isinstance(one, BertEncoder)]
     modules = [module for encoder in encoders for module in encoder.modules()]
+    before_gelu = set()
     for module in modules:
         if isinstance(module, BertIntermediate) and type(module.intermediate_act_fn) is GELUActivation:
-            _replace(module.dense, "gelu")
+            before_gelu.add(module.dense)
             module.intermediate_act_fn = Identity()
-    for module in modules:
-        if type(module) is Linear and hasattr(module, "weight"):
-            _replace(module, "none")
-
-
-def _replace(layer: torch.nn.Linear, activation: str) -> None:
-    layer.forward = _product(layer, activation)  # type: ignore[method-assign, assignment]
-    del layer.weight
+    for layer in modules:
+        if type(layer) is Linear:
+            product = _product(layer, "gelu" if layer in before_gelu else "none")
+            layer.forward = product  # type: ignore[method-assign, assignment]
 
 
 def _product(layer: torch.nn.Linear, activation: str) -> Callable[[torch.Tensor], torch.Tensor]:
