@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.memory.embedding.engines import PieceVectors, Precision, Role
+from workbench.memory.embedding.engines import PieceVectors, Precision, Role, cores
 
 PIECES_A_BATCH = 2000
 """Larger batches are no faster, and leave more threads without work at the end."""
@@ -66,12 +66,10 @@ class TorchEngine:
         return [_pieces(one) for one in self._encoded(texts, role, batch_size, output_value=None)]
 
     def _encoded(self, texts: Sequence[str], role: Role, batch_size: int, **options: Any) -> list[Any]:
-        """What sentence-transformers makes of each text: each batch in one thread, as many as torch may use.
+        """What sentence-transformers makes of each text: each batch in one thread, on all cores.
 
         Threads that share a batch wait for each other after each of its layers.
         """
-        import torch
-
         encode: Any = self.model.encode_query if role == "query" else self.model.encode_document
         found: list[Any] = [None] * len(texts)
 
@@ -81,13 +79,12 @@ class TorchEngine:
             for place, answer in zip(places, answers, strict=True):
                 found[place] = answer
 
-        workers = torch.get_num_threads()
         with threads(1):
             if len(texts) == 1:
                 run([0])
                 return found
             lengths = [min(len(pieces), self.window) for pieces in self.offsets(texts)]
-            with ThreadPoolExecutor(workers) as pool:
+            with ThreadPoolExecutor(cores()) as pool:
                 list(pool.map(run, batches(lengths, batch_size)))
         return found
 
