@@ -11,13 +11,24 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from tests.commands import Run, runner
 from tests.conftest import PROJECT, SAMPLE
 from tests.home import Home
 from workbench.errors import InputError
-from workbench.memory.embedding.engines import ModelVariant, Role, cpu_flags, cpu_has, usable, variant_named
+from workbench.memory.embedding.engines import (
+    PIECES_A_BATCH,
+    ModelVariant,
+    Role,
+    batches,
+    cpu_flags,
+    cpu_has,
+    usable,
+    variant_named,
+)
 from workbench.memory.embedding.fast.engine import OpenVinoEngine
 from workbench.memory.embedding.fast.rounding import RANGES
 from workbench.memory.embedding.fast.weights import weights_of
@@ -171,6 +182,16 @@ def test_a_precision_is_used_only_if_it_is_faster_and_agrees(
     found, says = usable(BF16, engines(engine), frozenset({"avx512_bf16"}))  # type: ignore[arg-type]
     assert found == chosen
     assert "x fp32 in processor time, least cosine" in says
+
+
+@given(st.lists(st.integers(0, 3 * PIECES_A_BATCH)), st.integers(1, 9))
+def test_batches_hold_each_text_once_and_little_padding(lengths: list[int], size: int) -> None:
+    made = list(batches(lengths, size))
+    assert sorted(place for batch in made for place in batch) == list(range(len(lengths)))
+    assert [lengths[place] for batch in made for place in batch] == sorted(lengths, reverse=True)
+    for batch in made:
+        assert len(batch) == 1 or len(batch) * lengths[batch[0]] <= PIECES_A_BATCH
+        assert len(batch) <= size
 
 
 def test_a_processor_without_the_instructions_falls_back_without_loading_anything() -> None:

@@ -6,15 +6,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from tests.conftest import SAMPLE
 from workbench.memory.embedding import onednn, torch_engine
 from workbench.memory.embedding.engines import Role
 from workbench.memory.embedding.local import packaged_model
-from workbench.memory.embedding.torch_engine import PIECES_A_BATCH, TorchEngine, batches, threads
+from workbench.memory.embedding.torch_engine import TorchEngine, threads
 
 if TYPE_CHECKING:
     from torch.nn import Module
@@ -90,16 +88,6 @@ def test_one_question_takes_one_thread_and_gives_the_others_back(
             engine.vectors(["tea"], "query", 32)
         assert torch.get_num_threads() == 3
     assert seen == [1]
-
-
-@given(st.lists(st.integers(0, 3 * PIECES_A_BATCH)), st.integers(1, 9))
-def test_batches_hold_each_text_once_and_little_padding(lengths: list[int], size: int) -> None:
-    made = list(batches(lengths, size))
-    assert sorted(place for batch in made for place in batch) == list(range(len(lengths)))
-    assert [lengths[place] for batch in made for place in batch] == sorted(lengths, reverse=True)
-    for batch in made:
-        assert len(batch) == 1 or len(batch) * lengths[batch[0]] <= PIECES_A_BATCH
-        assert len(batch) <= size
 
 
 @pytest.mark.parametrize("activation", ["gelu", "gelu_new", "relu"])

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import platform
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, Protocol, get_args
@@ -29,6 +29,8 @@ LEAST_GAIN = 1.1
 PROBE = tuple(
     f"{count} notes say where the greenhouse key is kept, and who had it last. " * 9 for count in range(8)
 )
+PIECES_A_BATCH = 1000
+"""Larger batches are no faster, and leave more threads without work at the end."""
 INSTRUCTIONS = {
     "bf16": ("avx512_bf16", "amx_bf16", "bf16"),
     "int8": ("avx512_vnni", "avx_vnni", "amx_int8", "i8mm"),
@@ -112,6 +114,23 @@ def cores() -> int:
     available = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     wanted = os.environ.get("OMP_NUM_THREADS", "")
     return min(available, int(wanted)) if wanted.isdecimal() and int(wanted) else available
+
+
+def batches(lengths: Sequence[int], size: int) -> Iterator[list[int]]:
+    """The places of texts, the longest first, in batches: at most `size` texts and PIECES_A_BATCH each.
+
+    `lengths` are in word pieces, and each text of a batch is padded to its longest. A text that is longer
+    than PIECES_A_BATCH is a batch of its own.
+    """
+    batch: list[int] = []
+    for place in sorted(range(len(lengths)), key=lambda place: (-lengths[place], place)):
+        padded = lengths[batch[0]] * (len(batch) + 1) if batch else 0
+        if batch and (len(batch) == size or padded > PIECES_A_BATCH):
+            yield batch
+            batch = []
+        batch.append(place)
+    if batch:
+        yield batch
 
 
 def cpu_has(precision: Precision, flags: frozenset[str] | None = None) -> bool:

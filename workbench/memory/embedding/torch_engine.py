@@ -13,10 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.memory.embedding.engines import PieceVectors, Precision, Role, cores
-
-PIECES_A_BATCH = 2000
-"""Larger batches are no faster, and leave more threads without work at the end."""
+from workbench.memory.embedding.engines import PieceVectors, Precision, Role, batches, cores
 
 
 class TorchEngine:
@@ -115,23 +112,6 @@ def _one_at_a_time(preprocess: Callable[..., Any]) -> Callable[..., Any]:
             return preprocess(*inputs, **options)
 
     return alone
-
-
-def batches(lengths: Sequence[int], size: int) -> Iterator[list[int]]:
-    """The places of texts, the longest first, in batches: at most `size` texts and PIECES_A_BATCH each.
-
-    `lengths` are in word pieces, and each text of a batch is padded to its longest. A text that is longer
-    than PIECES_A_BATCH is a batch of its own.
-    """
-    batch: list[int] = []
-    for place in sorted(range(len(lengths)), key=lambda place: (-lengths[place], place)):
-        padded = lengths[batch[0]] * (len(batch) + 1) if batch else 0
-        if batch and (len(batch) == size or padded > PIECES_A_BATCH):
-            yield batch
-            batch = []
-        batch.append(place)
-    if batch:
-        yield batch
 
 
 @contextmanager

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.errors import InputError
-from workbench.memory.embedding.engines import PieceVectors, Precision, Role, cores, cpu_has
+from workbench.memory.embedding.engines import PieceVectors, Precision, Role, batches, cores, cpu_has
 from workbench.memory.embedding.fast.bert import Rounding, Shape, built
 from workbench.memory.embedding.fast.rounding import Rounded, stored_ranges
 from workbench.memory.embedding.fast.weights import weights_of
@@ -106,7 +106,7 @@ class OpenVinoEngine:
         encoded = self.cut(texts)
         compiled = self._for_one if len(texts) == 1 else self._for_many
         found: NDArray[np.float32] | None = None
-        for places in _batches([len(one.ids) for one in encoded], batch_size):
+        for places in batches([len(one.ids) for one in encoded], batch_size):
             rows: Any = compiled(list(padded([encoded[place] for place in places])))[0]
             if found is None:
                 found = np.empty((len(texts), rows.shape[1]), np.float32)
@@ -119,7 +119,7 @@ class OpenVinoEngine:
         encoded = self.cut(texts)
         compiled = self._for_one if len(texts) == 1 else self._for_many_words
         found: dict[int, PieceVectors] = {}
-        for places in _batches([len(one.ids) for one in encoded], batch_size):
+        for places in batches([len(one.ids) for one in encoded], batch_size):
             made: Any = compiled(list(padded([encoded[place] for place in places])))
             for row, place in enumerate(places):
                 pieces = np.array(encoded[place].ids, np.int64)
@@ -134,13 +134,6 @@ class OpenVinoEngine:
     def _markers(self) -> frozenset[int]:
         added = self.tokenizer.get_added_tokens_decoder()
         return frozenset(number for number, token in added.items() if token.special)
-
-
-def _batches(lengths: Sequence[int], size: int) -> Iterator[list[int]]:
-    """The places of texts in batches, the longest texts first."""
-    order = sorted(range(len(lengths)), key=lambda place: -lengths[place])
-    for start in range(0, len(order), size):
-        yield order[start : start + size]
 
 
 def padded(encoded: Sequence[Encoding]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
