@@ -18,14 +18,15 @@ lab: $(LAB)
 # The search reads the sample memory word by word once, for all test processes. Without a floor it returns something.
 # A test that fails is tried a second time: some drive a browser, servers and signals, and the machine may be busy.
 # The report names each one that needed it, with its first failure. More than five of them are too many.
-# Two processes share the work. One thread each is enough: more would wait for each other.
+# Three processes share the work, because some often wait for a browser or a server. One thread each is enough: more would
+# wait for each other.
 test: $(TEST)
 	$(BIN)/workbench index sample_memory
 	$(BIN)/workbench search "the first question" -s recommended --min-score 0 > /dev/null
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses 2 --dist loadfile \
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses 3 --dist loadfile \
 		--reruns 1 --max-suite-reruns 5 --rerun-show-tracebacks
 
 bench: $(PEERS)
