@@ -43,9 +43,6 @@ class Watched(Exact):
     def input(self, place: str, values: Output) -> Output:
         return self.places.setdefault(place, values)
 
-    def heads(self, place: str, values: Output) -> Output:
-        return self.places.setdefault(place, values)
-
 
 def texts() -> list[str]:
     """Long and short texts in English, half of them technical."""
@@ -55,7 +52,7 @@ def texts() -> list[str]:
 
 
 def measured(engine: OpenVinoEngine) -> dict[str, tuple[NDArray[np.float32], NDArray[np.float32]]]:
-    """At each place the least and the largest value of each channel; of each number of a head for heads."""
+    """At each place the least and the largest value of each channel."""
     watched = Watched()
     graph = built(weights_of(engine.folder / "model.safetensors"), engine.shape, watched)
     outputs = [op.result(one) for one in watched.places.values()]
@@ -81,10 +78,6 @@ def ranges(engine: OpenVinoEngine) -> Mapping[str, NDArray[np.float32]]:
     made = {}
     for place, (least, largest) in measured(engine).items():
         layer, _, name = place.partition(".")
-        if name not in LAYERS:
-            largest_of_all = max(-least.min(), largest.max())
-            made[place] = range_of(-largest_of_all, largest_of_all)
-            continue
         names = [f"encoder.layer.{layer}.{one}.weight" for one in LAYERS[name]]
         of_weights = np.max([np.abs(weights[one]).max(axis=0) for one in names], axis=0)
         scales = scales_of(np.maximum(-least, largest), of_weights, SHARE)

@@ -203,7 +203,7 @@ def test_a_file_that_cannot_be_used_is_refused(
     run: Run, place: Place, spoil: Callable[[Path], None], problem: str, more: list[str]
 ) -> None:
     spoil(place.folder)
-    outcome = run("index", place.folder, "--index", place.index, *more)
+    outcome = run("index", place.folder, "--index", place.index, "--reading", "windowed", *more)
     assert refuses(outcome, "memory/odd.md", problem)
     assert "--skip" in outcome.err
 
@@ -315,7 +315,7 @@ UNFIT = [
     pytest.param(_other_version, "has schema version 99", id="version"),
     pytest.param(made_with(model="other"), "made with another model: other", id="model"),
     pytest.param(made_with(revision="0123/windowed"), "made with another model", id="weights"),
-    pytest.param(made_with(revision=WINDOWED.replace("windowed", "truncated")), "truncated", id="reading"),
+    pytest.param(made_with(revision=WINDOWED.replace("/", "/openvino-fp32/")), "openvino", id="backend"),
     pytest.param(made_with(chunker="by paragraph"), "another chunker: by paragraph", id="chunker"),
 ]
 
@@ -350,6 +350,18 @@ def test_an_index_made_otherwise_is_left_as_it_is(
     before = file.read_bytes()
     outcome = run("index", place.folder, "--index", file)
     assert refuses(outcome, file, problem)
+    assert "--rebuild" in outcome.err
+    assert file.read_bytes() == before
+
+
+def test_an_index_in_another_reading_than_the_one_that_is_named_is_left_as_it_is(
+    run: Run, place: Place, tmp_path: Path
+) -> None:
+    file = tmp_path / "other.sqlite"
+    made_with()(file)
+    before = file.read_bytes()
+    outcome = run("index", place.folder, "--index", file, "--reading", "truncated")
+    assert refuses(outcome, file, "53aa51172d14/truncated")
     assert "--rebuild" in outcome.err
     assert file.read_bytes() == before
 

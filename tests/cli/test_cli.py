@@ -11,6 +11,7 @@ import workbench
 from tests import world
 from tests.commands import Run, python, runner
 from workbench.cli.app import system_for
+from workbench.memory.embedding import local
 from workbench.memory.store.sqlite.store import Store
 from workbench.memory.sync import index_folder
 
@@ -289,6 +290,20 @@ def test_index_reads_as_it_is_told(run: Run, tmp_path: Path) -> None:
     run("index", folder, "--index", tmp_path / "i.sqlite", "--reading", "truncated")
     with Store.open(tmp_path / "i.sqlite") as store:
         assert store.settings.revision.endswith("/truncated")
+
+
+def test_a_large_memory_is_truncated_and_stderr_says_so_once(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(local, "READ_WHOLE", 2)
+    folder = world.write(tmp_path / "m", {"MEMORY.md": "tea"})
+    asked = ("index", folder, "--index", tmp_path / "i.sqlite")
+    told = [run(*asked, *more).err for more in ([], [], ["--rebuild"], ["--reading", "truncated"])]
+    assert ["--reading windowed" in one for one in told] == [True, False, True, False]
+    run(*asked, "--reading", "windowed", "--rebuild")
+    assert "--reading windowed" not in run(*asked).err
+    with Store.open(tmp_path / "i.sqlite") as store:
+        assert store.settings.revision.endswith("/windowed")
 
 
 def test_index_goes_to_the_home_of_the_workbench(

@@ -10,8 +10,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 from tests.replaying import Answer, Asked, Row, Rows, Unreadable, chosen
+from workbench.memory.embedding import onednn
+from workbench.memory.embedding.engines import ModelEngine, ModelVariant
 from workbench.memory.embedding.local import Embedded, LocalEmbedder, Reading, Role, Truncated
 from workbench.memory.index import MemoryIndex
 from workbench.memory.sources import Indexing
@@ -66,10 +69,17 @@ class OpenClawForm:
 
 @dataclass
 class RecordingEmbedder(LocalEmbedder):
-    """The embedder of the recordings: the first window of a text, one text at a time."""
+    """The embedder of the recordings: the first window of a text, one text at a time, in torch's own fp32.
+
+    Some recorded chunks have nearly equal scores, so the last digits decide which of them comes first.
+    """
 
     reading: Reading = field(default_factory=Truncated)
     batch_size: int = 1
+
+    def engine_of(self, variant: ModelVariant) -> ModelEngine:
+        with mock.patch.object(onednn, "available", return_value=False):
+            return super().engine_of(variant)
 
 
 def _opened(folder: Path, like: Indexing, file: Path) -> MemoryIndex | LiveIndex:

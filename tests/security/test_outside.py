@@ -159,15 +159,15 @@ def test_a_memory_that_vanishes_in_mid_sync_is_an_error_and_costs_nothing(
 def test_a_memory_that_vanishes_while_it_is_listed_deletes_nothing(
     home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    before, there = home.contents(), sync._there
+    before, there = home.contents(), sync.listed
 
     def vanishing(sources: list[MemoryFolder]) -> object:
-        monkeypatch.setattr(sync, "_there", there)
+        monkeypatch.setattr(sync, "listed", there)
         listed = there(sources)
         home.root.rename(home.root.with_name("unplugged"))
         return {path: found for path, found in listed.items() if path != "memory/tea.md"}
 
-    monkeypatch.setattr(sync, "_there", vanishing)
+    monkeypatch.setattr(sync, "listed", vanishing)
     with pytest.raises(InputError, match="does not exist any more"):
         home.sync()
     assert home.contents() == before

@@ -57,7 +57,7 @@ def odd(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def differing(release: str, odd: Path) -> list[str]:
     """The questions whose lists are not the recorded ones; a question that differs twice is there twice."""
     system = SYSTEMS[release]
-    kept = default_index_path(SAMPLE).parent / f"records-as-{indexing(system).name}"
+    kept = default_index_path(SAMPLE).parent / f"records-by-mkl-as-{indexing(system).name}"
     compared = list(replayed(load(RECORDS / f"openclaw-{release}.json.gz"), system, {"odd": odd}, "", kept))
     assert len(compared) == 262
     return [one.asked.question for one in compared if one.difference]

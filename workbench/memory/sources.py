@@ -87,3 +87,12 @@ class Indexing:
     chunker: Chunker
     rules: FileRules = GENERAL
     ties_by_row: bool = False
+
+
+Listed = tuple[DocumentSource, Look]
+"""Which source lists a document, and its look."""
+
+
+def listed(sources: Iterable[DocumentSource]) -> dict[str, Listed]:
+    """Every document by its path."""
+    return {path: (source, look) for source in sources for path, look in source.stamps().items()}

@@ -19,10 +19,10 @@ from workbench.memory.choices import Choices, extra_paths_of, remember
 from workbench.memory.chunking import Chunker, LineChunker, resized, sizes_in
 from workbench.memory.embedding import cache as cached_embedding
 from workbench.memory.embedding.cache import Borrowing, embed_through_cache
-from workbench.memory.embedding.local import PACKAGED_MODEL, Embedder, LocalEmbedder
+from workbench.memory.embedding.local import PACKAGED_MODEL, Embedder, LocalEmbedder, UsualReading, reading_of
 from workbench.memory.files import SOURCE, GoneError, memory_root
 from workbench.memory.index import MemoryIndex, check_same, default_index_path
-from workbench.memory.sources import DocumentSource, Indexing, Look, MemoryFolder
+from workbench.memory.sources import DocumentSource, Indexing, Listed, Look, MemoryFolder, listed
 from workbench.memory.staging import Staged, staging
 from workbench.memory.store.contract import IndexPlace, IndexStore
 from workbench.memory.store.places import server_place
@@ -79,7 +79,7 @@ def index_folder(
     vectors are reused, also those of an earlier rebuild that failed. `wait` is how many seconds to wait for
     another process that syncs the same index. `like` indexes as a release does: its files, its chunker.
     Without `chunker` and `like`, an index keeps the sizes of its chunks, and a new one has those of
-    LineChunker().
+    LineChunker(). Without `embedder`, the packaged model embeds, in its `usual_reading`.
     `store` is the address of a database server for the index, such as postgresql://USER@HOST/DATABASE;
     without it, the index is the file `index_path`, or the default file of the folder. An index on a server
     takes known vectors from the folder's default file.
@@ -91,17 +91,16 @@ def index_folder(
     """
     started = time.perf_counter()
     root = memory_root(folder)
-    embedder = embedder or LocalEmbedder()
+    place = _place(root, index_path, store)
     open_sizes = chunker is None and like is None
     like = like or Indexing("", chunker or LineChunker())
     chunker = chunker or like.chunker
-    place = _place(root, index_path, store)
-    settings = Settings(embedder.name, embedder.revision, embedder.dimensions, chunker.name)
     with place.alone(wait), _lender(root, place) as lender:
-        beside = extra_paths_of(root, Path(place.name)) if extra is None else tuple(extra)
+        beside, every = _sources(root, place, like, extra, sources)
+        embedder = embedder or LocalEmbedder(reading=_reading_for(place, every, rebuild).reading)
+        settings = Settings(embedder.name, embedder.revision, embedder.dimensions, chunker.name)
         model = embedder.name if isinstance(embedder, LocalEmbedder) else PACKAGED_MODEL
         chosen = Choices(str(root), beside, "" if model == PACKAGED_MODEL else model)
-        every = (MemoryFolder(root, beside, like.rules), *sources)
         first = not place.exists()
         given = extra is not None
         work = Work(settings, embedder, chunker, chosen, every, skip, like, given, first, lender, open_sizes)
@@ -111,6 +110,48 @@ def index_folder(
             raise Interrupted(work.kept()) from None
     work.summary.seconds = time.perf_counter() - started
     return work.summary
+
+
+def usual_reading(
+    folder: str | os.PathLike[str],
+    *,
+    index_path: Path | None = None,
+    store: str | None = None,
+    like: Indexing | None = None,
+    extra: Sequence[str] | None = None,
+    sources: Sequence[DocumentSource] = (),
+    rebuild: bool = False,
+) -> UsualReading:
+    """How a local model reads long texts if nobody says how: as the index has it, or by the memory's size.
+
+    The arguments are those of `index_folder`. Raises InputError for a folder or an address that cannot be
+    used, and StorageError for an index that cannot be read.
+    """
+    root = memory_root(folder)
+    place = _place(root, index_path, store)
+    _, every = _sources(root, place, like or Indexing("", LineChunker()), extra, sources)
+    return _reading_for(place, every, rebuild)
+
+
+def _reading_for(place: IndexPlace, every: Sequence[DocumentSource], rebuild: bool) -> UsualReading:
+    if place.exists() and not rebuild:
+        with place.open() as store:
+            kept = reading_of(store.settings.revision)
+        if kept is not None:
+            return UsualReading(kept, kept=True)
+    return UsualReading.of(sum(look.size for _, look in listed(every).values()))
+
+
+def _sources(
+    root: Path,
+    place: IndexPlace,
+    like: Indexing,
+    extra: Sequence[str] | None,
+    sources: Sequence[DocumentSource],
+) -> tuple[tuple[str, ...], tuple[DocumentSource, ...]]:
+    """The memory's extra paths, and all sources of its documents."""
+    beside = extra_paths_of(root, Path(place.name)) if extra is None else tuple(extra)
+    return beside, (MemoryFolder(root, beside, like.rules), *sources)
 
 
 @contextmanager
@@ -162,13 +203,10 @@ def outdated(
     with index.snapshot():
         known, rules = index.store.stamps(), index.store.file_rules
     given = (MemoryFolder(root, extra_paths_of(root, Path(index.store.name)), rules), *sources)
-    there = _there(given)
+    there = listed(given)
     differing = [path for path, (_, look) in there.items() if path not in known or known[path].look != look]
     return sorted([*differing, *_missing(there, known, given)])
 
-
-Listed = tuple[DocumentSource, Look]
-"""Which source lists a document, and its look."""
 
 Cut = tuple[Document, list[Passage]]
 """A document with its passages, before it has vectors."""
@@ -278,10 +316,6 @@ def _check_sources_stay(place: IndexPlace, work: Work) -> None:
         )
 
 
-def _there(sources: Iterable[DocumentSource]) -> dict[str, Listed]:
-    return {path: (source, look) for source in sources for path, look in source.stamps().items()}
-
-
 def _missing(
     there: Mapping[str, Listed], known: Mapping[str, Stamp], sources: Iterable[DocumentSource]
 ) -> list[str]:
@@ -291,7 +325,7 @@ def _missing(
 
 def _planned(work: Work, known: Mapping[str, Stamp], staged: Staged) -> Plan:
     """The plan. Every file that may have changed is read here, and nowhere else."""
-    there = _there(work.sources)
+    there = listed(work.sources)
     touched: dict[str, Look] = {}
     for path in sorted(there):
         source, look = there[path]
@@ -306,7 +340,7 @@ def _planned(work: Work, known: Mapping[str, Stamp], staged: Staged) -> Plan:
     work.summary.unchanged += len(touched)
     missing = _missing(there, known, work.sources)
     if missing or work.gone:
-        _there(work.sources)  # raises if the memory itself vanished while it was listed or read
+        listed(work.sources)  # raises if the memory itself vanished while it was listed or read
     return Plan(known, staged, {path: source for path, (source, _) in there.items()}, touched, missing)
 
 

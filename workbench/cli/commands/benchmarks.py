@@ -234,7 +234,7 @@ def stores(
         opened = [("sqlite", stack.enter_context(open_index(path)))]
         check_targets(asked, opened[0][1].paths())
         for one in servers:
-            index_folder(path, store=one)
+            index_folder(path, opened[0][1].embedder, store=one)  # every store has the same vectors
             index = stack.enter_context(MemoryIndex.open(server_place(one)))
             name, taken = index.store.engine, sum(known.startswith(index.store.engine) for known, _ in opened)
             opened.append((f"{name} {taken + 1}" if taken else name, index))

@@ -15,7 +15,7 @@ from workbench.safe_text import counted
 
 if TYPE_CHECKING:
     from workbench.memory.embedding.engines import ModelVariant
-    from workbench.memory.embedding.local import Embedder, LocalEmbedder
+    from workbench.memory.embedding.local import Embedder, LocalEmbedder, UsualReading
     from workbench.systems.openclaw.config.system import Configuration
 
 
@@ -86,27 +86,37 @@ def options(
 def configured_embedder(
     context: typer.Context,
     model: str,
-    reading: str,
+    reading: str | None,
+    usual: UsualReading,
     download: bool = False,
     variant: ModelVariant | None = None,
 ) -> Embedder:
     """The embedder of that name; in fp32 if this processor does not gain by the precision of `variant`.
 
+    A local model has the `usual` reading if none is named; stderr says so if that cuts long chunks off anew.
     Raises InputError when the configuration wants its provider at an address that the user has not named:
     the texts and the user's key would go there.
     """
-    from workbench.memory.embedding.local import LocalEmbedder, reading_named
+    from workbench.memory.embedding.local import READ_WHOLE, LocalEmbedder, Truncated, reading_named
     from workbench.memory.embedding.providers.catalogue import embedder_named
     from workbench.memory.embedding.providers.embedder import RemoteEmbedder
 
     if not model.strip():
         raise InputError("--model is empty.", "Name a model: --model all-MiniLM-L6-v2, or leave it out.")
-    embedder, made = embedder_named(model, reading_named(reading), download, variant), asked_of(context)
+    named = None if reading is None else reading_named(reading)
+    embedder, made = embedder_named(model, named, download, variant, usual.reading), asked_of(context)
     if made is not None and isinstance(embedder, RemoteEmbedder):
         address = made.unnamed_addresses().get(embedder.provider.url_variable)
         if address is not None:
             raise InputError(*_unnamed_message(made, address))
-    return _usable(embedder) if isinstance(embedder, LocalEmbedder) else embedder
+    if not isinstance(embedder, LocalEmbedder):
+        return embedder
+    if reading is None and not usual.kept and embedder.reading == Truncated():
+        tell(
+            f"The memory has more than {READ_WHOLE / 1e6:.0f} MB: of each chunk, only what fits into the "
+            "model's window is embedded.\n  --reading windowed embeds all of it, and takes 1.5 times as long."
+        )
+    return _usable(embedder)
 
 
 def _usable(embedder: LocalEmbedder) -> LocalEmbedder:

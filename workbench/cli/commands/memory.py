@@ -23,7 +23,11 @@ if TYPE_CHECKING:
 Folder = Annotated[Path, typer.Argument(readable=False, help="The memory's folder.")]
 Model = Annotated[str, typer.Option(help="The embedding model: a local model, PROVIDER/MODEL, or auto.")]
 Reading = Annotated[
-    str, typer.Option(help="How to embed texts longer than the model's window: windowed or truncated.")
+    str | None,
+    typer.Option(
+        help="How to embed texts longer than the model's window: windowed or truncated. An index keeps it "
+        "until a rebuild. Default: windowed, and truncated for more than 2 MB."
+    ),
 ]
 Precision = Annotated[
     str, typer.Option(help="The local model's numbers: fp32, bf16, or int8 (with --backend openvino).")
@@ -52,8 +56,7 @@ StoreAddress = Annotated[
     str | None,
     typer.Option("--store", help="A server for the index: postgresql://USER@HOST/DATABASE?schema=NAME"),
 ]
-MODEL, READING = "all-MiniLM-L6-v2", "windowed"
-PRECISION, BACKEND = "fp32", "torch"
+MODEL, PRECISION, BACKEND = "all-MiniLM-L6-v2", "fp32", "torch"
 
 
 @app.command()
@@ -65,7 +68,7 @@ def index(
     sessions: Transcripts = None,
     extra: Extra = None,
     model: Model = MODEL,
-    reading: Reading = READING,
+    reading: Reading = None,
     precision: Precision = PRECISION,
     backend: Backend = BACKEND,
     like: As = None,
@@ -85,11 +88,20 @@ def index(
 
     from workbench.lab.cluster import cluster_at, on_cluster
     from workbench.memory.sessions import Sessions
-    from workbench.memory.sync import index_folder
+    from workbench.memory.sync import index_folder, usual_reading
 
-    embedder = configured_embedder(context, model, reading, download, variant_of(backend, precision))
     sources = [] if sessions is None else [Sessions(sessions)]
     chunker, release = cutting(context, like, chunk)
+    usual = usual_reading(
+        folder,
+        index_path=index_file,
+        store=store,
+        like=release,
+        extra=extra,
+        sources=sources,
+        rebuild=rebuild,
+    )
+    embedder = configured_embedder(context, model, reading, usual, download, variant_of(backend, precision))
     with telling_of_interruption(), cluster_at(cluster) as workers:
         summary = index_folder(
             folder,

@@ -18,7 +18,6 @@ from workbench.cli.commands.memory import (
     BACKEND,
     MODEL,
     PRECISION,
-    READING,
     As,
     Backend,
     ChunkOption,
@@ -43,7 +42,7 @@ def watch(
     sessions: Transcripts = None,
     extra: Extra = None,
     model: Model = MODEL,
-    reading: Reading = READING,
+    reading: Reading = None,
     precision: Precision = PRECISION,
     backend: Backend = BACKEND,
     like: As = None,
@@ -61,12 +60,13 @@ def watch(
     from workbench.memory.index import default_index_path
     from workbench.memory.paths import GENERAL
     from workbench.memory.sessions import Sessions, Thresholds
-    from workbench.memory.sync import index_folder
+    from workbench.memory.sync import index_folder, usual_reading
 
-    variant = variant_of(backend, precision)
-    root, embedder = memory_root(folder), configured_embedder(context, model, reading, variant=variant)
+    root, variant = memory_root(folder), variant_of(backend, precision)
     sources = [] if sessions is None else [Sessions(sessions.resolve())]
     configured, (chunker, release) = asked_of(context), cutting(context, like, chunk)
+    usual = usual_reading(root, index_path=index_file, like=release, extra=extra, sources=sources)
+    embedder = configured_embedder(context, model, reading, usual, variant=variant)
     thresholds = configured.thresholds if configured else Thresholds()
     timing = watching.Timing(configured.quiet) if configured else watching.Timing()
     beside = extra_paths_of(root, index_file or default_index_path(root)) if extra is None else extra

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -16,11 +16,13 @@ from workbench.lab.diagnose.causes import Cause
 from workbench.lab.diagnose.runs import Goal, Reruns
 from workbench.lab.questions import nearest
 from workbench.memory.choices import extra_paths_of
+from workbench.memory.embedding.local import Windowed
 from workbench.memory.index import MemoryIndex, OpenIndex
 from workbench.memory.sync import index_folder, open_index
-from workbench.records import Hits, Rows, Vector
+from workbench.records import Chunk, Hits, Rows, Vector
 from workbench.retrieval.index_adapters import IndexAdapter, innermost
 from workbench.retrieval.legs import VectorLeg
+from workbench.retrieval.passages.index import local_embedder
 from workbench.retrieval.pipeline import Pipeline, search
 from workbench.safe_text import counted
 
@@ -172,7 +174,7 @@ def _of_vectors(runs: Reruns, index: Index, goal: Goal) -> Iterator[Cause]:
         cosine = 1 - float(near.raw[rank - 1])
         yield _foreign(runs, index, goal, f"{chunk.place}: embedded again, its cosine with its stored vector "
                        f"is {cosine:.3f}, and {rank - 1} other chunks are nearer")  # fmt: skip
-    elif chunk.read_share < 1:
+    else:
         yield from _half_read(runs, index, goal, best)
 
 
@@ -181,19 +183,49 @@ def _foreign(runs: Reruns, index: Index, goal: Goal, evidence: str) -> Cause:
     rows = index.rows_of(goal.path)
     chunks = index.chunks(rows)
     made = {int(row): index.embed(chunk.text) for row, chunk in zip(rows, chunks, strict=True)}
-    reached = goal.reached(search(runs.question, runs.pipeline, _Reembedded(index, made), runs.vector))
+    reached = _found_with(runs, index, goal, made)
     return Cause(("vectors",), FOREIGN, "workbench index FOLDER --rebuild", evidence, reached)
 
 
-def _half_read(runs: Reruns, index: Index, goal: Goal, row: int) -> Iterator[Cause]:
-    """The model read a chunk only in part: verified with the vector of the part that it did not read."""
-    (chunk,) = index.chunks(np.array([row]))
-    unread = chunk.text[int(len(chunk.text) * chunk.read_share) :]
-    other = _Reembedded(index, {row: index.embed(unread)})
-    if unread.strip() and goal.reached(search(runs.question, runs.pipeline, other, runs.vector)):
-        told = f"{chunk.place}: the model read {chunk.read_share:.0%} of it; the rest alone would be found"
-        yield Cause(("chunk",), "the answer is in a part that the model has not read",
-                    "index again with smaller chunks", told, verified=True)  # fmt: skip
+def _half_read(runs: Reruns, index: Index, goal: Goal, best: int) -> Iterator[Cause]:
+    """The model read chunks only in part.
+
+    Verified with the vectors of all of them, or of the part of the chunk `best` that the model did not read.
+    """
+    rows = index.rows_of(goal.path)
+    part = {
+        row: one for row, one in zip(rows.tolist(), index.chunks(rows), strict=True) if one.read_share < 1
+    }
+    whole = _whole(index, {row: one.text for row, one in part.items()})
+    asked = runs.vector
+    if asked is not None and whole and _found_with(runs, index, goal, whole):
+        chunk = part[max(whole, key=lambda row: float(asked @ whole[row]))]
+        yield _half(chunk, "with all of it", "workbench index FOLDER --reading windowed --rebuild")
+    elif best in part:
+        chunk = part[best]
+        unread = chunk.text[int(len(chunk.text) * chunk.read_share) :]
+        if unread.strip() and _found_with(runs, index, goal, {best: index.embed(unread)}):
+            yield _half(chunk, "with the rest alone", "index again with smaller chunks")
+
+
+def _half(chunk: Chunk, how: str, repair: str) -> Cause:
+    told = f"{chunk.place}: the model read {chunk.read_share:.0%} of it; {how}, the file would be found"
+    return Cause(("chunk",), "the answer is in a part that the model has not read", repair, told, True)
+
+
+def _whole(index: Index, texts: Mapping[int, str]) -> dict[int, Vector]:
+    """The vectors of texts that the index's model reads whole; none without a model on this machine."""
+    embedder = local_embedder(index)
+    if embedder is None or not texts:
+        return {}
+    found = embedder.read_as(Windowed()).embed(list(texts.values()), "passage").vectors
+    return dict(zip(texts, found, strict=True))
+
+
+def _found_with(runs: Reruns, index: Index, goal: Goal, vectors: dict[int, Vector]) -> bool:
+    """Whether the answer is as wanted when some rows have these vectors."""
+    other = _Reembedded(index, vectors)
+    return goal.reached(search(runs.question, runs.pipeline, other, runs.vector))
 
 
 def _distances(index: Index, vector: Vector | None, rows: Rows) -> np.ndarray | None:

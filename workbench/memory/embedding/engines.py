@@ -38,6 +38,10 @@ INSTRUCTIONS = {
 """What /proc/cpuinfo calls the instructions; any one of them is enough."""
 
 
+ARITHMETIC = {"int8": "int8-2"}
+"""What a revision calls a precision whose vectors changed: int8-2 rounds no queries and keys, as int8 did."""
+
+
 @dataclass(frozen=True)
 class ModelVariant:
     """A backend and a precision. Raises InputError for a pair that does not exist."""
@@ -60,9 +64,9 @@ class ModelVariant:
     @property
     def name(self) -> str:
         """The part of a revision: empty for torch in fp32, whose revisions were given out before."""
-        return (
-            "" if (self.backend, self.precision) == ("torch", "fp32") else f"{self.backend}-{self.precision}"
-        )
+        if (self.backend, self.precision) == ("torch", "fp32"):
+            return ""
+        return f"{self.backend}-{ARITHMETIC.get(self.precision, self.precision)}"
 
 
 def variant_named(name: str) -> ModelVariant | None:

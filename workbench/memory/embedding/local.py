@@ -1,7 +1,8 @@
 """Turns texts into unit vectors, and reports the share of each text that the model has read.
 
 all-MiniLM-L6-v2 reads 256 word pieces and silently drops the rest; a chunk of 1,600 characters has about
-400. `Truncated` does what most systems do. `Windowed`, the default, reads everything.
+400. `Truncated` does what most systems do. `Windowed`, the default for a memory of ordinary size, reads
+everything, and takes 1.5 times as long; docs/embedding.md compares what they find.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
@@ -129,12 +130,33 @@ def _word_start(text: str, offsets: Sequence[tuple[int, int]], place: int) -> in
 
 READINGS: Mapping[str, Reading] = {reading.name: reading for reading in (Windowed(), Truncated())}
 
+READ_WHOLE = 2_000_000
+"""The largest memory, in bytes, that is read whole if nobody says how: that takes a minute or two."""
+
+
+@dataclass(frozen=True)
+class UsualReading:
+    """How a local model reads long texts if nobody says how; `kept` when its index was made so before."""
+
+    reading: Reading
+    kept: bool = False
+
+    @classmethod
+    def of(cls, size: int) -> UsualReading:
+        """That of a new index of a memory of `size` bytes."""
+        return cls(Windowed() if size <= READ_WHOLE else Truncated())
+
 
 def reading_named(name: str) -> Reading:
     """The reading of that name, `windowed` or `truncated`. Raises InputError for other names."""
     if name not in READINGS:
         raise InputError(f"There is no reading {name!r}.", f"Choose one of: {', '.join(READINGS)}.")
     return READINGS[name]
+
+
+def reading_of(revision: str) -> Reading | None:
+    """The reading that a local model's revision names; None for the revision of another embedder."""
+    return READINGS.get(revision.rpartition("/")[2])
 
 
 def packaged_model(sha256: str = PACKAGED_SHA256) -> Path:
@@ -242,6 +264,12 @@ class LocalEmbedder:
             f"gets it from its hub. {PACKAGED_MODEL} is always there.",
         )
 
+    def read_as(self, reading: Reading) -> LocalEmbedder:
+        """The same model with another reading; it is not loaded again."""
+        other = replace(self, reading=reading)
+        other.engine = self.engine
+        return other
+
     @cached_property
     def model(self) -> SentenceTransformer:
         """The model as sentence-transformers loads it; in fp32 if another backend computes the vectors."""
@@ -310,8 +338,7 @@ class LocalEmbedder:
 
 def local_embedder(model: str, revision: str) -> LocalEmbedder | None:
     """The local model of that name whose revision this would be; None for a revision of another form."""
-    parts = revision.split("/")
-    reading = READINGS.get(parts[-1])
+    parts, reading = revision.split("/"), reading_of(revision)
     variant = ModelVariant() if len(parts) == 2 else variant_named(parts[1]) if len(parts) == 3 else None
     return None if reading is None or variant is None else LocalEmbedder(model, reading, variant=variant)
 

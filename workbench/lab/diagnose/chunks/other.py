@@ -12,7 +12,7 @@ from workbench.contracts import Index
 from workbench.errors import InputError
 from workbench.lab.cached_index import CachedIndex
 from workbench.memory.chunking import Chunker, ChunkSizes, LineChunker, resized, sizes_in
-from workbench.memory.embedding.local import PACKAGED_MODEL, LocalEmbedder
+from workbench.memory.embedding.local import PACKAGED_MODEL, LocalEmbedder, UsualReading
 from workbench.memory.embedding.providers.embedder import RemoteEmbedder
 from workbench.memory.index import MemoryIndex, default_index_path
 from workbench.memory.paths import GENERAL
@@ -127,7 +127,8 @@ def _release(index: MemoryIndex, name: str, now: ChunkSizes) -> str | None:
 def _command(index: MemoryIndex, embedder: LocalEmbedder, options: str) -> str:
     """The command that indexes the memory again, with the model of the index."""
     own = index.root is not None and Path(index.name) == default_index_path(index.root)
-    usual = LocalEmbedder()
+    size = sum(stamp.size for stamp in index.store.stamps().values())
+    usual = LocalEmbedder(reading=UsualReading.of(size).reading)
     given = [
         "--model", embedder.name if embedder.name != PACKAGED_MODEL else "",
         "--reading", embedder.reading.name if embedder.reading.name != usual.reading.name else "",

@@ -40,10 +40,6 @@ class Rounding(Protocol):
         """The weight of a linear layer whose input is that of the place: shape (outputs, inputs)."""
         ...
 
-    def heads(self, place: str, values: Output) -> Output:
-        """The queries or keys of the attention heads."""
-        ...
-
 
 class Exact:
     """No rounding."""
@@ -53,9 +49,6 @@ class Exact:
 
     def weight(self, place: str, weight: NDArray[np.float32]) -> Output:
         return constant(weight)
-
-    def heads(self, place: str, values: Output) -> Output:
-        return values
 
 
 def constant(values: Any) -> Output:
@@ -130,8 +123,6 @@ class _Layers:
             self._heads(self.linear(given, f"{layer}.attention", f"{name}attention.self.{part}"))
             for part in ("query", "key", "value")
         )
-        query = self.rounding.heads(f"{layer}.query", query)
-        key = self.rounding.heads(f"{layer}.key", key)
         scale = constant((self.width // self.shape.heads) ** -0.5)
         scores = op.add(op.multiply(op.matmul(query, key, False, True), scale), bias)
         mixed = op.transpose(op.matmul(op.softmax(scores, -1), value, False, False), whole(0, 2, 1, 3))

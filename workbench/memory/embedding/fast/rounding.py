@@ -1,7 +1,8 @@
-"""Rounds a model to 8 bits: weights per output, and inputs by the ranges that were measured on texts.
+"""Rounds the linear layers of a model to 8 bits: weights per output, inputs by ranges measured on texts.
 
 Some inputs of a layer are far larger than the others, so 256 steps over all of them would be too coarse.
 SmoothQuant (Xiao et al. 2023) divides the inputs by a scale per channel and multiplies the weights by it.
+The attention is not rounded: with queries and keys in 8 bits it is slower where the processor has bfloat16.
 `benchmarks/calibrating.py` measures the ranges, once for a model; they are a file beside this one.
 """
 
@@ -39,7 +40,9 @@ class Rounded:
 
         scales = self.ranges[f"{place}/scales"]
         least, largest = self.ranges[place]
-        return _stepped(op.multiply(values, constant((1 / scales).reshape(1, 1, -1))), least, largest)
+        ends = constant(least), constant(largest)
+        scaled = op.multiply(values, constant((1 / scales).reshape(1, 1, -1)))
+        return op.fake_quantize(scaled, *ends, *ends, STEPS + 1)
 
     def weight(self, place: str, weight: NDArray[np.float32]) -> Output:
         import openvino.opset13 as op
@@ -48,16 +51,6 @@ class Rounded:
         step = np.abs(scaled).max(axis=1, keepdims=True) / 127
         steps = op.constant(np.rint(scaled / step).astype(np.int8))
         return op.multiply(op.convert(steps, np.float32), constant(step))
-
-    def heads(self, place: str, values: Output) -> Output:
-        return _stepped(values, *self.ranges[place])
-
-
-def _stepped(values: Output, least: float, largest: float) -> Output:
-    import openvino.opset13 as op
-
-    ends = constant(least), constant(largest)
-    return op.fake_quantize(values, *ends, *ends, STEPS + 1)
 
 
 def range_of(least: float, largest: float) -> NDArray[np.float32]:

@@ -7,10 +7,11 @@ the environment; they are not printed and not stored. Source: openclaw 2026.2.13
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from workbench.errors import InputError
 from workbench.memory.embedding.engines import ModelVariant
-from workbench.memory.embedding.local import Embedder, LocalEmbedder, Reading, Windowed
+from workbench.memory.embedding.local import Embedder, LocalEmbedder, Reading
 from workbench.memory.embedding.providers.clients import (
     Access,
     GeminiClient,
@@ -49,14 +50,19 @@ AUTOMATIC = ("openai", "gemini", "voyage")
 
 
 def embedder_named(
-    name: str, reading: Reading | None = None, download: bool = False, variant: ModelVariant | None = None
+    name: str,
+    reading: Reading | None = None,
+    download: bool = False,
+    variant: ModelVariant | None = None,
+    usual: Reading | None = None,
 ) -> Embedder:
     """The embedder of that name: `provider/model`, a provider for its usual model, `auto`, or a local model.
 
     `@256` after a provider's model requests that many dimensions. `auto`, also before a model, is the first
     of OpenAI, Gemini and Voyage whose key is in the environment. `reading`, `download` and
-    `variant` are for local models. Raises InputError for an empty name, and for `auto` when there is no key;
-    the key of a named provider is checked when it is first used.
+    `variant` are for local models; `usual` is their reading when none is given. Raises InputError for an
+    empty name, and for `auto` when there is no key; the key of a named provider is checked when it is first
+    used.
     """
     if not name.strip():
         raise InputError("The name of the model is empty.", "Use --model all-MiniLM-L6-v2, or leave it out.")
@@ -64,10 +70,10 @@ def embedder_named(
     if provider == AUTO:
         provider = _first_with_key().name
     if provider not in PROVIDERS:
-        return LocalEmbedder(
-            name, reading or Windowed(), download=download, variant=variant or ModelVariant()
-        )
-    if reading is not None and reading.name != Windowed().name:
+        local = LocalEmbedder(name, download=download, variant=variant or ModelVariant())
+        chosen = reading or usual
+        return local if chosen is None else replace(local, reading=chosen)
+    if reading is not None:
         raise InputError(
             f"{name} has no reading {reading.name!r}.", "Only local models have one: leave --reading out."
         )

@@ -1,0 +1,103 @@
+"""How a local model reads long texts if nobody says how: as the index has it, or by the memory's size."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests import world
+from workbench.errors import InputError
+from workbench.memory.embedding import local
+from workbench.memory.embedding.local import LocalEmbedder, Truncated, UsualReading, Windowed, reading_of
+from workbench.memory.embedding.providers.catalogue import embedder_named
+from workbench.memory.sessions import Sessions
+from workbench.memory.store.sqlite.store import Store
+from workbench.memory.sync import index_folder, usual_reading
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A memory of eight bytes, of which two more would be too many to read it whole."""
+    monkeypatch.setenv("WORKBENCH_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr(local, "READ_WHOLE", 9)
+    return world.write(tmp_path / "m", {"MEMORY.md": "tea, cup"})
+
+
+def made_as(file: Path) -> str:
+    """The reading of the index in a file."""
+    with Store.open(file) as store:
+        return store.settings.revision.rpartition("/")[2]
+
+
+def test_a_memory_is_read_whole_up_to_two_million_bytes() -> None:
+    assert UsualReading.of(2_000_000) == UsualReading(Windowed(), kept=False)
+    assert UsualReading.of(2_000_001) == UsualReading(Truncated(), kept=False)
+
+
+def test_a_new_index_is_made_by_the_size_of_the_memory(folder: Path, tmp_path: Path) -> None:
+    index_folder(folder, index_path=tmp_path / "small.sqlite")
+    (folder / "MEMORY.md").write_text("tea, cup, pot", encoding="utf-8")
+    index_folder(folder, index_path=tmp_path / "large.sqlite")
+    assert made_as(tmp_path / "small.sqlite") == "windowed"
+    assert made_as(tmp_path / "large.sqlite") == "truncated"
+
+
+def test_extra_files_and_transcripts_count(folder: Path, tmp_path: Path) -> None:
+    assert usual_reading(folder).reading == Windowed()
+    beside = tmp_path / "beside.md"
+    beside.write_text("tea", encoding="utf-8")
+    assert usual_reading(folder, extra=[str(beside)]).reading == Truncated()
+    (tmp_path / "chats").mkdir()
+    (tmp_path / "chats" / "a.jsonl").write_text("{}\n", encoding="utf-8")
+    assert usual_reading(folder, sources=[Sessions(tmp_path / "chats")]).reading == Truncated()
+
+
+def test_an_index_keeps_its_reading_until_a_rebuild(folder: Path, tmp_path: Path) -> None:
+    file = tmp_path / "i.sqlite"
+    index_folder(folder, index_path=file)
+    (folder / "MEMORY.md").write_text("tea, cup, pot", encoding="utf-8")
+    assert usual_reading(folder, index_path=file) == UsualReading(Windowed(), kept=True)
+    assert index_folder(folder, index_path=file).changed == ["MEMORY.md"]
+    assert made_as(file) == "windowed"
+    assert usual_reading(folder, index_path=file, rebuild=True) == UsualReading(Truncated(), kept=False)
+    index_folder(folder, index_path=file, rebuild=True)
+    assert made_as(file) == "truncated"
+
+
+def test_an_embedder_that_is_given_is_taken_as_it_is(folder: Path, tmp_path: Path) -> None:
+    file = tmp_path / "i.sqlite"
+    index_folder(folder, LocalEmbedder(reading=Truncated()), index_path=file)
+    with pytest.raises(InputError, match=r"53aa51172d14/truncated\), not .*53aa51172d14/windowed"):
+        index_folder(folder, LocalEmbedder(), index_path=file)
+    assert made_as(file) == "truncated"
+
+
+@pytest.mark.parametrize(
+    ("revision", "reading"),
+    [
+        ("53aa51172d14/windowed", Windowed()),
+        ("53aa51172d14/openvino-bf16/truncated", Truncated()),
+        ("53aa51172d14/skimmed", None),
+        ("0a1b2c3d4e5f", None),
+        ("", None),
+    ],
+)
+def test_a_revision_names_its_reading(revision: str, reading: object) -> None:
+    assert reading_of(revision) == reading
+
+
+def test_a_usual_reading_is_for_local_models() -> None:
+    assert embedder_named("all-MiniLM-L6-v2", usual=Truncated()) == LocalEmbedder(reading=Truncated())
+    assert embedder_named("all-MiniLM-L6-v2", Windowed(), usual=Truncated()) == LocalEmbedder()
+    assert embedder_named("ollama", usual=Truncated()).name == "ollama/nomic-embed-text"
+    with pytest.raises(InputError, match="leave --reading out"):
+        embedder_named("ollama", Windowed())
+
+
+def test_a_model_is_read_otherwise_without_being_loaded_again() -> None:
+    first = LocalEmbedder()
+    other = first.read_as(Truncated())
+    assert other.engine is first.engine
+    assert (first.reading, other.reading) == (Windowed(), Truncated())
+    assert other.revision == "53aa51172d14/truncated"
