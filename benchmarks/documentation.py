@@ -14,6 +14,7 @@ import tempfile
 import time
 from pathlib import Path
 
+from benchmarks.variants import VARIANTS
 from workbench.memory.embedding.engines import ModelVariant, cores, cpu_has
 from workbench.memory.embedding.local import READINGS, LocalEmbedder, Reading
 from workbench.memory.files import memory_root
@@ -22,13 +23,6 @@ from workbench.memory.sync import index_folder, usual_reading
 
 TARGETS = {ModelVariant(): 200, ModelVariant("openvino", "int8"): 100}
 """Seconds of wall time for all files on two cores, in the usual reading: by default, and with `fast`."""
-VARIANTS = (
-    ModelVariant(),
-    ModelVariant("torch", "bf16"),
-    ModelVariant("openvino"),
-    ModelVariant("openvino", "bf16"),
-    ModelVariant("openvino", "int8"),
-)
 
 
 def sample(root: Path, place: Path, most: int) -> tuple[int, float]:

@@ -20,6 +20,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.variants import VARIANTS
 from workbench.lab.bench.basic_memory import session_index
 from workbench.lab.bench.locomo import Locomo, load
 from workbench.lab.cached_index import CachedIndex
@@ -38,13 +39,6 @@ from workbench.retrieval.pipeline import search
 from workbench.systems.openclaw.pipelines import SHIPPED, THREE_FIXES
 from workbench.systems.registry import system
 
-VARIANTS = (
-    ModelVariant(),
-    ModelVariant("torch", "bf16"),
-    ModelVariant("openvino"),
-    ModelVariant("openvino", "bf16"),
-    ModelVariant("openvino", "int8"),
-)
 TURNS, NEAREST, LIMIT = 5, 10, 10
 VECTORS = system("openclaw-2026.2.13-vector-only")
 

@@ -7,11 +7,10 @@ the environment; they are not printed and not stored. Source: openclaw 2026.2.13
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 from workbench.errors import InputError
 from workbench.memory.embedding.engines import ModelVariant
-from workbench.memory.embedding.local import Embedder, LocalEmbedder, Reading
+from workbench.memory.embedding.local import Embedder, LocalEmbedder, Reading, Windowed
 from workbench.memory.embedding.providers.clients import (
     Access,
     GeminiClient,
@@ -70,9 +69,8 @@ def embedder_named(
     if provider == AUTO:
         provider = _first_with_key().name
     if provider not in PROVIDERS:
-        local = LocalEmbedder(name, download=download, variant=variant or ModelVariant())
-        chosen = reading or usual
-        return local if chosen is None else replace(local, reading=chosen)
+        chosen = reading or usual or Windowed()
+        return LocalEmbedder(name, chosen, download=download, variant=variant or ModelVariant())
     if reading is not None:
         raise InputError(
             f"{name} has no reading {reading.name!r}.", "Only local models have one: leave --reading out."
