@@ -29,9 +29,10 @@ test: $(TEST)
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses 3 --dist loadfile \
 		--reruns 1 --max-suite-reruns 5 --rerun-show-tracebacks
 
+# The benchmarks that need no data of yours. The first lines of each file in benchmarks/ say what the others need.
 bench: $(PEERS)
 	$(BIN)/workbench index sample_memory
-	OMP_NUM_THREADS=1 $(BIN)/workbench bench speed
+	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.speed
 	$(BIN)/python -m benchmarks.search
 	$(BIN)/python -m benchmarks.serving
 	$(BIN)/python -m benchmarks.indexing
@@ -40,6 +41,10 @@ bench: $(PEERS)
 	$(BIN)/python -m benchmarks.reading
 	$(BIN)/python -m benchmarks.importing
 	$(BIN)/python -m benchmarks.evaluating
+	$(BIN)/python -m benchmarks.diagnosing
+	$(BIN)/python -m benchmarks.sweeping
+	$(BIN)/python -m benchmarks.embedding
+	$(BIN)/python -m benchmarks.models
 	$(BIN)/python -m benchmarks.widgets
 	$(BIN)/python -m benchmarks.pixels
 

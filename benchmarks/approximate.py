@@ -13,14 +13,13 @@ from statistics import median
 
 import numpy as np
 
-from workbench.lab.speed.corpus import Asked, Corpus
-from workbench.lab.speed.ours import RandomEmbedder, documents
-from workbench.lab.speed.timing import taken
+from benchmarks.speed.corpus import Asked, Corpus
+from benchmarks.speed.ours import RandomEmbedder, documents
+from benchmarks.speed.timing import taken
 from workbench.memory.index import MemoryIndex
-from workbench.memory.store.places import server_place
-from workbench.memory.store.postgres.local import local_server
-from workbench.memory.store.values import Cached, Settings
+from workbench.memory.store.contract import Cached, Settings, server_place
 from workbench.records import Hits
+from workbench_plugins.stores.postgres import local_server
 
 CHUNKS, QUESTIONS, LIMIT = 20_000, 100, 10
 EFFORTS = (40, 100, 200, 400)

@@ -17,11 +17,16 @@ import openvino.opset13 as op
 from numpy.typing import NDArray
 from openvino import Core, Model
 
-from workbench.memory.embedding.fast.bert import Exact, Output, built
-from workbench.memory.embedding.fast.engine import OpenVinoEngine, padded
-from workbench.memory.embedding.fast.rounding import RANGES, range_of, scales_of
-from workbench.memory.embedding.fast.weights import weights_of
 from workbench.memory.embedding.local import packaged_model
+from workbench.memory.embedding.openvino_engine import (
+    RANGES,
+    STEPS,
+    Exact,
+    OpenVinoEngine,
+    Output,
+    built,
+    padded,
+)
 
 SHARE = 0.85
 """How much of a channel's range moves into the weights. Measured: 0.5 and 0.7 agree less with fp32."""
@@ -32,6 +37,24 @@ LAYERS = {
     "intermediate": ("intermediate.dense",),
     "output": ("output.dense",),
 }
+
+
+def range_of(least: float, largest: float) -> NDArray[np.float32]:
+    """The least and largest of 256 steps that cover the given ones, with 0 exactly at a step.
+
+    >>> print(range_of(-1, 3).round(4))
+    [-1.0039  2.9961]
+    """
+    least, largest = min(least, 0.0), max(largest, 0.0)
+    step = (largest - least) / STEPS
+    below = round(-least / step) if step else 0
+    return np.array([-below * step, (STEPS - below) * step], np.float32)
+
+
+def scales_of(inputs: NDArray[np.float32], weights: NDArray[np.float32], share: float) -> NDArray[np.float32]:
+    """The scale of each channel from its largest input and its largest weight; their geometric mean is 1."""
+    scales = np.maximum(inputs, 1e-5) ** share / np.maximum(weights, 1e-5) ** (1 - share)
+    return np.asarray(scales / np.exp(np.log(scales).mean()), np.float32)
 
 
 class Watched(Exact):
@@ -54,7 +77,7 @@ def texts() -> list[str]:
 def measured(engine: OpenVinoEngine) -> dict[str, tuple[NDArray[np.float32], NDArray[np.float32]]]:
     """At each place the least and the largest value of each channel."""
     watched = Watched()
-    graph = built(weights_of(engine.folder / "model.safetensors"), engine.shape, watched)
+    graph = built(engine.weights, engine.shape, watched)
     outputs = [op.result(one) for one in watched.places.values()]
     compiled = Core().compile_model(
         Model(outputs, graph.get_parameters(), "watched"), "CPU", {"INFERENCE_PRECISION_HINT": "f32"}
@@ -74,7 +97,7 @@ def measured(engine: OpenVinoEngine) -> dict[str, tuple[NDArray[np.float32], NDA
 
 def ranges(engine: OpenVinoEngine) -> Mapping[str, NDArray[np.float32]]:
     """The ranges of each place, and the scales of the inputs of linear layers."""
-    weights = weights_of(engine.folder / "model.safetensors")
+    weights = engine.weights
     made = {}
     for place, (least, largest) in measured(engine).items():
         layer, _, name = place.partition(".")

@@ -1,11 +1,11 @@
-"""A synthetic index of any size, from the texts and questions of `workbench.lab.speed.corpus`."""
+"""A synthetic index of any size, from the texts and questions of `benchmarks.speed.corpus`."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from workbench.lab.speed.corpus import Corpus
-from workbench.lab.speed.ours import ThisWorkbench
+from benchmarks.speed.corpus import Corpus
+from benchmarks.speed.ours import ThisWorkbench
 from workbench.memory.index import MemoryIndex
 
 

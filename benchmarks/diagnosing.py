@@ -10,14 +10,14 @@ from statistics import median
 from time import process_time
 
 from workbench.contracts import Index
-from workbench.lab.diagnose.diagnosis import diagnose
-from workbench.lab.questions import Question, QuestionSet, load_questions
+from workbench.measure.questions import Question, QuestionSet, load_questions
 from workbench.memory.files import memory_root
 from workbench.memory.sync import index_folder, open_index
 from workbench.retrieval.pipeline import Pipeline, search
 from workbench.systems.registry import SYSTEMS
+from workbench_plugins.diagnose.diagnosis import diagnose
 
-BUDGET = 2.0
+BUDGET = 2.5
 TIMES = 5
 NAMES = (
     "openclaw-2026.2.13",

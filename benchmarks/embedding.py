@@ -20,31 +20,25 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.published.basic_memory import session_index
 from benchmarks.variants import VARIANTS
-from workbench.lab.bench.basic_memory import session_index
-from workbench.lab.bench.locomo import Locomo, load
-from workbench.lab.cached_index import CachedIndex
-from workbench.lab.evaluation import Evaluation, evaluate
-from workbench.lab.paired import paired, paired_values
-from workbench.lab.questions import load_questions
-from workbench.memory.chunking import LineChunker
+from workbench.measure.evaluation import Evaluation, evaluate
+from workbench.measure.paired import paired, paired_values
+from workbench.measure.questions import load_questions
 from workbench.memory.embedding.engines import ModelEngine, ModelVariant, cpu_has
 from workbench.memory.embedding.local import LocalEmbedder, Truncated, Windowed
-from workbench.memory.embedding.tokens import word_vectors
-from workbench.memory.files import memory_root
-from workbench.memory.paths import list_files
-from workbench.memory.sources import MemoryFolder
+from workbench.memory.files import list_files, memory_root
+from workbench.memory.sources import LineChunker, MemoryFolder
 from workbench.memory.sync import index_folder, open_index
+from workbench.retrieval.index_adapters import CachedIndex
 from workbench.retrieval.pipeline import search
-from workbench.systems.openclaw.pipelines import SHIPPED, THREE_FIXES
+from workbench.systems.openclaw import SHIPPED, THREE_FIXES
 from workbench.systems.registry import system
+from workbench_plugins.recommended.tokens import word_vectors
+from workbench_plugins.runs.collections import Locomo, load
 
 TURNS, NEAREST, LIMIT = 5, 10, 10
 VECTORS = system("openclaw-2026.2.13-vector-only")
-
-
-def name_of(variant: ModelVariant) -> str:
-    return variant.name or "torch-fp32"
 
 
 def windows(root: Path) -> list[str]:
@@ -96,7 +90,7 @@ def speed_and_agreement(root: Path, count: int, asked: list[str]) -> None:
     single = seconds(engines, asked[:12], many=False)
     vectors = {one: engine.vectors(texts[::step], "passage", 32) for one, engine in engines.items()}
     questions = {one: engine.vectors(asked, "query", 32) for one, engine in engines.items()}
-    plain = ModelVariant()
+    plain = ModelVariant("torch")
     print(f"{count} windows, {len(asked)} questions; processor time in one thread, as ratios to torch-fp32")
     words = {one: words_of(one, [*asked, *texts[::step][:8]]) for one in engines}
     columns = f"{'mean cos':>10}{'least cos':>11}{'top-10':>8}{'words: mean':>13}{'least':>9}"
@@ -106,7 +100,7 @@ def speed_and_agreement(root: Path, count: int, asked: list[str]) -> None:
         of_words = (words[one] * words[plain]).sum(axis=1)
         shared = overlap(questions[plain] @ vectors[plain].T, questions[one] @ vectors[one].T)
         print(
-            f"{name_of(one):15}{bulk[plain] / bulk[one]:6.2f}x{single[plain] / single[one]:9.2f}x"
+            f"{one.name:15}{bulk[plain] / bulk[one]:6.2f}x{single[plain] / single[one]:9.2f}x"
             f"{cosines.mean():10.5f}{cosines.min():11.5f}{shared:8.3f}"
             f"{of_words.mean():13.5f}{of_words.min():9.5f}",
             flush=True,
@@ -143,7 +137,7 @@ def recall(data: Locomo, embedder: LocalEmbedder) -> NDArray[np.float64]:
 def effects(root: Path, data: Locomo | None) -> None:
     """Each variant, and truncated reading, against torch in fp32 with windowed reading."""
     plain = LocalEmbedder()
-    chosen = [(name_of(one), LocalEmbedder(variant=one)) for one in VARIANTS if cpu_has(one.precision)]
+    chosen = [(one.name, LocalEmbedder(variant=one)) for one in VARIANTS if cpu_has(one.precision)]
     chosen.append(("truncated", LocalEmbedder(reading=Truncated())))
     before, _ = evaluations(root, plain)
     sessions = None if data is None else recall(data, plain)

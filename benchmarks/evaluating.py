@@ -12,10 +12,10 @@ from time import process_time
 from timeit import repeat
 
 from workbench.contracts import Index
-from workbench.lab.cached_index import CachedIndex
-from workbench.lab.questions import load_questions
+from workbench.measure.questions import load_questions
 from workbench.memory.files import memory_root
 from workbench.memory.sync import index_folder, open_index
+from workbench.retrieval.index_adapters import CachedIndex
 from workbench.retrieval.pipeline import Pipeline, search
 from workbench.systems.registry import SYSTEMS
 

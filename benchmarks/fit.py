@@ -26,19 +26,18 @@ from sklearn.linear_model import LogisticRegression
 from tqdm.auto import tqdm
 
 import workbench as wb
+from benchmarks.published.basic_memory import session_index
 from workbench.contracts import Index
-from workbench.lab.bench.basic_memory import session_index
-from workbench.lab.bench.locomo import load
-from workbench.lab.paired import paired_values
-from workbench.lab.questions import load_questions
-from workbench.memory.chunking import LineChunker
+from workbench.measure.paired import paired_values
+from workbench.measure.questions import load_questions
 from workbench.memory.embedding.local import PACKAGED_MODEL, LocalEmbedder, Truncated
+from workbench.memory.sources import LineChunker
 from workbench.memory.sync import index_folder
 from workbench.records import Floats, Trace
-from workbench.retrieval.passages.silence import FEATURES
 from workbench.retrieval.pipeline import search
-from workbench.systems.recommended.pipelines import RECOMMENDED
-from workbench.systems.recommended.weights import FILE
+from workbench_plugins.recommended.pipelines import FILE, RECOMMENDED
+from workbench_plugins.recommended.silence import FEATURES
+from workbench_plugins.runs.collections import load
 
 PARTS = ("vector", "keyword", "title", "late")
 NOTES = Path(__file__).parent / "notes"

@@ -10,11 +10,9 @@ import tempfile
 from pathlib import Path
 from time import perf_counter
 
-from workbench.memory.chunking import LineChunker
 from workbench.memory.embedding.local import LocalEmbedder
-from workbench.memory.files import memory_root
-from workbench.memory.paths import list_files
-from workbench.memory.sources import MemoryFolder
+from workbench.memory.files import list_files, memory_root
+from workbench.memory.sources import LineChunker, MemoryFolder
 from workbench.memory.sync import index_folder
 
 

@@ -25,19 +25,17 @@ from pathlib import Path
 
 import numpy as np
 
-from workbench.lab.bench.collections import TestCollection, file_name, folder, of_locomo
-from workbench.lab.bench.locomo import load
-from workbench.lab.bench.ranking import ranked
-from workbench.lab.evaluation import evaluate
-from workbench.lab.paired import HITS, corrected, measured, paired_values
-from workbench.lab.questions import load_questions
+from benchmarks.published.ranking import ranked
+from workbench.measure.evaluation import evaluate
+from workbench.measure.paired import HITS, corrected, measured, paired_values
+from workbench.measure.questions import load_questions
 from workbench.memory.embedding.engines import ModelVariant, cpu_has
 from workbench.memory.embedding.local import PACKAGED_MODEL, LocalEmbedder, Truncated, Windowed
-from workbench.memory.files import content_hash, memory_root
+from workbench.memory.files import content_hash, list_files, memory_root
 from workbench.memory.index import MemoryIndex
-from workbench.memory.paths import list_files
 from workbench.memory.sync import index_folder, open_index
 from workbench.systems.registry import system
+from workbench_plugins.runs.collections import TestCollection, file_name, folder, load, of_locomo
 
 SAMPLE = Path(__file__).parents[1] / "sample_memory"
 SYSTEMS = (
@@ -46,7 +44,7 @@ SYSTEMS = (
     "openclaw-2026.9.6",
     "recommended",
 )
-TORCH, BF16 = ModelVariant(), ModelVariant("torch", "bf16")
+TORCH, BF16 = ModelVariant("torch"), ModelVariant("torch", "bf16")
 FAST, FAST_BF16, INT8 = (ModelVariant("openvino", one) for one in ("fp32", "bf16", "int8"))
 
 
@@ -59,7 +57,7 @@ class Choice:
     truncated: bool = False
 
     def __str__(self) -> str:
-        parts = (self.model, self.variant.name or "torch-fp32", "truncated" if self.truncated else "windowed")
+        parts = (self.model, self.variant.name, "truncated" if self.truncated else "windowed")
         return ", ".join(parts)
 
     @property

@@ -27,20 +27,19 @@ from tqdm.auto import tqdm
 
 import workbench as wb
 from benchmarks.fit import FOLDS, LOST, NOTES
+from benchmarks.published.basic_memory import session_index
 from workbench.contracts import Index
-from workbench.lab.bench.basic_memory import session_index
-from workbench.lab.bench.locomo import load
-from workbench.lab.questions import load_questions
-from workbench.memory.chunking import LineChunker
+from workbench.measure.questions import load_questions
 from workbench.memory.embedding.local import LocalEmbedder, Truncated
-from workbench.memory.embedding.stop_words import STOP_WORDS
-from workbench.memory.passages.keywords import StemIndex, content_stems
-from workbench.memory.store.sqlite.stems import porter_stems
+from workbench.memory.sources import LineChunker
 from workbench.memory.sync import index_folder
 from workbench.records import Floats, Trace
-from workbench.retrieval.passages.index import passages_of
 from workbench.retrieval.pipeline import search
-from workbench.systems.recommended.pipelines import RECOMMENDED
+from workbench.retrieval.query import STOP_WORDS
+from workbench_plugins.recommended.keywords import StemIndex, content_stems, porter_stems
+from workbench_plugins.recommended.layout import passages_of
+from workbench_plugins.recommended.pipelines import RECOMMENDED
+from workbench_plugins.runs.collections import load
 
 KINDS = ("vector", "rare", "other name")
 NEAR = 27

@@ -11,13 +11,14 @@ from pathlib import Path
 
 from rich.console import Console
 
-from workbench.lab.evaluation import evaluate
-from workbench.lab.questions import load_questions
+from workbench.measure.evaluation import evaluate
+from workbench.measure.questions import load_questions
 from workbench.memory.embedding.local import READINGS, LocalEmbedder
 from workbench.memory.files import memory_root
 from workbench.memory.sync import index_folder, open_index
-from workbench.systems.openclaw.pipelines import SHIPPED, THREE_FIXES, WORKAROUND
-from workbench.views.measuring.evaluations import evaluation_table
+from workbench.systems.openclaw import SHIPPED, THREE_FIXES, WORKAROUND
+from workbench.views.results import evaluation_table
+from workbench.views.text import rich_table
 
 
 def main() -> None:
@@ -30,9 +31,8 @@ def main() -> None:
             index_folder(root, embedder, index_path=file)
             with open_index(root, embedder, index_path=file) as index:
                 print(f"\n{reading.name}: {index.store.read_share:.0%} of the average chunk is read")
-                Console(width=120).print(
-                    evaluation_table(evaluate(questions, [SHIPPED, WORKAROUND, THREE_FIXES], index))
-                )
+                found = evaluate(questions, [SHIPPED, WORKAROUND, THREE_FIXES], index)
+                Console(width=120).print(rich_table(evaluation_table(found)))
 
 
 if __name__ == "__main__":

@@ -16,11 +16,11 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.corpus import build
-from workbench.lab.speed.corpus import questions
+from benchmarks.speed.corpus import questions
 from workbench.memory.index import MemoryIndex
 from workbench.records import Trace
 from workbench.retrieval.pipeline import Pipeline, Running, search
-from workbench.systems.openclaw.pipelines import SHIPPED, THREE_FIXES, WORKAROUND
+from workbench.systems.openclaw import SHIPPED, THREE_FIXES, WORKAROUND
 
 BUDGET_MS = 5.0
 RANK_SQL = "SELECT rowid, rank FROM chunks_fts WHERE chunks_fts MATCH ? ORDER BY rank LIMIT 24"

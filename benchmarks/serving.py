@@ -19,18 +19,18 @@ import anyio
 import numpy as np
 from mcp import Client
 
-from workbench.lab.speed.corpus import questions, random_text
-from workbench.lab.speed.ours import RandomEmbedder
+from benchmarks.speed.corpus import questions, random_text
+from benchmarks.speed.ours import RandomEmbedder
 from workbench.memory.sync import index_folder
 
 SEARCHES = 12
 """The number of searches of each client, one after the other."""
 
 SERVER = """
-from workbench.lab.speed.ours import RandomEmbedder
+from benchmarks.speed.ours import RandomEmbedder
 from pathlib import Path
-from workbench.agent.server import serve_http
-from workbench.agent.tools import AgentTools
+from workbench_plugins.agent.server import serve_http
+from workbench_plugins.agent.tools import AgentTools
 serve_http(AgentTools(Path({root!r}), embedder=RandomEmbedder(), index_path=Path({index!r})), port=0)
 """
 

@@ -16,12 +16,11 @@ from timeit import repeat
 import numpy as np
 
 from benchmarks.corpus import build
-from workbench.lab.speed.corpus import questions
-from workbench.lab.sweep.columns import answers
-from workbench.lab.sweep.table import CandidateTable
-from workbench.records import Clause, Query
+from benchmarks.speed.corpus import questions
+from workbench.records import KEPT, Clause, Query
 from workbench.retrieval.settings import with_settings
-from workbench.systems.openclaw.pipelines import SHIPPED
+from workbench.systems.openclaw import SHIPPED
+from workbench_plugins.diagnose.sweep import FILES, IDS, CandidateTable, ManyQuestions, answers
 
 BUDGET_S, BUDGET_GB = 1.0, 1.0
 
@@ -31,16 +30,19 @@ def synthetic(count: int, candidates: int) -> CandidateTable:
     random = np.random.default_rng(1)
     shape = candidates, count
     half = int(candidates * 0.6)
-    columns = {}
+    columns = {
+        IDS: random.permuted(np.tile(np.arange(float(candidates))[:, None], count), axis=0),
+        FILES: random.integers(0, 400, shape).astype(float),
+    }
     for name, rows in (("vector", slice(0, half)), ("keyword", slice(candidates - half, candidates))):
         raw, rank = np.full(shape, np.nan), np.full(shape, np.nan)
         raw[rows] = np.sort(random.random((half, count)), axis=0)
         rank[rows] = np.arange(1.0, half + 1)[:, None]
         raw[rows] = raw[rows] if name == "vector" else -20 * raw[rows][::-1]
         columns |= {f"{name}_raw": raw, f"{name}_rank": rank, f"{name}_relevance": -raw}
-    files = random.integers(0, 400, shape)
-    ties = random.permuted(np.tile(np.arange(candidates)[:, None], count), axis=0)
-    return CandidateTable(columns, np.ones(shape, bool), files == 7, ties, files)
+    order = np.broadcast_to(np.arange(candidates)[:, None], shape)
+    trace = ManyQuestions("", "", (), columns=columns, dropped=np.full(shape, KEPT), order=order)
+    return CandidateTable(trace, np.full(count, 7.0))
 
 
 def main() -> None:
@@ -58,7 +60,7 @@ def main() -> None:
         started, worked = perf_counter(), process_time()
         found = answers(table, pipelines)
         seconds, cpu = perf_counter() - started, process_time() - worked
-        hits = found.hits.sum(axis=1)
+        hits = (found.rank > 0).sum(axis=1)
         print(f"{len(pipelines):6,} settings of {name}: {seconds:.2f} s, {cpu:.2f} s of CPU,", end=" ")
         print(f"{cpu / BUDGET_S:.2f} of the budget; {hits.min()} to {hits.max()} hits")
     _constants()
@@ -71,9 +73,14 @@ def _constants(chunks: int = 1_000, asked: int = 57) -> None:
     with tempfile.TemporaryDirectory() as folder, build(Path(folder), chunks) as index:
         queries = [Query(tuple(map(Clause, one.split())), "OR") for one in questions(asked)]
         with index.snapshot():
-            source, postings = index.postings()
-            batch = postings.batch(queries, source)
-            ours = min(repeat(lambda: batch.scores(0.9, 0.4), timer=process_time, number=1, repeat=9))
+            ours = min(
+                repeat(
+                    lambda: [index.keyword_with(one, 24, 0.9, 0.4) for one in queries],
+                    timer=process_time,
+                    number=1,
+                    repeat=9,
+                )
+            )
             fts5 = min(
                 repeat(
                     lambda: [index.store.keyword(one, 24) for one in queries],

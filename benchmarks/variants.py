@@ -3,7 +3,7 @@
 from workbench.memory.embedding.engines import ModelVariant
 
 VARIANTS = (
-    ModelVariant(),
+    ModelVariant("torch"),
     ModelVariant("torch", "bf16"),
     ModelVariant("openvino"),
     ModelVariant("openvino", "bf16"),

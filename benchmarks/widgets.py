@@ -11,12 +11,14 @@ from statistics import median
 from time import process_time
 from typing import Any
 
-from workbench.lab.evaluation import evaluate
-from workbench.lab.questions import load_questions
+from workbench.measure.evaluation import evaluate
+from workbench.measure.questions import load_questions
 from workbench.memory.files import memory_root
 from workbench.memory.sync import index_folder, open_index
-from workbench.systems.openclaw.pipelines import SHIPPED, THREE_FIXES
-from workbench.views.widgets import FusionLab, SurvivalChart, ThresholdLab
+from workbench.systems.openclaw import SHIPPED, THREE_FIXES
+from workbench.views.widgets.survival import SurvivalChart
+from workbench.views.widgets.threshold import ThresholdLab
+from workbench_plugins.engines.widget import FusionLab
 
 BUDGET = 5.0
 """Milliseconds."""

@@ -16,7 +16,7 @@ import workbench as wb
 from docs.pages import HERE
 from docs.pictures import CHROMIUM, few_colours, opened
 from docs.still import still
-from workbench.views.widgets import ThresholdLab
+from workbench.views.widgets.threshold import ThresholdLab
 
 PICTURE = HERE / "threshold-lab.gif"
 FLOORS = (0.0, 0.1, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.6)

@@ -50,10 +50,10 @@ SHOWN: Mapping[str, tuple[str, ...]] = {
     "compare": ("compare", "openclaw-2026.2.13", "openclaw-2026.9.6", "--question", ASKED),
     "evaluate": ("evaluate", "--questions", "questions.yaml", "--system", "openclaw-2026.2.13"),
     "systems": ("systems",),
-    "show": ("show", "openclaw-2026.2.13+or"),
-    "diff": ("diff", "openclaw-2026.2.13", "openclaw-2026.2.13+or"),
+    "systems NAME": ("systems", "openclaw-2026.2.13+or"),
+    "systems A B": ("systems", "openclaw-2026.2.13", "openclaw-2026.2.13+or"),
     "index": ("index", "notes", "--rebuild"),
-    "indexes": ("indexes",),
+    "index --list": ("index", "--list"),
     "doctor": ("doctor",),
 }
 """The commands whose JSON the page describes, with the arguments that it is taken from."""
@@ -69,9 +69,16 @@ def row(*cells: str) -> str:
     return "| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in cells) + " |"
 
 
+def root_command() -> Any:
+    """The command line with all of its commands loaded."""
+    root: Any = typer.main.get_command(cli.app)
+    root.commands = {name: root.get_command(None, name) for name in root.list_commands(None)}
+    return root
+
+
 def commands_page() -> str:
     """Every command with its arguments and options, and the exit codes."""
-    root: Any = typer.main.get_command(cli.app)
+    root = root_command()
     lines = heading("Commands", "Every command of `workbench`, with its arguments and options.")
     lines += ["## Exit codes", "", "| code | meaning |", "|---|---|"]
     lines += [row(str(code), meaning) for code, meaning in sorted(EXIT_CODES.items())]
@@ -84,7 +91,8 @@ def commands_page() -> str:
 
 
 def _commands(group: Any, before: str = "") -> Iterator[tuple[str, Any]]:
-    for name, command in group.commands.items():
+    for name in group.list_commands(None):
+        command = group.get_command(None, name)
         if hasattr(command, "commands"):
             yield from _commands(command, f"{before}{name} ")
         else:
@@ -145,14 +153,16 @@ def _stages(one: Pipeline) -> Iterator[str]:
 
 
 def json_page() -> str:
-    """The keys and types of the JSON that commands print, read from real answers on two short notes."""
+    """The keys and types of the JSON that commands print, read from real answers; then the tables."""
     lines = heading("JSON", "What `--json` prints: each key with its type.")
     lines += ["`[]` stands for any element of a list. A number that is absent is null.", ""]
     for name, data in answers().items():
         lines += [f"## {name}", "", "| key | type |", "|---|---|"]
         lines += [row(f"`{key}`", types) for key, types in sorted(shape(data).items())]
         lines.append("")
-    return "\n".join(lines).rstrip() + "\n"
+    # The columns of tables are described by hand. tests/views/test_frames.py compares them with real ones.
+    described = (HERE / "json.md").read_text(encoding="utf-8").partition(TABLES)[2]
+    return "\n".join(lines).rstrip() + f"\n\n{TABLES}{described}"
 
 
 def answers() -> dict[str, Any]:
@@ -205,6 +215,8 @@ def _kinds(data: Any, key: str) -> Iterator[tuple[str, str]]:
             yield from _kinds(value, f"{key}[]")
 
 
+TABLES = "# Tables of pandas\n"
+"""The heading of the second half of json.md, which is written by hand."""
 KINDS = {
     str: "text",
     int: "integer",

@@ -14,6 +14,8 @@ from IPython.core.interactiveshell import InteractiveShell
 from IPython.display import display
 from plotly.basedatatypes import BaseFigure
 
+from workbench.views.figures.style import LiveFigure
+from workbench.views.html import html_table
 from workbench.views.widgets.panel import Panel
 from workbench.views.widgets.prediction import Prediction
 
@@ -37,8 +39,13 @@ def still(shown: Any) -> str:
     match shown:
         case BaseFigure():
             return str(shown.to_html(full_html=False, include_plotlyjs=False, config=CONFIG))
+        case LiveFigure():
+            return still(shown.figure)
         case Panel():
-            folds = _folded("table", shown.table.html), _folded("as code", f"<pre>{escape(shown.code)}</pre>")
+            folds = (
+                _folded("table", html_table(shown.table)),
+                _folded("as code", f"<pre>{escape(shown.code)}</pre>"),
+            )
             return f'<div class="still" data-widget="{shown.name}">{still(shown.root)}{"".join(folds)}</div>'
         case Prediction():
             return f'<div class="still">{still(shown.root)}</div>'

@@ -28,8 +28,8 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from playwright.sync_api import ConsoleMessage, Locator, Page, sync_playwright
 
 from tests.conftest import PROJECT, SAMPLE
-from workbench.cli.jupyter import command_line, environment
-from workbench.lab.evaluation import Evaluation
+from workbench.cli.lab import command_line, environment
+from workbench.measure.evaluation import Evaluation
 from workbench.memory.index import MemoryIndex
 from workbench.views import widgets
 
@@ -83,9 +83,6 @@ WIDGETS = {
 }
 """What a cell shows: every widget, as an expression over the names of `SET_UP`."""
 
-BUSY = "import time\n\ntime.sleep(3)"
-"""What a cell runs to keep the kernel busy, so that what is done to a widget has to wait."""
-
 LINKED = (
     "import workbench as wb\nfrom workbench.views.widgets import *",
     f"index = wb.open_index({str(SAMPLE)!r})",
@@ -108,17 +105,15 @@ def write_notebook(path: Path) -> None:
         for cell in (new_markdown_cell(f"## {name}"), new_code_cell(expression))
     ]
     kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
-    busy = [new_markdown_cell("## a busy kernel"), new_code_cell(BUSY)]
-    nbformat.write(new_notebook(cells=[new_code_cell(SET_UP), *shown, *busy], metadata=kernel), path)
+    nbformat.write(new_notebook(cells=[new_code_cell(SET_UP), *shown], metadata=kernel), path)
     linked = [new_code_cell(cell) for cell in LINKED]
     nbformat.write(new_notebook(cells=linked, metadata=kernel), path.with_name("linked.ipynb"))
 
 
 def twin(name: str, index: MemoryIndex, evaluations: Sequence[Evaluation]) -> Any:
     """The widget of that name as the notebook makes it, in this process."""
-    names = {
-        **vars(widgets), "preset": preset, "index": index, "evaluations": evaluations, "QUESTION": QUESTION,
-    }  # fmt: skip
+    names: dict[str, Any] = {name: getattr(widgets, name) for name in dir(widgets)}
+    names |= {"preset": preset, "index": index, "evaluations": evaluations, "QUESTION": QUESTION}
     return eval(WIDGETS[name], names)
 
 
@@ -256,12 +251,6 @@ def end_kernels(page: Page) -> None:
     for kind in ("kernels", "sessions"):
         page.wait_for_function(f"async () => (await (await fetch('/api/{kind}')).json()).length === 0")
 
-
-TOO_LATE = """{
-  const timeout = AbortSignal.timeout;
-  AbortSignal.timeout = ms => timeout.call(AbortSignal, ms === 2000 ? 0 : ms);
-}"""
-"""Ends anywidget's two seconds for a model at once, as if the machine were very slow."""
 
 OF_A_SLOW_MACHINE = (
     # anywidget complains when a model takes two seconds, as on a busy machine that opens a saved page.

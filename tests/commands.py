@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import pytest
+import typer
 
 from tests.conftest import PROJECT
 from workbench import cli
@@ -33,15 +34,17 @@ class Outcome(NamedTuple):
 Run = Callable[..., Outcome]
 
 
-def runner(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    """The command line in this process: `run("search", "tea", "--memory", folder)`."""
+def runner(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], command: typer.Typer = cli.app
+) -> Run:
+    """The command line, or a script's, in this process: `run("search", "tea", "--memory", folder)`."""
 
     def run(*arguments: object) -> Outcome:
         monkeypatch.setattr(sys, "argv", ["workbench", *map(str, arguments)])
         capsys.readouterr()
         code = 0
         try:
-            cli.main()
+            cli.main(command)
         except SystemExit as ended:
             code = ended.code if isinstance(ended.code, int) else int(ended.code is not None)
         printed = capsys.readouterr()

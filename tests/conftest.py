@@ -15,7 +15,7 @@ from tests.home import Home
 from tests.installed import install, nothing_registered  # noqa: F401
 from tests.milvus import lite
 from tests.postgres import running
-from workbench.lab.questions import QuestionSet, load_questions
+from workbench.measure.questions import QuestionSet, load_questions
 from workbench.memory.index import MemoryIndex
 from workbench.memory.sync import index_folder, open_index
 
@@ -25,6 +25,9 @@ os.environ["NUMBA_DISABLE_JIT"] = "1"
 # A busy machine may take its time for an example, and for making one.
 settings.register_profile("busy", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("busy")
+
+collect_ignore_glob = ["strangers/*"]
+"""The package of a stranger: importing its modules registers what they have."""
 
 PROJECT = Path(__file__).parent.parent
 SAMPLE = PROJECT / "sample_memory"
@@ -57,6 +60,13 @@ def toy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MemoryIndex]:
     """The six notes of `world`, indexed."""
     with world.build(tmp_path_factory.mktemp("world")) as index:
         yield index
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder that holds the notes of `world` under `memory_of_wren`, and their index."""
+    with world.build(tmp_path):
+        return tmp_path
 
 
 @pytest.fixture

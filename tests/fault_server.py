@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import json
 import threading
 import time
@@ -12,8 +11,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
-
-import numpy as np
 
 DIMENSIONS = 4
 DEADLINE = 50
@@ -147,9 +144,8 @@ class Handler(BaseHTTPRequestHandler):
         vectors = fault.vectors([vector(text, request.dimensions) for text in request.texts])
         if "requests" in request.body:
             return {"embeddings": [{"values": one} for one in vectors]}
-        packed = request.body.get("encoding_format") == "base64" and not request.path.startswith("/ollama")
         rows = [
-            {"object": "embedding", "index": number, "embedding": _packed(one) if packed else one}
+            {"object": "embedding", "index": number, "embedding": one}
             for number, one in zip(fault.numbers(len(vectors)), vectors, strict=True)
         ]
         return {"object": "list", "data": rows, "model": request.body["model"], "usage": {}}
@@ -170,10 +166,6 @@ class Handler(BaseHTTPRequestHandler):
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
         pass
-
-
-def _packed(numbers: list[float]) -> str:
-    return base64.b64encode(np.array(numbers, np.float32).tobytes()).decode()
 
 
 @contextmanager

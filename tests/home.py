@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from tests import world
-from workbench.memory.chunking import LineChunker
-from workbench.memory.embedding.local import Embedded, Embedder, Role
+from workbench.memory.embedding.engines import Role
+from workbench.memory.embedding.local import Embedded, Embedder
 from workbench.memory.index import MemoryIndex
+from workbench.memory.sources import LineChunker
 from workbench.memory.store.sqlite.store import Store
 from workbench.memory.sync import Summary, index_folder, open_index
 

@@ -9,11 +9,7 @@ from typing import Protocol
 
 import pytest
 
-from workbench import extensions
-from workbench.lab.museum.catalogue import SPECIMENS
-from workbench.systems.engines.presets import ENGINES
-from workbench.systems.opening import OPENERS
-from workbench.systems.registry import SYSTEMS
+from workbench import registry as extensions
 
 
 class Install(Protocol):
@@ -23,11 +19,16 @@ class Install(Protocol):
 
 
 @pytest.fixture
-def nothing_registered(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A workbench that has not loaded its extensions; what is registered is forgotten afterwards."""
-    monkeypatch.setattr(extensions, "_extensions", extensions.Extensions())
-    for registry in (SYSTEMS, ENGINES, SPECIMENS, OPENERS):
-        monkeypatch.setattr(registry, "_added", {})
+def nothing_registered(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A workbench with its guests that has not loaded its extensions; what these register is forgotten."""
+    extensions.load_guests()
+    fresh, before = extensions.Extensions(), extensions._extensions
+    fresh.declared, fresh.guests_loaded = {kind: {**some} for kind, some in before.declared.items()}, True
+    monkeypatch.setattr(extensions, "_extensions", fresh)
+    yield
+    for registry, name in fresh.added:
+        if name not in before.declared.get(registry.kind, {}):
+            del registry._added[name]
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from workbench.memory.store.milvus.lite import QUIET
+from workbench_plugins.stores.milvus import QUIET
 
 _numbers = itertools.count()
 

@@ -19,9 +19,9 @@ import apsw
 import numpy as np
 
 from tests import world
-from workbench.memory.chunking import Chunker, LineChunker, chunk_id
 from workbench.memory.embedding.local import Embedder
 from workbench.memory.files import content_hash
+from workbench.memory.sources import Chunker, LineChunker, chunk_id
 
 FEBRUARY = """
     CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL);

@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from workbench.memory.store.postgres.local import local_server
+from workbench_plugins.stores.postgres import local_server
 
 LOCKED_OUT = "with_password"
 """The role that needs a password, and has no right to make an extension."""

@@ -25,13 +25,14 @@ from threading import Event
 from tests import world
 from tests.home import Watched
 from workbench.cli import main, memory
-from workbench.memory.chunking import LineChunker
 from workbench.memory.embedding import cache
-from workbench.memory.embedding.local import Embedded, Role
+from workbench.memory.embedding.engines import Role
+from workbench.memory.embedding.local import Embedded
+from workbench.memory.sources import LineChunker
 from workbench.memory.sync import index_folder, open_index
 from workbench.records import Trace
 from workbench.retrieval.pipeline import search
-from workbench.systems.openclaw.pipelines import SHIPPED
+from workbench.systems.openclaw import SHIPPED
 
 PROJECT = Path(__file__).parent.parent
 ENOUGH = 50

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from workbench.memory.embedding.cache import embed_through_cache
-from workbench.memory.embedding.local import Embedded, Role
+from workbench.memory.embedding.engines import Role
+from workbench.memory.embedding.local import Embedded
 from workbench.memory.files import content_hash
 from workbench.memory.index import MemoryIndex
 

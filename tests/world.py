@@ -6,7 +6,7 @@ from pathlib import Path
 
 from workbench.memory.embedding.local import ToyEmbedder
 from workbench.memory.index import MemoryIndex
-from workbench.memory.store.sqlite.match import match_expression
+from workbench.memory.store.sqlite.fts5 import match_expression
 from workbench.memory.sync import index_folder, open_index
 from workbench.records import Query
 

@@ -9,27 +9,25 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-__version__ = "0.1.0"
-
 if TYPE_CHECKING:
     from workbench.errors import InputError
-    from workbench.lab.diagnose.blame import blame
-    from workbench.lab.diagnose.diagnosis import diagnose
-    from workbench.lab.evaluation import evaluate
-    from workbench.lab.questions import load_questions
-    from workbench.lab.sweep.running import sweep
-    from workbench.lab.thresholds import scores
+    from workbench.measure.blame import blame
+    from workbench.measure.evaluation import evaluate
+    from workbench.measure.questions import load_questions
+    from workbench.measure.thresholds import scores
     from workbench.memory.embedding.local import LocalEmbedder, ToyEmbedder
+    from workbench.memory.opening import open_memory as open  # noqa: A004
     from workbench.memory.sync import index_folder, open_index
     from workbench.records import Trace
     from workbench.retrieval.explain import explain
     from workbench.retrieval.pipeline import Pipeline, search
-    from workbench.systems.indexing import indexing
-    from workbench.systems.opening import open_memory as open  # noqa: A004
-    from workbench.systems.registry import SYSTEMS, register, system
-    from workbench.views.frames.tables import table
+    from workbench.systems.registry import SYSTEMS, indexing, register, system
+    from workbench.views.frames import table
     from workbench.views.text import show
-    from workbench.views.widgets.selection import selection
+    from workbench.views.widgets.panel import selection
+
+__version__ = "0.1.0"
+
 
 _HOMES = {
     "InputError": "workbench.errors",
@@ -41,20 +39,18 @@ _HOMES = {
     "Pipeline": "workbench.retrieval.pipeline",
     "search": "workbench.retrieval.pipeline",
     "explain": "workbench.retrieval.explain",
-    "indexing": "workbench.systems.indexing",
-    "open": "workbench.systems.opening",
+    "indexing": "workbench.systems.registry",
+    "open": "workbench.memory.opening",
     "SYSTEMS": "workbench.systems.registry",
     "register": "workbench.systems.registry",
     "system": "workbench.systems.registry",
-    "load_questions": "workbench.lab.questions",
-    "blame": "workbench.lab.diagnose.blame",
-    "diagnose": "workbench.lab.diagnose.diagnosis",
-    "evaluate": "workbench.lab.evaluation",
-    "scores": "workbench.lab.thresholds",
-    "sweep": "workbench.lab.sweep.running",
-    "selection": "workbench.views.widgets.selection",
+    "load_questions": "workbench.measure.questions",
+    "blame": "workbench.measure.blame",
+    "evaluate": "workbench.measure.evaluation",
+    "scores": "workbench.measure.thresholds",
+    "selection": "workbench.views.widgets.panel",
     "show": "workbench.views.text",
-    "table": "workbench.views.frames.tables",
+    "table": "workbench.views.frames",
 }
 
 # Inside the package no function hides Python's own `open`.
@@ -68,7 +64,6 @@ __all__ = [
     "ToyEmbedder",
     "Trace",
     "blame",
-    "diagnose",
     "evaluate",
     "explain",
     "index_folder",
@@ -81,17 +76,24 @@ __all__ = [
     "search",
     "selection",
     "show",
-    "sweep",
     "system",
     "table",
 ]
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module 'workbench' has no attribute {name!r}")
-    return getattr(import_module(_HOMES[name]), _THERE.get(name, name))
+    if name in _HOMES:
+        return getattr(import_module(_HOMES[name]), _THERE.get(name, name))
+    if not name.startswith("_"):
+        from workbench.registry import declared_module
+
+        module = declared_module("name", name)
+        if module is not None:
+            return getattr(module, name)
+    raise AttributeError(f"module 'workbench' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return __all__
+    from workbench.registry import declared
+
+    return [*__all__, *declared("name")]

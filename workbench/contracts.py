@@ -80,10 +80,6 @@ class Index(ABC):
             "Leave both as they are, or search a folder that `workbench index` has indexed.",
         )
 
-    def keyword_of_each(self, queries: Sequence[Query], limit: int, k1: float, b: float) -> list[Hits]:
-        """The answers of `keyword_with` to several queries."""
-        return [self.keyword_with(query, limit, k1, b) for query in queries]
-
     def nearest_of_each(self, queries: NDArray[np.float32], limit: int) -> list[Hits]:
         """The answers of `vector` to several questions, one unit vector in each row."""
         return [self.vector(query, limit) for query in queries]

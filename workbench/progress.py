@@ -45,8 +45,8 @@ def _bars() -> Any:
     """The class of tqdm's bars for this process."""
     from tqdm.auto import tqdm  # which loads asyncio: a search needs neither
 
-    in_notebook = "tqdm.notebook" in {one.__module__ for one in tqdm.__mro__}
-    return passing(tqdm) if in_notebook else tqdm
+    for_notebooks = sys.modules.get("tqdm.notebook")  # tqdm.auto imports it in a notebook only
+    return passing(tqdm) if for_notebooks and issubclass(tqdm, for_notebooks.tqdm) else tqdm
 
 
 def passing(bars: Any) -> Any:

@@ -29,18 +29,18 @@ class Shown:
     __slots__ = ()
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
-        bundle: dict[str, str] = import_module("workbench.views.html.bundle").bundle(self)
+        bundle: dict[str, str] = import_module("workbench.views.html").bundle(self)
         return bundle
 
 
 class Tabular(Shown):
-    """A value that is also a table of pandas; `docs/frames.md` describes the columns of each."""
+    """A value that is also a table of pandas; `docs/json.md` describes the columns of each."""
 
     __slots__ = ()
 
     def to_frame(self) -> Any:
         """The value as a `pandas.DataFrame`. Raises InputError if pandas is not installed."""
-        return import_module("workbench.views.frames.make").frame(self)
+        return import_module("workbench.views.frames").frame(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -321,6 +321,11 @@ class Trace(Tabular):
     def scores(self) -> Floats:
         """The column that the candidates are ranked by."""
         return self.columns[self.ranked_by]
+
+    @property
+    def ids(self) -> NDArray[Any]:
+        """The ids of the candidates."""
+        return np.array([chunk.id for chunk in self.chunks], np.str_)
 
     def place_of(self, stage: Stage) -> int:
         """The index of a stage."""

@@ -55,6 +55,22 @@ def adapts_every(group: str) -> Callable[[Adapter], Adapter]:
     return register
 
 
+def adapts_known(
+    group: str, commit_of: Callable[[Case], str]
+) -> Callable[[Callable[[Given], Any]], Callable[[Given], Any]]:
+    """Registers an adapter of inputs for every case whose commit `commit_of` knows."""
+
+    def register(adapter: Callable[[Given], Any]) -> Callable[[Given], Any]:
+        def adapt(case: Case) -> Any:
+            commit_of(case)
+            return adapter(case.input)
+
+        ADAPTERS[group, ""] = adapt
+        return adapter
+
+    return register
+
+
 def adapter_for(case: Case) -> Adapter | None:
     """The adapter for a case's group and version, None when there is none."""
     for (group, version), adapter in ADAPTERS.items():

@@ -8,7 +8,7 @@ import numpy as np
 
 from tests.adapters import Case, adapts_every
 from workbench.contracts import Context
-from workbench.memory.store.sqlite.match import match_expression
+from workbench.memory.store.sqlite.fts5 import match_expression
 from workbench.records import Trace
 from workbench.retrieval.columns import ColumnStage
 from workbench.retrieval.pipeline import Running

@@ -10,48 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from tests.adapters import Case, adapts_every
-from tests.adapters.automem_quality import (
-    ScoreCard,
-    config_complexity,
-    distractor_rate,
-    ndcg_at,
-    pick_winner,
-    recall_at,
-)
-from workbench.memory.frontmatter import age_in_days
+from tests.adapters import Case, adapts_every, adapts_known
+from tests.adapters import automem_quality as lab
 from workbench.retrieval.columns import Columns, ColumnStage
-from workbench.systems.automem import pipelines as automem
-from workbench.systems.automem.components import ContentKeyword
-from workbench.systems.automem.memories import Memory
-from workbench.systems.automem.recall import (
-    MOST_RESULTS,
-    AdaptiveFloor,
-    keyword_leg_slots,
-    vector_fetch_limit,
-)
-from workbench.systems.automem.scoring import (
-    EVIDENCE,
-    GATED,
-    SHIPPED_WEIGHTS,
-    Weights,
-    context_bonus,
-    evidence_of,
-    exponential_recency,
-    final_score,
-    gated,
-    linear_recency,
-    tag_share,
-)
-from workbench.systems.automem.text import (
-    graph_best,
-    graph_raw,
-    hits_in,
-    is_exact,
-    metadata_terms,
-    query_tokens,
-    tag_words,
-)
+from workbench_plugins.automem import components, memories, recall
+from workbench_plugins.automem import pipelines as automem
+from workbench_plugins.frontmatter import age_in_days
 
 Given = Mapping[str, Any]
 
@@ -96,10 +60,9 @@ def since(case: Case, commit: str) -> bool:
     return ORDER.index(commit_of(case)) >= ORDER.index(commit)
 
 
-@adapts_every("query_tokens")
-def tokens(case: Case) -> list[str]:
-    commit_of(case)
-    return list(query_tokens(case.input["query"]))
+@adapts_known("query_tokens", commit_of)
+def tokens(given: Given) -> list[str]:
+    return list(memories.query_tokens(given["query"]))
 
 
 @adapts_every("keyword_component")
@@ -115,7 +78,8 @@ def _keyword(case: Case, kind: str, score: float, content: str, tokens: Any) -> 
     """The component as the profile's own stage computes it, for one row."""
     stage = PROFILES[commit_of(case)]["keyword_component"]
     assert isinstance(stage, ColumnStage)
-    hits = hits_in(tokens, stage.searched(Memory(content)) if isinstance(stage, ContentKeyword) else ())
+    searches = isinstance(stage, components.ContentKeyword)
+    hits = memories.hits_in(tokens, stage.searched(memories.Memory(content)) if searches else ())
     graph = kind in GRAPH
     row = {
         "vector_rank": np.nan if graph else 1.0,
@@ -134,14 +98,19 @@ KNOBS = {
 }
 
 
+CONTEXT_BONUS = {"tag": 0.45, "type": 0.25, "keyword": 0.20, "anchor": 0.90}
+"""The unweighted bonus of a caller's context for each kind of match."""
+
+
 @adapts_every("final_score")
 def whole_score(case: Case) -> float:
     given, knobs = case.input, _knobs(case)
     tokens = given["tokens"]
     parts = _components(case, knobs)
     weights = asdict(_weights(case, knobs))
-    parts = gated(parts, float(knobs.get("gate", 0.0)), len(tokens))
-    return float(final_score(parts, weights, context_bonus(given.get("context", []))))
+    parts = components.gated(parts, float(knobs.get("gate", 0.0)), len(tokens))
+    bonus = sum(CONTEXT_BONUS[kind] for kind in sorted(set(given.get("context", []))))
+    return float(components.final_score(parts, weights, bonus))
 
 
 def _knobs(case: Case) -> dict[str, Any]:
@@ -151,14 +120,14 @@ def _knobs(case: Case) -> dict[str, Any]:
         known = KNOBS.get(name.upper())
         if name.upper().startswith(WEIGHT):
             known = name.upper().removeprefix(WEIGHT).lower()
-        if known is None or known not in (*KNOBS.values(), *asdict(SHIPPED_WEIGHTS)):
+        if known is None or known not in (*KNOBS.values(), *asdict(components.SHIPPED_WEIGHTS)):
             raise NotImplementedError(f"override {name!r}")
         found[known] = value
     return found
 
 
-def _weights(case: Case, knobs: Given) -> Weights:
-    shipped = Weights(metadata=0.35) if since(case, "4e7956e") else SHIPPED_WEIGHTS
+def _weights(case: Case, knobs: Given) -> components.Weights:
+    shipped = components.Weights(metadata=0.35) if since(case, "4e7956e") else components.SHIPPED_WEIGHTS
     return replace(shipped, **{name: float(knobs[name]) for name in asdict(shipped) if name in knobs})
 
 
@@ -167,15 +136,15 @@ def _components(case: Case, knobs: Given) -> dict[str, Any]:
     memory, tokens = result["memory"], given["tokens"]
     kind, match = result["match_type"], float(result.get("match_score") or 0.0)
     skipped = ("entities",) if since(case, "8ff266e") else ()
-    terms = metadata_terms(memory.get("metadata"), skipped)
-    hits = hits_in(tokens, terms | tag_words(memory.get("tags") or []))
+    terms = memories.metadata_terms(memory.get("metadata"), skipped)
+    hits = memories.hits_in(tokens, terms | memories.tag_words(memory.get("tags") or []))
     return {
         "vector": match if kind == "vector" else 0.0,
         "keyword": _keyword(case, kind, match, memory.get("content") or "", tokens),
         "metadata": match if kind == "metadata" else 0.0,
         "relation": float(result.get("relation_score") or 0.0),
-        "tag": tag_share(hits, len(tokens), int(knobs.get("cap", 0))),
-        "exact": float(is_exact(given["query"], terms)),
+        "tag": components.tag_share(hits, len(tokens), int(knobs.get("cap", 0))),
+        "exact": float(memories.is_exact(given["query"], terms)),
         "importance": float(memory.get("importance") or 0.0),
         "recency": _recency(memory.get("timestamp"), given.get("now"), knobs.get("recency", "linear")),
         "confidence": float(memory.get("confidence") or 0.0),
@@ -184,8 +153,9 @@ def _components(case: Case, knobs: Given) -> dict[str, Any]:
 
 
 def _recency(timestamp: str | None, now: str | None, mode: str) -> float:
-    modes = {"linear": linear_recency, "exponential": exponential_recency, "exp": exponential_recency}
-    return float(modes[mode](age_in_days(_moment(timestamp), _moment(now) or datetime.now(UTC)), 180.0))
+    recency = components.linear_recency if mode == "linear" else components.exponential_recency
+    assert mode in ("linear", "exponential", "exp")
+    return float(recency(age_in_days(_moment(timestamp), _moment(now) or datetime.now(UTC)), 180.0))
 
 
 def _moment(text: str | None) -> datetime | None:
@@ -195,48 +165,44 @@ def _moment(text: str | None) -> datetime | None:
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
-@adapts_every("tag_component")
-def tag_component(case: Case) -> float:
-    commit_of(case)
-    given = case.input
-    terms = metadata_terms(given.get("metadata"))
-    hits = hits_in(given["tokens"], terms | tag_words(given["tags"]))
-    return float(tag_share(float(hits), float(len(given["tokens"])), given.get("cap", 0)))
+@adapts_known("tag_component", commit_of)
+def tag_component(given: Given) -> float:
+    terms = memories.metadata_terms(given.get("metadata"))
+    hits = memories.hits_in(given["tokens"], terms | memories.tag_words(given["tags"]))
+    return float(components.tag_share(float(hits), float(len(given["tokens"])), given.get("cap", 0)))
 
 
-@adapts_every("relevance_gate")
-def relevance_gate(case: Case) -> dict[str, Any]:
+@adapts_known("relevance_gate", commit_of)
+def relevance_gate(given: Given) -> dict[str, Any]:
     """What is left of the components that the case gives, and whether the gate had a say."""
-    commit_of(case)
-    given = case.input
-    known = {"vector": 0.0} | {name: given[name] for name in (*EVIDENCE, *GATED) if name in given}
+    known = {"vector": 0.0} | {
+        name: given[name] for name in (*components.EVIDENCE, *components.GATED) if name in given
+    }
     tokens = len(given["tokens"]) if "tokens" in given else 1
-    left = gated(known, given["gate"], tokens)
-    evidence = float(evidence_of(known))
-    return {name: float(left[name]) for name in GATED if name in given} | {
+    left = components.gated(known, given["gate"], tokens)
+    evidence = float(components.evidence_of(known))
+    return {name: float(left[name]) for name in components.GATED if name in given} | {
         "evidence": evidence,
         "gated": tokens > 0 and evidence < given["gate"],
     }
 
 
-@adapts_every("graph_keyword_raw")
-def keyword_raw(case: Case) -> int:
-    commit_of(case)
-    given = case.input
-    return graph_raw(given["content"], given["tags"], given["keywords"], given["phrase"] or "")
+@adapts_known("graph_keyword_raw", commit_of)
+def keyword_raw(given: Given) -> int:
+    return memories.graph_raw(given["content"], given["tags"], given["keywords"], given["phrase"] or "")
 
 
 @adapts_every("graph_keyword_normalised")
 def keyword_normalised(case: Case) -> float:
     if not since(case, "3653ddf"):
         return float(case.input["raw_score"])
-    return min(1.0, float(case.input["raw_score"]) / graph_best(case.input["keywords"]))
+    return min(1.0, float(case.input["raw_score"]) / memories.graph_best(case.input["keywords"]))
 
 
 @adapts_every("adaptive_floor")
 def floor(case: Case) -> dict[str, Any]:
     stage = PROFILES[commit_of(case)]["adaptive_floor"]
-    assert isinstance(stage, AdaptiveFloor)
+    assert isinstance(stage, recall.AdaptiveFloor)
     scores = np.array(case.input["scores"], float)
     least = float(stage.floors(scores))
     if np.isnan(least):
@@ -249,51 +215,39 @@ def fetch_limit(case: Case) -> int:
     given = case.input
     tagged = bool(given.get("tags") or given.get("has_tags"))
     if since(case, "0720da2"):
-        return vector_fetch_limit(given["limit"], given.get("overfetch", 4), given.get("cap", 200), tagged)
-    return MOST_RESULTS if tagged else int(given["limit"])
-
-
-@adapts_every("keyword_leg_slots")
-def leg_slots(case: Case) -> int:
-    commit_of(case)
-    return keyword_leg_slots(case.input["limit"], case.input["vector_hits"])
-
-
-@adapts_every("lab_recall_at_k")
-def lab_recall(case: Case) -> float:
-    commit_of(case)
-    return recall_at(case.input["retrieved"], case.input["expected_ids"], case.input["k"])
-
-
-@adapts_every("lab_ndcg_at_10")
-def lab_ndcg(case: Case) -> float:
-    commit_of(case)
-    return ndcg_at(case.input["retrieved"], case.input["expected_ids"], case.input.get("k", 10))
-
-
-@adapts_every("lab_distractor_rate")
-def lab_distractors(case: Case) -> float:
-    commit_of(case)
-    return distractor_rate(case.input["retrieved"], case.input["distractors"], case.input.get("k", 10))
-
-
-@adapts_every("lab_pick_winner")
-def lab_winner(case: Case) -> str:
-    commit_of(case)
-    cards = [
-        ScoreCard(
-            card["name"],
-            card["ndcg_10"],
-            card["distractor_rate_10"],
-            card.get("latency_ms", 0.0),
-            card.get("complexity", 0),
+        return recall.vector_fetch_limit(
+            given["limit"], given.get("overfetch", 4), given.get("cap", 200), tagged
         )
-        for card in case.input["cards"]
-    ]
-    return pick_winner(cards, case.input["baseline"]).name
+    return recall.MOST_RESULTS if tagged else int(given["limit"])
 
 
-@adapts_every("lab_config_complexity")
-def lab_complexity(case: Case) -> int:
-    commit_of(case)
-    return config_complexity(case.input["config"])
+@adapts_known("keyword_leg_slots", commit_of)
+def leg_slots(given: Given) -> int:
+    return recall.keyword_leg_slots(given["limit"], given["vector_hits"])
+
+
+@adapts_known("lab_recall_at_k", commit_of)
+def lab_recall(given: Given) -> float:
+    return lab.recall_at(given["retrieved"], given["expected_ids"], given["k"])
+
+
+@adapts_known("lab_ndcg_at_10", commit_of)
+def lab_ndcg(given: Given) -> float:
+    return lab.ndcg_at(given["retrieved"], given["expected_ids"], given.get("k", 10))
+
+
+@adapts_known("lab_distractor_rate", commit_of)
+def lab_distractors(given: Given) -> float:
+    return lab.distractor_rate(given["retrieved"], given["distractors"], given.get("k", 10))
+
+
+@adapts_known("lab_pick_winner", commit_of)
+def lab_winner(given: Given) -> str:
+    names = {"ndcg_10": "ndcg", "distractor_rate_10": "distractors"}
+    cards = [lab.ScoreCard(**{names.get(key, key): card[key] for key in card}) for card in given["cards"]]
+    return lab.pick_winner(cards, given["baseline"]).name
+
+
+@adapts_known("lab_config_complexity", commit_of)
+def lab_complexity(given: Given) -> int:
+    return lab.config_complexity(given["config"])

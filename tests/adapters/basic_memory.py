@@ -9,42 +9,16 @@ from typing import Any
 import numpy as np
 from ir_measures import RR, R
 
-from tests.adapters import Case, adapts_every
+from benchmarks.published.basic_memory import precision_at_k
+from benchmarks.published.bullets import BulletChunker
+from tests.adapters import Case, adapts_every, adapts_known
 from tests.world import compiled, written
-from workbench.lab.bench.basic_memory import precision_at_k
-from workbench.lab.bench.locomo import evidence_sessions
-from workbench.lab.evaluation import Judged, means
+from workbench.measure.evaluation import Judged, means
 from workbench.retrieval.columns import Columns
-from workbench.systems.basic_memory.chunking import BulletChunker
-from workbench.systems.basic_memory.note_table import EachColumn, Note, NoteStore, OneMatch
-from workbench.systems.basic_memory.pipelines import FUSION
-from workbench.systems.basic_memory.query import (
-    NO_LEXEME,
-    POSTGRES_EDGES,
-    PunctuationMakesAPhrase,
-    PunctuationStripped,
-    strict_query,
-    strict_tsquery,
-)
-from workbench.systems.basic_memory.relaxation import (
-    AnyPlainWord,
-    AnyToken,
-    AnyUnicodeToken,
-    GatedPlainWord,
-    NoRelaxation,
-    Relaxation,
-    service_may_relax,
-    service_relaxed_query,
-)
-from workbench.systems.basic_memory.scores import (
-    KeywordOverLargest,
-    MinSimilarity,
-    ScoredRRF,
-    candidate_limit,
-    rerank_candidate_limit,
-    rerank_tail,
-    similarity_of_l2,
-)
+from workbench_plugins.basic_memory import query, scores
+from workbench_plugins.basic_memory.notes import EachColumn, Note, NoteStore, OneMatch
+from workbench_plugins.basic_memory.pipelines import FUSION
+from workbench_plugins.runs.collections import evidence_sessions
 
 Given = Mapping[str, Any]
 
@@ -64,12 +38,12 @@ BEFORE_MERGE = {
 ELSEWHERE = ("55d675e2", "9c9ff293", "cb6bc320", "07778790", "ea38fd76")
 """Commits of parts that have not changed since, whose place among the others we do not know."""
 
-RELAXATIONS: Mapping[str, Relaxation] = {
-    "e46555bf": NoRelaxation(),
-    "a6d07843": AnyPlainWord(),
-    "16869867": GatedPlainWord(),
-    "a2f5edfa": AnyToken(),
-    "1f56fc76": AnyUnicodeToken(),
+RELAXATIONS: Mapping[str, query.Relaxation] = {
+    "e46555bf": query.NoRelaxation(),
+    "a6d07843": query.AnyPlainWord(),
+    "16869867": query.GatedPlainWord(),
+    "a2f5edfa": query.AnyToken(),
+    "1f56fc76": query.AnyUnicodeToken(),
 }
 """The rules of relaxation, by the commit that brought them."""
 
@@ -93,22 +67,23 @@ def has(case: Case, commit: str) -> bool:
     return LINEAGE.index(own) >= LINEAGE.index(commit)
 
 
-def relaxation_of(case: Case) -> Relaxation:
+def relaxation_of(case: Case) -> query.Relaxation:
     return [rules for commit, rules in RELAXATIONS.items() if has(case, commit)][-1]
 
 
 @adapts_every("fts_prep_sqlite")
 def fts_prep_sqlite(case: Case) -> str:
-    stage = PunctuationStripped() if has(case, "a6d07843") else PunctuationMakesAPhrase()
-    return compiled(strict_query(case.input["query"], stage.edges, case.input.get("is_prefix", True))) or ""
+    stage = query.PunctuationStripped() if has(case, "a6d07843") else query.PunctuationMakesAPhrase()
+    strict = query.strict_query(case.input["query"], stage.edges, case.input.get("is_prefix", True))
+    return compiled(strict) or ""
 
 
 @adapts_every("fts_prep_postgres")
 def fts_prep_postgres(case: Case) -> str:
-    edges = POSTGRES_EDGES if has(case, "a6d07843") else ""
+    edges = query.POSTGRES_EDGES if has(case, "a6d07843") else ""
     unguarded = has(case, "a6d07843") and not has(case, "18da6194")
-    nothing = ":*" if unguarded else NO_LEXEME
-    return strict_tsquery(case.input["query"], edges, nothing, case.input.get("is_prefix", True))
+    nothing = ":*" if unguarded else query.NO_LEXEME
+    return query.strict_tsquery(case.input["query"], edges, nothing, case.input.get("is_prefix", True))
 
 
 @adapts_every("relaxed_query_words")
@@ -123,19 +98,32 @@ def relaxed_render_sqlite(case: Case) -> str | None:
 
 @adapts_every("relaxed_render_postgres")
 def relaxed_render_postgres(case: Case) -> str | None:
-    return relaxation_of(case).tsquery(case.input["query"])
+    words = relaxation_of(case).words(case.input["query"])
+    return query.any_lexeme(words) if words else None
+
+
+SERVICE_WORDS = "but did do does had has have i that they were which whom whose will"
+"""Words that were no stopwords of the search service's own retry, which it had until a2f5edfa."""
 
 
 @adapts_every("service_relax_eligible")
 def service_relax_eligible(case: Case) -> bool:
+    """Whether the search service tried again: only in text mode, and for a question without parentheses."""
     _check_own_retry(case)
-    return service_may_relax(case.input["query"] or "", case.input.get("retrieval_mode", "fts"))
+    asked = case.input["query"] or ""
+    tokens = query.ascii_tokens(asked)
+    numeric = any(map(query.is_numeric, tokens))
+    plain = not query.is_refused(asked) and not set("()") & set(asked) and not numeric
+    return case.input.get("retrieval_mode", "fts") == "fts" and plain and len(tokens) >= query.FEWEST_WORDS
 
 
 @adapts_every("service_relaxed_query")
 def relaxed_by_service(case: Case) -> str:
+    """Any of the words, without stars; stopwords are used only if there is no other word."""
     _check_own_retry(case)
-    return service_relaxed_query(case.input["query"])
+    tokens = query.ascii_tokens(case.input["query"])
+    kept = [word for word in tokens if word not in query.STOPWORDS - set(SERVICE_WORDS.split())]
+    return " OR ".join(dict.fromkeys(kept or tokens))
 
 
 def _check_own_retry(case: Case) -> None:
@@ -143,13 +131,12 @@ def _check_own_retry(case: Case) -> None:
         raise LookupError("since a2f5edfa the service has no retry of its own")
 
 
-@adapts_every("fts5_match_ids")
-def fts5_match_ids(case: Case) -> list[str]:
-    commit_of(case)
-    docs, sql = case.input["docs"], case.input.get("sql", "")
+@adapts_known("fts5_match_ids", commit_of)
+def fts5_match_ids(given: Given) -> list[str]:
+    docs, sql = given["docs"], given.get("sql", "")
     store = NoteStore([Note(doc.get("title", ""), doc.get("body", ""), "", "") for doc in docs])
     matching = OneMatch() if "one MATCH" in sql or "{" in sql else EachColumn()
-    return [docs[row]["id"] for row in store.search(written(case.input["match"]), len(docs), matching).rows]
+    return [docs[row]["id"] for row in store.search(written(given["match"]), len(docs), matching).rows]
 
 
 @adapts_every("hybrid_fusion")
@@ -158,10 +145,9 @@ def hybrid_fusion(case: Case) -> list[list[Any]]:
     ids = list(dict.fromkeys(id_ for id_, _ in (*keyword, *vector)))
     columns = {**_leg(ids, "keyword", keyword), **_leg(ids, "vector", vector)}
     columns["vector_score"] = columns.pop("vector_raw")
-    columns["keyword_score"] = KeywordOverLargest().formula(Columns(columns))
-    fusion = FUSION.stage if has(case, "f5a0e942") else ScoredRRF()
-    scores = fusion.formula(Columns(columns))
-    fused = [[id_, float(score)] for id_, score in zip(ids, scores, strict=True)]
+    columns["keyword_score"] = scores.KeywordOverLargest().formula(Columns(columns))
+    fusion = FUSION.stage if has(case, "f5a0e942") else scores.ScoredRRF()
+    fused = [[id_, float(score)] for id_, score in zip(ids, fusion.formula(Columns(columns)), strict=True)]
     return sorted(fused, key=lambda one: (-one[1], one[0]))
 
 
@@ -172,46 +158,40 @@ def _leg(ids: Sequence[str], name: str, hits: Sequence[Sequence[Any]]) -> dict[s
     return {f"{name}_raw": raw, f"{name}_rank": rank}
 
 
-@adapts_every("min_similarity")
-def min_similarity(case: Case) -> list[float]:
-    commit_of(case)
-    asked = case.input.get("per_query")
-    stage = MinSimilarity(case.input["config_default"] if asked is None else asked)
-    kept = stage.formula(Columns({"similarity": np.array(case.input["similarities"], float)}))
+@adapts_known("min_similarity", commit_of)
+def min_similarity(given: Given) -> list[float]:
+    asked = given.get("per_query")
+    stage = scores.MinSimilarity(given["config_default"] if asked is None else asked)
+    kept = stage.formula(Columns({"similarity": np.array(given["similarities"], float)}))
     return [float(number) for number in kept if not np.isnan(number)]
 
 
-@adapts_every("distance_to_similarity")
-def distance_to_similarity(case: Case) -> float:
-    commit_of(case)
-    return float(similarity_of_l2(case.input["l2_distance"]))
+@adapts_known("distance_to_similarity", commit_of)
+def distance_to_similarity(given: Given) -> float:
+    return float(scores.similarity(given["l2_distance"] ** 2 / 2))
 
 
-@adapts_every("candidate_limit")
-def candidates(case: Case) -> int:
-    commit_of(case)
-    return candidate_limit(**case.input)
+@adapts_known("candidate_limit", commit_of)
+def candidates(given: Given) -> int:
+    depth = scores.PageDepth(least=given.get("vector_k", scores.PageDepth.least))
+    return depth.of(given["limit"] + given.get("offset", 0) - 1)  # a page asks for one more
 
 
-@adapts_every("rerank_candidate_limit")
-def rerank_candidates(case: Case) -> int:
-    commit_of(case)
-    given = dict(case.input)
-    if "reranker_candidates" in given:
-        given["reranked"] = given.pop("reranker_candidates")
-    return rerank_candidate_limit(**given)
+@adapts_known("rerank_candidate_limit", commit_of)
+def rerank_candidates(given: Given) -> int:
+    given = {"offset": 0, "vector_k": 100, "reranker_candidates": 20, "fanout": 4, **given}
+    beyond = given["limit"] + given["offset"] - given["reranker_candidates"]
+    return max(given["vector_k"], given["reranker_candidates"] * given["fanout"]) + 10 * max(0, beyond)
 
 
-@adapts_every("rerank_tail")
-def tail(case: Case) -> list[float]:
-    commit_of(case)
-    return rerank_tail(**case.input)
+@adapts_known("rerank_tail", commit_of)
+def tail(given: Given) -> list[float]:
+    return [given["floor"] / (place + 2) for place in range(given["count"])]
 
 
-@adapts_every("vector_chunking")
-def vector_chunking(case: Case) -> list[str]:
-    commit_of(case)
-    return [passage.text for passage in BulletChunker().chunk(case.input["text"])]
+@adapts_known("vector_chunking", commit_of)
+def vector_chunking(given: Given) -> list[str]:
+    return [passage.text for passage in BulletChunker().chunk(given["text"])]
 
 
 @adapts_every("bench_recall_at_k")
@@ -225,10 +205,9 @@ def _judged(case: Case) -> Judged:
     return Judged(case.input["hits"], case.input["ground_truth"])
 
 
-@adapts_every("bench_precision_at_k")
-def bench_precision_at_k(case: Case) -> float:
-    commit_of(case)
-    return precision_at_k(case.input["hits"], case.input["ground_truth"], case.input["k"])
+@adapts_known("bench_precision_at_k", commit_of)
+def bench_precision_at_k(given: Given) -> float:
+    return precision_at_k(given["hits"], given["ground_truth"], given["k"])
 
 
 @adapts_every("bench_mrr")
@@ -238,7 +217,6 @@ def bench_mrr(case: Case) -> float:
     return reciprocal_rank
 
 
-@adapts_every("locomo_evidence_to_sessions")
-def locomo_evidence_to_sessions(case: Case) -> list[int]:
-    commit_of(case)
-    return evidence_sessions(case.input["evidence"])
+@adapts_known("locomo_evidence_to_sessions", commit_of)
+def locomo_evidence_to_sessions(given: Given) -> list[int]:
+    return evidence_sessions(given["evidence"])

@@ -7,10 +7,9 @@ from typing import Any
 
 from tests.adapters import Given, adapts
 from tests.adapters.openclaw_february import FEBRUARY as RELEASES
-from tests.adapters.openclaw_files import empty_folder
-from workbench.agent.contracts import FEBRUARY, September, citation
-from workbench.agent.reading import Read
-from workbench.agent.tools import AgentTools
+from tests.adapters.openclaw_files import empty_folder, plant
+from workbench_plugins.agent.contracts import FEBRUARY, Read, September, citation
+from workbench_plugins.agent.tools import AgentTools
 
 MEMORY = "# m\nl2\nl3\nl4\n"
 """What MEMORY.md holds in these cases; any other file holds its own name without the ending."""
@@ -21,13 +20,8 @@ def memory_get(given: Given) -> dict[str, Any]:
     """The lines that the tool gives, or why it gives none."""
     with empty_folder() as root:
         for line in given["tree"]:
-            path, _, target = line.partition(" -> ")
-            file = root / path
-            file.parent.mkdir(parents=True, exist_ok=True)
-            if target:
-                file.symlink_to(target)
-            else:
-                file.write_text(MEMORY if path == "MEMORY.md" else PurePath(path).stem, encoding="utf-8")
+            path = line.partition(" -> ")[0]
+            plant(root, line, MEMORY if path == "MEMORY.md" else PurePath(path).stem)
         tools = AgentTools(root, contract=FEBRUARY, extra_paths=tuple(given["extraPaths"]))
         asked = dict(given["params"])
         answer = tools.call("memory_get", {"path": asked.pop("relPath"), **asked})

@@ -15,17 +15,17 @@ import numpy as np
 from tests.adapters import adapts
 from tests.world import compiled, written
 from workbench.contracts import Index, Layout
-from workbench.memory.chunking import LineChunker, chunk_id, remap_lines, utf16_length
 from workbench.memory.files import content_hash
+from workbench.memory.sources import LineChunker, chunk_id, remap_lines, utf16_length
+from workbench.memory.store.contract import Cached, Settings
 from workbench.memory.store.sqlite.store import KEYWORD_SQL, Store
-from workbench.memory.store.values import Cached, Settings
 from workbench.records import Chunk, Document, Hits, Passage, Query, Rows, Trace, Vector
-from workbench.retrieval.columns import ColumnStage, Numbers
+from workbench.retrieval.columns import Columns, ColumnStage, Numbers
 from workbench.retrieval.fusion import WeightedSum
 from workbench.retrieval.pipeline import Pipeline, search
 from workbench.retrieval.query import JoinedWords
 from workbench.retrieval.scoring import ClampedRank, clamped_rank
-from workbench.systems.openclaw import pipelines as openclaw
+from workbench.systems import openclaw
 
 FEBRUARY = ("2026.2.12", "2026.2.13")
 
@@ -38,26 +38,15 @@ def fts_query(given: Mapping[str, Any]) -> str | None:
 @adapts("bm25-rank-to-score", *FEBRUARY)
 def bm25_rank_to_score(given: Mapping[str, Any]) -> float:
     raw = np.array([float(given["rank"])])
-    column = ClampedRank().formula(_Given({"keyword_raw": raw}))
+    column = ClampedRank().formula(Columns({"keyword_raw": raw}))
     assert np.array_equal(column, clamped_rank(raw))
     return float(column[0])
 
 
 @dataclass(frozen=True)
-class _Given:
-    columns: Mapping[str, np.ndarray]
-
-    def __getitem__(self, name: str) -> np.ndarray:
-        return self.columns[name]
-
-
-@dataclass(frozen=True)
-class GivenKeywordScore(ColumnStage):
+class GivenKeywordScore(ColumnStage, slot="keyword_score", present="keyword_rank"):
     """The engine's number is the score already."""
 
-    slot: ClassVar[str] = "keyword_score"
-    output: ClassVar[str] = "keyword_score"
-    present: ClassVar[str | None] = "keyword_rank"
     says: ClassVar[str] = "keyword score = as given"
 
     def formula(self, of: Numbers) -> Any:
@@ -65,12 +54,9 @@ class GivenKeywordScore(ColumnStage):
 
 
 @dataclass(frozen=True)
-class GivenVectorScore(ColumnStage):
-    """The engine's number is the score already."""
+class GivenVectorScore(GivenKeywordScore, slot="vector_score", present="vector_rank"):
+    """The same for the vector leg."""
 
-    slot: ClassVar[str] = "vector_score"
-    output: ClassVar[str] = "vector_score"
-    present: ClassVar[str | None] = "vector_rank"
     says: ClassVar[str] = "vector score = as given"
 
     def formula(self, of: Numbers) -> Any:
@@ -252,7 +238,11 @@ def hash_(given: Mapping[str, Any]) -> str:
 
 @adapts("cosine", *FEBRUARY)
 def cosine(given: Mapping[str, Any]) -> float:
-    return openclaw.cosine(given["a"], given["b"])
+    """Over the common prefix of two vectors; 0 if one has length 0. OpenClaw's own, without sqlite-vec."""
+    width = min(len(given["a"]), len(given["b"]))
+    left, right = np.asarray(given["a"][:width], float), np.asarray(given["b"][:width], float)
+    norms = float(np.linalg.norm(left) * np.linalg.norm(right))
+    return float(left @ right) / norms if norms else 0.0
 
 
 @adapts("fts5-ranks", "SQLite 3.40.1")

@@ -13,9 +13,9 @@ from typing import Any
 from tests.adapters import Given, adapts
 from tests.adapters.openclaw_february import FEBRUARY
 from workbench.errors import InputError
-from workbench.memory.paths import extra_paths, is_memory_path, list_files
-from workbench.memory.sessions import Pending, Sessions, Thresholds, takes_sessions
+from workbench.memory.files import extra_paths, is_memory_path, list_files
 from workbench.memory.sources import MemoryFolder
+from workbench_plugins.openclaw.sessions import Pending, Sessions, Thresholds
 
 
 @contextmanager
@@ -39,18 +39,19 @@ def listed(given: Given) -> list[str]:
     """The files that can be read: OpenClaw passes over a link in silence, where reading it here says so."""
     with empty_folder() as root:
         for line in given["tree"]:
-            _plant(root, line)
+            plant(root, line)
         return list(_readable(MemoryFolder(root, given["extraPaths"])))
 
 
-def _plant(root: Path, line: str) -> None:
+def plant(root: Path, line: str, text: str = "a note") -> None:
+    """Write the file that a line of a tree names, or the link that it names as `path -> target`."""
     path, _, target = line.partition(" -> ")
     file = root / path
     file.parent.mkdir(parents=True, exist_ok=True)
     if target:
         file.symlink_to(target)
     else:
-        file.write_text("a note", encoding="utf-8")
+        file.write_text(text, encoding="utf-8")
 
 
 def _readable(memory: MemoryFolder) -> Iterator[str]:
@@ -95,10 +96,6 @@ def _delta(size: int, pending: Pending, synced: bool) -> dict[str, Any]:
 
 @adapts("should-sync-sessions", *FEBRUARY)
 def should_sync(given: Given) -> bool:
-    return takes_sessions(
-        given["reason"],
-        force=given["force"],
-        rebuild=given["needsFullReindex"],
-        dirty=given["sessionsDirty"],
-        dirty_files=given["dirtyFiles"],
-    )
+    """Whether OpenClaw's sync includes transcripts: a rebuild that the watcher starts leaves them out."""
+    due = given["needsFullReindex"] or (given["sessionsDirty"] and given["dirtyFiles"] > 0)
+    return bool(given["force"] or (given["reason"] not in ("session-start", "watch") and due))

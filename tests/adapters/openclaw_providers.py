@@ -10,12 +10,13 @@ from unittest.mock import patch
 
 from tests.adapters import Case, Given, adapts, adapts_every
 from tests.adapters.openclaw_february import FEBRUARY, content
-from workbench.memory.embedding.providers.clients import retryable
-from workbench.memory.embedding.providers.limits import batches, longest, within
 from workbench.memory.files import content_hash
 from workbench.records import Passage
-from workbench.systems.openclaw.config.file import FEBRUARY_FORM, at
-from workbench.systems.openclaw.config.system import configured
+from workbench_plugins.openclaw.config import configured
+from workbench_plugins.openclaw.config_file import FEBRUARY_FORM, at
+from workbench_plugins.openclaw.indexing import within
+from workbench_plugins.providers.clients import retryable
+from workbench_plugins.providers.limits import batches, longest
 
 
 @adapts("embedding-limits", *FEBRUARY)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -12,19 +13,18 @@ import numpy as np
 from tests.adapters import Case, adapts, adapts_every
 from tests.adapters.openclaw_february import FixedIndex, content
 from tests.world import compiled
-from workbench.memory.chunking import utf16_length
+from workbench.memory.sources import utf16_length
 from workbench.records import KEPT, Chunk, Stage, Trace
 from workbench.retrieval.columns import Columns
-from workbench.retrieval.cutoff import Limit, MinScore, SpareSlots
-from workbench.retrieval.feature_cache import FeatureCache
+from workbench.retrieval.cutoff import Limit, MinScore
 from workbench.retrieval.pipeline import Running
 from workbench.retrieval.scoring import ClampedRank, Relevance
-from workbench.systems.openclaw import ranking as openclaw_ranking
-from workbench.systems.openclaw import words as openclaw_words
-from workbench.systems.openclaw.chunking import EntryChunker, WeightedChunker, weight
-from workbench.systems.openclaw.diversity import MMR, UnspacedMMR, jaccard, mmr_score, pick
-from workbench.systems.openclaw.expansion import EVERY_LANGUAGE, FEBRUARY_LANGUAGES, keywords, of_february
-from workbench.systems.openclaw.releases import FEBRUARY_15, SEPTEMBER
+from workbench_plugins.openclaw import ranking, words
+from workbench_plugins.openclaw.diversity import MMR, UnspacedMMR, jaccard, mmr_score, pick
+from workbench_plugins.openclaw.indexing import EntryChunker, WeightedChunker, weight
+from workbench_plugins.openclaw.ranking import SpareSlots
+from workbench_plugins.openclaw.releases import FEBRUARY_15, SEPTEMBER
+from workbench_plugins.openclaw.words import CHINESE, ENGLISH, HAN, keywords
 
 WINTER = ("2026.2.15", "2026.2.17", "2026.2.26", "2026.2.27", "2026.3.2")
 SPRING = ("2026.3.7", "2026.3.13", "2026.7.1")
@@ -59,20 +59,26 @@ def fts_query(given: Given) -> str | None:
     return compiled(stage.query(given["raw"]))  # type: ignore[attr-defined]
 
 
+def of_february(segment: str) -> list[str]:
+    """The tokens of a segment as in 2026.2.17, where Chinese was the only script without spaces."""
+    characters = HAN.findall(segment)
+    return [*characters, *map("".join, pairwise(characters))] or [segment]
+
+
 @adapts_every("query-expansion")
 def query_expansion(case: Case) -> list[str]:
     only(case.input, "query", "ftsTokenizer")
     if before_july(case):
-        return keywords(case.input["query"], of_february, FEBRUARY_LANGUAGES)
+        return keywords(case.input["query"], of_february, ENGLISH | CHINESE)
     since_september(case)
-    cut = openclaw_words.CUTS[case.input.get("ftsTokenizer", "unicode61")]
-    return keywords(case.input["query"], cut, EVERY_LANGUAGE)
+    cut = words.CUTS[case.input.get("ftsTokenizer", "unicode61")]
+    return keywords(case.input["query"], cut)
 
 
 @adapts("keyword-plan", *AUTUMN)
 def keyword_plan(given: Given) -> dict[str, Any]:
     only(given, "query", "ftsTokenizer")
-    plan = openclaw_words.keyword_plan(given["query"], given.get("ftsTokenizer", "unicode61"))
+    plan = words.keyword_plan(given["query"], given.get("ftsTokenizer", "unicode61"))
     return {"matchQuery": compiled(plan.query), "substringTerms": list(plan.substrings)}
 
 
@@ -96,18 +102,18 @@ def _converted(stage: ClampedRank | Relevance, given: Given) -> float:
 @adapts("fallback-keyword-score", *AUTUMN)
 def fallback_keyword_score(given: Given) -> float:
     only(given, "query", "path", "text", "ftsScore")
-    words = openclaw_words.ranking_words(given["query"])
-    if not words:
+    asked = words.ranking_words(given["query"])
+    if not asked:
         return float(given["ftsScore"])
     chunk = Chunk("given", given["path"], "memory", 1, 1, given["text"])
-    (seen,) = openclaw_words.features(words, np.arange(1), [chunk], FeatureCache()).T
-    return float(openclaw_words.boosted(given["ftsScore"], *seen))
+    (seen,) = words.features(asked, [chunk]).T
+    return float(words.boosted(given["ftsScore"], *seen))
 
 
 @adapts("decay-multiplier", *LATER)
 def decay_multiplier(given: Given) -> float:
-    rate = openclaw_ranking.decay_rate(float(given["halfLifeDays"]))
-    return float(openclaw_ranking.decay(float(given["ageInDays"]), rate))
+    rate = ranking.decay_rate(float(given["halfLifeDays"]))
+    return float(ranking.decay(float(given["ageInDays"]), rate))
 
 
 @adapts_every("decay-date")
@@ -116,11 +122,11 @@ def decay_date(case: Case) -> dict[str, Any]:
     return {"date": day and day.isoformat(), "evergreen": evergreen}
 
 
-def _names(case: Case) -> openclaw_ranking.DatedNames:
+def _names(case: Case) -> ranking.DatedNames:
     if before_july(case):
-        return openclaw_ranking.FEBRUARY_NAMES
+        return ranking.FEBRUARY_NAMES
     since_september(case)
-    return openclaw_ranking.SEPTEMBER_NAMES
+    return ranking.SEPTEMBER_NAMES
 
 
 @adapts_every("decay-merge")
@@ -128,11 +134,11 @@ def decay_merge(case: Case) -> list[list[Any]]:
     only(case.input, "nowMs", "halfLifeDays", "vector")
     paths, scores = zip(*case.input["vector"], strict=True)
     ages = [_age(_names(case).of(path).day, case.input["nowMs"]) for path in paths]
-    recency = openclaw_ranking.Recency(half_life_days=case.input["halfLifeDays"])
+    recency = ranking.Recency(half_life_days=case.input["halfLifeDays"])
     columns = {"age_days": np.array(ages, float), "vector_score": np.array(scores, float)}
     columns["recency"] = recency.formula(Columns(columns))
     columns["keyword_score"] = np.full(len(paths), np.nan)
-    weighed = openclaw_ranking.WeighedSum(vector=1, keyword=0).formula(Columns(columns))
+    weighed = ranking.WeighedSum(vector=1, keyword=0).formula(Columns(columns))
     order = np.argsort(-weighed, kind="stable")
     return [[paths[place], float(weighed[place])] for place in order]
 
@@ -146,23 +152,23 @@ def _age(day: Any, now_ms: float) -> float:
 
 @adapts("importance", *AUTUMN)
 def importance(given: Given) -> float:
-    level = openclaw_ranking.importance_level(given["importance"])
-    return float(openclaw_ranking.importance_factor(level))
+    level = ranking.importance_level(given["importance"])
+    return float(ranking.importance_factor(level))
 
 
 @adapts("project-affinity", *AUTUMN)
 def project_affinity(given: Given) -> float:
-    return openclaw_ranking.project_affinity(given["projectKey"], given["active"])
+    return ranking.project_affinity(given["projectKey"], given["active"])
 
 
 @adapts("exact-path-tie", *AUTUMN)
 def exact_path_tie(given: Given) -> float:
-    return float(openclaw_ranking.exact_path_tie(given["contentScore"]))
+    return float(ranking.exact_path_tie(given["contentScore"]))
 
 
 @adapts("exact-path", *AUTUMN)
 def exact_path(given: Given) -> int:
-    return openclaw_words.exact_path_tier(given["query"], given["path"])
+    return words.exact_path_tier(given["query"], given["path"])
 
 
 # Chunks
@@ -270,12 +276,12 @@ def hybrid_merge(given: Given) -> list[dict[str, Any]]:
         only(hit, *HIT, *KEYWORD_HIT)
         hits[hit["id"]] = _joined(hits.get(hit["id"], {}), hit)
     stages: list[Any] = [
-        openclaw_ranking.WeighedSum(given["vectorWeight"], given["textWeight"]),
-        openclaw_ranking.ByTier(),
+        ranking.WeighedSum(given["vectorWeight"], given["textWeight"]),
+        ranking.ByTier(),
     ]
     mmr = given.get("mmr", {})
     if mmr.get("enabled"):
-        stages.append(openclaw_ranking.TieredMMR(mmr.get("lambda", 0.7)))
+        stages.append(ranking.TieredMMR(mmr.get("lambda", 0.7)))
     trace = _trace([_hit_chunk(hit) for hit in hits.values()], _merge_columns(hits.values(), given), *stages)
     for stage in stages:
         trace = stage.run(trace, Running(FixedIndex([], []), "X", len(hits)))
@@ -304,12 +310,12 @@ def _hit_chunk(hit: Mapping[str, Any]) -> Chunk:
 
 def _merge_columns(hits: Any, given: Given) -> dict[str, list[float]]:
     active = given.get("activeProjectKeys") or []
-    levels = [openclaw_ranking.importance_level(hit.get("importance")) for hit in hits]
+    levels = [ranking.importance_level(hit.get("importance")) for hit in hits]
     decay = given.get("temporalDecay", {})
-    rate = openclaw_ranking.decay_rate(decay.get("halfLifeDays", 30)) if decay.get("enabled") else 0.0
-    days = [openclaw_ranking.SEPTEMBER_NAMES.of(hit["path"]).day for hit in hits]
+    rate = ranking.decay_rate(decay.get("halfLifeDays", 30)) if decay.get("enabled") else 0.0
+    days = [ranking.SEPTEMBER_NAMES.of(hit["path"]).day for hit in hits]
     return {
-        "recency": [float(openclaw_ranking.decay(_age(day, given.get("nowMs", 0)), rate)) for day in days],
+        "recency": [float(ranking.decay(_age(day, given.get("nowMs", 0)), rate)) for day in days],
         "vector_score": [hit.get("vectorScore", math.nan) for hit in hits],
         "keyword_score": [
             hit.get("rankingScore", hit["textScore"]) if hit.get("textScore", 0) > 0 else math.nan
@@ -318,8 +324,8 @@ def _merge_columns(hits: Any, given: Given) -> dict[str, list[float]]:
         "lexical_rank": [_lexical_rank(hit) for hit in hits],
         "path_score": [hit.get("pathScore", 0) for hit in hits],
         "path_tier": [hit.get("exactPathSpecificity", 0) for hit in hits],
-        "importance": [float(openclaw_ranking.importance_factor(level)) for level in levels],
-        "affinity": [openclaw_ranking.project_affinity(hit.get("projectKey"), active) for hit in hits],
+        "importance": [float(ranking.importance_factor(level)) for level in levels],
+        "affinity": [ranking.project_affinity(hit.get("projectKey"), active) for hit in hits],
     }
 
 

@@ -20,19 +20,14 @@ from mcp_types import CallToolResult
 from tests import world
 from tests.agent.test_agent import QUESTION, add, over
 from tests.conftest import PROJECT
-from workbench.agent.contracts import FEBRUARY
-from workbench.agent.server import listening, memory_server
-from workbench.agent.tools import AgentTools
+from tests.openclaw_store import OpenClaw
 from workbench.errors import InputError
 from workbench.memory.sync import index_folder
+from workbench_plugins.agent.contracts import FEBRUARY
+from workbench_plugins.agent.server import listening, memory_server
+from workbench_plugins.agent.tools import AgentTools
 
 NAMES = ["memory_search", "memory_get", "memory_explain", "memory_diagnose"]
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    with world.build(tmp_path):
-        return tmp_path
 
 
 def asked(server: Any, talk: Callable[[Client], Awaitable[Any]]) -> Any:
@@ -59,30 +54,24 @@ def text(result: CallToolResult) -> str:
     return str(only.text)  # type: ignore[union-attr]
 
 
-def test_the_tools_are_described_for_an_agent(folder: Path) -> None:
-    async def talk(client: Client) -> Any:
-        return (await client.list_tools()).tools, client.instructions
+def listed(tools: AgentTools) -> list[Any]:
+    """The tools as a client lists them."""
+    found: list[Any] = asked(memory_server(tools), lambda client: client.list_tools()).tools
+    return found
 
-    tools, instructions = asked(memory_server(over(folder)), talk)
+
+def test_the_tools_are_described_for_an_agent(folder: Path) -> None:
+    tools = listed(over(folder))
     assert [one.name for one in tools] == NAMES
-    assert "memory_search" in instructions
-    search = tools[0].input_schema
+    search, get = tools[0].input_schema, tools[1].input_schema
     assert (search["required"], search["additionalProperties"]) == (["query"], False)
-    assert set(search["properties"]) == {"query", "maxResults", "minScore", "corpus"}
-    assert set(tools[1].input_schema["properties"]) == {"path", "from", "lines", "corpus"}
+    assert list(search["properties"]) == ["query", "maxResults", "minScore", "corpus"]
+    assert list(get["properties"]) == ["path", "from", "lines", "corpus"]
     for one in tools:
         assert one.annotations.read_only_hint
         assert all(field["description"] for field in one.input_schema["properties"].values())
-
-
-def test_february_has_no_corpora(folder: Path) -> None:
-    async def talk(client: Client) -> Any:
-        return [list(one.input_schema["properties"]) for one in (await client.list_tools()).tools[:2]]
-
-    assert asked(memory_server(over(folder, contract=FEBRUARY)), talk) == [
-        ["query", "maxResults", "minScore"],
-        ["path", "from", "lines"],
-    ]
+    february = [list(one.input_schema["properties"]) for one in listed(over(folder, contract=FEBRUARY))]
+    assert february[:2] == [["query", "maxResults", "minScore"], ["path", "from", "lines"]]
 
 
 def test_an_answer_comes_as_text_and_as_data_and_is_that_of_the_function(folder: Path) -> None:
@@ -99,12 +88,9 @@ def test_an_answer_comes_as_text_and_as_data_and_is_that_of_the_function(folder:
 @pytest.mark.parametrize(
     ("tool", "arguments", "said"),
     [
-        ("memory_search", {}, "query"),
         ("memory_search", {"query": ""}, "empty"),
-        ("memory_search", {"query": "tea," * 2000}, "at most 1,000"),
         ("memory_search", {"query": "tea", "maxResults": 0}, "greater than or equal to 1"),
         ("memory_search", {"query": "tea", "floor": 1}, "It takes query (required), maxResults"),
-        ("memory_get", {"path": "memory/tea.md", "lines": "all"}, "lines"),
         ("memory_get", {"path": "../secret.md"}, "not an allowed Markdown file"),
         ("memory_explain", {"path": "memory/tea.md"}, "query"),
         ("memory_forget", {}, "memory_explain"),
@@ -149,8 +135,10 @@ def test_calls_at_once_are_all_answered_while_the_index_changes(folder: Path) ->
     arguments = [{"query": QUESTION}, {"path": "memory/tea.md"}, {"query": QUESTION, "path": "memory/tea.md"}]
     with over(folder) as tools:
         results = asked(memory_server(tools), talk)
+        newest = tools.memory_search("rooibos today", max_results=20)["results"]
     assert len(results) == 60
     assert not [text(one) for one in results if one.is_error]
+    assert "memory/day40.md" in {one["path"] for one in newest}
 
 
 # the two transports, served by the command
@@ -160,9 +148,8 @@ async def use(client: Client) -> list[Any]:
     """One call of each tool, then one that is an error."""
     found = await client.call_tool("memory_search", {"query": "where do urgent notifications go"})
     first = found.structured_content["results"][0]
-    read = await client.call_tool(
-        "memory_get", {"path": first["path"], "from": first["startLine"], "lines": 1}
-    )
+    place = {"path": first["path"], "from": first["startLine"], "lines": 1}
+    read = await client.call_tool("memory_get", place)
     why = await client.call_tool("memory_explain", {"query": "urgent notifications", "path": first["path"]})
     wrong = await client.call_tool("memory_get", {"path": "../pyproject.toml"})
     return [one.is_error for one in (found, read, why, wrong)] + [read.structured_content["lines"]]
@@ -171,11 +158,27 @@ async def use(client: Client) -> list[Any]:
 USED = [False, False, False, True, 1]
 
 
+def serving(*options: str) -> StdioServerParameters:
+    """A `workbench serve` over stdio in a process of its own."""
+    args = ["-m", "workbench", "serve", *options]
+    return StdioServerParameters(command=sys.executable, args=args, cwd=PROJECT, env=dict(os.environ))
+
+
 def test_the_server_talks_over_stdio(sample: object) -> None:
-    command = StdioServerParameters(
-        command=sys.executable, args=["-m", "workbench", "serve"], cwd=PROJECT, env=dict(os.environ)
-    )
-    assert asked(command, use) == USED
+    assert asked(serving(), use) == USED
+
+
+def test_openclaws_own_file_is_served_with_the_files_of_its_workspace(tmp_path: Path) -> None:
+    file, workspace = OpenClaw(tmp_path / "wren.sqlite").create().file, world.write(tmp_path / "wren")
+    own = ["--re-embed", "--index", str(tmp_path / "index.sqlite"), "--workspace", str(workspace)]
+
+    async def talk(client: Client) -> list[CallToolResult]:
+        found = await client.call_tool("memory_search", {"query": "rooibos tea"})
+        return [found, await client.call_tool("memory_get", {"path": "memory/tea.md"})]
+
+    found, read = asked(serving("--memory", str(file), *own), talk)
+    assert found.structured_content["results"][0]["path"] == "memory/tea.md"
+    assert "rooibos" in read.structured_content["text"]
 
 
 @contextmanager

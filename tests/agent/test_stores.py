@@ -10,10 +10,10 @@ import pytest
 from tests import world
 from tests.commands import Run, runner
 from tests.openclaw_store import OpenClaw
-from workbench.agent.contracts import FEBRUARY, SEPTEMBER
-from workbench.agent.tools import AgentTools
 from workbench.errors import InputError
-from workbench.systems.openclaw.releases import SEPTEMBER as PIPELINE
+from workbench_plugins.agent.contracts import FEBRUARY, SEPTEMBER
+from workbench_plugins.agent.tools import AgentTools
+from workbench_plugins.openclaw.releases import SEPTEMBER as PIPELINE
 
 
 @pytest.fixture
@@ -21,9 +21,7 @@ def store(tmp_path: Path) -> OpenClaw:
     return OpenClaw(tmp_path / "agent" / "wren.sqlite").create()
 
 
-@pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    return runner(monkeypatch, capsys)
+run = pytest.fixture(runner)
 
 
 def test_a_store_is_searched_and_explained(store: OpenClaw) -> None:
@@ -42,12 +40,6 @@ def test_what_openclaw_writes_is_found_by_the_next_search(store: OpenClaw) -> No
         with store.opened() as db:
             store.write(db, "memory/kiln.md", "The kiln.\n")
         assert [one["path"] for one in tools.memory_search("kiln")["results"]] == ["memory/kiln.md"]
-
-
-def test_files_are_read_from_the_workspace_that_is_named(store: OpenClaw, tmp_path: Path) -> None:
-    workspace = world.write(tmp_path / "wren")
-    with AgentTools(store.file, embedder=world.EMBEDDER, workspace=workspace) as tools:
-        assert tools.memory_get("memory/tea.md")["text"] == world.NOTES["memory/tea.md"].rstrip()
 
 
 @pytest.mark.parametrize(("contract", "field"), [(SEPTEMBER, "--workspace"), (FEBRUARY, "path required")])
@@ -75,13 +67,12 @@ def test_a_workspace_that_is_no_folder_is_refused(store: OpenClaw) -> None:
         AgentTools(store.file, workspace=store.file.parent / "none")
 
 
-def test_the_command_searches_a_store(run: Run, store: OpenClaw, tmp_path: Path) -> None:
-    given = ("--memory", store.file, "--re-embed", "--index", tmp_path / "own.sqlite")
-    found = run("memory-search", "rooibos tea", *given).json()
+def test_the_commands_search_a_store_and_read_from_a_workspace(
+    run: Run, store: OpenClaw, tmp_path: Path
+) -> None:
+    own = ("--re-embed", "--index", tmp_path / "own.sqlite")
+    found = run("memory-search", "rooibos tea", "--memory", store.file, *own).json()
     assert "memory/tea.md" in [one["path"] for one in found["results"]]
-
-
-def test_the_command_reads_from_a_workspace(run: Run, store: OpenClaw, tmp_path: Path) -> None:
     workspace = world.write(tmp_path / "wren")
-    read = run("memory-get", "MEMORY.md", "--memory", store.file, "--workspace", workspace)
-    assert read.json()["text"].startswith("# Memory")
+    read = run("memory-get", "memory/tea.md", "--memory", store.file, "--workspace", workspace)
+    assert read.json()["text"] == world.NOTES["memory/tea.md"].rstrip()

@@ -10,7 +10,7 @@ import pytest
 import workbench
 from tests import world
 from tests.commands import Run, python, runner
-from workbench.cli.app import system_for
+from workbench.cli.app import IndexOptions
 from workbench.memory.embedding import local
 from workbench.memory.store.sqlite.store import Store
 from workbench.memory.sync import index_folder
@@ -67,13 +67,13 @@ def test_search_finds_the_note(run: Run, place: Place) -> None:
 
 @pytest.mark.parametrize("memory", ["notes", "postgresql://me@localhost/notes", "milvus:///notes.db"])
 def test_a_folder_and_a_server_are_searched_as_recommended(memory: str) -> None:
-    assert system_for(memory, None) == "recommended"
-    assert system_for(memory, "bm-head") == "bm-head"
+    assert IndexOptions(memory).system(None) == "recommended"
+    assert IndexOptions(memory).system("bm-head") == "bm-head"
 
 
 def test_openclaws_own_file_is_searched_as_openclaw_does(tmp_path: Path) -> None:
     (tmp_path / "main.sqlite").touch()
-    assert system_for(str(tmp_path / "main.sqlite"), None) == "openclaw-2026.2.13"
+    assert IndexOptions(str(tmp_path / "main.sqlite")).system(None) == "openclaw-2026.2.13"
 
 
 def test_search_and_explain_use_the_recommended_system_by_default(run: Run, place: Place) -> None:
@@ -107,26 +107,13 @@ def test_a_search_with_no_result_ends_with_1(run: Run, place: Place) -> None:
     outcome = run("search", NO_WORD_THERE, *place.options, "--system", SYSTEM)
     assert outcome.code == 1
     assert "Nothing returned." in outcome.out
-
-
-def test_a_json_search_with_no_result_ends_with_1(run: Run, place: Place) -> None:
     outcome = run("search", NO_WORD_THERE, *place.options, "--system", SYSTEM, "--json")
     assert (outcome.code, outcome.json()["results"]) == (1, [])
 
 
 def test_another_floor_and_limit_are_taken(run: Run, place: Place) -> None:
-    found = run(
-        "search",
-        NO_WORD_THERE,
-        *place.options,
-        "--system",
-        SYSTEM,
-        "--min-score",
-        "-1",
-        "--limit",
-        "2",
-        "--json",
-    ).json()
+    cut = ["--min-score", "-1", "--limit", "2"]
+    found = run("search", NO_WORD_THERE, *place.options, "--system", SYSTEM, *cut, "--json").json()
     assert len(found["results"]) == 2
     assert found["legs"]["keyword"]["depth"] == 2 * 4
 
@@ -239,12 +226,6 @@ def test_files_passing_is_left_out_where_no_file_can_pass(run: Run, place: Place
     assert "2 of 3 files have fewer questions and cannot pass" in " ".join(shown.split())
 
 
-def test_evaluate_prints_a_table(run: Run, place: Place) -> None:
-    outcome = run("evaluate", "-s", SYSTEM, *place.options)
-    assert outcome.code == 0
-    assert [word for word in ("hit rate", "MRR", "unanswerable", "natural") if word not in outcome.out] == []
-
-
 def test_evaluate_compares_each_later_system_with_the_first(run: Run, place: Place) -> None:
     options = ("-s", SYSTEM, "-s", FIXED, *place.options)
     first, second = run("evaluate", *options, "--json").json()
@@ -252,7 +233,7 @@ def test_evaluate_compares_each_later_system_with_the_first(run: Run, place: Pla
     verdict = second["paired"]
     assert verdict.keys() >= {"wins", "losses", "p", "interval", "sentence"}
     assert verdict["wins"] - verdict["losses"] == second["hits"] - first["hits"]
-    assert "3 questions cannot tell them apart" in verdict["sentence"]
+    assert "no significant difference (3 questions)" in verdict["sentence"]
     assert verdict["sentence"] in " ".join(run("evaluate", *options).out.split())
     assert "compared with" not in run("evaluate", "-s", SYSTEM, *place.options).out
 
@@ -355,19 +336,6 @@ def test_help_names_the_commands(run: Run, arguments: list[str]) -> None:
     assert [command for command in commands if f"\n  {command} " not in outcome.out] == []
 
 
-@pytest.mark.parametrize("command", ["index", "search", "explain", "evaluate", "doctor", "lab"])
-def test_every_command_has_help(run: Run, command: str) -> None:
-    outcome = run(command, "--help")
-    assert outcome.code == 0
-    assert f" {command} [OPTIONS]" in outcome.out
-
-
-def test_the_module_is_the_command_line() -> None:
-    outcome = python("-m", "workbench", "--help")
-    assert outcome.code == 0
-    assert "search" in outcome.out
-
-
 ROOMS = """
 import importlib, pkgutil, sys, workbench
 for room in {rooms}:
@@ -390,7 +358,7 @@ def test_importing_loads_nothing_heavy(rooms: list[str]) -> None:
 def test_the_front_door_opens_on_at_most_24_names() -> None:
     assert len(workbench.__all__) <= 24
     assert all(getattr(workbench, name) is not None for name in workbench.__all__)
-    assert dir(workbench) == sorted(workbench.__all__)
+    assert set(workbench.__all__) <= set(dir(workbench))
 
 
 def test_the_front_door_has_no_other_name() -> None:

@@ -28,31 +28,37 @@ def test_systems_lists_every_system(run: Run) -> None:
 
 
 def test_show_prints_the_stages_the_changes_and_the_source(run: Run) -> None:
-    shown = run("show", FIXED).out
+    shown = run("systems", FIXED).out
+    assert run("show", FIXED).out == shown  # its old name
     assert "joined with OR" in shown
     assert "+rrf: ranks instead of scores" in shown
     assert "source: openclaw/openclaw 2026.2.13" in shown
 
 
 def test_diff_names_only_the_slots_that_differ(run: Run) -> None:
-    found = run("diff", SHIPPED, FIXED, "--json")
+    found = run("systems", SHIPPED, FIXED, "--json")
+    assert run("diff", SHIPPED, FIXED, "--json") == found  # its old name
     assert [one["slot"] for one in found.json()] == ["query", "keyword_score", "fusion"]
     assert found.code == 0
 
 
 def test_diff_shows_a_changed_layout(run: Run) -> None:
-    told = run("diff", "bm-cjk-regress", "bm-cjk-regress-one-match")
+    told = run("systems", "bm-cjk-regress", "bm-cjk-regress-one-match")
     assert "layout\n  − whole notes" in told.out
     assert "+ whole notes of the project main" in told.out
     assert told.out.count("MATCH") == 3
-    (found,) = run("diff", "bm-cjk-regress", "bm-cjk-regress-one-match", "--json").json()
+    (found,) = run("systems", "bm-cjk-regress", "bm-cjk-regress-one-match", "--json").json()
     assert found["slot"] == "layout"
     assert found["after"].endswith("one MATCH over title and content_stems")
 
 
 def test_diff_of_a_system_with_itself_ends_with_1(run: Run) -> None:
-    same = run("diff", SHIPPED, SHIPPED)
+    same = run("systems", SHIPPED, SHIPPED)
     assert (same.code, same.out.strip()) == (1, "no difference")
+
+
+def test_three_systems_are_refused(run: Run) -> None:
+    assert run("systems", SHIPPED, FIXED, "bm-head").code == 2
 
 
 def test_compare_sets_answers_side_by_side(run: Run, tmp_path: Path) -> None:
@@ -91,12 +97,6 @@ def test_lists_of_another_form_are_refused(run: Run, tmp_path: Path, text: str) 
     refused = run("fusion", "--lists", lists)
     assert refused.code == 2
     assert "lists.json" in refused.err
-
-
-def test_the_benchmark_names_a_missing_file(run: Run, tmp_path: Path) -> None:
-    refused = run("bench", "locomo", tmp_path / "none.json")
-    assert refused.code == 2
-    assert "none.json" in refused.err
 
 
 def test_a_file_is_watched_by_its_name(run: Run, tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 from tests.commands import Run, runner
 from tests.conftest import PROJECT
 from workbench.memory.index import MemoryIndex
-from workbench.views.diagnosis import SHOWN_FLIPS
+from workbench.views.blame import SHOWN_FLIPS
 
 QUESTION = "how should I evaluate if a claim is actually true"
 TARGET = "memory/protocols/falsification-first.md"
@@ -30,7 +30,13 @@ def test_the_page_has_its_five_parts(run: Run) -> None:
     assert (outcome.code, outcome.err) == (0, "")
     places = [
         outcome.out.index(head)
-        for head in ("What happened", "Who lost it", "What would bring it in", "The price", "As settings")
+        for head in (
+            "What happened",
+            "Causes",
+            "Fixes: the file is then in the answer",
+            "The price",
+            "As settings",
+        )
     ]
     assert places == sorted(places)
     assert "--set floor.floor=" in outcome.out
@@ -44,20 +50,10 @@ def test_the_fix_of_the_page_brings_the_file_in(run: Run) -> None:
         assert run("explain", QUESTION, "--target", TARGET, "-s", SHIPPED, *option).code == 0
 
 
-def test_a_configuration_gets_json_to_paste(run: Run, tmp_path: Path) -> None:
-    file = tmp_path / "openclaw.json"
-    file.write_text('{"meta": {"lastTouchedVersion": "2026.2.13"}}', encoding="utf-8")
-    outcome = run("diagnose", QUESTION, "--target", TARGET, "--config", file, "--json")
-    pasted = [one["openclaw"] for one in outcome.json()["fixes"] if one["openclaw"]]
-    assert pasted
-    for one in pasted:
-        file.write_text(json.dumps({"meta": {"lastTouchedVersion": "2026.2.13"}, **one}), encoding="utf-8")
-        assert run("explain", QUESTION, "--target", TARGET, "--system", file).code == 0
-
-
 @pytest.mark.parametrize(
     ("release", "form", "own", "question", "target"),
     [
+        ("2026.2.13", "agents.defaults.memorySearch", {}, QUESTION, TARGET),
         ("2026.2.13", "agents.defaults.memorySearch", {"hybrid": {"vectorWeight": 0.5}}, QUESTION, TARGET),
         ("2026.9.6", "memory.search", {"maxResults": 6}, "what if we lose everything", BACKUP),
     ],
@@ -71,7 +67,7 @@ def test_the_json_works_when_it_is_pasted_beside_other_settings(
     file = tmp_path / "openclaw.json"
     file.write_text(json.dumps(given), encoding="utf-8")
     asked = ("diagnose", question, "--target", target, "--config", file, "--json")
-    pasted = [one["openclaw"] for one in run(*asked).json()["fixes"] if one["openclaw"]]
+    pasted = [one["paste"] for one in run(*asked).json()["fixes"] if one["paste"]]
     assert pasted
     for one in pasted:
         file.write_text(json.dumps(merged(given, one)), encoding="utf-8")
@@ -96,27 +92,30 @@ def test_an_unwanted_file_is_asked_for(run: Run) -> None:
     answer = run("search", QUESTION, "-s", "openclaw-2026.2.13+or", "--json").json()["results"]
     outcome = run("diagnose", QUESTION, "--unwanted", answer[-1]["path"], "-s", "openclaw-2026.2.13+or")
     assert outcome.code == 0
-    assert "What would keep it out" in outcome.out
+    assert "Fixes: the file is then not in the answer" in outcome.out
 
 
 @pytest.mark.parametrize(
-    ("arguments", "problem"),
+    ("arguments", "problem", "remedy"),
     [
-        ((), "A diagnosis is about one file."),
-        (("-t", TARGET, "-u", TARGET), "A diagnosis is about one file."),
-        (("-t", "memory/protocols/falsification.md"), "The index has no file"),
-        (("-u", TARGET), "is not in the answer"),
-        (("-t", TARGET, "--questions", "none.yaml"), "none.yaml"),
-        (("-t", TARGET, "--system", "openclaw-2026.2.13+renormalised"), "already the first file"),
+        ((), "A diagnosis is about one file.", "--target FILE"),
+        (("-t", TARGET, "-u", TARGET), "A diagnosis is about one file.", "--target FILE"),
+        (("-t", "memory/protocols/falsification.md"), "The index has no file", f"The nearest is {TARGET}"),
+        (("-u", TARGET), "is not in the answer", "Name a file of the answer"),
+        (("-t", TARGET, "--questions", "none.yaml"), "none.yaml", ""),
+        (("-t", TARGET, "-s", "openclaw-2026.2.13+renormalised"), "already the first file", "--unwanted"),
     ],
 )
-def test_bad_input_is_refused_with_a_remedy(run: Run, arguments: tuple[str, ...], problem: str) -> None:
-    system = () if "--system" in arguments else ("--system", SHIPPED)
+def test_bad_input_is_refused_with_a_remedy(
+    run: Run, arguments: tuple[str, ...], problem: str, remedy: str
+) -> None:
+    system = () if "-s" in arguments else ("-s", SHIPPED)
     outcome = run("diagnose", QUESTION, *system, *arguments)
     assert (outcome.code, outcome.out) == (2, "")
-    first, _, remedy = outcome.err.partition("\n")
+    first, _, second = outcome.err.partition("\n")
     assert problem in first
-    assert remedy.startswith("  ")
+    assert second.startswith("  ")
+    assert remedy in second
 
 
 def test_labels_whose_files_are_gone_are_named(run: Run, tmp_path: Path) -> None:

@@ -14,13 +14,14 @@ from tests.commands import Run, runner
 from tests.fault_server import KEY, Fault, serving
 from tests.home import Home
 from tests.memory.test_crash import pages_of, room_for
-from workbench.memory.embedding.providers import catalogue
-from workbench.memory.store.sqlite import database, lock
+from workbench.memory.embedding import named
+from workbench.memory.store.sqlite import database
+from workbench.memory.store.sqlite import place as lock
 
 
 @pytest.fixture
 def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    monkeypatch.setattr(catalogue, "embedder_named", lambda *_: world.EMBEDDER)
+    monkeypatch.setattr(named, "embedder_named", lambda *_: world.EMBEDDER)
     return runner(monkeypatch, capsys)
 
 
@@ -61,8 +62,9 @@ def test_an_index_that_another_process_syncs_ends_with_3(
     run: Run, home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = home.contents()
-    monkeypatch.setattr("workbench.memory.store.sqlite.place.alone", lambda path, _: lock.alone(path, 0.01))
-    with lock.alone(home.file):
+    alone = lock.alone
+    monkeypatch.setattr(lock, "alone", lambda path, _: alone(path, 0.01))
+    with alone(home.file):
         ended = run("index", home.root, "--index", home.file)
     assert ended.code == 3
     assert "is indexing" in ended.err

@@ -143,5 +143,5 @@ def test_without_voila_the_error_names_the_remedy(
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "voila" else there(name))
     outcome = run("explore", str(tmp_path))
     assert outcome.code == 2
-    assert "Voila is not installed" in outcome.err
+    assert "Voila, which shows the page, is not installed" in outcome.err
     assert "hybrid-search-workbench[lab]" in outcome.err

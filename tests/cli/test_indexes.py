@@ -1,4 +1,4 @@
-"""`workbench indexes`: which indexes there are, and how those of no use are removed."""
+"""`workbench index --list` and `--remove`: which indexes there are, and how those of no use are removed."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ import pytest
 from tests import world
 from tests.commands import Run, runner
 from workbench.memory.index import default_index_path
-from workbench.memory.inventory import known_indexes, remove_index
-from workbench.memory.store.errors import LockedError
-from workbench.memory.store.sqlite.lock import alone
+from workbench.memory.store.contract import LockedError
+from workbench.memory.store.sqlite.place import alone
 from workbench.memory.sync import index_folder
+from workbench_plugins.doctor.indexes import known_indexes, remove_index
 
 
 @pytest.fixture
@@ -32,18 +32,19 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_every_index_is_listed_with_size_age_and_folder(run: Run, home: Path, tmp_path: Path) -> None:
-    kept, lost = run("indexes", "--json").json()
+    kept, lost = run("index", "--list", "--json").json()
+    assert run("indexes", "--json").out.count("bytes") == 2  # its old name
     assert (kept["folder"], kept["gone"], kept["files"]) == (str(tmp_path / "kept"), False, len(world.NOTES))
     assert (lost["folder"], lost["gone"]) == (str(tmp_path / "lost"), True)
     assert kept["bytes"] >= default_index_path(tmp_path / "kept").stat().st_size
     assert 0 <= kept["age_seconds"] < 600
-    shown = run("indexes").out
+    shown = run("index", "--list").out
     assert kept["name"] in shown
     assert shown.count("gone") == 1
 
 
 def test_an_index_whose_memory_is_gone_is_removed_on_request(run: Run, home: Path, tmp_path: Path) -> None:
-    outcome = run("indexes", "--remove-gone", "--json")
+    outcome = run("index", "--remove-gone", "--json")
     assert [one["folder"] for one in outcome.json()] == [str(tmp_path / "kept")]
     assert "removed lost-" in outcome.err
     assert [one.name for one in home.iterdir() if "lost" in one.name and not one.name.endswith(".lock")] == []
@@ -51,13 +52,13 @@ def test_an_index_whose_memory_is_gone_is_removed_on_request(run: Run, home: Pat
 
 def test_an_index_is_removed_by_its_name_and_made_again(run: Run, home: Path, tmp_path: Path) -> None:
     name = default_index_path(tmp_path / "kept").name
-    assert run("indexes", "--remove", name, "--json").json()[0]["folder"] == str(tmp_path / "lost")
+    assert run("index", "--remove", name, "--json").json()[0]["folder"] == str(tmp_path / "lost")
     assert (tmp_path / "kept" / "MEMORY.md").exists()
     assert len(index_folder(tmp_path / "kept", world.EMBEDDER).new) == len(world.NOTES)
 
 
 def test_an_index_that_is_not_there_is_refused_with_those_that_are(run: Run, home: Path) -> None:
-    refused = run("indexes", "--remove", "../../etc.sqlite")
+    refused = run("index", "--remove", "../../etc.sqlite")
     assert refused.code == 2
     assert "kept-" in refused.err
     assert len(known_indexes()) == 2

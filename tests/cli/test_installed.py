@@ -28,7 +28,7 @@ from tests.browser import free_port
 from tests.commands import Outcome, Run
 from tests.conftest import PATIENT, PROJECT, SAMPLE
 from workbench.cli.bundled import FOLDERS, copy_to
-from workbench.cli.jupyter import environment
+from workbench.cli.lab import environment
 from workbench.errors import InputError
 from workbench.memory.index import MemoryIndex, default_index_path
 
@@ -124,7 +124,12 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_the_wheel_has_the_package_the_notebooks_and_the_memories_alone(wheel: Path) -> None:
     names = zipfile.ZipFile(wheel).namelist()
     packed = {name for name in names if not name.startswith("workbench/_bundled/")}
-    package = {f"workbench/{name}" for name in contents(PROJECT / "workbench") if "__pycache__" not in name}
+    package = {
+        f"{root}/{name}"
+        for root in ("workbench", "workbench_plugins")
+        for name in contents(PROJECT / root)
+        if "__pycache__" not in name
+    }
     assert {name for name in packed if ".dist-info/" not in name} == package
     assert {name.split("/")[2] for name in {*names} - packed} == {*FOLDERS}
     unwanted = re.compile(r"(^|/)(tests|test-output|site|__pycache__|\.[^/]+)/|\.(pyc|sqlite)$")
@@ -215,7 +220,7 @@ class Served:
 
 SERVING = """\
 import os, sys
-from workbench.cli.jupyter import serve
+from workbench.cli.lab import serve
 WAITING = "import time; print('ready', flush=True); time.sleep(900)"
 sys.exit(serve([sys.executable, "-c", WAITING], os.environ))
 """

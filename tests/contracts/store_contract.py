@@ -5,12 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from workbench.memory.chunking import LineChunker
 from workbench.memory.embedding.local import ToyEmbedder
 from workbench.memory.files import content_hash
 from workbench.memory.index import MemoryIndex
-from workbench.memory.store.contract import IndexStore
-from workbench.memory.store.values import Cached, Settings
+from workbench.memory.sources import LineChunker
+from workbench.memory.store.contract import Cached, IndexStore, Settings
 from workbench.records import Clause, Document, Query
 from workbench.retrieval.explain import explain
 from workbench.retrieval.pipeline import search
@@ -106,7 +105,16 @@ class StoreContract:
         assert self.found(store, words("the", "word", "a", operator="OR"), limit) == every[:limit]
 
     def test_a_clause_is_data(self, store: IndexStore) -> None:
-        for text in ("AND", 'a"b', "x OR y", "*", "'; DROP TABLE chunks; --", "NEAR(a b)", "\\"):
+        for text in (
+            "AND",
+            "before\0after",
+            'a"b',
+            "x OR y",
+            "*",
+            "'; DROP TABLE chunks; --",
+            "NEAR(a b)",
+            "\\",
+        ):
             assert isinstance(store.compiled(words(text)), str)
             assert store.keyword(words(text), 5).rows.size <= len(NOTES)
 

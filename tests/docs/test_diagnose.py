@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from tests.conftest import PROJECT
-from workbench.lab.diagnose.diagnosis import FORMAT, diagnose
-from workbench.lab.questions import QuestionSet
+from workbench.measure.questions import QuestionSet
 from workbench.memory.index import MemoryIndex
-from workbench.systems.openclaw.pipelines import SHIPPED
+from workbench.systems.openclaw import SHIPPED
+from workbench_plugins.diagnose.diagnosis import FORMAT, diagnose
 
 PAGE = (PROJECT / "docs" / "diagnose.md").read_text(encoding="utf-8")
 

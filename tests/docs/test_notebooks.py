@@ -21,8 +21,8 @@ from tests.conftest import PATIENT, PROJECT
 from tests.docs.prose import Tie, differences, is_check, is_code, says, ties, untied, with_ties, words
 from tests.forked import ForkedKernels
 from workbench.memory.index import MemoryIndex
-from workbench.systems.recommended.pipelines import RECOMMENDED
 from workbench.views.text import WIDTH
+from workbench_plugins.recommended.pipelines import RECOMMENDED
 
 LESSONS = sorted((PROJECT / "notebooks").glob("*.ipynb"))
 SOLUTIONS = sorted((PROJECT / "notebooks" / "solutions").glob("*.ipynb"))
@@ -32,6 +32,7 @@ WORDS_A_MINUTE = 150
 SECONDS_A_LINE = 8
 SECONDS_AN_OUTPUT = 20
 MINUTES_A_WIDGET = 2
+WIDGETS = re.compile(r"^from workbench\S*(widgets?|explorer)\b", re.M)
 MINUTES_AN_EXERCISE = 10
 
 ALWAYS_USEFUL = {"wb.open_index", "wb.load_questions", "wb.system", "wb.show"}
@@ -187,7 +188,7 @@ def test_a_lesson_says_how_long_it_takes(path: Path) -> None:
     exercises = len(re.findall(r"^\d+\. ", notebook.cells[-1].source.partition("## Exercises")[2], re.M))
     minutes = words(prose(notebook)) / WORDS_A_MINUTE
     minutes += (sum(code_lines(notebook)) * SECONDS_A_LINE + len(code) * SECONDS_AN_OUTPUT) / 60
-    minutes += sum("workbench.views.widgets" in source for source in code) * MINUTES_A_WIDGET
+    minutes += sum(WIDGETS.search(source) is not None for source in code) * MINUTES_A_WIDGET
     told = f"About {5 * round(minutes / 5)} minutes, and {exercises * MINUTES_AN_EXERCISE} for the exercises."
     assert told in notebook.cells[0].source
 
@@ -220,7 +221,7 @@ def test_the_exercises_list_the_functions_that_their_solutions_use(path: Path) -
 
 
 def used(code: str) -> Iterator[str]:
-    """The names of the workbench that the code uses: `wb.search`, `workbench.lab.paired.paired`."""
+    """The names of the workbench that the code uses: `wb.search`, `workbench.measure.paired.paired`."""
     for node in ast.walk(ast.parse(code)):
         match node:
             case ast.Attribute(value=ast.Name(id="wb"), attr=name):

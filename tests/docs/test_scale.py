@@ -1,4 +1,4 @@
-"""The calculated numbers of docs/scale.md are what its own formulas give."""
+"""The calculated numbers of docs/stores.md are what its own formulas give."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 from tests.conftest import PROJECT
 
-PAGE = (PROJECT / "docs" / "scale.md").read_text(encoding="utf-8")
+PAGE = (PROJECT / "docs" / "stores.md").read_text(encoding="utf-8")
 ROUNDING = 0.08
 """Cells have one or two digits."""
 UNITS = {

@@ -8,14 +8,13 @@ import tomllib
 from typing import Any
 
 import pytest
-import typer.main
 import yaml
 
+from docs.reference import root_command
 from tests.conftest import PROJECT
-from workbench.cli.app import app
 
-ROOT: Any = typer.main.get_command(app)
-AGENTS = (PROJECT / "docs" / "agents.md").read_text(encoding="utf-8")
+ROOT: Any = root_command()
+AGENTS = (PROJECT / "docs" / "memories.md").read_text(encoding="utf-8")
 
 
 def text(name: str) -> str:

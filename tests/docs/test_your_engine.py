@@ -1,15 +1,11 @@
-"""docs/your_engine.md is true: every block runs, on a real PostgreSQL and on a loopback server.
+"""docs/measuring.md is true: every block runs, on a real PostgreSQL.
 
 LangChain is not installed: its block runs with an object that has the same `invoke`.
 """
 
 from __future__ import annotations
 
-import json
 import re
-import threading
-from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import SimpleNamespace
 from typing import Any
 
@@ -18,22 +14,20 @@ import pytest
 
 from tests import world
 from tests.conftest import PROJECT
-from workbench.lab.evaluation import evaluate
-from workbench.lab.exchange.no_memory import NoMemory
-from workbench.lab.questions import Question, QuestionSet
+from workbench.measure.evaluation import evaluate
+from workbench.measure.questions import Question, QuestionSet
 from workbench.memory.index import MemoryIndex
 from workbench.retrieval.pipeline import search
+from workbench_plugins.runs.recorder import NoMemory, Recorder
 
-TEXT = (PROJECT / "docs" / "your_engine.md").read_text(encoding="utf-8")
-FIRST, LANGCHAIN, PGVECTOR, HTTP = re.findall(r"^```python\n(.*?)^```$", TEXT, re.M | re.S)
+TEXT = (PROJECT / "docs" / "measuring.md").read_text(encoding="utf-8")
+_, FIRST, LANGCHAIN, PGVECTOR = re.findall(r"^```python\n(.*?)^```$", TEXT, re.M | re.S)
 ASKED = QuestionSet(questions=(Question(question="rooibos tea", target="memory/tea.md"),))
 
 
 def run(block: str, **names: Any) -> dict[str, Any]:
-    from workbench.lab.exchange.recorder import Recorder
-
     names["Recorder"] = Recorder
-    exec(compile(block, "docs/your_engine.md", "exec"), names)
+    exec(compile(block, "docs/measuring.md", "exec"), names)
     return names
 
 
@@ -74,37 +68,9 @@ def test_the_block_for_pgvector_runs_on_a_real_server(postgres: str) -> None:
             connection.execute("DROP TABLE notes")
 
 
-@pytest.fixture
-def api() -> Iterator[str]:
-    class Engine(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            hits = [{"_source": {"path": "memory/tea.md"}, "_score": float(asked["size"])}]
-            body = json.dumps({"hits": {"hits": hits}}).encode()
-            self.send_response(200)
-            self.end_headers()
-            self.wfile.write(body)
+def test_an_engine_that_is_down_is_an_error_and_not_an_unanswered_question() -> None:
+    def down(question: str) -> list[tuple[str, float]]:
+        raise ConnectionRefusedError(question)
 
-        def log_message(self, format: str, *arguments: Any) -> None:  # noqa: A002
-            """Tests print nothing."""
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Engine)
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    yield f"http://127.0.0.1:{server.server_port}/"
-    server.shutdown()
-    thread.join()
-    server.server_close()
-
-
-def test_the_block_for_an_api_asks_it(api: str) -> None:
-    names = run(HTTP, url=api)
-    (found,) = evaluate(ASKED, [names["api"]], NoMemory())
-    assert found.overall.hits == 1
-    assert found.asked[0].trace.results[0].score == 6.0
-
-
-def test_an_api_that_is_down_is_an_error_and_not_an_unanswered_question() -> None:
-    names = run(HTTP, url="http://127.0.0.1:9/")
-    with pytest.raises(OSError, match="refused"):
-        evaluate(ASKED, [names["api"]], NoMemory())
+    with pytest.raises(OSError, match="rooibos"):
+        evaluate(ASKED, [Recorder(down, "down").pipeline(limit=6)], NoMemory())

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from workbench.lab.cached_index import CachedIndex
 from workbench.memory.index import MemoryIndex
+from workbench.retrieval.index_adapters import CachedIndex
 
 
 @pytest.fixture(scope="session")

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from workbench.lab.evaluation import Evaluation, evaluate
-from workbench.lab.questions import QuestionSet
+from workbench.measure.evaluation import Evaluation, evaluate
+from workbench.measure.questions import QuestionSet
 from workbench.memory.index import MemoryIndex
 from workbench.retrieval.pipeline import search
-from workbench.systems.openclaw.pipelines import MIN_MAX, OR_JOIN, SHIPPED, TEN, THREE_FIXES, WORKAROUND
+from workbench.systems.openclaw import MIN_MAX, OR_JOIN, SHIPPED, TEN, THREE_FIXES, WORKAROUND
 
 FALSIFICATION = "memory/protocols/falsification-first.md"
 TENACITY = "memory/protocols/tenacity.md"

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from workbench.lab.bm25 import bm25, fts5_idf, lucene_idf
-from workbench.lab.museum.bm25_scores import YOUNG_MEMORY
-from workbench.lab.museum.sides import small_memory
 from workbench.records import Clause, Query
+from workbench_plugins.bm25 import bm25, fts5_idf, lucene_idf
+from workbench_plugins.engines.museum import small_memory
+from workbench_plugins.engines.specimens import YOUNG_MEMORY
 
 
 @pytest.mark.parametrize("word", ["tea", "rooibos", "morning"])

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from tests.retrieval.test_properties import check_same
-from workbench.lab.cached_index import CachedIndex
 from workbench.memory.index import MemoryIndex
+from workbench.retrieval.index_adapters import CachedIndex
 from workbench.retrieval.pipeline import search
 from workbench.systems.registry import SYSTEMS
 

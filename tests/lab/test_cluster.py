@@ -15,28 +15,24 @@ import pytest
 from distributed import LocalCluster
 
 import workbench
+from benchmarks.published import __main__ as published
+from benchmarks.published import runs, spread
 from tests import world
 from tests.commands import Run, runner
 from tests.contracts.store_contract import SETTINGS
 from tests.home import Home
-from workbench.contracts import Index
 from workbench.errors import InputError, ProviderError
-from workbench.lab import cluster as cluster_module
-from workbench.lab.bench import ranking, runs, spread
-from workbench.lab.bench.collections import BenchQuestion
-from workbench.lab.bench.collections import TestCollection as Collection
-from workbench.lab.bench.ranking import RankedRun
-from workbench.lab.cluster import Cluster, ClusterEmbedder
-from workbench.lab.questions import Question, QuestionSet
-from workbench.lab.sweep import running
-from workbench.lab.sweep.running import sweep
+from workbench.measure.questions import Question, QuestionSet
 from workbench.memory.embedding.cache import texts_in_flight
 from workbench.memory.embedding.engines import ModelVariant
 from workbench.memory.embedding.local import LocalEmbedder
 from workbench.memory.index import MemoryIndex
 from workbench.memory.store.sqlite.store import Store
-from workbench.retrieval.pipeline import Pipeline
 from workbench.systems.registry import system
+from workbench_plugins.diagnose import sweep as running
+from workbench_plugins.diagnose.sweep import sweep
+from workbench_plugins.stores import cluster as cluster_module
+from workbench_plugins.stores.cluster import Cluster, ClusterEmbedder
 
 
 @pytest.fixture(scope="module")
@@ -54,16 +50,6 @@ def cluster(address: str) -> Iterator[Cluster]:
 
 
 def doubled(number: int) -> int:
-    return 2 * number
-
-
-def dying_once(given: tuple[str, int]) -> int:
-    """Kills its worker at the first try, and says so in a file."""
-    folder, number = given
-    mark = Path(folder) / str(number)
-    if number == 3 and not mark.exists():
-        mark.touch()
-        os.kill(os.getpid(), signal.SIGKILL)
     return 2 * number
 
 
@@ -89,8 +75,8 @@ def test_results_come_in_the_order_of_what_was_given(cluster: Cluster) -> None:
 
 
 def test_a_killed_worker_costs_another_try_and_nothing_else(cluster: Cluster, tmp_path: Path) -> None:
-    found = cluster.map(dying_once, [(str(tmp_path), number) for number in range(8)])
-    assert (tmp_path / "3").exists(), "a worker was killed"
+    found = cluster.map(partial(dies_once, str(tmp_path), then=doubled), range(8))
+    assert (tmp_path / "killed").exists(), "a worker was killed"
     assert found == [2 * number for number in range(8)]
 
 
@@ -125,6 +111,11 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> 
     return runner(monkeypatch, capsys)
 
 
+@pytest.fixture
+def bench(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    return runner(monkeypatch, capsys, published.bench)
+
+
 def test_no_scheduler_at_the_address_is_one_clear_error(run: Run, home: Home) -> None:
     with pytest.raises(ProviderError, match=r"No Dask scheduler answers at tcp://127\.0\.0\.1:9"):
         Cluster("tcp://127.0.0.1:9", wait=0.3)
@@ -132,7 +123,6 @@ def test_no_scheduler_at_the_address_is_one_clear_error(run: Run, home: Home) ->
     asked.write_text(QUESTIONS)
     for command in (
         ["index", home.root],
-        ["bench", "folder", home.root],
         ["sweep", "openclaw-2026.2.13", "fusion.vector=0:1:3", "-m", home.root, "-q", asked],
     ):
         refused = run(*command, "--cluster", "nonsense://x")
@@ -211,41 +201,6 @@ def test_sweep_on_the_cluster_prints_the_same_numbers(run: Run, address: str, sa
     assert there.json() == here.json()
 
 
-def of_world(index: Index) -> Collection:
-    """A collection of the notes of `world`, with more questions than one task has."""
-    paths = index.paths()
-    asked = [
-        BenchQuestion(f"q{number}", f"{words} {number}", frozenset([paths[number % len(paths)]]))
-        for number, words in enumerate(["rooibos tea", "bike hub", "marmalade", "the disk"] * 15)
-    ]
-    return Collection("world", (), tuple(asked))
-
-
-BENCHED = ["openclaw-2026.2.13+or+rrf+minmax", "recommended"]
-
-
-def both(index: Index, cluster: Cluster) -> tuple[list[RankedRun], list[RankedRun]]:
-    systems: list[Pipeline] = [system(name) for name in BENCHED]
-    collection = of_world(index)
-    here = list(ranking.ranked(collection, systems, index))
-    return here, list(ranking.ranked(collection, systems, index, cluster=cluster))
-
-
-def test_a_benchmark_on_the_cluster_has_the_same_answers(cluster: Cluster, toy: MemoryIndex) -> None:
-    here, there = both(toy, cluster)
-    assert there == here
-    assert any(one.returned for one in here[0].answers)
-
-
-def test_a_worker_that_dies_in_a_benchmark_costs_another_try_and_nothing_else(
-    cluster: Cluster, toy: MemoryIndex, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(spread, "_answered", partial(dies_once, str(tmp_path), then=spread._answered))
-    here, there = both(toy, cluster)
-    assert (tmp_path / "killed").exists(), "a worker was killed"
-    assert there == here
-
-
 def test_an_index_that_is_no_file_cannot_be_copied_to_workers() -> None:
     with (
         Store.create(Path(":memory:"), SETTINGS) as store,
@@ -275,33 +230,21 @@ def conversation() -> dict[str, Any]:
     ],
 )
 def test_bench_locomo_on_the_cluster_prints_the_same_numbers(
-    run: Run, address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, benchmark: list[str]
+    bench: Run, address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, benchmark: list[str]
 ) -> None:
     monkeypatch.setenv("WORKBENCH_HOME", str(tmp_path / "cache"))
     monkeypatch.setattr(runs, "truncating", lambda _: world.EMBEDDER)
     data = tmp_path / "talks.json"
     data.write_text(json.dumps([conversation()]))
-    command = ["bench", benchmark[0], data, *benchmark[1:], "--json"]
-    here, there = run(*command), run(*command, "--cluster", address)
+    command = [benchmark[0], data, *benchmark[1:], "--json"]
+    here, there = bench(*command), bench(*command, "--cluster", address)
     assert here.code == 0, here.err
     assert there.code == 0, there.err
     assert there.json() == here.json()
 
 
-def test_bench_folder_on_the_cluster_prints_the_same_numbers(
-    run: Run, address: str, home: Home, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """With the model that starts fastest. The system reads vectors of words, which need it on a worker."""
-    monkeypatch.setattr(ranking, "LocalEmbedder", partial(LocalEmbedder, variant=ModelVariant("openvino")))
+def test_a_reranker_does_not_go_to_a_cluster(bench: Run, home: Home) -> None:
     (home.root / "questions.yaml").write_text(QUESTIONS)
-    command = ["bench", "folder", home.root, "-s", "recommended", "--json"]
-    there = run(*command, "--cluster", address)
-    assert there.code == 0, there.err
-    assert there.json() == run(*command).json()
-
-
-def test_a_reranker_does_not_go_to_a_cluster(run: Run, home: Home) -> None:
-    (home.root / "questions.yaml").write_text(QUESTIONS)
-    refused = run("bench", "folder", home.root, "--rerank", "local", "--cluster", "tcp://127.0.0.1:9")
+    refused = bench("folder", home.root, "--rerank", "local", "--cluster", "tcp://127.0.0.1:9")
     assert refused.code == 2
     assert "A reranker cannot run on a cluster" in refused.err

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from ir_measures import RR, R
 
 from workbench.errors import InputError
-from workbench.lab.evaluation import Evaluation, Share, evaluate
-from workbench.lab.questions import Control, Question, QuestionSet
-from workbench.lab.thresholds import scores
+from workbench.measure.evaluation import Evaluation, Judged, Share, evaluate, means
+from workbench.measure.questions import Control, Question, QuestionSet
 from workbench.memory.index import MemoryIndex
-from workbench.systems.openclaw.pipelines import SHIPPED, WORKAROUND
+from workbench.systems.openclaw import SHIPPED, WORKAROUND
 
 SET = QuestionSet(
     questions=(
@@ -31,13 +31,6 @@ def evaluation(toy: MemoryIndex) -> Evaluation:
 def test_a_hit_is_the_target_among_the_results(evaluation: Evaluation) -> None:
     assert [one.hit for one in evaluation.asked] == [True, True, False]
     assert (evaluation.overall.hits, evaluation.overall.n) == (2, 3)
-
-
-def test_the_reciprocal_rank_is_of_files_and_counts_the_unanswered(evaluation: Evaluation) -> None:
-    ranks = [
-        one.trace.paths().index(one.question.target) + 1 if one.hit else None for one in evaluation.asked
-    ]
-    assert evaluation.mrr == pytest.approx(sum(1 / rank if rank else 0 for rank in ranks) / 3)
 
 
 def test_a_control_is_silent_when_nothing_is_returned(evaluation: Evaluation) -> None:
@@ -67,11 +60,10 @@ def test_the_interval_is_wilson_s() -> None:
     assert (round(low, 4), round(high, 4)) == (0.0624, 0.1605)
 
 
-def test_scores_hold_every_candidate_once(evaluation: Evaluation) -> None:
-    table = scores(evaluation)
-    candidates = sum(len(one.trace.chunks) for one in evaluation.asked)
-    assert table.target.size + table.other.size == candidates
-    assert table.control.size == sum(len(trace.chunks) for trace in evaluation.controls)
+def test_every_question_counts_in_a_mean_also_one_without_an_answer() -> None:
+    judged = [Judged(["x", "a", "b"], {"a", "c"}), Judged([], {"a"}), Judged(["a"], ()), Judged(["a"], ["a"])]
+    assert means(judged, RR, R @ 2, R @ 3) == pytest.approx([(1 / 2 + 0 + 0 + 1) / 4, 1.5 / 4, 1.5 / 4])
+    assert means([], RR) == means([Judged(["a"], ())], RR) == [0.0]
 
 
 ONE = QuestionSet(questions=(Question(question="tea", target="memory/tea.md"),))

@@ -8,12 +8,12 @@ import pytest
 
 from tests import world
 from workbench.errors import InputError
-from workbench.lab.held import held_file
-from workbench.memory.chunking import LineChunker
 from workbench.memory.embedding.local import LocalEmbedder, Truncated
 from workbench.memory.index import MemoryIndex
+from workbench.memory.sources import LineChunker
 from workbench.memory.sync import index_folder, open_index
-from workbench.views.html.bundle import text_of
+from workbench.views.html import text_of
+from workbench_plugins.explore.chunks import held_file
 
 LINES = [f"Line {n} is about tea and the hub of the bike." for n in range(1, 31)]
 

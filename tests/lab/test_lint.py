@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from workbench.lab.cached_index import CachedIndex
-from workbench.lab.evaluation import evaluate
-from workbench.lab.lint import needed_similarity, reach
-from workbench.lab.questions import QuestionSet
+from workbench.measure.evaluation import evaluate
+from workbench.measure.questions import QuestionSet
+from workbench.measure.reach import needed_similarity, reach
 from workbench.retrieval.cutoff import MinScore
+from workbench.retrieval.index_adapters import CachedIndex
 from workbench.retrieval.pipeline import Pipeline
-from workbench.systems.openclaw.pipelines import SHIPPED, THREE_FIXES, WORKAROUND
+from workbench.systems.openclaw import SHIPPED, THREE_FIXES, WORKAROUND
 from workbench.systems.registry import SYSTEMS
 
 

@@ -2,27 +2,30 @@
 
 from __future__ import annotations
 
+import json
 import math
-from typing import Any
 
-import comm
 import pytest
-from comm.base_comm import BaseComm
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.world import written
 from workbench.errors import InputError
-from workbench.lab.microscope import MOST_WORDS, Dissection, asked, dissect, sentences
 from workbench.memory.index import MemoryIndex
-from workbench.memory.store.sqlite.match import quoted
-from workbench.retrieval.passages.index import PassagesLayout
+from workbench.memory.store.sqlite.fts5 import quoted
 from workbench.retrieval.query import unicode_words
-from workbench.systems.openclaw.pipelines import SHIPPED
+from workbench.systems.openclaw import SHIPPED
 from workbench.systems.registry import SYSTEMS
-from workbench.views.figures.microscope import BEST, MATCHED, MOST_DRAWN, NOTHING, microscope_figure
-from workbench.views.figures.style import live
-from workbench.views.widgets.microscope import Microscope
+from workbench_plugins.explore.microscope import MOST_WORDS, asked, dissect, sentences
+from workbench_plugins.explore.microscope_widget import (
+    BEST,
+    MATCHED,
+    MOST_DRAWN,
+    NOTHING,
+    Microscope,
+    microscope_figure,
+)
+from workbench_plugins.recommended.layout import PassagesLayout
 
 FOUR = "rooibos budget tea Michael"
 TEN = "how should I evaluate if a claim is actually true"
@@ -80,6 +83,7 @@ def test_what_to_drop_is_the_least_that_helps(sample: MemoryIndex) -> None:
     assert all(word.without == 0 for word in ten.words)
     assert len(ten.drop.words) > 1
     assert "Dropping one word is not enough" in " ".join(sentences(ten))
+    assert "In no chunk: “evaluate”." in sentences(ten)
 
 
 def test_when_all_words_match_the_best_word_to_drop_still_brings_most(toy: MemoryIndex) -> None:
@@ -88,10 +92,6 @@ def test_when_all_words_match_the_best_word_to_drop_still_brings_most(toy: Memor
     assert found.drop is not None
     assert found.drop.rows == max(word.without or 0 for word in found.words)
     assert "All 3 words are in 1 of 6 chunks." in sentences(found)
-
-
-def test_a_word_in_no_chunk_is_named(sample: MemoryIndex) -> None:
-    assert "In no chunk: “evaluate”." in sentences(dissect(TEN, sample))
 
 
 def test_an_only_word_has_nothing_to_drop(toy: MemoryIndex) -> None:
@@ -154,6 +154,15 @@ def test_the_shipped_match_is_asked_as_the_search_asks_it(sample: MemoryIndex) -
     assert (only.rows, only.of, only.unit, only.systems) == (0, sample.size, "chunks", (SHIPPED.name,))
 
 
+def test_a_system_asks_as_its_search_does(sample: MemoryIndex) -> None:
+    _, fallback = asked(TEN, sample, [SYSTEMS["openclaw-2026.7.1"]])
+    assert fallback.matches == ('"evaluate"', '"claim"', '"actually"', '"true"')
+    together = sample.keyword(written(" OR ".join(fallback.matches)), sample.size)
+    assert fallback.rows == together.rows.size
+    (nothing,) = asked("日本", sample, [SHIPPED])
+    assert (nothing.matches, nothing.rows) == ((), 0)
+
+
 def test_notes_are_counted_where_a_system_searches_notes(sample: MemoryIndex) -> None:
     strict, relaxed = asked(FOUR, sample, [SYSTEMS["bm-994-gated"]])
     assert (strict.unit, strict.of, strict.rows) == ("notes", 45, 0)
@@ -162,33 +171,14 @@ def test_notes_are_counted_where_a_system_searches_notes(sample: MemoryIndex) ->
     assert relaxed.rows > 0
 
 
-def test_keywords_that_are_asked_one_by_one_are_separate_expressions(sample: MemoryIndex) -> None:
-    _, fallback = asked(TEN, sample, [SYSTEMS["openclaw-2026.7.1"]])
-    assert fallback.matches == ('"evaluate"', '"claim"', '"actually"', '"true"')
-    together = sample.keyword(written(" OR ".join(fallback.matches)), sample.size)
-    assert fallback.rows == together.rows.size
-
-
-def test_a_system_that_reads_no_word_asks_nothing(sample: MemoryIndex) -> None:
-    (only,) = asked("日本", sample, [SHIPPED])
-    assert (only.matches, only.rows) == ((), 0)
-
-
 # The figure and the widget
 
 
-def counts(found: Dissection) -> list[int]:
-    figure = microscope_figure(found)
-    nodes = [trace for trace in figure.data if trace.name in (MATCHED, NOTHING, BEST)]
-    return sorted(int(text) for trace in nodes for text in trace.text or ())
-
-
 def test_every_set_is_a_node_with_its_rows(sample: MemoryIndex) -> None:
-    four = dissect(FOUR, sample)
-    assert counts(four) == sorted(one.rows for one in four.sets)
-    ten = dissect(TEN, sample)
-    assert ten.drop is not None
-    assert counts(ten) == sorted([*(one.rows for one in ten.sets), ten.drop.rows])
+    found = dissect(FOUR, sample)
+    nodes = [one for one in microscope_figure(found).data if one.name in (MATCHED, NOTHING, BEST)]
+    drawn = sorted(int(text) for one in nodes for text in one.text or ())
+    assert drawn == sorted(one.rows for one in found.sets)
 
 
 def test_of_many_words_the_rarest_are_drawn(sample: MemoryIndex) -> None:
@@ -200,31 +190,6 @@ def test_of_many_words_the_rarest_are_drawn(sample: MemoryIndex) -> None:
     assert f"the {MOST_DRAWN} rarest of" in Microscope(sample, words).sentence
 
 
-def test_the_floored_words_are_hatched_bars_of_their_own(sample: MemoryIndex) -> None:
-    figure = microscope_figure(dissect(FOUR, sample))
-    bars = {trace.name: trace for trace in figure.data if trace.type == "bar"}
-    assert [tuple(trace.x) for trace in bars.values()] == [(0, 1, 2), (3,)]
-    assert bars["IDF at its floor"].marker.pattern.shape == "/"
-
-
-def test_the_browser_is_told_of_a_figure_when_it_is_whole(
-    toy: MemoryIndex, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    told: list[tuple[str, dict[str, Any]]] = []
-
-    class Wire(BaseComm):
-        def publish_msg(self, msg_type: str, data: Any = None, *_: Any, **__: Any) -> None:
-            told.append((msg_type, data))
-
-    monkeypatch.setattr(comm, "create_comm", lambda *_, **given: Wire(**given))
-    figure = microscope_figure(dissect("tea", toy))
-    live(figure)
-    (kind, data), *later = told
-    assert kind == "comm_open"
-    assert all(one["method"] == "custom" for _, one in later)  # plotly's source, and no part of the figure
-    assert [one["name"] for one in data["state"]["_widget_data"]] == [one.name for one in figure.data]
-
-
 def test_a_question_that_is_set_moves_the_figure_and_the_words(sample: MemoryIndex) -> None:
     widget = Microscope(sample, FOUR)
     widget.settings = {"question": TEN}
@@ -232,10 +197,7 @@ def test_a_question_that_is_set_moves_the_figure_and_the_words(sample: MemoryInd
     assert widget.dissection == dissect(TEN, sample)
     assert list(widget.figure.layout.xaxis2.ticktext) == TEN.split()
     fresh = microscope_figure(widget.dissection)
-    assert [trace.to_plotly_json() for trace in widget.figure.data] == [
-        trace.to_plotly_json() | {"uid": mine.uid}
-        for trace, mine in zip(fresh.data, widget.figure.data, strict=True)
-    ]
+    assert json.loads(widget.figure.drawn)["data"] == json.loads(fresh.to_json())["data"]
     assert "No chunk has all 10 words" in widget.status.value
     assert widget.table.rows[0] == ("how", "34", "2.02")
 

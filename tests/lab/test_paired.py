@@ -8,40 +8,19 @@ from typing import Any
 
 import numpy as np
 import pytest
-import pytrec_eval
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from ir_measures import (
-    AP,
-    RR,
-    P,
-    R,
-    Success,
-    calc_aggregate,
-    iter_calc,
-    nDCG,
-    read_trec_run,
-)
-from ir_measures import (
-    Judged as JudgedAt,
-)
+from ir_measures import AP, RR, P, R, Success, calc_aggregate, iter_calc, nDCG, read_trec_run
+from ir_measures import Judged as JudgedAt
 from numpy.testing import assert_allclose
 
 from workbench.errors import InputError
-from workbench.lab.evaluation import Evaluation, Judged, evaluate, values
-from workbench.lab.paired import (
-    LEVEL,
-    Paired,
-    holm,
-    measured,
-    paired,
-    paired_values,
-    paired_with_first,
-)
-from workbench.lab.questions import Question, QuestionSet
+from workbench.measure.evaluation import Evaluation, Judged, evaluate, values
+from workbench.measure.paired import LEVEL, Paired, holm, measured, paired, paired_values, paired_with_first
+from workbench.measure.questions import Question, QuestionSet
 from workbench.memory.index import MemoryIndex
 from workbench.records import Floats
-from workbench.systems.openclaw.pipelines import SHIPPED, THREE_FIXES, WORKAROUND
+from workbench.systems.openclaw import SHIPPED, THREE_FIXES, WORKAROUND
 
 QUESTIONS = QuestionSet(
     questions=(
@@ -119,6 +98,7 @@ lists = st.integers(2, 30).flatmap(
 def test_the_other_way_round_it_is_the_same_with_the_signs_changed(pair: tuple[list[float], ...]) -> None:
     before, after = map(np.array, pair)
     there, back = paired_values(before, after, "RR"), paired_values(after, before, "RR")
+    assert there == paired_values(before, after, "RR")
     assert (there.wins, there.losses, there.differs) == (back.losses, back.wins, back.differs)
     assert there.p == pytest.approx(back.p)
     assert there.difference == -back.difference
@@ -126,11 +106,6 @@ def test_the_other_way_round_it_is_the_same_with_the_signs_changed(pair: tuple[l
         assert back.interval is None
     else:
         assert back.interval == pytest.approx([-end for end in reversed(there.interval)])
-
-
-def test_it_says_the_same_twice() -> None:
-    before, after = np.random.default_rng(1).random((2, 40))
-    assert paired_values(before, after, "RR") == paired_values(before, after, "RR")
 
 
 # how often it errs
@@ -183,10 +158,10 @@ def test_a_difference_is_told_with_counts_and_interval() -> None:
 
 def test_too_few_questions_are_named() -> None:
     assert str(flips(0, 3, 57)) == (
-        "57 questions cannot tell them apart: better on 0, worse on 3; 95 % interval −12 to 2 points"
+        "no significant difference (57 questions): better on 0, worse on 3; 95 % interval −12 to 2 points"
     )
-    assert str(flips(1, 0, 1)).startswith("1 question cannot tell them apart: better on 1, worse on 0")
-    assert "cannot tell" in str(flips(5, 0, 5))
+    assert str(flips(1, 0, 1)).startswith("no significant difference (1 question): better on 1, worse on 0")
+    assert "no significant difference" in str(flips(5, 0, 5))
 
 
 def test_a_mean_is_told_in_its_own_unit() -> None:
@@ -196,7 +171,7 @@ def test_a_mean_is_told_in_its_own_unit() -> None:
         paired_values(before, after, "RR")
     )
     assert str(paired_values(before, before, "RR")) == (
-        "20 questions cannot tell them apart: better on 0, worse on 0"
+        "no significant difference (20 questions): better on 0, worse on 0"
     )
 
 
@@ -204,7 +179,7 @@ def test_a_mean_is_told_in_its_own_unit() -> None:
 def test_no_claim_of_a_difference_has_zero_in_its_interval(wins: int, losses: int, same: int) -> None:
     found = flips(wins, losses, wins + losses + same or 1)
     low, high = found.interval or (0.0, 0.0)
-    assert found.differs == ("cannot tell" not in str(found))
+    assert found.differs == ("no significant difference" not in str(found))
     assert not found.differs or (low > 0) != (high < 0)
 
 
@@ -229,11 +204,6 @@ def test_any_measure_is_an_argument(measure: Any, toy: MemoryIndex) -> None:
     assert found.measure == str(measure)
 
 
-def test_the_mean_of_the_reciprocal_ranks_is_the_mrr(toy: MemoryIndex) -> None:
-    (found,) = evaluate(QUESTIONS, [THREE_FIXES], toy)
-    assert measured(found, RR).mean() == pytest.approx(found.mrr, abs=1e-12)
-
-
 def test_several_systems_are_corrected_for_their_number(toy: MemoryIndex) -> None:
     evaluations = evaluate(QUESTIONS, [SHIPPED, WORKAROUND, THREE_FIXES], toy)
     found = paired_with_first(evaluations)
@@ -248,11 +218,11 @@ def test_a_difference_that_the_correction_takes_away_says_so() -> None:
     assert once.p == pytest.approx(2 / 2**6)
     twice = Paired(**{**vars(once), "p_holm": 2 * once.p, "comparisons": 2})
     assert str(twice).startswith(
-        "57 questions cannot tell them apart after 2 comparisons: better on 6, worse on 0"
+        "no significant difference (57 questions, after 2 comparisons): better on 6, worse on 0"
     )
 
 
-# equal to ir_measures and pytrec_eval
+# equal to ir_measures
 
 
 def generated_run() -> list[Judged]:
@@ -268,19 +238,8 @@ def generated_run() -> list[Judged]:
     return judged
 
 
-@pytest.mark.parametrize(
-    ("measure", "name"),
-    [
-        (RR, "recip_rank"),
-        (AP, "map"),
-        (nDCG @ 10, "ndcg_cut_10"),
-        (R @ 5, "recall_5"),
-        (P @ 5, "P_5"),
-        (Success @ 5, "success_5"),
-        (JudgedAt @ 5, None),
-    ],
-)
-def test_measures_equal_ir_measures_and_pytrec_eval(measure: Any, name: str | None) -> None:
+@pytest.mark.parametrize("measure", [RR, AP, nDCG @ 10, R @ 5, P @ 5, Success @ 5, JudgedAt @ 5], ids=str)
+def test_the_values_are_those_of_ir_measures_for_a_run_in_a_file(measure: Any) -> None:
     judged = generated_run()
     qrels = {f"q{i}": {str(id_): 1 for id_ in one.truth} for i, one in enumerate(judged)}
     lines = "\n".join(
@@ -288,20 +247,11 @@ def test_measures_equal_ir_measures_and_pytrec_eval(measure: Any, name: str | No
         for i, one in enumerate(judged)
         for rank, id_ in enumerate(one.returned, start=1)
     )
-    run: dict[str, dict[str, float]] = {}
-    for one in (parsed := list(read_trec_run(lines))):
-        run.setdefault(one.query_id, {})[one.doc_id] = one.score
+    parsed = list(read_trec_run(lines))
     ours = values(judged, measure)
     assert np.mean(ours) == pytest.approx(calc_aggregate([measure], qrels, parsed)[measure], abs=1e-9)
     theirs = {one.query_id: one.value for one in iter_calc([measure], qrels, parsed)}
     assert_allclose(ours, [theirs[f"q{i}"] for i in range(len(judged))], atol=1e-9, rtol=0)
-    if name is not None:
-        found = pytrec_eval.RelevanceEvaluator(
-            qrels, {name.rpartition("_")[0] if name[-1].isdigit() else name}
-        )
-        scores = {query: each[name] for query, each in found.evaluate(run).items() if name in each}
-        assert scores
-        assert_allclose([ours[int(query[1:])] for query in scores], list(scores.values()), atol=1e-9, rtol=0)
 
 
 # bad input

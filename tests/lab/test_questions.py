@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from workbench.errors import InputError
-from workbench.lab.questions import QuestionSet, load_questions
+from workbench.measure.questions import QuestionSet, load_questions
 
 
 def test_the_sample_questions_are_the_report_s_57(questions: QuestionSet) -> None:

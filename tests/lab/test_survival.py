@@ -6,15 +6,15 @@ from itertools import pairwise
 
 import pytest
 
-from workbench.lab.evaluation import evaluate
-from workbench.lab.questions import Question, QuestionSet
-from workbench.lab.survival import Survival, SurvivalStep, survival, survivals
+from workbench.measure.evaluation import evaluate
+from workbench.measure.missed import Survival, SurvivalStep, survival, survivals
+from workbench.measure.questions import Question, QuestionSet
 from workbench.memory.index import MemoryIndex
 from workbench.retrieval.fusion import OneLeg
 from workbench.retrieval.pipeline import Pipeline
-from workbench.systems.openclaw.pipelines import SHIPPED, WORKAROUND
-from workbench.systems.openclaw.releases import FEBRUARY_27
+from workbench.systems.openclaw import SHIPPED, WORKAROUND
 from workbench.systems.registry import SYSTEMS
+from workbench_plugins.openclaw.releases import FEBRUARY_27
 
 KEYWORDS_ONLY = Pipeline(
     "keywords-only",

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workbench.errors import InputError
-from workbench.memory.chunking import LineChunker, chunk_id, remap_lines, utf16_length
+from workbench.memory.sources import LineChunker, chunk_id, remap_lines, utf16_length
 from workbench.records import Passage
 
 LINE = st.text(st.characters(codec="utf-8", exclude_characters="\n"), max_size=15)
@@ -51,17 +51,6 @@ def test_short_carried_lines_keep_a_chunk_within_the_budget(lines: list[str]) ->
     # A line has at most 30 units: 4 × 4 carried, or one line more, and the next line fit into 80.
     passages = LineChunker(tokens=20, overlap=4).chunk("\n".join(lines))
     assert all(utf16_length(p.text) <= 20 * 4 for p in passages)
-
-
-@given(ANY_TEXT)
-def test_cutting_twice_gives_the_same_chunks(text: str) -> None:
-    assert LineChunker(tokens=8, overlap=2).chunk(text) == LineChunker(tokens=8, overlap=2).chunk(text)
-
-
-@given(ANY_TEXT)
-def test_the_hash_of_a_passage_is_that_of_its_text(text: str) -> None:
-    passages = LineChunker(tokens=8, overlap=2).chunk(text)
-    assert all(p.hash == hashlib.sha256(p.text.encode()).hexdigest() for p in passages)
 
 
 def test_a_carried_long_segment_reaches_twice_the_budget() -> None:

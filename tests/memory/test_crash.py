@@ -22,7 +22,7 @@ from tests import processes, world
 from tests.home import Home
 from tests.processes import Notes
 from tests.world import written
-from workbench.memory.store.errors import DiskFullError, UnwritableError
+from workbench.memory.store.contract import DiskFullError, UnwritableError
 from workbench.memory.store.sqlite import database
 from workbench.memory.store.sqlite.store import Store
 

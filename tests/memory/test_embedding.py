@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -12,11 +14,11 @@ from tests import world
 from tests.conftest import SAMPLE
 from tests.home import Home
 from workbench.errors import InputError
-from workbench.memory.chunking import LineChunker
+from workbench.memory.embedding import digests
 from workbench.memory.embedding import local as embedding
 from workbench.memory.embedding.local import LocalEmbedder, ToyEmbedder, Truncated, Windowed, packaged_model
-from workbench.memory.paths import list_files
-from workbench.memory.sources import MemoryFolder
+from workbench.memory.files import list_files
+from workbench.memory.sources import LineChunker, MemoryFolder
 from workbench.memory.sync import open_index
 
 
@@ -47,17 +49,20 @@ def test_other_axes_are_another_revision() -> None:
 
 
 def test_the_packaged_weights_have_the_published_checksum() -> None:
-    assert (embedding.packaged_model() / "model.safetensors").is_file()
+    assert (embedding.verified_model() / "model.safetensors").is_file()
 
 
 def test_a_wrong_checksum_is_refused() -> None:
     with pytest.raises(InputError, match="not the published 000000000000"):
-        embedding.packaged_model("0" * 64)
+        embedding.verified_model("0" * 64)
 
 
-def test_missing_weights_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"absent\.safetensors are missing"):
-        embedding.verify_weights(tmp_path / "absent.safetensors", "0" * 64)
+def test_missing_weights_are_refused_before_a_text_is_embedded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(embedding, "packaged_model", lambda: tmp_path)
+    with pytest.raises(InputError, match=r"model\.safetensors is missing"):
+        LocalEmbedder().embed(["tea"], "passage")
 
 
 def test_a_missing_model_package_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -152,6 +157,35 @@ def test_a_folder_with_other_weights_or_settings_is_another_revision(tmp_path: P
     (folder / "model.safetensors").write_bytes(b"2")
     assert LocalEmbedder(str(folder)).revision != before
     assert LocalEmbedder(str(model_folder(tmp_path / "moved"))).revision == before
+
+
+def test_a_file_is_hashed_once_and_again_when_it_has_changed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WORKBENCH_HOME", str(tmp_path / "home"))
+    weights = tmp_path / "model.safetensors"
+    weights.write_bytes(b"1")
+    before, times = digests.file_digest(weights), (weights.stat().st_atime_ns, weights.stat().st_mtime_ns)
+    digests.digest_at.cache_clear()  # as in another process
+    with monkeypatch.context() as without:
+        without.setattr(hashlib, "file_digest", lambda *_: pytest.fail("hashed again"))
+        assert digests.file_digest(weights) == before
+    weights.write_bytes(b"2")
+    os.utime(weights, ns=times)
+    assert digests.file_digest(weights) == hashlib.sha256(b"2").hexdigest() != before
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"a": 1}', '{"a": [1, 2]}', "[" * 9_999])
+def test_damaged_or_unwritable_checksums_are_made_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str
+) -> None:
+    monkeypatch.setenv("WORKBENCH_HOME", str(tmp_path))
+    (tmp_path / "model-digests.json").write_text(text)
+    (tmp_path / "weights").write_bytes(b"1")
+    assert digests.file_digest(tmp_path / "weights") == hashlib.sha256(b"1").hexdigest()
+    monkeypatch.setenv("WORKBENCH_HOME", str(tmp_path / "weights"))  # no folder
+    digests.digest_at.cache_clear()
+    assert digests.file_digest(tmp_path / "weights") == hashlib.sha256(b"1").hexdigest()
 
 
 def test_a_folder_with_onnx_alone_is_refused_with_what_it_lacks(tmp_path: Path) -> None:

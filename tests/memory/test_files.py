@@ -10,9 +10,8 @@ import pytest
 from tests import world
 from workbench.errors import InputError
 from workbench.memory import files
-from workbench.memory.files import memory_root
+from workbench.memory.files import list_files, memory_root
 from workbench.memory.index import default_index_path
-from workbench.memory.paths import list_files
 from workbench.memory.sources import MemoryFolder
 
 

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pytest
 
 from workbench.errors import InputError
-from workbench.memory.frontmatter import NOTHING, front_matter
+from workbench_plugins.frontmatter import NOTHING, front_matter
 
 BLOCK = """---
 # what this note is

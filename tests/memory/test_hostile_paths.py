@@ -15,9 +15,15 @@ from typing import Any
 import pytest
 
 from tests import world
-from workbench.agent.contracts import FEBRUARY, SEPTEMBER, Answer, February
-from workbench.agent.reading import MemoryFiles, PathRefusedError
-from workbench.agent.tools import AgentTools
+from workbench_plugins.agent.contracts import (
+    FEBRUARY,
+    SEPTEMBER,
+    Answer,
+    February,
+    MemoryFiles,
+    PathRefusedError,
+)
+from workbench_plugins.agent.tools import AgentTools
 
 PATHS = 5_000
 SEED = 20260906

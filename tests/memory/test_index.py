@@ -19,7 +19,7 @@ from workbench.records import Trace
 from workbench.retrieval.columns import PlainStage
 from workbench.retrieval.explain import Fate, explain
 from workbench.retrieval.pipeline import search
-from workbench.systems.openclaw.pipelines import SHIPPED, WORKAROUND
+from workbench.systems.openclaw import SHIPPED, WORKAROUND
 
 
 def test_an_open_index_sees_what_another_adds(home: Home) -> None:
@@ -78,12 +78,11 @@ QUESTION = "rooibos tea"
 
 
 @dataclass(frozen=True)
-class Meddling(PlainStage):
+class Meddling(PlainStage, slot="meddling"):
     """A stage that has the memory rewritten while the search is under way."""
 
     home: Home
     rebuild: bool
-    slot: ClassVar[str] = "meddling"
     says: ClassVar[str] = "every note is rewritten"
 
     def run(self, trace: Trace, context: Context) -> Trace:

@@ -15,11 +15,11 @@ import pytest
 
 from tests.conftest import PROJECT
 from tests.home import Home
-from workbench.memory.store.errors import LockedError
-from workbench.memory.store.sqlite.lock import alone
+from workbench.memory.store.contract import LockedError
+from workbench.memory.store.sqlite.place import alone
 
 HOLD = (
-    "import sys, time; from pathlib import Path; from workbench.memory.store.sqlite.lock import alone\n"
+    "import sys, time; from pathlib import Path; from workbench.memory.store.sqlite.place import alone\n"
     "with alone(Path(sys.argv[1])): print('held', flush=True); time.sleep(600)"
 )
 

@@ -8,16 +8,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from workbench.memory.store import main_directions, scan
-from workbench.memory.store.main_directions import MainDirections
-from workbench.memory.store.scan import ROUNDING, Scan
+from workbench.memory.embedding.local import unit
+from workbench.memory.store import scan
+from workbench.memory.store.scan import ROUNDING, MainDirections, Scan
 
 
 @pytest.fixture(autouse=True, scope="module")
 def for_small_tables() -> object:
     """Main directions also where they save little."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(main_directions, "LEAST_SAVED", 0)
         patch.setattr(scan, "LEAST_SAVED", 0)
         yield
 
@@ -67,3 +66,17 @@ def test_nothing_is_left_out_where_every_direction_counts() -> None:
     found = MainDirections(table).possible(question, 24, ROUNDING)
     best = set(np.argsort(-(table.astype(float) @ question))[:24].tolist())
     assert found is None or best <= set(found.tolist())
+
+
+def test_what_float32_rounds_away_does_not_decide() -> None:
+    random, count, limit = np.random.default_rng(4), 2_000, 10
+    question, *others = unit(random.standard_normal((count + 1, 384))).astype(float)
+    across = unit(np.array([one - one @ question * question for one in others]))
+    table, question = unit(0.5 * question + 0.75**0.5 * across), question.astype(np.float32)  # all as near
+    nearest = np.argsort(-(table.astype(float) @ question.astype(float)))[:limit]
+    product = table @ question
+    assert product[nearest].min() < np.sort(product)[-limit], "the product alone leaves some of them out"
+    searched = Scan(np.arange(count), [f"{place:05}" for place in range(count)], table)
+    (among_many,) = searched.nearest_of_each(question[None], limit)
+    for found in (searched.nearest(question, limit), among_many):
+        assert found.rows.tolist() == nearest.tolist()

@@ -9,7 +9,7 @@ import pytest
 
 from tests import world
 from workbench.errors import InputError
-from workbench.memory.paths import extra_paths, folders, is_memory_path, list_files
+from workbench.memory.files import extra_paths, folders, is_memory_path, list_files
 from workbench.memory.sources import MemoryFolder
 
 

@@ -17,11 +17,10 @@ from workbench.errors import InputError
 from workbench.memory.embedding.local import ToyEmbedder
 from workbench.memory.index import MemoryIndex
 from workbench.memory.store import postings as module
-from workbench.memory.store.errors import DamagedError
+from workbench.memory.store.contract import DamagedError
 from workbench.memory.store.postings import KeywordPostings, NoPostingsError
-from workbench.memory.store.sqlite import postings as sqlite_postings
-from workbench.memory.store.sqlite.match import match_expression
-from workbench.memory.store.sqlite.postings import SQLitePostings
+from workbench.memory.store.sqlite import fts5 as sqlite_postings
+from workbench.memory.store.sqlite.fts5 import SQLitePostings, match_expression
 from workbench.memory.store.sqlite.store import Store
 from workbench.records import Clause, Query
 
@@ -244,19 +243,6 @@ def test_many_vectors_are_answered_as_one_by_one(tmp_path: Path, monkeypatch: py
             assert (hits.rows.tolist(), hits.raw.tolist()) == (alone.rows.tolist(), alone.raw.tolist())
 
 
-@pytest.mark.parametrize(("k1", "b"), [(1.2, 0.75), (0.0, 0.0), (2.5, 1.0)])
-def test_many_queries_are_answered_as_one_by_one_for_any_constants(
-    tmp_path: Path, k1: float, b: float
-) -> None:
-    queries = [words("tea", "of", "tea"), words("cup of"), words("cup", "of", operator="AND"), words("!!")]
-    with an_index(tmp_path / "i", TEXTS) as index:
-        for hits, query in zip(index.keyword_of_each(queries, 3, k1, b), queries, strict=True):
-            alone = index.keyword_with(query, 3, k1, b)
-            assert (hits.rows.tolist(), hits.raw.tolist()) == (alone.rows.tolist(), alone.raw.tolist())
-            if (k1, b) == (1.2, 0.75):
-                assert alone.raw.tolist() == index.store.keyword(query, 3).raw.tolist()
-
-
 def test_a_prefix_keeps_the_constants_of_fts5(tmp_path: Path) -> None:
     with an_index(tmp_path / "i", TEXTS) as index, pytest.raises(InputError, match="te\\* is a prefix"):
-        index.keyword_of_each([Query((Clause("te", prefix=True),))], 3, 1.0, 0.5)
+        index.keyword_with(Query((Clause("te", prefix=True),)), 3, 1.0, 0.5)

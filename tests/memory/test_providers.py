@@ -16,13 +16,15 @@ from tests.commands import runner
 from tests.fault_server import DIMENSIONS, KEY, Fault, Server, serving, vector
 from tests.world import written
 from workbench.errors import InputError, ProviderError
-from workbench.memory.chunking import LineChunker
 from workbench.memory.embedding.local import LocalEmbedder, PartlyEmbeddedError, Truncated, unit
-from workbench.memory.embedding.providers.catalogue import PROVIDERS, embedder_named, remembered
-from workbench.memory.embedding.providers.clients import Access, Client, retryable, wanted_wait
-from workbench.memory.embedding.providers.embedder import RemoteEmbedder, ollama_host, wait
-from workbench.memory.embedding.providers.limits import LimitedChunker, batches, parts
+from workbench.memory.embedding.named import embedder_named
+from workbench.memory.sources import LineChunker, parts
 from workbench.memory.sync import index_folder, open_index
+from workbench_plugins.openclaw.indexing import LimitedChunker
+from workbench_plugins.providers.catalogue import PROVIDERS
+from workbench_plugins.providers.clients import Connection, retryable, wanted_wait
+from workbench_plugins.providers.embedder import RemoteEmbedder, ollama_host, wait
+from workbench_plugins.providers.limits import batches
 
 NAMES = list(PROVIDERS)
 
@@ -54,9 +56,7 @@ def no_keys(monkeypatch: pytest.MonkeyPatch) -> None:
             monkeypatch.delenv(variable, raising=False)
 
 
-@cache
-def client(provider: str, access: Access) -> Client:
-    return PROVIDERS[provider].client(access)
+connection = cache(Connection)
 
 
 def ready(name: str, waits: list[float] | None = None, kind: str = "") -> RemoteEmbedder:
@@ -66,7 +66,7 @@ def ready(name: str, waits: list[float] | None = None, kind: str = "") -> Remote
     """
     embedder = embedder_named(name)
     assert isinstance(embedder, RemoteEmbedder)
-    embedder._client = client(embedder.provider.name, embedder.access)
+    embedder._connection = connection(embedder.access.key, embedder.provider.api.header)
     embedder.dimensions = embedder.access.output or DIMENSIONS
     embedder.sleep = (waits if waits is not None else []).append
     embedder.query_seconds = embedder.passage_seconds = seconds_for(kind)
@@ -117,7 +117,7 @@ def test_the_role_of_a_text_is_said(name: str, role: str, said: tuple[str, objec
 @pytest.mark.parametrize("name", ["openai", "ollama"])
 def test_where_an_api_has_no_roles_none_is_said(name: str, server: Server) -> None:
     ready(name).embed(["tea"], "query")
-    assert server.requests[0].body.keys() == {"input", "model", "encoding_format"}
+    assert server.requests[0].body.keys() == {"input", "model"}
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -515,10 +515,6 @@ def test_a_question_goes_nowhere_else_than_the_texts_went(
     )
 
 
-def test_a_local_index_is_not_a_providers() -> None:
-    assert remembered("all-MiniLM-L6-v2", "53aa51172d14/windowed", 384) is None
-
-
 def stored(file: Path) -> tuple[object, ...]:
     """What an index file holds: its chunks, and how many vectors its cache has."""
     from workbench.memory.store.sqlite.store import Store
@@ -564,6 +560,6 @@ def test_keys_are_neither_printed_nor_stored(
 
 
 def test_libraries_that_are_missing_are_named(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(__import__("sys").modules, "openai", None)
-    with pytest.raises(InputError, match=r"client libraries.*\n.*\[providers\]"):
+    monkeypatch.setitem(__import__("sys").modules, "httpx2", None)
+    with pytest.raises(InputError, match=r"not installed: .*httpx2.*\n.*\[providers\]"):
         embedder_named("openai").embed(["tea"], "query")

@@ -15,10 +15,10 @@ from tests.conftest import SAMPLE
 from tests.home import Home, Watched
 from tests.memory.test_sync import Logs
 from workbench.errors import InputError
-from workbench.memory.chunking import LineChunker
 from workbench.memory.embedding import cache as cached_embedding
-from workbench.memory.store.errors import DamagedError, UnwritableError
-from workbench.memory.store.sqlite import builds
+from workbench.memory.sources import LineChunker
+from workbench.memory.store.contract import DamagedError, UnwritableError
+from workbench.memory.store.sqlite import place as builds
 from workbench.memory.store.sqlite.store import Store
 
 
@@ -191,16 +191,6 @@ def test_another_version_can_be_rebuilt(home: Home) -> None:
         store.db.pragma("user_version", 99)
     home.sync(rebuild=True)
     assert len(home.contents()[1]) == 6
-
-
-def test_vectors_that_an_older_index_holds_twice_are_held_once_after_a_rebuild(home: Home) -> None:
-    with Store.open(home.file) as store, store.writing():
-        store.cache_chunks()
-    home.sync(embedder := Watched(), rebuild=True)
-    assert embedder.asked == []
-    with Store.open(home.file) as store:
-        assert store.db.execute("SELECT count(*) FROM embedding_cache WHERE role = 'passage'").get == 0
-    assert home.sync(embedder, rebuild=True).embedded == 0
 
 
 def test_the_vectors_of_another_model_are_kept_through_a_rebuild(home: Home) -> None:

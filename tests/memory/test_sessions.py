@@ -15,14 +15,14 @@ from hypothesis import strategies as st
 from tests import world
 from tests.commands import Run, runner
 from workbench.errors import InputError
-from workbench.memory.chunking import LineChunker
-from workbench.memory.embedding.providers import catalogue as providers
+from workbench.memory.embedding import named
 from workbench.memory.files import GoneError
 from workbench.memory.index import MemoryIndex
-from workbench.memory.sessions import Pending, Sessions, Thresholds, Transcript, message, messages
+from workbench.memory.sources import LineChunker
 from workbench.memory.sync import Summary, index_folder, open_index
 from workbench.retrieval.pipeline import search
-from workbench.systems.openclaw import pipelines as openclaw
+from workbench.systems import openclaw
+from workbench_plugins.openclaw.sessions import Pending, Sessions, Thresholds, Transcript, message, messages
 
 META = {"type": "session", "id": "s"}
 
@@ -198,7 +198,7 @@ def test_transcripts_are_synced_like_notes(wren: Path) -> None:
 
 @pytest.fixture
 def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Iterator[Run]:
-    monkeypatch.setattr(providers, "embedder_named", lambda *_: world.EMBEDDER)
+    monkeypatch.setattr(named, "embedder_named", lambda *_: world.EMBEDDER)
     return runner(monkeypatch, capsys)
 
 

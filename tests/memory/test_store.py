@@ -16,15 +16,15 @@ from numpy.typing import NDArray
 from tests import world
 from tests.world import written
 from workbench.errors import InputError
-from workbench.memory.chunking import LineChunker
 from workbench.memory.embedding import local as embedding
 from workbench.memory.files import content_hash
 from workbench.memory.index import MemoryIndex
+from workbench.memory.sources import LineChunker
+from workbench.memory.store.contract import Cached, Settings
 from workbench.memory.store.sqlite.store import Store
-from workbench.memory.store.values import Cached, Settings
 from workbench.records import Document, Passage
 from workbench.retrieval.pipeline import search
-from workbench.systems.openclaw.pipelines import SHIPPED, THREE_FIXES, WORKAROUND
+from workbench.systems.openclaw import SHIPPED, THREE_FIXES, WORKAROUND
 
 
 def a_store(file: Path, texts: Sequence[str], vectors: NDArray[np.float32] | None = None) -> Store:
@@ -152,10 +152,7 @@ def remembered(store: Store, texts: Sequence[str]) -> list[str]:
     return sorted(hashes[one] for one in kept[0])
 
 
-@pytest.mark.parametrize("indexed", [True, False], ids=["indexed", "made without the index on hashes"])
-def test_a_removed_text_is_forgotten_for_every_model_unless_another_file_has_it(
-    tmp_path: Path, indexed: bool
-) -> None:
+def test_a_removed_text_is_forgotten_for_every_model_unless_another_file_has_it(tmp_path: Path) -> None:
     texts = ["a cup", "a hub"]
     with a_store(tmp_path / "i.sqlite", texts) as store:
         twice = Document("twice.md", "memory", texts[0], "x", 5, 0)
@@ -165,8 +162,6 @@ def test_a_removed_text_is_forgotten_for_every_model_unless_another_file_has_it(
         vectors = {content_hash(text): Cached(np.ones(3, np.float32), 1.0) for text in texts}
         for model in ("toy", "other"):
             store.remember(Settings(model, "r", 3, "c"), "passage", vectors)
-        if not indexed:
-            store.db.execute("DROP INDEX chunks_by_hash")
         for text in texts:
             store.delete(f"{content_hash(text)[:16]}.md")
         store.forget_removed_texts()

@@ -11,9 +11,8 @@ from tests import world
 from tests.home import Home, Watched
 from tests.world import written
 from workbench.errors import InputError
-from workbench.memory.chunking import LineChunker
 from workbench.memory.embedding import cache as cached_embedding
-from workbench.memory.sources import Look, MemoryFolder
+from workbench.memory.sources import LineChunker, Look, MemoryFolder
 from workbench.memory.store.sqlite.store import Store
 from workbench.memory.sync import Summary, outdated
 from workbench.records import Document

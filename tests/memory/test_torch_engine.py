@@ -1,21 +1,16 @@
-"""The local model in torch: the vectors of sentence-transformers, with oneDNN or without, in any thread."""
+"""The local model in torch: the vectors of sentence-transformers, in any number of threads."""
 
 from __future__ import annotations
-
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
 from tests.conftest import SAMPLE
-from workbench.memory.embedding import onednn, torch_engine
+from workbench.memory.embedding import torch_engine
 from workbench.memory.embedding.engines import Role
 from workbench.memory.embedding.local import packaged_model
 from workbench.memory.embedding.torch_engine import TorchEngine, threads
-
-if TYPE_CHECKING:
-    from torch.nn import Module
 
 
 @pytest.fixture(scope="module")
@@ -38,11 +33,6 @@ def plain(texts: list[str]) -> NDArray[np.float32]:
     return np.asarray(model.encode(texts, normalize_embeddings=True, show_progress_bar=False), np.float32)
 
 
-def replaced(model: Module) -> int:
-    """The number of layers that do not compute what their class computes."""
-    return sum("forward" in vars(one) for one in model.modules())
-
-
 @pytest.mark.parametrize("role", ["query", "passage"])
 def test_the_vectors_are_those_of_sentence_transformers(
     engine: TorchEngine, texts: list[str], plain: NDArray[np.float32], role: Role
@@ -51,15 +41,6 @@ def test_the_vectors_are_those_of_sentence_transformers(
     wholes = np.array([one.whole for one in engine.piece_vectors(texts, role, 32)])
     wholes /= np.linalg.norm(wholes, axis=1, keepdims=True)
     assert np.abs(wholes - plain).max() < 2e-6
-
-
-def test_a_torch_without_onednn_gives_the_same_vectors(
-    monkeypatch: pytest.MonkeyPatch, texts: list[str], plain: NDArray[np.float32]
-) -> None:
-    monkeypatch.setattr(onednn, "available", lambda: False)
-    engine = TorchEngine(str(packaged_model()))
-    assert replaced(engine.model) == 0
-    assert np.abs(engine.vectors(texts, "passage", 32) - plain).max() < 2e-6
 
 
 def test_the_number_of_threads_does_not_change_a_bit(
@@ -88,32 +69,3 @@ def test_one_question_takes_one_thread_and_gives_the_others_back(
             engine.vectors(["tea"], "query", 32)
         assert torch.get_num_threads() == 3
     assert seen == [1]
-
-
-@pytest.mark.parametrize("activation", ["gelu", "gelu_new", "relu"])
-def test_onednn_computes_what_a_bert_of_any_activation_computes(activation: str) -> None:
-    import torch
-    from transformers import BertConfig, BertModel
-
-    torch.manual_seed(0)
-    config = BertConfig(
-        vocab_size=50, hidden_size=24, num_hidden_layers=2, num_attention_heads=2, intermediate_size=40,
-        hidden_act=activation,
-    )  # fmt: skip
-    model = BertModel(config).eval()
-    read = torch.arange(30).reshape(2, 15)
-    weights = set(model.state_dict())
-    with torch.inference_mode():
-        before = model(read).last_hidden_state
-        onednn.use_onednn(model)
-        assert torch.allclose(model(read).last_hidden_state, before, atol=1e-5)
-    assert replaced(model) == 2 * 6
-    assert set(model.state_dict()) == weights, "a model that is saved has all its weights"
-
-
-def test_a_model_of_another_architecture_keeps_its_layers() -> None:
-    from transformers import DistilBertConfig, DistilBertModel
-
-    model = DistilBertModel(DistilBertConfig(vocab_size=50, dim=24, hidden_dim=40, n_layers=1, n_heads=2))
-    onednn.use_onednn(model)
-    assert replaced(model) == 0

@@ -10,10 +10,10 @@ from tests import world
 from workbench.errors import InputError
 from workbench.memory.embedding import local
 from workbench.memory.embedding.local import LocalEmbedder, Truncated, UsualReading, Windowed, reading_of
-from workbench.memory.embedding.providers.catalogue import embedder_named
-from workbench.memory.sessions import Sessions
+from workbench.memory.embedding.named import embedder_named
 from workbench.memory.store.sqlite.store import Store
 from workbench.memory.sync import index_folder, usual_reading
+from workbench_plugins.openclaw.sessions import Sessions
 
 
 @pytest.fixture

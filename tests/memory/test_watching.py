@@ -22,27 +22,16 @@ import pytest
 from tests import world
 from tests.commands import Run, runner
 from workbench.errors import InputError
-from workbench.memory import watching
-from workbench.memory.embedding.providers import catalogue as providers
-from workbench.memory.paths import list_files
-from workbench.memory.sessions import Sessions, Thresholds
+from workbench.memory.files import list_files
 from workbench.memory.sync import index_folder
-from workbench.memory.watching import Notes, Scope, Timing, Transcripts, Watcher
+from workbench_plugins.agent import watching
+from workbench_plugins.agent.watching import Notes, Scope, Timing, Transcripts, Watcher
+from workbench_plugins.openclaw.sessions import Sessions, Thresholds
 
 DEADLINE = 120
 """Seconds after which a test fails; each waits for a state."""
 
 # When a sync is due
-
-
-def test_the_first_sync_is_due_at_once() -> None:
-    assert Timing().due(0.0)
-
-
-def test_nothing_is_due_after_it_until_something_changes() -> None:
-    timing = Timing()
-    timing.begun()
-    assert not timing.due(1e9)
 
 
 def at_rest() -> Timing:
@@ -53,36 +42,34 @@ def at_rest() -> Timing:
     return timing
 
 
-def test_a_sync_waits_until_all_has_been_quiet() -> None:
+@pytest.mark.parametrize(
+    ("changes", "not_due", "due"),
+    [
+        ([], 1e9, None),
+        ([10.0, 11.0], 12.4, 11.0 + 1.5),
+        ([100.0 + second for second in range(31)], 129.9, 130.0),
+    ],
+    ids=["nothing changed", "until all is quiet", "not put off for ever"],
+)
+def test_a_sync_is_due_when_all_has_been_quiet(
+    changes: list[float], not_due: float, due: float | None
+) -> None:
     timing = at_rest()
-    timing.changed(10.0)
-    timing.changed(11.0)
-    assert not timing.due(12.4)
-    assert timing.due(11.0 + 1.5)
+    assert Timing().due(0.0)
+    for moment in changes:
+        timing.changed(moment)
+    assert not timing.due(not_due)
+    assert due is None or timing.due(due)
 
 
-def test_changes_without_rest_do_not_put_a_sync_off_for_ever() -> None:
-    timing = at_rest()
-    for second in range(31):
-        timing.changed(100.0 + second)
-    assert not timing.due(129.9)
-    assert timing.due(130.0)
-
-
-def test_the_longest_wait_is_counted_anew_after_a_sync() -> None:
+def test_a_change_during_a_sync_asks_for_another_and_the_longest_wait_is_counted_anew() -> None:
     timing = at_rest()
     timing.changed(100.0)
     timing.begun()
     timing.changed(129.0)
-    assert not timing.due(130.0)
-
-
-def test_a_change_during_a_sync_asks_for_another() -> None:
-    timing = at_rest()
-    timing.begun()
-    timing.changed(10.0)
     timing.succeeded()
-    assert timing.due(11.5)
+    assert not timing.due(130.0)
+    assert timing.due(130.5)
 
 
 def test_a_failed_sync_is_tried_again_after_longer_and_longer() -> None:
@@ -93,22 +80,11 @@ def test_a_failed_sync_is_tried_again_after_longer_and_longer() -> None:
         waits.append(timing.at - now)
         now = timing.at
     assert waits == [5.0, 10.0, 20.0, 40.0, 60.0, 60.0, 60.0]
-
-
-def test_a_sync_that_went_well_forgets_the_failures() -> None:
-    timing = Timing()
-    timing.failed(0.0)
+    timing.changed(now - 50)
+    assert timing.due(now - 48.5)
     timing.succeeded()
-    timing.failed(100.0)
-    assert timing.at == 105.0
-
-
-def test_a_change_brings_the_next_try_forward() -> None:
-    timing = Timing()
-    timing.begun()
-    timing.failed(100.0)
-    timing.changed(101.0)
-    assert timing.due(102.5)
+    timing.failed(now)
+    assert timing.at == now + 5.0
 
 
 # Real files and the real watcher
@@ -443,7 +419,6 @@ def test_too_many_folders_to_watch_are_an_error_with_a_remedy(
 
 @pytest.fixture
 def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    monkeypatch.setattr(providers, "embedder_named", lambda *_: world.EMBEDDER)
     return runner(monkeypatch, capsys)
 
 
@@ -504,7 +479,7 @@ def test_the_command_names_a_bad_file_once_and_syncs_the_others(tmp_path: Path) 
 def test_a_pipe_that_is_called_a_transcript_does_not_stop_the_watching(tmp_path: Path) -> None:
     (tmp_path / "sessions").mkdir()
     os.mkfifo(tmp_path / "sessions" / "pipe.jsonl")
-    transcripts = Transcripts(Sessions(tmp_path / "sessions"))
+    transcripts = Transcripts(Sessions(tmp_path / "sessions"), Thresholds())
     assert transcripts.counts(tmp_path / "sessions" / "pipe.jsonl")
 
 

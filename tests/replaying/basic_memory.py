@@ -12,16 +12,16 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from benchmarks.published.basic_memory import note_index
 from tests.replaying import Answer, Asked, Row, Rows, Unreadable, chosen
-from workbench.lab.bench.basic_memory import note_index
-from workbench.lab.bench.locomo import SessionDocument, load
 from workbench.memory.files import content_hash
 from workbench.records import Document, Trace
 from workbench.retrieval.pipeline import search
-from workbench.systems.basic_memory.notes import note_of
-from workbench.systems.basic_memory.pipelines import VECTOR_ONLY
-from workbench.systems.basic_memory.scores import MinSimilarity
 from workbench.systems.registry import system as named
+from workbench_plugins.basic_memory.notes import note_of
+from workbench_plugins.basic_memory.pipelines import VECTOR_ONLY
+from workbench_plugins.basic_memory.scores import MinSimilarity
+from workbench_plugins.runs.collections import SessionDocument, load
 
 MODES = ("text", "vector", "hybrid")
 LEAST = 0.3

@@ -10,12 +10,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
-from unittest import mock
 
 from tests.replaying import Answer, Asked, Row, Rows, Unreadable, chosen
-from workbench.memory.embedding import onednn
-from workbench.memory.embedding.engines import ModelEngine, ModelVariant
-from workbench.memory.embedding.local import Embedded, LocalEmbedder, Reading, Role, Truncated
+from workbench.memory.embedding.engines import ModelVariant, Role
+from workbench.memory.embedding.local import Embedded, LocalEmbedder, Reading, Truncated
 from workbench.memory.index import MemoryIndex
 from workbench.memory.sources import Indexing
 from workbench.memory.sync import index_folder, open_index
@@ -23,11 +21,10 @@ from workbench.records import Candidate
 from workbench.retrieval.pipeline import Pipeline, search
 from workbench.retrieval.query import BLANKS
 from workbench.retrieval.settings import with_settings
-from workbench.systems.indexing import indexing
-from workbench.systems.openclaw.live.index import LiveIndex, open_live_store
-from workbench.systems.openclaw.pipelines import snippet
-from workbench.systems.registry import SYSTEMS
+from workbench.systems.openclaw import snippet
+from workbench.systems.registry import SYSTEMS, indexing
 from workbench.systems.registry import system as named
+from workbench_plugins.openclaw.live_index import LiveIndex, open_live_store
 
 ARGUMENTS = {"maxResults": "limit", "minScore": "min_score"}
 DIGITS = 12
@@ -55,7 +52,7 @@ class OpenClawForm:
         self, record: Mapping[str, Any], system: str, folder: Path, scratch: Path, today: str
     ) -> Iterator[Answer]:
         like = indexing(system)
-        pipeline = _on(named(system if system in SYSTEMS else like.name), today or _clock(record))
+        pipeline = _on(named(system if system in SYSTEMS else "openclaw-2026.2.13"), today or _clock(record))
         with _opened(folder, like, scratch / "index.sqlite") as index:
 
             def answer(asked: Asked) -> Rows:
@@ -76,10 +73,7 @@ class RecordingEmbedder(LocalEmbedder):
 
     reading: Reading = field(default_factory=Truncated)
     batch_size: int = 1
-
-    def engine_of(self, variant: ModelVariant) -> ModelEngine:
-        with mock.patch.object(onednn, "available", return_value=False):
-            return super().engine_of(variant)
+    variant: ModelVariant = field(default_factory=lambda: ModelVariant("torch"))
 
 
 def _opened(folder: Path, like: Indexing, file: Path) -> MemoryIndex | LiveIndex:

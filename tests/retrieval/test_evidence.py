@@ -8,8 +8,7 @@ import pytest
 from workbench.memory.index import MemoryIndex
 from workbench.retrieval.cutoff import EvidenceFloor
 from workbench.retrieval.pipeline import search
-from workbench.systems.openclaw.pipelines import THREE_FIXES
-from workbench.systems.recommended.evidence import EVIDENCE_FLOOR
+from workbench.systems.openclaw import EVIDENCE_FLOOR, THREE_FIXES
 from workbench.systems.registry import system
 
 QUESTIONS = ["rooibos tea", "bike hub", "a note about none of these", "disk", "zxcv"]

@@ -14,16 +14,10 @@ from tests.adapters.openclaw_february import FixedIndex
 from tests.hand import BOTH, answering
 from workbench.retrieval.columns import Columns
 from workbench.retrieval.cutoff import MinScore
-from workbench.retrieval.fusion import WeightedSum, reciprocal_rank, weighted_rrf, weighted_sum
+from workbench.retrieval.fusion import WeightedSum, reciprocal_rank, weighted_rrf
 from workbench.retrieval.pipeline import Pipeline, search
-from workbench.retrieval.scoring import (
-    min_max,
-)
-from workbench.systems.openclaw.pipelines import (
-    RRF,
-    SHIPPED,
-    WORKAROUND,
-)
+from workbench.retrieval.scoring import min_max
+from workbench.systems.openclaw import RRF, SHIPPED, WORKAROUND
 
 # Fusion, by hand
 
@@ -33,19 +27,37 @@ def scored(pipeline: Pipeline, index: FixedIndex) -> dict[str, float]:
     return {one.chunk.id: one.score for one in search("X", pipeline, index).candidates}
 
 
-def test_the_shipped_sum_by_hand() -> None:
-    scores = scored(SHIPPED, answering(keyword={"a": -3.0, "c": 1.0}, vector={"b": 0.1, "a": 0.4, "c": 0.0}))
-    assert scores == pytest.approx({
-        "a": 0.7 * 0.6 + 0.3 * 1.0,
-        "b": 0.7 * 0.9 + 0.3 * 0.0,
-        "c": 0.7 * 1.0 + 0.3 / 2,
-    })  # fmt: skip
+ALL_HITS = {"keyword": {"a": -3.0, "c": 1.0}, "vector": {"b": 0.1, "a": 0.4, "c": 0.0}}
+HALF = SHIPPED.with_stage(WeightedSum(vector=0.7, keyword=0.3, absent=0.5))
+MOST = 0.7 / 61 + 0.3 / 61
 
 
-def test_under_the_shipped_sum_a_perfect_keyword_hit_alone_scores_030_and_is_dropped() -> None:
-    trace = search("X", SHIPPED, answering(keyword={"a": -1000.0}))
-    assert trace.candidates[0].score == pytest.approx(0.30)
-    assert trace.candidates[0].dropped_by == MinScore(0.35)
+@pytest.mark.parametrize(
+    ("pipeline", "hits", "expected"),
+    [
+        (SHIPPED, ALL_HITS, {"a": 0.7 * 0.6 + 0.3, "b": 0.7 * 0.9, "c": 0.7 + 0.3 / 2}),
+        (HALF, {"vector": {"a": 0.2}}, {"a": 0.7 * 0.8 + 0.3 * 0.5}),
+        (WORKAROUND, {"keyword": {"z": -9.0}, "vector": {"a": 0.25}}, {"a": 0.75}),
+        (
+            SHIPPED.but(RRF),
+            BOTH,
+            {"a": (0.7 / 62 + 0.3 / 61) / MOST, "b": (0.7 / 61) / MOST, "c": (0.3 / 62) / MOST},
+        ),
+        (SHIPPED.but(RRF), {"keyword": {"a": -1.0}, "vector": {"a": 0.9}}, {"a": 1.0}),
+    ],
+    ids=["the shipped sum", "absent is 0.5", "the work-around", "RRF", "RRF of the first in both"],
+)
+def test_a_fusion_by_hand(
+    pipeline: Pipeline, hits: dict[str, dict[str, float]], expected: dict[str, float]
+) -> None:
+    assert scored(pipeline, answering(**hits)) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("pipeline", [SHIPPED, SHIPPED.but(RRF)], ids=["sum", "rrf"])
+def test_a_perfect_keyword_hit_alone_scores_030_and_is_dropped(pipeline: Pipeline) -> None:
+    (only,) = search("X", pipeline, answering(keyword={"a": -1000.0})).candidates
+    assert only.score == pytest.approx(0.30)
+    assert only.dropped_by == MinScore(0.35)
 
 
 def test_under_the_shipped_sum_a_vector_hit_alone_needs_a_cosine_of_050() -> None:
@@ -53,41 +65,10 @@ def test_under_the_shipped_sum_a_vector_hit_alone_needs_a_cosine_of_050() -> Non
     assert [one.chunk.id for one in kept] == ["just"]
 
 
-def test_absent_counts_as_the_number_that_the_stage_names() -> None:
-    half = SHIPPED.with_stage(WeightedSum(vector=0.7, keyword=0.3, absent=0.5))
-    assert scored(half, answering(vector={"a": 0.2})) == pytest.approx({"a": 0.7 * 0.8 + 0.3 * 0.5})
-
-
-def test_rrf_by_hand() -> None:
-    most = 0.7 / 61 + 0.3 / 61
-    scores = scored(SHIPPED.but(RRF), answering(**BOTH))
-    assert scores == pytest.approx({
-        "a": (0.7 / 62 + 0.3 / 61) / most,
-        "b": (0.7 / 61) / most,
-        "c": (0.3 / 62) / most,
-    })  # fmt: skip
-
-
-def test_rrf_gives_1_to_what_is_first_in_both_legs() -> None:
-    assert scored(SHIPPED.but(RRF), answering(keyword={"a": -1.0}, vector={"a": 0.9})) == pytest.approx(
-        {"a": 1.0}
-    )
-
-
-def test_rrf_gives_the_best_keyword_hit_alone_030_too() -> None:
-    trace = search("X", SHIPPED.but(RRF), answering(keyword={"a": -1000.0}))
-    assert trace.candidates[0].score == pytest.approx(0.30)
-    assert trace.results == []
-
-
 def test_rrf_looks_at_ranks_alone() -> None:
     near = answering(keyword={"a": -9.0, "b": -8.9}, vector={"b": 0.1, "c": 0.11})
     far = answering(keyword={"a": -9.0, "b": -0.1}, vector={"b": 0.1, "c": 1.9})
     assert scored(SHIPPED.but(RRF), near) == scored(SHIPPED.but(RRF), far)
-
-
-def test_the_workaround_is_the_cosine_itself() -> None:
-    assert scored(WORKAROUND, answering(keyword={"z": -9.0}, vector={"a": 0.25})) == {"a": 0.75}
 
 
 RANKS = st.lists(st.one_of(st.just(math.nan), st.integers(1, 200).map(float)), min_size=1, max_size=8)
@@ -107,13 +88,6 @@ KEYWORD_SCORES = np.array([1.0, 0.0, 0.5, 1.0])
 VECTOR_RANKS = np.array([1.0, math.nan, 3.0, 2.0])
 KEYWORD_RANKS = np.array([math.nan, 1.0, 7.0, 2.0])
 WEIGHTS = np.array([[0.0], [0.3], [0.7], [1.0], [2.5]])
-
-
-def test_a_column_of_weights_gives_the_sums_of_single_calls() -> None:
-    swept = weighted_sum((VECTOR_SCORES, KEYWORD_SCORES), (WEIGHTS, 1 - WEIGHTS))
-    single = [weighted_sum((VECTOR_SCORES, KEYWORD_SCORES), (w, 1 - w)) for (w,) in WEIGHTS.tolist()]
-    assert swept.shape == (5, 4)
-    assert np.array_equal(swept, single)
 
 
 def test_a_column_of_weights_and_constants_gives_the_rrf_of_single_calls() -> None:
@@ -138,7 +112,7 @@ def test_a_column_of_bounds_gives_the_min_max_of_single_calls() -> None:
     assert np.array_equal(swept, [min_max(raw, b, -2.0) for (b,) in best.tolist()])
 
 
-# Second opinions on rank fusion
+# A second opinion on rank fusion
 
 RANKING = st.lists(st.integers(0, 30), min_size=1, max_size=20, unique=True)
 LISTS = st.tuples(RANKING, RANKING)
@@ -147,24 +121,6 @@ LISTS = st.tuples(RANKING, RANKING)
 def ranks_of(names: Sequence[int], ranking: Sequence[int]) -> np.ndarray:
     """The rank of each name from 1, NaN where the ranking does not have it."""
     return np.array([ranking.index(name) + 1 if name in ranking else math.nan for name in names])
-
-
-def in_ranx(rankings: Sequence[Sequence[int]], constant: int) -> dict[int, float]:
-    """Fused scores by ranx, which knows no weights."""
-    from ranx import Run
-    from ranx.fusion import rrf
-
-    runs = [Run({"question": {str(name): -float(i) for i, name in enumerate(one)}}) for one in rankings]
-    return {int(name): score for name, score in rrf(runs, k=constant)["question"].items()}
-
-
-@given(LISTS)
-@settings(max_examples=30, deadline=None)  # the first call imports ranx
-def test_rrf_with_equal_weights_agrees_with_ranx(rankings: tuple[list[int], list[int]]) -> None:
-    vector, keyword = rankings
-    names = sorted({*vector, *keyword})
-    ours = weighted_rrf((ranks_of(names, vector), ranks_of(names, keyword)), (1.0, 1.0), 60) * (2 / 61)
-    assert dict(zip(names, ours, strict=True)) == pytest.approx(in_ranx(rankings, 60))
 
 
 def in_qdrant(
@@ -179,25 +135,14 @@ def in_qdrant(
     return {int(point.id): point.score for point in fused}
 
 
-@given(LISTS)
-@settings(deadline=None)  # the first call imports qdrant-client
-def test_rrf_with_equal_weights_agrees_with_qdrant_whose_ranks_count_from_0(
-    rankings: tuple[list[int], list[int]],
-) -> None:
-    vector, keyword = rankings
-    names = sorted({*vector, *keyword})
-    ours = weighted_rrf((ranks_of(names, vector), ranks_of(names, keyword)), (1.0, 1.0), 60) * (2 / 61)
-    assert dict(zip(names, ours, strict=True)) == pytest.approx(in_qdrant(rankings, 61, None))
-
-
 @given(LISTS, st.floats(0.1, 2), st.floats(0.1, 2))
-@settings(deadline=None)
-def test_qdrants_weight_stretches_the_ranks_and_so_the_constant(
+@settings(deadline=None)  # the first call imports qdrant-client
+def test_rrf_agrees_with_qdrant_whose_ranks_count_from_0_and_whose_weight_stretches_them(
     rankings: tuple[list[int], list[int]], first: float, second: float
 ) -> None:
-    vector, keyword = rankings
-    names = sorted({*vector, *keyword})
-    ours = reciprocal_rank(ranks_of(names, vector), first, first * 60) + reciprocal_rank(
-        ranks_of(names, keyword), second, second * 60
-    )
+    names = sorted({*rankings[0], *rankings[1]})
+    vector, keyword = (ranks_of(names, one) for one in rankings)
+    equal = weighted_rrf((vector, keyword), (1.0, 1.0), 60) * (2 / 61)
+    assert dict(zip(names, equal, strict=True)) == pytest.approx(in_qdrant(rankings, 61, None))
+    ours = reciprocal_rank(vector, first, first * 60) + reciprocal_rank(keyword, second, second * 60)
     assert dict(zip(names, ours, strict=True)) == pytest.approx(in_qdrant(rankings, 61, [first, second]))

@@ -15,37 +15,19 @@ from tests.hand import BOTH, answering, columns, ids
 from workbench.errors import InputError
 from workbench.memory.index import MemoryIndex
 from workbench.retrieval.legs import Depth
-from workbench.retrieval.passages.index import PassagesLayout
 from workbench.retrieval.pipeline import Pipeline, search
-from workbench.retrieval.scoring import (
-    absolute_rank,
-    clamped_rank,
-    cosine_similarity,
-    min_max,
-)
+from workbench.retrieval.scoring import absolute_rank, clamped_rank, cosine_similarity, min_max
 from workbench.retrieval.settings import with_settings
-from workbench.systems.openclaw.pipelines import (
-    MIN_MAX,
-    OR_JOIN,
-    SHIPPED,
-    THREE_FIXES,
-    WORKAROUND,
-)
+from workbench.systems.openclaw import MIN_MAX, OR_JOIN, SHIPPED, THREE_FIXES, WORKAROUND
 from workbench.systems.registry import SYSTEMS
+from workbench_plugins.recommended.layout import PassagesLayout
 
 
-def test_the_union_has_the_vector_legs_chunks_first_and_each_once() -> None:
-    assert ids(search("X", SHIPPED, answering(**BOTH))) == ["b", "a", "c"]
-
-
-def test_ranks_count_from_1_and_absent_is_absent() -> None:
+def test_the_union_has_the_vector_legs_chunks_first_with_each_legs_ranks_and_raw_numbers() -> None:
     trace = search("X", SHIPPED, answering(**BOTH))
+    assert ids(trace) == ["b", "a", "c"]
     assert columns(trace, "vector_rank") == [1, 2, None]
     assert columns(trace, "keyword_rank") == [None, 1, 2]
-
-
-def test_raw_numbers_stay_as_the_engine_gave_them() -> None:
-    trace = search("X", SHIPPED, answering(**BOTH))
     assert columns(trace, "vector_raw") == [0.1, 0.4, None]
     assert columns(trace, "keyword_raw") == [None, -3.0, -1.5]
 
@@ -132,9 +114,10 @@ def test_the_absolute_score_is_upside_down(weaker: float, by: float) -> None:
     assert absolute_rank(better) < absolute_rank(weaker)
 
 
-def test_the_absolute_score_by_hand() -> None:
-    assert absolute_rank(-4.0) == 1 / 5
-    assert absolute_rank(-0.25) == 1 / 1.25
+def test_scores_by_hand() -> None:
+    assert [absolute_rank(raw) for raw in (-4.0, -0.25)] == [1 / 5, 1 / 1.25]
+    assert min_max(-3.0, best=-4.0, worst=-2.0) == 0.5
+    assert [cosine_similarity(distance) for distance in (0.0, 0.25, 1.0, 2.0)] == [1.0, 0.75, 0.0, -1.0]
 
 
 @given(st.lists(st.floats(-1e6, 0), min_size=1))
@@ -144,10 +127,6 @@ def test_min_max_runs_from_0_for_the_worst_to_1_for_the_best(raw: list[float]) -
     assert np.all((scores >= 0) & (scores <= 1))
     assert scores[column.argmin()] == 1.0
     assert scores[column.argmax()] == (0.0 if column.min() < column.max() else 1.0)
-
-
-def test_min_max_by_hand() -> None:
-    assert min_max(-3.0, best=-4.0, worst=-2.0) == (-2.0 - -3.0) / (-2.0 - -4.0) == 0.5
 
 
 @pytest.mark.parametrize("raw", [{"a": -2.5}, {"a": -2.5, "b": -2.5, "c": -2.5}], ids=["one", "equal"])
@@ -177,7 +156,3 @@ def test_an_absent_hit_has_no_score_of_its_leg(pipeline: Pipeline) -> None:
     for leg in trace.legs:
         absent = np.isnan(trace.columns[f"{leg}_rank"])
         assert np.array_equal(np.isnan(trace.columns[f"{leg}_score"]), absent)
-
-
-def test_a_similarity_is_1_less_the_distance() -> None:
-    assert [cosine_similarity(distance) for distance in (0.0, 0.25, 1.0, 2.0)] == [1.0, 0.75, 0.0, -1.0]

@@ -12,16 +12,14 @@ from workbench.retrieval.columns import ColumnStage, Numbers
 from workbench.retrieval.cutoff import Order
 from workbench.retrieval.fusion import OneLeg
 from workbench.retrieval.pipeline import Pipeline
-from workbench.systems.openclaw.pipelines import SHIPPED
+from workbench.systems.openclaw import SHIPPED
 from workbench.systems.registry import SYSTEMS
 
 
 @dataclass(frozen=True)
-class AnotherScore(ColumnStage):
+class AnotherScore(ColumnStage, slot="rerank", output="score"):
     """A stage that writes the score a second time, as a reranker might."""
 
-    slot: ClassVar[str] = "rerank"
-    output: ClassVar[str] = "score"
     says: ClassVar[str] = "score = vector score, again"
 
     def formula(self, of: Numbers) -> Any:

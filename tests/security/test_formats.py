@@ -15,14 +15,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from workbench.errors import InputError
-from workbench.lab.bench.locomo import load
-from workbench.lab.questions import load_questions
-from workbench.lab.whose_fusion import read_lists
-from workbench.memory import sessions
-from workbench.memory.frontmatter import front_matter
-from workbench.memory.sessions import Sessions
+from workbench.measure.questions import load_questions
 from workbench.retrieval.query import check_question
-from workbench.systems.openclaw.config import file as configuration
+from workbench_plugins.engines.whose_fusion import read_lists
+from workbench_plugins.frontmatter import front_matter
+from workbench_plugins.openclaw import config_file as configuration
+from workbench_plugins.openclaw import sessions
+from workbench_plugins.openclaw.sessions import Sessions
+from workbench_plugins.runs.collections import load
 
 SECONDS = 60
 """The longest that one hostile file may take; the machine may be busy."""
@@ -102,15 +102,6 @@ def test_a_hostile_file_gets_a_message_in_time(
     assert time.monotonic() - started < SECONDS
 
 
-@readers
-@quick
-@given(data=st.binary(max_size=200))
-def test_any_bytes_get_a_message(
-    tmp_path: Path, name: str, read: Callable[[Path], object], data: bytes
-) -> None:
-    check(tmp_path, name, read, data)
-
-
 KEYS = ["questions", "controls", "question", "target", "kind", "conversation", "qa", "evidence", "category"]
 KEYS += ["session_1", "session_1_date_time", "dia_id", "speaker", "text", "question_id", "correct_evidence"]
 KEYS += ["type", "message", "role", "content", "tags", "importance", "date", "vector", "keyword", "agents"]
@@ -129,33 +120,38 @@ trees = st.recursive(
 )
 
 
-@readers
-@quick
-@given(tree=trees)
-def test_any_tree_as_json_gets_a_message(
-    tmp_path: Path, name: str, read: Callable[[Path], object], tree: Any
-) -> None:
-    check(tmp_path, name, read, json.dumps(tree).encode())
-    check(tmp_path, name, read, json.dumps([tree]).encode() + b"\n")
-
-
-@quick
-@given(tree=trees)
-def test_any_tree_as_yaml_gets_a_message(tmp_path: Path, tree: Any) -> None:
+def as_yaml(tree: Any) -> bytes:
+    """The tree as YAML; nothing if YAML cannot write it."""
     with suppress(UnicodeEncodeError, yaml.YAMLError):
-        data = yaml.safe_dump(tree, allow_unicode=True).encode()
-        check(tmp_path, "questions.yaml", load_questions, data)
-        check(tmp_path, "a.md", read_front_matter, b"---\nkey: 1\n" + data + b"---\n")
+        return yaml.safe_dump(tree, allow_unicode=True).encode()
+    return b""
 
 
+contents = {
+    "bytes": st.binary(max_size=200),
+    "JSON": trees.map(lambda tree: json.dumps(tree).encode()),
+    "JSON lines": trees.map(lambda tree: json.dumps([tree]).encode() + b"\n"),
+    "YAML": trees.map(as_yaml),
+    "front matter": trees.map(lambda tree: b"---\nkey: 1\n" + as_yaml(tree) + b"---\n"),
+}
+
+
+@readers
+@pytest.mark.parametrize("content", contents.values(), ids=list(contents))
+@quick
+@given(data=st.data())
+def test_any_content_gets_a_message(
+    tmp_path: Path, name: str, read: Callable[[Path], object], content: Any, data: st.DataObject
+) -> None:
+    check(tmp_path, name, read, data.draw(content))
+
+
+session = {"session_1": st.lists(trees, max_size=2), "session_1_date_time": scalars}
+question = {"question": scalars, "category": scalars, "evidence": trees}
 conversations = st.fixed_dictionaries(
     {
-        "conversation": st.fixed_dictionaries(
-            {"session_1": st.lists(trees, max_size=2), "session_1_date_time": scalars}
-        ),
-        "qa": st.lists(
-            st.fixed_dictionaries({"question": scalars, "category": scalars, "evidence": trees}), max_size=2
-        ),
+        "conversation": st.fixed_dictionaries(session),
+        "qa": st.lists(st.fixed_dictionaries(question), max_size=2),
     }
 )
 
@@ -191,6 +187,9 @@ def test_only_the_beginning_of_a_long_line_is_read(tmp_path: Path, monkeypatch: 
         ("x" * 100_000, "100,000 characters"),
         ("tea " * 100_000, "100,000 words"),
         ("tea " * 1_001, "1,001 words"),
+        ("tea," * 250_000, "takes at most 1,000"),
+        ("cafe\u0301" * 200_000, "takes at most 1,000"),
+        ("a-b_c.d" * 100_000, "takes at most 1,000"),
         ("tea \ud800", "not UTF-8"),
     ],
 )

@@ -10,25 +10,22 @@ import sys
 import threading
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any, ClassVar
 
-import anyio
 import httpx2
 import pytest
 import uvicorn
-from mcp import Client
 
 from tests import world
 from tests.agent.test_agent import QUESTION, over
 from tests.conftest import PROJECT
-from workbench.agent.connections import MOST_CONNECTIONS, BoundedConnection
-from workbench.agent.logs import MOST_CHARACTERS, MOST_MESSAGES, PERIOD_SECONDS, FewMessages, ShortMessages
-from workbench.agent.server import MOST_BYTES, http_app, listening
-from workbench.agent.tools import AgentTools
-from workbench.memory.embedding.local import Embedded, Role
+from workbench.memory.embedding.engines import Role
+from workbench.memory.embedding.local import Embedded, ToyEmbedder
+from workbench_plugins.agent import server as limits
+from workbench_plugins.agent.server import BoundedConnection, http_app, listening
+from workbench_plugins.agent.tools import AgentTools
 
 HALF_REQUESTS = 1_100
 DESCRIPTORS = 1_024
@@ -46,15 +43,9 @@ import resource, sys
 from pathlib import Path
 resource.setrlimit(resource.RLIMIT_NOFILE, ({descriptors}, {descriptors}))
 from tests.agent.test_agent import over
-from workbench.agent.server import serve_http
+from workbench_plugins.agent.server import serve_http
 serve_http(over(Path({folder!r})), port=0)
 """
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    with world.build(tmp_path):
-        return tmp_path
 
 
 @contextmanager
@@ -109,9 +100,10 @@ def connected(port: int, data: bytes) -> socket.socket:
     return made
 
 
-def ends(connection: socket.socket) -> bool:
-    """Whether the server closes a connection; waits for that until DEADLINE."""
+def ends(connection: socket.socket, more: bytes = b"") -> bool:
+    """Whether the server closes a connection, which sends more; waits for that until its timeout."""
     try:
+        connection.sendall(more)
         return connection.recv(1) == b""
     except ConnectionError:
         return True
@@ -119,20 +111,9 @@ def ends(connection: socket.socket) -> bool:
 
 def searches(port: int, count: int) -> list[Any]:
     """The results of so many clients that search at once."""
-    found: list[Any] = []
-
-    async def search() -> None:
-        async with Client(f"http://127.0.0.1:{port}/mcp") as client:
-            found.append(await client.call_tool("memory_search", {"query": QUESTION}))
-
-    async def run() -> None:
-        with anyio.fail_after(DEADLINE):
-            async with anyio.create_task_group() as group:
-                for _ in range(count):
-                    group.start_soon(search)
-
-    anyio.run(run)
-    return [one.structured_content["results"] for one in found]
+    with ThreadPoolExecutor(count) as threads:
+        made = [threads.submit(call, port, "memory_search", {"query": QUESTION}) for _ in range(count)]
+    return [one.result().json()["result"]["structuredContent"]["results"] for one in made]
 
 
 def call(port: int, tool: str, arguments: dict[str, Any], **options: Any) -> httpx2.Response:
@@ -160,12 +141,10 @@ def test_1100_half_requests_at_1024_descriptors_keep_no_client_out(folder: Path,
             for number in range(HALF_REQUESTS)
         ]
         during = searches(port, CLIENTS)
-        assert all(ends(one) for one in halves[: HALF_REQUESTS - MOST_CONNECTIONS])
+        assert all(ends(one) for one in halves[: HALF_REQUESTS - limits.MOST_CONNECTIONS])
         assert all(ends(one) for one in halves), "the last ones at their deadline"
         after = searches(port, CLIENTS)
-    assert len(during) == len(after) == CLIENTS
-    assert all(during)
-    assert all(after)
+    assert [len(during), len(after), all(during + after)] == [CLIENTS, CLIENTS, True]
     assert log.stat().st_size < LOG_BYTES
 
 
@@ -187,16 +166,10 @@ def test_a_client_that_sends_a_byte_at_a_time_is_dropped_too(folder: Path) -> No
     with running(over(folder), Impatient) as port, connected(port, HALF_BODY) as slow:
         slow.settimeout(0.01)
         for _ in range(100 * DEADLINE):
-            try:
-                slow.sendall(b" ")
-                if slow.recv(1) == b"":
-                    break
-            except TimeoutError:
-                continue
-            except ConnectionError:
-                break
-        else:
-            pytest.fail("the connection is still open")
+            with suppress(TimeoutError):
+                if ends(slow, b" "):
+                    return
+    pytest.fail("the connection is still open")
 
 
 class Few(BoundedConnection):
@@ -217,7 +190,7 @@ def test_the_oldest_connection_that_sent_nothing_makes_room_for_a_client(folder:
 
 def test_a_long_body_is_refused(folder: Path) -> None:
     with running(over(folder)) as port:
-        assert call(port, "memory_search", {"query": "tea " * (MOST_BYTES // 4)}).status_code == 413
+        assert call(port, "memory_search", {"query": "tea " * (limits.MOST_BYTES // 4)}).status_code == 413
         assert len(searches(port, 1)) == 1
 
 
@@ -239,55 +212,46 @@ def test_what_is_no_json_rpc_is_a_parse_error(folder: Path) -> None:
 # searches side by side
 
 
-@dataclass
-class Gate:
+class Gate(ToyEmbedder):
     """An embedder whose questions wait until the gate is opened; it counts them."""
 
-    inner: Any = world.EMBEDDER
-    opened: threading.Event = field(default_factory=threading.Event)
-    arrived: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(0))
-    asked: list[str] = field(default_factory=list)
-
-    @property
-    def name(self) -> str:
-        return str(self.inner.name)
-
-    @property
-    def revision(self) -> str:
-        return str(self.inner.revision)
-
-    @property
-    def dimensions(self) -> int:
-        return int(self.inner.dimensions)
+    def __init__(self) -> None:
+        super().__init__(world.AXES)
+        self.opened, self.arrived = threading.Event(), threading.Semaphore(0)
+        self.asked: list[str] = []
 
     def embed(self, texts: Sequence[str], role: Role) -> Embedded:
         self.asked += texts
         self.arrived.release()
         assert self.opened.wait(DEADLINE)
-        embedded: Embedded = self.inner.embed(texts, role)
-        return embedded
+        return super().embed(texts, role)
+
+
+@contextmanager
+def asking(port: int, gate: Gate, count: int) -> Iterator[None]:
+    """So many searches are under way, two of them at once, and the gate opens at the end."""
+    with ThreadPoolExecutor(count) as threads:
+        for number in range(count):
+            threads.submit(call, port, "memory_search", {"query": f"tea {number}"})
+        try:
+            assert all(gate.arrived.acquire(timeout=DEADLINE) for _ in range(2))
+            yield
+        finally:
+            gate.opened.set()
 
 
 @pytest.fixture
 def two_searches(monkeypatch: pytest.MonkeyPatch) -> None:
     """As many searches run side by side as on two cores."""
     for module in ("tools", "server"):
-        monkeypatch.setattr(f"workbench.agent.{module}.side_by_side", lambda: 2)
+        monkeypatch.setattr(f"workbench_plugins.agent.{module}.side_by_side", lambda: 2)
 
 
 def test_two_searches_run_at_once_and_a_file_is_read_meanwhile(folder: Path, two_searches: None) -> None:
     gate = Gate()
-    with over(folder, embedder=gate) as tools, running(tools) as port:
-        started = [threading.Thread(target=call, args=(port, "memory_search", {"query": f"tea {number}"}))
-                   for number in range(6)]  # fmt: skip
-        for one in started:
-            one.start()
-        assert all(gate.arrived.acquire(timeout=DEADLINE) for _ in range(2))
+    with over(folder, embedder=gate) as tools, running(tools) as port, asking(port, gate, 6):
         assert call(port, "memory_get", {"path": "memory/tea.md"}).status_code == 200
         assert len(gate.asked) == 2
-        gate.opened.set()
-        for one in started:
-            one.join(DEADLINE)
     assert sorted(gate.asked) == [f"tea {number}" for number in range(6)]
 
 
@@ -304,23 +268,12 @@ class Leaving(BoundedConnection):
 def test_nobody_searches_for_a_client_that_has_left(folder: Path, two_searches: None) -> None:
     gate = Gate()
     with over(folder, embedder=gate) as tools, running(tools, Leaving) as port:
-        started = [threading.Thread(target=call, args=(port, "memory_search", {"query": f"tea {number}"}))
-                   for number in range(2)]  # fmt: skip
-        for one in started:
-            one.start()
-        assert all(gate.arrived.acquire(timeout=DEADLINE) for _ in range(2))
-        for number in range(20):
-            with pytest.raises(httpx2.TimeoutException):
-                call(
-                    port,
-                    "memory_search",
-                    {"query": f"gone {number}"},
-                    timeout=httpx2.Timeout(DEADLINE, read=0.1),
-                )
-        assert all(Leaving.left.acquire(timeout=DEADLINE) for _ in range(20))
-        gate.opened.set()
-        for one in started:
-            one.join(DEADLINE)
+        with asking(port, gate, 2):
+            brief = httpx2.Timeout(DEADLINE, read=0.1)
+            for number in range(20):
+                with pytest.raises(httpx2.TimeoutException):
+                    call(port, "memory_search", {"query": f"gone {number}"}, timeout=brief)
+            assert all(Leaving.left.acquire(timeout=DEADLINE) for _ in range(20))
         assert call(port, "memory_search", {"query": "the last tea"}).status_code == 200
     assert sorted(gate.asked) == ["tea 0", "tea 1", "the last tea"]
 
@@ -334,20 +287,20 @@ def record(message: str) -> logging.LogRecord:
 
 def test_a_flood_of_messages_is_counted_and_not_printed() -> None:
     now = [0.0]
-    few = FewMessages(clock=lambda: now[0])
+    few = limits.FewMessages(clock=lambda: now[0])
     passed = [few.filter(record(f"message {number}")) for number in range(100_000)]
-    assert sum(passed) == MOST_MESSAGES
-    now[0] = PERIOD_SECONDS
+    assert sum(passed) == limits.MOST_MESSAGES
+    now[0] = limits.PERIOD_SECONDS
     later = record("later")
     assert few.filter(later)
-    assert later.getMessage() == f"({100_000 - MOST_MESSAGES:,} messages were left out) later"
+    assert later.getMessage() == f"({100_000 - limits.MOST_MESSAGES:,} messages were left out) later"
 
 
 def test_a_message_cannot_command_the_terminal_and_is_short() -> None:
-    text = ShortMessages().format(
+    text = limits.ShortMessages().format(
         record("\x1b]0;title\x07 \x9b2J \u202e api_key=hunter2hunter2 " + "x" * 10_000)
     )
-    assert len(text) <= MOST_CHARACTERS
+    assert len(text) <= limits.MOST_CHARACTERS
     assert not {"\x1b", "\x07", "\x9b", "\u202e"} & set(text)
     assert "hunter2" not in text
 
@@ -355,15 +308,7 @@ def test_a_message_cannot_command_the_terminal_and_is_short() -> None:
 # long questions
 
 
-LONG = {
-    "words": "tea " * 25_000,
-    "letters": "x" * 100_000,
-    "marks": "tea\u0301" * 25_000,
-    "100,000 words": "a " * 100_000,
-}
-
-
-@pytest.mark.parametrize("question", LONG.values(), ids=LONG)
+@pytest.mark.parametrize("question", ["tea " * 25_000, "x" * 100_000], ids=["words", "letters"])
 @pytest.mark.parametrize("tool", ["memory_search", "memory_explain"])
 def test_a_question_of_100_kilobytes_is_refused_before_it_is_searched(
     tool: str, question: str, folder: Path
@@ -378,6 +323,6 @@ def test_a_question_of_100_kilobytes_is_refused_before_it_is_searched(
 
 def test_long_questions_hold_up_nobody(folder: Path) -> None:
     with over(folder) as tools, running(tools) as port, ThreadPoolExecutor(16) as threads:
-        long = [threads.submit(call, port, "memory_search", {"query": LONG["words"]}) for _ in range(64)]
+        long = [threads.submit(call, port, "memory_search", {"query": "tea " * 25_000}) for _ in range(64)]
         assert all(searches(port, 8))
         assert all(one.result().json()["result"]["isError"] for one in long)

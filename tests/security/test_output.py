@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import ast
 import json
-from collections.abc import Callable
-from dataclasses import replace
+import re
+from inspect import getfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -15,23 +15,18 @@ from rich.console import Console
 
 from tests import world
 from tests.commands import Outcome, Run, python, runner
+from tests.conftest import PROJECT
 from workbench.cli.output import prepare_streams
 from workbench.memory.sync import index_folder
 from workbench.safe_text import VISIBLE, json_text, one_line, visible
-from workbench.systems.openclaw.pipelines import SHIPPED
-from workbench.views.console import PlainConsole, PlainTable, plain
-from workbench.views.text import rendered
+from workbench.views.text import PlainConsole, PlainTable, plain, rendered
+from workbench_plugins.agent.watching import Watcher
 
-PACKAGE = Path(__file__).parents[2] / "workbench"
 SYSTEM, OTHER = "openclaw-2026.2.13", "openclaw-2026.2.13+or+rrf+minmax"
 
 MARKED = ["memory/plan [draft].md", "memory/x[red].md", "memory/c[/]d.md", "memory/[bold]b[/bold].md"]
-HOSTILE = [
-    "memory/t\x1b]0;owned\x07.md",
-    "memory/e\x1b[2Je.md",
-    "memory/r\u202egnp.md",
-    "memory/n\nforged: line.md",
-]
+HOSTILE = ["memory/t\x1b]0;owned\x07.md", "memory/e\x1b[2Je.md"]
+HOSTILE += ["memory/r\u202egnp.md", "memory/n\nforged: line.md"]
 QUESTION = "[/] rooibos \x1b[2J \x9b31m tea"
 FORBIDDEN = {chr(code) for code in VISIBLE}
 
@@ -44,16 +39,13 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     notes = {name: text.format(place) for place, name in enumerate([*MARKED, *HOSTILE])}
     made = world.write(home / "memory_of_[red]wren", notes)
     questions = [{"question": QUESTION, "target": name, "kind": "[/]"} for name in [*MARKED, *HOSTILE]]
-    (made / "questions.yaml").write_text(
-        json.dumps({"questions": questions, "controls": ["[/] \x1b[2J zyzzyva"]}), encoding="utf-8"
-    )
+    labels = {"questions": questions, "controls": ["[/] \x1b[2J zyzzyva"]}
+    (made / "questions.yaml").write_text(json.dumps(labels), encoding="utf-8")
     index_folder(made, index_path=home / "i.sqlite")
     return made
 
 
-@pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    return runner(monkeypatch, capsys)
+run = pytest.fixture(runner)
 
 
 def options(root: Path) -> list[str]:
@@ -92,21 +84,21 @@ def test_explain_names_the_file(run: Run, root: Path, name: str, question: str) 
     assert one_line(name) in " ".join(outcome.out.replace("\n", "").split("  "))
 
 
-def test_evaluate_prints_kinds_and_missed_questions(run: Run, root: Path) -> None:
-    outcome = run("evaluate", "-s", SYSTEM, "-s", OTHER, *options(root))
+@pytest.mark.parametrize(
+    ("command", "shown"),
+    [
+        (["evaluate", "-s", SYSTEM, "-s", OTHER], "[/]"),
+        (["compare", SYSTEM, OTHER, "-q", QUESTION, "--min-score", -1], "[/] rooibos ␛[2J"),
+        (["fusion", "-q", QUESTION], "[/]"),
+    ],
+)
+def test_tables_print_every_name(run: Run, root: Path, command: list[str], shown: str) -> None:
+    outcome = run(*command, *options(root))
     assert (outcome.code, is_safe(outcome)) == (0, True)
-    assert "[/]" in outcome.out
+    assert shown in outcome.out
 
 
-def test_compare_prints_every_name(run: Run, root: Path) -> None:
-    outcome = run("compare", SYSTEM, OTHER, "-q", QUESTION, *options(root), "--min-score", -1)
-    assert (outcome.code, is_safe(outcome)) == (0, True)
-    assert "[/] rooibos ␛[2J" in outcome.out
-
-
-def test_fusion_prints_every_name(run: Run, root: Path, tmp_path: Path) -> None:
-    outcome = run("fusion", "-q", QUESTION, *options(root))
-    assert (outcome.code, is_safe(outcome)) == (0, True)
+def test_given_lists_are_printed_as_text(run: Run, tmp_path: Path) -> None:
     lists = tmp_path / "[red]lists.json"
     lists.write_text(json.dumps({"vector": {"[/]a\x1b[2J": 1}, "keyword": {"[red]": 2}}))
     outcome = run("fusion", "--lists", lists, "--watch", "[red]")
@@ -122,13 +114,12 @@ def test_what_does_not_read_the_memory_prints_no_control_character(run: Run, com
 
 
 def test_index_watch_and_doctor_print_every_name(run: Run, root: Path, tmp_path: Path) -> None:
-    index = ["--index", tmp_path / "i.sqlite"]
-    (root / "memory" / "bad\x1b[2J[red].md").write_bytes(b"caf\xe9")
+    index, bad = ["--index", tmp_path / "i.sqlite"], root / "memory" / "bad\x1b[2J[red].md"
+    bad.write_bytes(b"caf\xe9")
     try:
-        refused = run("index", root, *index)
-        skipped = run("index", root, *index, "--skip")
+        refused, skipped = run("index", root, *index), run("index", root, *index, "--skip")
     finally:
-        (root / "memory" / "bad\x1b[2J[red].md").unlink()
+        bad.unlink()
     assert (refused.code, is_safe(refused)) == (2, True)
     assert (skipped.code, is_safe(skipped)) == (0, True)
     assert "bad␛[2J[red].md" in refused.err
@@ -139,20 +130,15 @@ def test_index_watch_and_doctor_print_every_name(run: Run, root: Path, tmp_path:
 def test_watch_prints_a_hostile_name_visibly(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    class Once:
-        """A watcher that syncs once, and then is stopped as by Ctrl-C."""
-
-        def __init__(self, sources: object, sync: Callable[[], None], *_: object) -> None:
-            self.sync = sync
-
-        def run(self, stop: object) -> None:
-            self.sync()
-            raise KeyboardInterrupt
+    def once(watcher: Watcher, stop: object) -> None:
+        """Syncs once, and then is stopped as by Ctrl-C."""
+        watcher.sync()
+        raise KeyboardInterrupt
 
     made = world.write(tmp_path / "memory", {"MEMORY.md": "tea", HOSTILE[0]: "[/] tea"})
     (made / "memory" / "bad\x1b[2J[red].md").write_bytes(b"caf\xe9")
     (made / "memory" / "bad\nleft out: forged.md").write_bytes(b"caf\xe9")
-    monkeypatch.setattr("workbench.memory.watching.Watcher", Once)
+    monkeypatch.setattr(Watcher, "run", once)
     outcome = run("watch", made, "--index", tmp_path / "i.sqlite")
     assert (outcome.code, is_safe(outcome)) == (0, True)
     assert "left out: memory/bad␛[2J[red].md" in outcome.err
@@ -185,7 +171,7 @@ def test_a_mistake_of_ours_shows_its_place_and_no_control_character(
     def broken(*_: object) -> None:
         raise KeyError("\x1b]0;owned\x07 Authorization: Bearer abcdefgh12345")
 
-    monkeypatch.setattr("workbench.views.systems.systems_table", broken)
+    monkeypatch.setattr("workbench.views.text.systems_table", broken)
     outcome = run("systems")
     assert outcome.code == 70
     assert "report the lines above" in outcome.err
@@ -252,38 +238,15 @@ def test_no_cell_header_or_line_is_read_as_markup(text: str) -> None:
     assert not set(squeezed) & FORBIDDEN
 
 
-def test_only_one_module_makes_consoles_and_tables() -> None:
-    """Elsewhere a string could be read as markup."""
-    plain_parts = {"Group", "RenderableType", "Padding", "Text"}
-    found = [
-        (file.relative_to(PACKAGE).as_posix(), name.name)
-        for file in PACKAGE.rglob("*.py")
-        if file != PACKAGE / "views" / "console.py"
-        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
-        if isinstance(node, ast.Import | ast.ImportFrom)
-        for name in node.names
-        if "rich" in (getattr(node, "module", None) or name.name).split(".") and name.name not in plain_parts
-    ]
-    assert found == []
+RICH = r"^ *import rich|^ *from rich import|^ *from rich\.\w+ import .*\b(Console|Table|Markup)\b"
+PRINTING = r"\bprint\(|\bs?echo\(|sys\.std(out|err)"
 
 
-def test_the_command_line_prints_in_one_module_only() -> None:
-    found = [
-        (file.name, node.lineno)
-        for file in (PACKAGE / "cli").glob("*.py")
-        if file.name != "output.py"
-        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
-        if (isinstance(node, ast.Name) and node.id == "print")
-        or (isinstance(node, ast.Attribute) and node.attr in ("echo", "secho", "stdout", "stderr"))
-    ]
-    assert found == []
-
-
-def test_a_pipeline_with_a_hostile_name_is_listed(run: Run) -> None:
-    from workbench.views.systems import systems_table
-
-    console = PlainConsole(width=200)
-    with console.capture() as captured:
-        console.print(systems_table([replace(SHIPPED, name="[/]\x1b[2J")]))
-    assert "[/]␛[2J" in captured.get()
-    prepare_streams()  # twice is as good as once
+@pytest.mark.parametrize(
+    ("pattern", "files", "home"),
+    [(RICH, "workbench*/**/*.py", PlainConsole), (PRINTING, "workbench/cli/*.py", prepare_streams)],
+)
+def test_only_one_module_makes_consoles_and_only_one_prints(pattern: str, files: str, home: Any) -> None:
+    """Elsewhere a string could be read as markup, or as a command to the terminal."""
+    texts = {file: file.read_text(encoding="utf-8") for file in PROJECT.glob(files)}
+    assert [one for one, text in texts.items() if re.search(pattern, text, re.M)] == [Path(getfile(home))]

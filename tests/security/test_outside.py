@@ -132,7 +132,7 @@ def test_more_documents_than_fit_in_memory_wait_on_the_disk(
     home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (_, before), beside = home.contents(), home.beside()
-    monkeypatch.setattr("workbench.memory.staging.IN_MEMORY", 100)
+    monkeypatch.setattr("workbench.memory.sync.IN_MEMORY", 100)
     home.sync(rebuild=True)
     assert home.contents()[1] == before
     assert len(home.beside()) == len(beside)

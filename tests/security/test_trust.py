@@ -14,16 +14,16 @@ from packaging.specifiers import SpecifierSet
 from tests import world
 from tests.conftest import PROJECT
 from tests.home import Home
-from workbench.agent.reading import PathRefusedError
-from workbench.agent.tools import AgentTools
 from workbench.errors import InputError
 from workbench.memory import choices
 from workbench.memory.choices import Choices, choices_for, remember
-from workbench.memory.embedding.local import PACKAGED_MODEL, LocalEmbedder
-from workbench.memory.embedding.providers.catalogue import embedder_named
+from workbench.memory.embedding.local import LocalEmbedder
+from workbench.memory.embedding.named import embedder_named
+from workbench.memory.store.contract import Settings
 from workbench.memory.store.sqlite.store import Store
-from workbench.memory.store.values import Settings
 from workbench.memory.sync import open_index
+from workbench_plugins.agent.contracts import PathRefusedError
+from workbench_plugins.agent.tools import AgentTools
 
 
 @pytest.fixture
@@ -133,13 +133,16 @@ def test_an_empty_model_name_is_refused(name: str) -> None:
         embedder_named(name)
 
 
+LINES = (PROJECT / "constraints.txt").read_text().splitlines()
+PINS = [line.split("==") for line in LINES if "==" in line]
+
+
 def plain(name: str) -> str:
     return name.lower().replace("_", "-").replace(".", "-")
 
 
 def test_every_installed_package_is_pinned() -> None:
-    lines = (PROJECT / "constraints.txt").read_text().splitlines()
-    pinned = {plain(line.partition("==")[0]) for line in lines if "==" in line}
+    pinned = {plain(name) for name, _ in PINS}
     installed = {plain(one.metadata["Name"]) for one in distributions()}
     installer = {"pip", "setuptools", "wheel", "uv", "hybrid-search-workbench"}
     assert installed - pinned - installer == set()
@@ -147,16 +150,10 @@ def test_every_installed_package_is_pinned() -> None:
 
 def test_the_pins_can_be_installed_with_the_oldest_python_of_a_supported_system() -> None:
     """Debian 12 has Python 3.11.2; a pin that needs 3.11.5 would break `make lab` there."""
-    lines = (PROJECT / "constraints.txt").read_text().splitlines()
-    pinned = {tuple(line.split("==")) for line in lines if "==" in line}
-    known = [one for one in distributions() if (one.metadata["Name"], one.version) in pinned]
-    too_new = [
-        one.metadata["Name"]
-        for one in known
-        if "3.11.2" not in SpecifierSet(one.metadata.get("Requires-Python") or "")
-    ]
+    known = [one for one in distributions() if [one.metadata["Name"], one.version] in PINS]
+    needs = {one.metadata["Name"]: one.metadata.get("Requires-Python") or "" for one in known}
     assert len(known) > 100
-    assert too_new == []
+    assert [name for name, python in needs.items() if "3.11.2" not in SpecifierSet(python)] == []
 
 
 PIN = re.compile(
@@ -168,13 +165,7 @@ PIN = re.compile(
 def test_the_lock_has_the_pinned_versions_with_their_hashes_and_no_address() -> None:
     text = (PROJECT / "requirements.lock").read_text()
     locked = {plain(pin["name"]): pin["version"] for pin in PIN.finditer(text)}
-    lines = (PROJECT / "constraints.txt").read_text().splitlines()
-    pins = [line.split("==") for line in lines if "==" in line]
-    pinned = {plain(name): version for name, version in pins if name != "torch"}
+    pinned = {plain(name): version for name, version in PINS if name != "torch"}
     assert {name: locked.get(name) for name in pinned} == pinned
     assert len(locked) == len(re.findall(r"^[A-Za-z0-9]", text, re.MULTILINE))
     assert "://" not in text
-
-
-def test_the_packaged_model_needs_no_choice(home: Home) -> None:
-    assert embedder_named(PACKAGED_MODEL) == LocalEmbedder()

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from tests import world
 from workbench.memory.index import MemoryIndex
 from workbench.memory.sync import index_folder, open_index
-from workbench.systems.indexing import indexing
-from workbench.systems.openclaw.annotations import (
+from workbench.systems.registry import indexing
+from workbench_plugins.openclaw.annotations import (
     INVALID_PROJECT,
     Annotations,
     annotations_of,

@@ -11,23 +11,28 @@ import numpy as np
 import pytest
 
 from tests import world
-from tests.adapters import Case
-from tests.adapters.automem import commit_of
 from tests.arithmetic import evaluated
 from tests.conftest import PROJECT
 from tests.retrieval.test_properties import grown
 from workbench.errors import InputError
-from workbench.lab.evaluation import Evaluation, evaluate
-from workbench.lab.questions import load_questions
+from workbench.measure.evaluation import Evaluation, evaluate
+from workbench.measure.questions import load_questions
 from workbench.memory.index import MemoryIndex
 from workbench.memory.sync import index_folder, open_index
 from workbench.records import Trace
 from workbench.retrieval.explain import steps
 from workbench.retrieval.pipeline import Pipeline, search
 from workbench.retrieval.settings import with_settings
-from workbench.systems.automem.components import FinalScore, LinearRecency
-from workbench.systems.automem.memories import GraphOfMemories, Memories, graph_query, memories_of
-from workbench.systems.automem.pipelines import (
+from workbench.systems.openclaw import SHIPPED
+from workbench_plugins.automem.components import FinalScore, LinearRecency, Weights
+from workbench_plugins.automem.memories import (
+    GraphOfMemories,
+    Memories,
+    graph_query,
+    memories_of,
+    query_tokens,
+)
+from workbench_plugins.automem.pipelines import (
     BOUNDED,
     DEAD_KEYWORD,
     GATE,
@@ -39,15 +44,7 @@ from workbench.systems.automem.pipelines import (
     SUBSTRING,
     TAG_CAP,
 )
-from workbench.systems.automem.recall import (
-    AdaptiveFloor,
-    vector_fetch_limit,
-)
-from workbench.systems.automem.scoring import (
-    Weights,
-)
-from workbench.systems.automem.text import query_tokens
-from workbench.systems.openclaw.pipelines import SHIPPED
+from workbench_plugins.automem.recall import AdaptiveFloor
 
 
 def test_each_profile_is_the_one_before_with_the_changes_of_its_pull_request() -> None:
@@ -151,11 +148,6 @@ def test_overfetching_scores_what_is_not_returned(toy: MemoryIndex) -> None:
     after = search("tea", OVERFETCHED.asking(limit=1), toy)
     assert (len(before.chunks), len(after.chunks)) == (1, 4)
     assert len(after.results) == 1
-
-
-def test_a_search_with_tags_fetches_a_hundred() -> None:
-    assert vector_fetch_limit(5, tagged=True) == 100
-    assert vector_fetch_limit(40, tagged=True) == 160
 
 
 def test_the_floor_s_drops_are_marked_and_noted(sample: MemoryIndex) -> None:
@@ -315,21 +307,3 @@ def test_a_word_with_a_hyphen_is_not_found_in_the_memory_that_has_it(lesson: Eva
 
 
 # The adapter of the vectors
-
-
-@pytest.mark.parametrize(
-    ("version", "commit"),
-    [
-        ("591b2c7^ (4f0fcf8)", "4f0fcf8"),
-        ("591b2c7^", "4f0fcf8"),
-        ("591b2c7", "591b2c7"),
-        ("8ff266e0" * 5, "8ff266e"),
-    ],
-)
-def test_a_commit_is_known_by_its_beginning(version: str, commit: str) -> None:
-    assert commit_of(Case("", version, {}, None)) == commit
-
-
-def test_an_unknown_commit_is_refused() -> None:
-    with pytest.raises(LookupError):
-        commit_of(Case("", "0123456", {}, None))

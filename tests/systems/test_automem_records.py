@@ -1,4 +1,4 @@
-"""AutoMem's score against what the scoring modules of its releases gave (`tests.recording.automem`)."""
+"""AutoMem's score against what the scoring modules of its releases gave (`benchmarks.recording.automem`)."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from benchmarks.recording import read
 from tests.adapters import Case, adapter_for
-from tests.recording import read
 
 RECORD = read(Path(__file__).parent.parent / "records" / "automem_scores.json.gz")
 COMMITS = {"v0.16.1": "0720da2"}

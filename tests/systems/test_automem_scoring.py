@@ -2,62 +2,32 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workbench.memory.frontmatter import age_in_days
 from workbench.memory.index import MemoryIndex
 from workbench.retrieval.pipeline import search
-from workbench.systems.automem.pipelines import (
-    LIVE_KEYWORD,
-)
-from workbench.systems.automem.recall import (
-    AdaptiveFloor,
-    HalfKept,
-    LargerHalfKept,
-    adaptive_floor,
-)
-from workbench.systems.automem.scoring import (
-    SHIPPED_WEIGHTS,
-    Weights,
-    context_bonus,
-    exponential_recency,
+from workbench_plugins.automem.components import (
     gated,
-    linear_recency,
     tag_share,
 )
-from workbench.systems.automem.text import (
-    STOPWORDS,
+from workbench_plugins.automem.memories import (
     content_words,
     graph_raw,
     metadata_terms,
     query_tokens,
 )
+from workbench_plugins.automem.pipelines import LIVE_KEYWORD
+from workbench_plugins.automem.recall import AdaptiveFloor, HalfKept, LargerHalfKept, adaptive_floor
 
 # Text
-
-
-def test_there_are_25_stop_words_and_no_question_word_but_when() -> None:
-    assert len(STOPWORDS) == 25
-    assert query_tokens("when did who what how where") == ("did", "who", "what", "how", "where")
 
 
 def test_the_tokens_of_a_question_and_the_words_of_a_text_do_not_meet_at_a_hyphen() -> None:
     assert query_tokens("multi-hop") == ("multi-hop",)
     assert not set(query_tokens("multi-hop")) & content_words("a multi-hop question")
-
-
-def test_an_underscore_hides_a_word_of_a_text() -> None:
-    assert content_words("foo_bar baz") == {"baz"}
-
-
-def test_metadata_is_read_at_any_depth_and_its_keys_are_not() -> None:
-    terms = metadata_terms({"topic": ["Alpha", {"deep": ("beta two", 3, None)}]})
-    assert terms == {"alpha", "beta two", "beta", "two"}
 
 
 def test_a_string_of_257_characters_is_no_term() -> None:
@@ -80,33 +50,12 @@ def test_a_phrase_of_two_letters_is_not_looked_for() -> None:
 # The score
 
 
-def test_the_weights_sum_to_160_and_with_metadata_to_195() -> None:
-    assert SHIPPED_WEIGHTS.total == pytest.approx(1.60)
-    assert Weights(metadata=0.35).total == pytest.approx(1.95)
-
-
 def test_a_trace_says_that_the_weights_do_not_sum_to_1(toy: MemoryIndex) -> None:
     assert any("1.60, not 1" in note for note in search("tea", LIVE_KEYWORD, toy).notes)
 
 
-def test_context_bonuses_add_up_each_once() -> None:
-    assert context_bonus(["tag", "anchor", "tag"]) == pytest.approx(0.45 + 0.9)
-
-
 def test_without_tokens_no_share_is_above_0() -> None:
     assert tag_share(0.0, 0.0, 0) == tag_share(0.0, 0.0, 3) == 0
-
-
-def test_recency_falls_to_0_in_180_days_or_halves() -> None:
-    age = np.array([0.0, 90.0, 180.0, 720.0, np.nan])
-    assert linear_recency(age, 180).tolist() == [1, 0.5, 0, 0, 0]
-    assert exponential_recency(age, 180) == pytest.approx([1, 0.5**0.5, 0.5, 0.5**4, 0])
-
-
-def test_a_moment_to_come_is_0_days_old() -> None:
-    now = datetime(2026, 2, 13, tzinfo=UTC)
-    assert age_in_days(datetime(2026, 2, 14, tzinfo=UTC), now) == 0
-    assert age_in_days(datetime(2026, 2, 12, 12, tzinfo=UTC), now) == 0.5
 
 
 def test_the_gate_spares_a_question_without_tokens() -> None:

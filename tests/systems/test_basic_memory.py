@@ -12,20 +12,28 @@ import numpy as np
 import pytest
 
 from tests import world
-from tests.adapters import Case, adapter_for
 from tests.adapters.openclaw_february import FixedIndex
 from tests.world import written
 from workbench.errors import InputError
-from workbench.lab.lint import reach
+from workbench.measure.reach import reach
 from workbench.memory.index import MemoryIndex
 from workbench.memory.sync import index_folder
 from workbench.records import Chunk, Document, Trace
 from workbench.retrieval.explain import Fate, explain
 from workbench.retrieval.pipeline import Pipeline, search
-from workbench.systems.basic_memory import pipelines as bm
-from workbench.systems.basic_memory.note_table import EachColumn, Matching, Note, NoteStore, OneMatch
-from workbench.systems.basic_memory.notes import LONGEST_STEMS, NoteIndex, NotesLayout, note_of, variants
-from workbench.systems.basic_memory.scores import MinSimilarity, PageDepth, similarity_of_l2
+from workbench_plugins.basic_memory import pipelines as bm
+from workbench_plugins.basic_memory.notes import (
+    LONGEST_STEMS,
+    EachColumn,
+    Matching,
+    Note,
+    NoteIndex,
+    NotesLayout,
+    NoteStore,
+    OneMatch,
+    note_of,
+)
+from workbench_plugins.basic_memory.scores import MinSimilarity
 
 PROFILES = (bm.SCORED_RRF, bm.DEAD_FTS, bm.UNGATED, bm.GATED, bm.CJK_REGRESS, bm.HEAD)
 QUESTION = "Who drinks rooibos in the afternoon?"
@@ -130,10 +138,6 @@ def test_the_body_counts_twice_in_bm25_also_where_the_snippet_is_not_searched() 
         assert found.raw == pytest.approx([-idf * 2.2 / (1 + 1.2 * (0.25 + 0.75 * length / mean))])
 
 
-def test_variants_repeat_nothing() -> None:
-    assert variants("tea") == ["tea"]
-
-
 def laid(index: MemoryIndex) -> NoteIndex:
     notes = NotesLayout().of(index)
     assert isinstance(notes, NoteIndex)
@@ -213,16 +217,6 @@ def test_one_weak_keyword_hit_outranks_a_strong_vector_hit() -> None:
     assert scores(asked(bm.HEAD, {"a": -1e-6}, {"b": 0.86})) == pytest.approx({"a": 1.0, "b": 0.86})
 
 
-def test_the_larger_score_counts_and_three_tenths_of_the_other() -> None:
-    got = scores(asked(bm.HEAD, {"a": -4.0, "b": -1.0}, {"b": 0.9, "a": 0.8}))
-    assert got == pytest.approx({"a": 1.0 + 0.3 * 0.8, "b": 0.9 + 0.3 * 0.25})
-
-
-def test_rank_fusion_weighs_each_rank_by_its_score() -> None:
-    got = scores(asked(bm.SCORED_RRF, {"a": -4.0, "b": -0.2}, {"b": 0.8, "a": 0.6}))
-    assert got == pytest.approx({"a": 1 / 61 + 0.75 / 62, "b": 1 / 61 + 0.1 / 62})
-
-
 def test_a_vector_hit_below_the_minimum_is_dropped_and_keeps_its_number() -> None:
     trace = asked(bm.HEAD, {}, {"a": 0.55, "b": 0.54})
     (dropped,) = [one for one in trace.candidates if one.dropped_by]
@@ -237,18 +231,6 @@ def test_a_keyword_hit_below_the_minimum_stays_as_if_the_vector_leg_had_not_foun
     both, alone = asked(pipeline, {"a": -1.0}, {"a": 0.5}), asked(pipeline, {"a": -1.0}, {})
     assert scores(both) == scores(alone)
     assert np.isnan(both.columns["vector_score"]).all()
-
-
-def test_the_similarity_of_an_l2_distance_is_the_cosine_and_never_below_0() -> None:
-    rng = np.random.default_rng(1)
-    one, other = (vector / np.linalg.norm(vector) for vector in rng.normal(size=(2, 8)))
-    assert similarity_of_l2(np.linalg.norm(one - other)) == pytest.approx(max(0.0, float(one @ other)))
-    assert similarity_of_l2(2.0) == 0
-
-
-@pytest.mark.parametrize(("limit", "depth"), [(10, 110), (20, 210), (0, 100), (0.5, 100), (10_000, 4_096)])
-def test_a_leg_is_asked_for_ten_candidates_a_result_and_one_more(limit: float, depth: int) -> None:
-    assert PageDepth().of(limit) == depth
 
 
 def test_the_best_keyword_hit_alone_scores_1_however_weak_its_bm25() -> None:
@@ -313,20 +295,3 @@ def test_a_possessive_in_a_question_buries_the_best_note_between_1022_and_1269(t
 
 
 # Unknown commits
-
-
-@pytest.mark.parametrize(
-    "case",
-    [
-        Case("fts_prep_sqlite", "deadbeef", {"query": "tea"}, None),
-        Case("fts_prep_sqlite", "55d675e2", {"query": "tea"}, None),
-        Case("min_similarity", "", {"similarities": [], "config_default": 0.5, "per_query": None}, None),
-        Case("service_relaxed_query", "1f56fc76", {"query": "tea"}, None),
-    ],
-    ids=["unknown", "out of the line", "none", "after its time"],
-)
-def test_a_commit_that_the_workbench_does_not_have_is_an_error(case: Case) -> None:
-    adapter = adapter_for(case)
-    assert adapter is not None
-    with pytest.raises(LookupError):
-        adapter(case)

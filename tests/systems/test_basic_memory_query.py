@@ -9,15 +9,16 @@ from hypothesis import strategies as st
 from tests.world import compiled, written
 from workbench.memory.index import MemoryIndex
 from workbench.retrieval.pipeline import search
-from workbench.systems.basic_memory import pipelines as bm
-from workbench.systems.basic_memory.note_table import EachColumn, Note, NoteStore
-from workbench.systems.basic_memory.query import EDGES, strict_query, strict_tsquery
-from workbench.systems.basic_memory.relaxation import (
+from workbench_plugins.basic_memory import pipelines as bm
+from workbench_plugins.basic_memory.notes import EachColumn, Note, NoteStore
+from workbench_plugins.basic_memory.query import (
+    EDGES,
     AnyPlainWord,
     AnyToken,
     AnyUnicodeToken,
     GatedPlainWord,
-    service_may_relax,
+    strict_query,
+    strict_tsquery,
 )
 
 QUESTION = "Who drinks rooibos in the afternoon?"
@@ -93,8 +94,7 @@ def test_short_questions_and_numbers_are_not_relaxed_since_the_gate(question: st
     assert AnyPlainWord().words(question) == question.split()
 
 
-def test_a_parenthesis_keeps_the_service_from_relaxing_but_not_the_hybrid_leg() -> None:
-    assert not service_may_relax("foo (bar) baz qux", "fts")
+def test_a_parenthesis_does_not_keep_the_hybrid_leg_from_relaxing() -> None:
     assert GatedPlainWord().words("foo (bar) baz qux") == ["foo", "baz", "qux"]
 
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from benchmarks.published.bullets import BulletChunker
 from workbench.errors import InputError
-from workbench.systems.basic_memory.chunking import BulletChunker
 
 
 def texts(text: str, chunker: BulletChunker | None = None) -> list[str]:

@@ -13,15 +13,14 @@ import pytest
 from tests import world
 from tests.commands import Run, runner
 from workbench.errors import InputError
-from workbench.memory.embedding.providers.catalogue import PROVIDERS
-from workbench.memory.sessions import Thresholds
-from workbench.retrieval.settings import parameters
-from workbench.systems.openclaw.config.keys import with_keys
-from workbench.systems.openclaw.config.settings import MemorySearch
-from workbench.systems.openclaw.config.system import Configuration, KeyReport, configured, read
-from workbench.systems.openclaw.pipelines import SHIPPED
-from workbench.systems.openclaw.releases import HISTORY, SEPTEMBER
+from workbench.retrieval.columns import parameters
+from workbench.systems.openclaw import SHIPPED
 from workbench.systems.registry import SYSTEMS, system
+from workbench_plugins.openclaw.config import Configuration, KeyReport, configured, read, with_keys
+from workbench_plugins.openclaw.config_file import MemorySearch
+from workbench_plugins.openclaw.releases import HISTORY, SEPTEMBER
+from workbench_plugins.openclaw.sessions import Thresholds
+from workbench_plugins.providers.catalogue import PROVIDERS
 
 FILE = Path("openclaw.json")
 

@@ -12,7 +12,7 @@ from tests.adapters.openclaw_february import FixedIndex
 from workbench.memory.index import MemoryIndex
 from workbench.records import Chunk
 from workbench.retrieval.pipeline import search
-from workbench.systems.openclaw.diversity import (
+from workbench_plugins.openclaw.diversity import (
     MMR,
     UnspacedMMR,
     jaccard,
@@ -22,7 +22,7 @@ from workbench.systems.openclaw.diversity import (
     words_and_characters_of,
     words_of,
 )
-from workbench.systems.openclaw.releases import DIVERSE, FEBRUARY_15, SEPTEMBER
+from workbench_plugins.openclaw.releases import DIVERSE, FEBRUARY_15, SEPTEMBER
 
 few = settings(max_examples=100, deadline=None)
 

@@ -10,12 +10,12 @@ import pytest
 from tests import world
 from tests.commands import Run, runner
 from workbench.errors import InputError
+from workbench.memory.files import FileRules, folders, list_files
 from workbench.memory.index import MemoryIndex
-from workbench.memory.paths import FileRules, folders, list_files
 from workbench.memory.sync import index_folder, open_index, outdated
 from workbench.records import Clause, Query
-from workbench.systems.indexing import INDEXINGS, indexing
-from workbench.systems.openclaw.indexing import FEBRUARY_FILES, SEPTEMBER_FILES
+from workbench.systems.registry import INDEXINGS, indexing
+from workbench_plugins.openclaw.indexing import FEBRUARY_FILES, SEPTEMBER_FILES
 
 FILES = [
     "MEMORY.md", "USER.md", "DREAMS.md", "notes.md", "memory/a.md", "memory/.hidden/b.md", "memory/c.txt",

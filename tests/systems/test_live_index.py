@@ -15,13 +15,13 @@ from tests.home import Watched
 from tests.openclaw_store import OpenClaw
 from tests.world import written
 from workbench.errors import InputError
-from workbench.memory.embedding.local import Embedded, LocalEmbedder, Role, unit
+from workbench.memory.embedding.engines import Role
+from workbench.memory.embedding.local import Embedded, LocalEmbedder, unit
 from workbench.memory.index import MemoryIndex
 from workbench.retrieval.pipeline import search
-from workbench.systems.openclaw.live.index import LiveIndex, open_live_store
-from workbench.systems.openclaw.live.vectors import stored_vector
-from workbench.systems.openclaw.pipelines import SHIPPED
+from workbench.systems.openclaw import SHIPPED
 from workbench.systems.registry import SYSTEMS
+from workbench_plugins.openclaw.live_index import LiveIndex, open_live_store, stored_vector
 
 LARGE = {"provider": "openai", "model": "text-embedding-3-large"}
 QUESTION = "rooibos in the afternoon"

@@ -16,16 +16,16 @@ from tests import world
 from tests.memory.test_crash import as_nobody
 from tests.openclaw_store import FORMS, NAMES, OpenClaw, notes_of, writing
 from workbench.errors import InputError, WorkbenchError
-from workbench.memory.embedding.local import Embedded, Role
+from workbench.memory.embedding.engines import Role
+from workbench.memory.embedding.local import Embedded
 from workbench.memory.index import MemoryIndex
-from workbench.memory.store.errors import DamagedError
+from workbench.memory.store.contract import DamagedError
 from workbench.records import Trace
 from workbench.retrieval.explain import explain
 from workbench.retrieval.pipeline import search
-from workbench.systems.openclaw.live.index import LiveIndex, open_live_store
-from workbench.systems.openclaw.live.vectors import stored_vector
-from workbench.systems.openclaw.pipelines import SHIPPED
+from workbench.systems.openclaw import SHIPPED
 from workbench.systems.registry import SYSTEMS
+from workbench_plugins.openclaw.live_index import LiveIndex, open_live_store, stored_vector
 
 QUESTIONS = ("tea in the afternoon", "the hub of the bike", "disk backup")
 
@@ -73,7 +73,7 @@ def test_an_explanation_is_the_one_of_our_own_index(resting: LiveIndex, toy: Mem
         explain(search("a cup of tea", SHIPPED, index), index, "memory/both.md") for index in (resting, toy)
     )
     assert there.fate == here.fate
-    assert [one.standings for one in there.verdicts] == [one.standings for one in here.verdicts]
+    assert [one.leg_ranks for one in there.verdicts] == [one.leg_ranks for one in here.verdicts]
 
 
 def test_whole_documents_are_put_together_from_their_chunks(tmp_path: Path) -> None:
@@ -187,7 +187,7 @@ def test_a_writer_is_not_kept_waiting_while_vectors_are_decoded(
                 openclaw.write(db, written[-1], "a cup of tea")
         return stored_vector(value)
 
-    monkeypatch.setattr("workbench.systems.openclaw.live.vectors.stored_vector", decoded)
+    monkeypatch.setattr("workbench_plugins.openclaw.live_index.stored_vector", decoded)
     with opened(openclaw) as live:
         assert live.vector(live.embed("tea"), 99).rows.size == live.size == 8
 
@@ -316,7 +316,7 @@ def test_an_interrupted_write_is_not_undone_by_a_reader(february: OpenClaw, tmp_
 def test_a_writer_that_never_ends_is_waited_for_and_named(
     february: OpenClaw, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("workbench.systems.openclaw.live.store.BUSY_SECONDS", 0.1)
+    monkeypatch.setattr("workbench_plugins.openclaw.live_store.BUSY_SECONDS", 0.1)
     with february.opened() as db:
         db.execute("BEGIN EXCLUSIVE")
         started = time.monotonic()

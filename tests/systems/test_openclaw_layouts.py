@@ -12,16 +12,14 @@ from hypothesis import strategies as st
 
 from tests import world
 from tests.world import written
-from workbench.lab.cached_index import CachedIndex
 from workbench.memory.index import MemoryIndex
 from workbench.memory.sync import index_folder
 from workbench.retrieval.explain import Fate, explain
+from workbench.retrieval.index_adapters import CachedIndex
 from workbench.retrieval.pipeline import Pipeline, search
 from workbench.retrieval.scoring import relevance
-from workbench.systems.openclaw.fts_table import TextTable
-from workbench.systems.openclaw.layouts import PathIndex, PathsLayout, TrigramLayout
-from workbench.systems.openclaw.releases import MARCH, SEPTEMBER, SEPTEMBER_TRIGRAM, TRIGRAM
-from workbench.systems.openclaw.words import path_plans
+from workbench_plugins.openclaw.releases import MARCH, SEPTEMBER, SEPTEMBER_TRIGRAM, TRIGRAM
+from workbench_plugins.openclaw.words import PathIndex, PathsLayout, TextTable, TrigramLayout, path_plans
 
 NOTES = {
     "memory/baby.md": "元宝老婆刚怀孕，下个月去医院。\n",
@@ -87,8 +85,8 @@ def test_a_short_word_of_other_scripts_is_found_since_september(
 
 def test_a_chunk_that_trigrams_have_found_is_explained(notes: MemoryIndex) -> None:
     explanation = explain(search("老婆刚怀孕", TRIGRAM, notes), notes, "memory/baby.md")
-    assert explanation.verdicts[0].standings[0].rank == 1
-    assert explanation.verdicts[0].standings[0].missing == ()
+    assert explanation.verdicts[0].leg_ranks[0].rank == 1
+    assert explanation.verdicts[0].leg_ranks[0].missing == ()
 
 
 def test_an_expression_that_is_no_and_of_words_is_put_to_fts5_as_it_is(notes: MemoryIndex) -> None:
@@ -158,7 +156,7 @@ def test_a_question_that_is_a_path_finds_it_though_no_leg_would(notes: MemoryInd
 
 def test_a_file_that_its_path_has_found_is_explained(notes: MemoryIndex) -> None:
     explanation = explain(search("hub", SEPTEMBER, notes), notes, "memory/notes/bike-hub.md")
-    assert (explanation.fate, explanation.verdicts[0].standings[0].rank) == (Fate.RETURNED, 1)
+    assert (explanation.fate, explanation.verdicts[0].leg_ranks[0].rank) == (Fate.RETURNED, 1)
 
 
 @pytest.mark.parametrize("pipeline", [TRIGRAM, SEPTEMBER, SEPTEMBER_TRIGRAM], ids=lambda one: one.name)

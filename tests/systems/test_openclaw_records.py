@@ -1,10 +1,10 @@
-"""OpenClaw's releases between 2026.2.12 and 2026.9.6 against our pipelines, on the folder of oddities."""
+"""OpenClaw's releases from 2026.2.12 to 2026.9.6 against our pipelines, and over their own stores."""
 
 from __future__ import annotations
 
 import gzip
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -12,18 +12,20 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests import world
 from tests.conftest import SAMPLE
 from tests.replaying import openclaw as replaying
-from tests.run_records import load, replayed
+from tests.run_records import Compared, load, replayed
 from workbench.contracts import Index
-from workbench.memory.chunking import chunker_of_file
 from workbench.memory.index import default_index_path
-from workbench.memory.sources import Indexing
+from workbench.memory.sources import Indexing, chunker_of_file
+from workbench.memory.store.sqlite.store import Store
 from workbench.records import Hits, Query
-from workbench.systems.indexing import indexing
-from workbench.systems.openclaw import layouts
-from workbench.systems.openclaw.fts_table import TextTable, Tokenizer
-from workbench.systems.openclaw.layouts import TextsLaidOut, TrigramIndex
+from workbench.systems.registry import indexing
+from workbench_plugins.openclaw import words as layouts
+from workbench_plugins.openclaw.live_index import LiveIndex
+from workbench_plugins.openclaw.live_store import LiveStore
+from workbench_plugins.openclaw.words import TextsLaidOut, TextTable, Tokenizer, TrigramIndex
 
 RECORDS = Path(__file__).parent.parent / "records"
 SYSTEMS = {
@@ -119,3 +121,88 @@ def laid_out(index: Index, like: Indexing, tokenizer: Tokenizer) -> TextsLaidOut
     passages.sort(key=lambda pair: pair[0])
     table = TextTable([text for _, text in passages], tokenizer, "like")
     return TextsLaidOut(table, np.array([row for row, _ in passages], np.int64))
+
+
+# The releases whose indexing is ours, end to end, and over the stores that they wrote
+
+RELEASES = ("2026.2.12", "2026.9.6")
+
+STORED_LATER = {"2026.2.12": {"Windows"}, "2026.9.6": set[str]()}
+"""Questions whose tenth result is one of two files with the same text: OpenClaw stored same-b.md first."""
+
+
+def store(name: str, folder: Path) -> Path:
+    """A store as the release wrote it."""
+    file = folder / f"{name}.sqlite"
+    file.write_bytes(gzip.decompress((RECORDS / f"{name}.sqlite.gz").read_bytes()))
+    return file
+
+
+def kept(release: str) -> Path:
+    """Where the indexes of a release stay, so that texts are embedded once."""
+    return default_index_path(SAMPLE).parent / f"records-{release}"
+
+
+def replay(release: str, system: str = "", **folders: Path) -> list[Compared]:
+    """The record of a release, replayed on these folders."""
+    record = load(RECORDS / f"openclaw-{release}.json.gz")
+    named = {name.replace("_", "-"): folder for name, folder in folders.items()}
+    return list(replayed(record, system or f"openclaw-{release}", named, keep=kept(release)))
+
+
+def unequal(compared: Sequence[Compared]) -> dict[str, str]:
+    """What differs, by question."""
+    return {one.asked.question: one.difference for one in compared if one.difference}
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_every_list_of_the_sample_is_the_recorded_one(release: str) -> None:
+    compared = replay(release, sample=SAMPLE, sample_extra=SAMPLE)
+    assert len(compared) == 314
+    assert unequal(compared) == {}
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_every_list_of_the_oddities_is_the_recorded_one(release: str, odd: Path) -> None:
+    compared = replay(release, odd=odd)
+    assert len(compared) == 262
+    assert unequal(compared).keys() == STORED_LATER[release]
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_every_list_over_the_released_systems_own_store_is_the_recorded_one(
+    release: str, tmp_path: Path
+) -> None:
+    compared = replay(release, odd=store(f"odd-{release}", tmp_path))
+    assert len(compared) == 262
+    assert unequal(compared) == {}
+
+
+def test_another_release_is_told_apart(odd: Path) -> None:
+    assert len(unequal(replay("2026.9.6", "openclaw-2026.2.13", odd=odd))) > 100
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_an_index_made_as_a_release_has_the_chunks_of_its_store(
+    release: str, odd: Path, tmp_path: Path
+) -> None:
+    replay(release, odd=odd)
+    with Store.open(kept(release) / "odd" / "index.sqlite") as ours:
+        here = {(one.path, one.start_line, one.end_line, one.text) for one in _chunks(ours)}
+        files = set(ours.stamps())
+    with LiveIndex(LiveStore(store(f"odd-{release}", tmp_path)), world.EMBEDDER) as theirs:
+        there = {(one.path, one.start_line, one.end_line, one.text) for one in _chunks(theirs)}
+        assert files == set(theirs.stamps())
+    assert here == there
+
+
+def _chunks(opened: Store | LiveIndex) -> list:  # type: ignore[type-arg]
+    return [chunk for path in opened.stamps() for chunk in opened.chunks(opened.rows_of(path))]
+
+
+def test_the_trigram_store_is_searched_as_the_other_one(tmp_path: Path) -> None:
+    trigram, plain = (
+        replay("2026.9.6", "openclaw-2026.9.6-trigram", odd=store(name, tmp_path))
+        for name in ("odd-2026.9.6-trigram", "odd-2026.9.6")
+    )
+    assert [one.difference for one in trigram] == [one.difference for one in plain]

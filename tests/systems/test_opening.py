@@ -14,12 +14,11 @@ from tests.commands import Run, runner
 from tests.extensions.memory_index import InMemoryIndex
 from tests.home import Home
 from tests.installed import Install
-from workbench.agent.tools import AgentTools
 from workbench.errors import InputError
 from workbench.memory.index import MemoryIndex, OpenIndex
-from workbench.memory.store.opening import How, Opener
-from workbench.systems.openclaw.live.index import LiveIndex
-from workbench.systems.opening import OPENERS, OWN, folder_of
+from workbench.memory.opening import OPENERS, Opener, folder_of
+from workbench_plugins.agent.tools import AgentTools
+from workbench_plugins.openclaw.live_index import LiveIndex
 
 TWO = wb.system("openclaw-2026.2.13+or")
 DATABASE = "mysql://wren:hunter2@db.example/memory"
@@ -57,7 +56,7 @@ class ToyMemory(InMemoryIndex, OpenIndex):
         return ["This memory is a toy."]
 
 
-def open_toy(address: str, how: How) -> OpenIndex:
+def open_toy(address: str, *_: object) -> OpenIndex:
     return ToyMemory(world.NOTES, world.AXES)
 
 
@@ -129,7 +128,7 @@ def test_what_cannot_be_opened_is_named_with_a_remedy(tmp_path: Path, home: Home
 def test_a_database_address_is_refused_without_its_password() -> None:
     with pytest.raises(InputError, match=REFUSED) as caught:
         wb.open(DATABASE)
-    assert "Give OpenClaw's SQLite file, or a folder that has been indexed" in caught.value.remedy
+    assert "Give a folder that has been indexed, or the address of an index" in caught.value.remedy
     assert "hunter2" not in str(caught.value)
 
 
@@ -190,7 +189,7 @@ def test_a_registered_kind_of_memory_is_opened_everywhere(run: Run, tmp_path: Pa
 
 @pytest.mark.usefixtures("toy_opener")
 def test_a_kind_of_memory_is_registered_by_name_and_named_in_errors() -> None:
-    assert list(OPENERS) == ["openclaw", "folder", "server", "toy"]
+    assert list(OPENERS) == ["folder", "server", "openclaw", "toy"]
     with pytest.raises(InputError, match="There is a kind of memory 'toy' already"):
         wb.register(Opener("toy", "another", TOY.accepts, TOY.open))
     with pytest.raises(InputError) as caught:
@@ -198,17 +197,14 @@ def test_a_kind_of_memory_is_registered_by_name_and_named_in_errors() -> None:
     assert "or an address that begins with toy://" in caught.value.remedy
 
 
-def test_a_path_is_opened_without_loading_packages(
-    install: Install, home: Home, store: Path, tmp_path: Path
-) -> None:
+def test_a_folder_is_opened_without_loading_packages(install: Install, home: Home, tmp_path: Path) -> None:
     mark = tmp_path / "loaded"
     install("a-broken", f"import pathlib; pathlib.Path({str(mark)!r}).touch()")
-    for address, options in ((home.root, {"index_path": home.file}), (store, {})):
-        wb.open(address, world.EMBEDDER, **options).close()
-        assert not mark.exists()
+    wb.open(home.root, world.EMBEDDER, index_path=home.file).close()
+    assert not mark.exists()
 
 
 def test_an_address_names_a_folder_unless_something_else_is_there(store: Path, tmp_path: Path) -> None:
     assert folder_of(tmp_path / "not there yet") == tmp_path / "not there yet"
     assert folder_of(store) is None
-    assert [one.name for one in OWN] == ["openclaw", "folder", "server"]
+    assert list(OPENERS)[:3] == ["folder", "server", "openclaw"]

@@ -17,15 +17,14 @@ import pytest
 from tests import world
 from tests.world import compiled
 from workbench.errors import ProviderError
-from workbench.memory.embedding.providers.reranking import Service
 from workbench.memory.index import MemoryIndex
 from workbench.records import Chunk, Hits, Trace
 from workbench.retrieval.pipeline import Pipeline, search
-from workbench.systems.qmd.expansion import Expansion, Fallback, KeywordsAlone, ModelExpander, Variant, usable
-from workbench.systems.qmd.files import FileIndex, FilesLayout
-from workbench.systems.qmd.fusion import Constant, best_piece, blend, top_rank_bonus
-from workbench.systems.qmd.pipelines import NO_MODELS, NO_RERANK, OLDER, WITH_KEYWORDS, with_models
-from workbench.systems.qmd.query import lex_query
+from workbench_plugins.providers.reranking import Service
+from workbench_plugins.qmd.files import FileIndex, FilesLayout, lex_query
+from workbench_plugins.qmd.fusion import best_piece, blend, top_rank_bonus
+from workbench_plugins.qmd.legs import Expansion, Fallback, ModelExpander, Variant, usable
+from workbench_plugins.qmd.pipelines import NO_MODELS, NO_RERANK, OLDER, WITH_KEYWORDS, with_models
 
 QUESTION = "who drinks rooibos tea?"
 
@@ -301,9 +300,3 @@ def test_at_most_forty_files_are_candidates(tmp_path: Path) -> None:
     with world.build(tmp_path, notes) as index:
         trace = search("tea note 5", pipeline, index)
     assert len(trace.results) == min(40, len(trace.chunks))
-
-
-def test_a_constant_reranker_and_content_words_say_what_they_are() -> None:
-    assert "a constant 0.5" in str(NO_MODELS)
-    assert KeywordsAlone().name in str(WITH_KEYWORDS)
-    assert Constant(0.5).scores("q", ["a", "b"]) == [0.5, 0.5]

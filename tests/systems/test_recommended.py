@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,12 +10,11 @@ import pytest
 from workbench.errors import InputError
 from workbench.memory.index import MemoryIndex
 from workbench.retrieval.explain import Fate, explain
-from workbench.retrieval.passages.index import passages_of
-from workbench.retrieval.passages.silence import Answerable, Calibration, SilenceFloor, accepting
-from workbench.retrieval.passages.stages import NO_WORDS
 from workbench.retrieval.pipeline import search
-from workbench.systems.recommended.pipelines import RECOMMENDED, without_each
-from workbench.systems.recommended.weights import FILE, read_weights
+from workbench_plugins.recommended.layout import passages_of
+from workbench_plugins.recommended.pipelines import RECOMMENDED, WEIGHTS, without_each
+from workbench_plugins.recommended.silence import Answerable, Calibration, SilenceFloor, accepting
+from workbench_plugins.recommended.stages import NO_WORDS
 
 QUESTION = "rear hub of the bike"
 
@@ -42,7 +40,7 @@ def test_a_question_from_another_world_gets_no_answer(sample: MemoryIndex) -> No
     assert len(search(QUESTION, even, sample).results) == 6
 
 
-def test_the_vectors_of_words_and_stretches_take_at_most_16_kb_a_chunk(sample: MemoryIndex) -> None:
+def test_the_vectors_of_words_and_passages_take_at_most_16_kb_a_chunk(sample: MemoryIndex) -> None:
     laid = passages_of(sample.laid_out(RECOMMENDED.layout))
     assert laid is not None
     assert laid.passages.windows is not None
@@ -81,7 +79,6 @@ def test_a_calibration_of_another_form_is_refused() -> None:
 @pytest.mark.parametrize(("wrong", "floor"), [(0, 1.0), (25, 0.75), (100, 0.0)])
 def test_the_threshold_is_set_as_wrong_answers_in_a_hundred(wrong: float, floor: float) -> None:
     assert accepting(wrong) == SilenceFloor(floor)
-    assert accepting(wrong).wrong_per_hundred == wrong
 
 
 @pytest.mark.parametrize("wrong", [-1, 101])
@@ -98,19 +95,8 @@ def test_a_stricter_floor_is_silent_where_a_looser_one_is_not(sample: MemoryInde
 
 
 def test_the_weights_are_positive_and_sum_to_one() -> None:
-    weights = read_weights()
-    assert sum(weights.score.values()) == pytest.approx(1, abs=1e-3)
-    assert min(weights.score.values()) > 0
-
-
-@pytest.mark.parametrize(
-    "text", ["", "[]", "{}", FILE.read_text().replace('"late": ', '"late": NaN, "x": ', 1)]
-)
-def test_a_file_of_weights_of_another_form_is_refused(tmp_path: Path, text: str) -> None:
-    broken = tmp_path / "weights.json"
-    broken.write_text(text)
-    with pytest.raises(InputError, match="not a file of weights"):
-        read_weights(broken)
+    assert sum(WEIGHTS.score.values()) == pytest.approx(1, abs=1e-3)
+    assert min(WEIGHTS.score.values()) > 0
 
 
 def test_the_ablation_leaves_out_one_part_at_a_time() -> None:

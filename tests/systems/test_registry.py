@@ -13,19 +13,20 @@ import pytest
 import workbench as wb
 from tests.commands import Run, runner
 from tests.installed import Install
-from workbench import extensions
+from workbench import registry as extensions
 from workbench.errors import InputError
-from workbench.extensions import ExtensionWarning
-from workbench.lab.microscope import asked
-from workbench.lab.museum.catalogue import SPECIMENS, specimen
-from workbench.lab.whose_fusion import EXAMPLE, degenerate_lists, whose_fusion
 from workbench.memory.index import MemoryIndex
+from workbench.registry import ExtensionWarning
 from workbench.retrieval.columns import Numbers
 from workbench.retrieval.cutoff import Limit
 from workbench.retrieval.fusion import Fusion
-from workbench.systems.engines.presets import ENGINES, Engine, engine_pipeline
 from workbench.systems.registry import ON_A_SERVER, SYSTEMS
-from workbench.views.widgets import FusionLab, QuestionExplorer
+from workbench_plugins.engines.museum import SPECIMENS, specimen
+from workbench_plugins.engines.presets import ENGINES, Engine, engine_pipeline
+from workbench_plugins.engines.whose_fusion import EXAMPLE, degenerate_lists, whose_fusion
+from workbench_plugins.engines.widget import FusionLab
+from workbench_plugins.explore.explorer import QuestionExplorer
+from workbench_plugins.explore.microscope import asked
 
 SHIPPED = SYSTEMS["openclaw-2026.2.13"]
 MINE = replace(SHIPPED.with_stage(Limit(2)), name="mine")
@@ -132,7 +133,7 @@ def test_a_name_that_would_be_read_as_a_file_is_refused() -> None:
 
 @pytest.mark.parametrize("thing", ["mine", SHIPPED.stages[0], None, Squares()])
 def test_another_kind_of_thing_is_refused(thing: object) -> None:
-    with pytest.raises(InputError, match="Register a Pipeline, an Engine"):
+    with pytest.raises(InputError, match="Register a system"):
         wb.register(thing)
 
 

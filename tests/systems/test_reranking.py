@@ -12,18 +12,17 @@ import pytest
 from tests.commands import runner
 from tests.conftest import SAMPLE
 from workbench.errors import InputError, ProviderError
-from workbench.memory.embedding.cross_encoder import LocalCrossEncoder
 from workbench.memory.embedding.local import LocalEmbedder
-from workbench.memory.embedding.providers.reranking import KEY, JudgeReranker, RemoteReranker
 from workbench.memory.index import MemoryIndex
+from workbench.retrieval.columns import parameters
 from workbench.retrieval.pipeline import Pipeline, search
-from workbench.retrieval.rerank.late import LateOfIndex, LateReranker
-from workbench.retrieval.rerank.stage import Rerank
-from workbench.retrieval.settings import parameters, with_settings
-from workbench.systems.openclaw.pipelines import THREE_FIXES
-from workbench.systems.recommended.pipelines import RECOMMENDED
-from workbench.systems.registry import SYSTEMS
-from workbench.systems.reranking import reranker_named, with_reranker
+from workbench.retrieval.rerank import Rerank
+from workbench.retrieval.settings import with_settings
+from workbench.systems.openclaw import THREE_FIXES
+from workbench.systems.registry import SYSTEMS, reranker_named, with_reranker
+from workbench_plugins.providers.reranking import KEY, JudgeReranker, LocalCrossEncoder, RemoteReranker
+from workbench_plugins.recommended.late import LateOfIndex, LateReranker
+from workbench_plugins.recommended.pipelines import RECOMMENDED
 
 QUESTION = "rooibos tea"
 REMOTE = "cohere:some/model@http://127.0.0.1:9/v2"

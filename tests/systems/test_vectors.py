@@ -34,7 +34,7 @@ def test_the_workbench_gives_what_the_system_gave(case: Case) -> None:
 
 
 def test_every_adapter_has_a_case() -> None:
-    examples = load(PROJECT / "docs" / "examples" / "acme.json")
+    examples = load(PROJECT / "tests" / "strangers" / "acme.json")
     assert {group for group, _ in ADAPTERS} == {case.group for _, _, case in CASES} | {
         case.group for case in examples
     }

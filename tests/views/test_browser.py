@@ -19,7 +19,6 @@ from tests.browser import (
     PANELS,
     POINT,
     SHOWN_SYSTEMS,
-    TOO_LATE,
     Shown,
     Tab,
     becomes,
@@ -34,14 +33,14 @@ from tests.browser import (
     save,
     twin,
 )
-from workbench.lab.cases.files import load_case
-from workbench.lab.cases.running import run_case
-from workbench.lab.evaluation import Evaluation, evaluate
-from workbench.lab.questions import QuestionSet
+from workbench.measure.evaluation import Evaluation, evaluate
+from workbench.measure.questions import QuestionSet
 from workbench.memory.index import MemoryIndex
 from workbench.retrieval.pipeline import search
 from workbench.systems.registry import SYSTEMS
 from workbench.views.text import explanation_text
+from workbench_plugins.cases.files import load_case
+from workbench_plugins.cases.running import run_case
 
 TENACITY = "memory/protocols/tenacity.md"
 
@@ -156,22 +155,6 @@ def test_figures_stand_where_the_last_of_many_quick_moves_left_them(shown: dict[
     lab.control("method").select_option("rrf-60")
     lab.press("vector weight", "ArrowLeft", times=10)
     lab.agrees(method="rrf-60", vector=lab.number("vector weight"))
-
-
-def test_a_chosen_method_sets_its_own_k_though_older_moves_arrive_later(
-    shown: dict[str, Shown], widgets_page: Page
-) -> None:
-    lab = shown["fusion-lab"]
-    lab.control("method").select_option("normalised-rrf")
-    lab.agrees(method="normalised-rrf")
-    busy = widgets_page.locator(".jp-CodeCell").last
-    busy.locator(".cm-content").click()
-    widgets_page.keyboard.press("Control+Enter")
-    busy.locator(".jp-InputPrompt", has_text="*").wait_for()
-    lab.press("k", "ArrowRight", times=9)
-    lab.control("method").select_option("rrf-60")
-    lab.agrees(method="rrf-60", k=60)
-    assert lab.number("k") == 60
 
 
 def test_the_survival_chart_follows_arrow_keys_and_mouse(shown: dict[str, Shown]) -> None:
@@ -296,10 +279,9 @@ def test_a_saved_notebook_shows_the_last_pictures_without_its_kernel(
     assert tab.errors == []
 
 
-def test_a_click_on_a_mark_is_seen_in_the_other_widgets_and_in_python_also_on_a_very_slow_machine(
+def test_a_click_on_a_mark_is_seen_in_the_other_widgets_and_in_python(
     lab: str, tab: Tab, sample: MemoryIndex
 ) -> None:
-    tab.page.add_init_script(TOO_LATE)  # without our own listening no figure would be drawn
     tab.page.goto(f"{lab}/linked.ipynb?reset")
     run_all_cells(tab.page)
     figure = tab.page.locator(".workbench-question-explorer .js-plotly-plot")

@@ -11,24 +11,22 @@ import pytest
 from coloraide import Color
 
 from tests.lab.test_survival import of
-from workbench.lab.evaluation import evaluate
-from workbench.lab.lint import reaches
-from workbench.lab.microscope import dissect
-from workbench.lab.questions import Question, QuestionSet
-from workbench.lab.thresholds import scores
-from workbench.lab.whose_fusion import EXAMPLE, placed
+from workbench.measure.evaluation import evaluate
+from workbench.measure.questions import Question, QuestionSet
+from workbench.measure.reach import reaches
+from workbench.measure.thresholds import scores
 from workbench.memory.index import MemoryIndex
 from workbench.retrieval.pipeline import search
-from workbench.systems.engines.presets import ENGINES
-from workbench.systems.openclaw.pipelines import EIGHT, SHIPPED, THREE_FIXES
-from workbench.views.figures import (
-    explorer_figure,
-    fusion_figure,
-    microscope_figure,
-    style,
-    survival_figure,
-    threshold_figure,
-)
+from workbench.systems.openclaw import EIGHT, SHIPPED, THREE_FIXES
+from workbench.views.figures import style
+from workbench.views.widgets.survival import survival_figure
+from workbench.views.widgets.threshold import threshold_figure
+from workbench_plugins.engines.figure import fusion_figure
+from workbench_plugins.engines.presets import ENGINES, fuse
+from workbench_plugins.engines.whose_fusion import EXAMPLE
+from workbench_plugins.explore.explorer import explorer_figure
+from workbench_plugins.explore.microscope import dissect
+from workbench_plugins.explore.microscope_widget import microscope_figure
 
 APART = 10.0
 """The least CIEDE2000 distance of two colours; about 2 is what an eye can just tell side by side."""
@@ -39,7 +37,7 @@ PALETTE = {name: value for name, value in vars(style).items() if name.isupper() 
 def figure(name: str, toy: MemoryIndex) -> go.Figure:
     """A figure with all that it can show."""
     if name == "fusion":
-        return fusion_figure(placed(ENGINES["weaviate-relative"].fusion, EXAMPLE), 0.35, {"v1"})
+        return fusion_figure(fuse(ENGINES["weaviate-relative"].fusion, *EXAMPLE), 0.35, {"v1"})
     if name == "survival":
         return survival_figure([of(one, "tea", "memory/tea.md", toy) for one in EIGHT[:6]])
     if name == "microscope":

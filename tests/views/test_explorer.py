@@ -12,12 +12,18 @@ from workbench.memory.index import MemoryIndex
 from workbench.records import Trace
 from workbench.retrieval.explain import Explanation, Fate, explain, fate_of
 from workbench.retrieval.pipeline import search
-from workbench.systems.openclaw.pipelines import SHIPPED, THREE_FIXES
+from workbench.systems.openclaw import SHIPPED, THREE_FIXES
 from workbench.systems.registry import SYSTEMS
-from workbench.views.figures.explorer import LOOKS, MOST_DRAWN, beside, explorer_figure, scored
 from workbench.views.text import explanation_text
-from workbench.views.widgets.explorer import QuestionExplorer
 from workbench.views.widgets.panel import status_html
+from workbench_plugins.explore.explorer import (
+    LOOKS,
+    MOST_DRAWN,
+    QuestionExplorer,
+    beside,
+    explorer_figure,
+    scored,
+)
 
 QUESTION = "tenacity and persistence protocol"
 TARGET = "memory/protocols/tenacity.md"

@@ -10,13 +10,17 @@ import pytest
 
 import workbench as wb
 from workbench.errors import InputError
-from workbench.lab.evaluation import Evaluation, evaluate
-from workbench.lab.questions import QuestionSet
+from workbench.measure.evaluation import Evaluation, evaluate
+from workbench.measure.questions import QuestionSet
 from workbench.memory.index import MemoryIndex
 from workbench.retrieval.explain import Fate
-from workbench.systems.openclaw.pipelines import SHIPPED, THREE_FIXES, WORKAROUND
-from workbench.views.widgets import FusionLab, Microscope, QuestionExplorer, SurvivalChart, ThresholdLab
-from workbench.views.widgets.selection import Selection
+from workbench.systems.openclaw import SHIPPED, THREE_FIXES, WORKAROUND
+from workbench.views.widgets.panel import Selection
+from workbench.views.widgets.survival import SurvivalChart
+from workbench.views.widgets.threshold import ThresholdLab
+from workbench_plugins.engines.widget import FusionLab
+from workbench_plugins.explore.explorer import QuestionExplorer
+from workbench_plugins.explore.microscope_widget import Microscope
 
 QUESTION = "tenacity and persistence protocol"
 
@@ -38,11 +42,9 @@ def nothing_selected() -> Iterator[None]:
 
 def click(widget: Any, name: str, point: int) -> None:
     """What the browser sends when a mark is clicked."""
-    [number] = [n for n, trace in enumerate(widget.figure.data) if trace.name == name]
-    trace = widget.figure.data[number]
-    where = {"xs": [trace.x[point]], "ys": [trace.y[point]]}
-    points = {"trace_indexes": [number], "point_indexes": [point], **where}
-    widget.figure._js2py_pointsCallback = {"event_type": "plotly_click", "points": points}
+    [trace] = [one for one in widget.figure.data if one.name == name]
+    told = {"trace": name, "type": trace.type, "point": point, "x": trace.x[point], "y": trace.y[point]}
+    widget.figure.heard(None, {"clicked": [told]}, [])
 
 
 def drawn(widget: Any, name: str) -> list[float]:
@@ -150,7 +152,5 @@ def test_settings_from_python_change_one_widget_alone(sample: MemoryIndex) -> No
 def test_a_click_on_a_mark_that_has_moved_selects_nothing(sample: MemoryIndex) -> None:
     explorer = QuestionExplorer(sample, "rooibos tea")
     name = f"{Fate.RETURNED} (right)"
-    [number] = [n for n, trace in enumerate(explorer.figure.data) if trace.name == name]
-    points = {"trace_indexes": [number], "point_indexes": [0], "xs": [0.123], "ys": [1]}
-    explorer.figure._js2py_pointsCallback = {"event_type": "plotly_click", "points": points}
+    explorer.figure.heard(None, {"clicked": [{"trace": name, "point": 0, "x": 0.123, "y": 1}]}, [])
     assert wb.selection.chunk is None

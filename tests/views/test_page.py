@@ -10,11 +10,12 @@ import pytest
 import workbench as wb
 from tests import world
 from workbench.errors import InputError
-from workbench.lab.questions import Question, QuestionSet
+from workbench.measure.questions import Question, QuestionSet
 from workbench.memory.index import MemoryIndex
-from workbench.systems.openclaw.pipelines import SHIPPED, THREE_FIXES, WORKAROUND
-from workbench.views.widgets.chunks import FileChunks
-from workbench.views.widgets.page import MemoryPage, problem_page
+from workbench.systems.openclaw import SHIPPED, THREE_FIXES, WORKAROUND
+from workbench.views.html import html_table
+from workbench_plugins.explore.chunks import FileChunks
+from workbench_plugins.explore.page import MemoryPage, problem_page
 
 SYSTEMS = {one.name: one for one in (SHIPPED, THREE_FIXES, WORKAROUND)}
 TEA = "memory/tea.md"
@@ -99,7 +100,7 @@ def test_hostile_names_and_notes_are_escaped(tmp_path: Path) -> None:
     note = "# Tea </pre></details><script>alert(1)</script>\nA cup of tea.\n"
     with world.build(tmp_path, {HOSTILE: note, "b.md": "bike"}) as index:
         chunks = FileChunks(index, HOSTILE)
-        for html in (chunks.figure.value, chunks.status.value, chunks.table.html):
+        for html in (chunks.figure.value, chunks.status.value, html_table(chunks.table)):
             assert "<img" not in html
             assert "<script" not in html
         assert "&lt;script&gt;alert(1)" in chunks.figure.value

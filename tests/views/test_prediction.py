@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from workbench.errors import InputError
-from workbench.views.widgets import Prediction
+from workbench.views.widgets.prediction import Prediction
 
 
 @pytest.fixture

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from workbench.lab.cases.files import load_case
-from workbench.lab.cases.running import run_case
 from workbench.memory.index import MemoryIndex
-from workbench.views.widgets.explorer import QuestionExplorer
+from workbench_plugins.cases.files import load_case
+from workbench_plugins.cases.running import run_case
+from workbench_plugins.explore.explorer import QuestionExplorer
 
 
 def test_the_button_saves_the_search_that_misses_the_file_and_says_where(

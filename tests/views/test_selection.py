@@ -9,7 +9,7 @@ import pytest
 import workbench as wb
 from workbench.errors import InputError
 from workbench.records import Chunk
-from workbench.views.widgets.selection import Selection
+from workbench.views.widgets.panel import Selection
 
 A = Chunk("a1", "memory/a.md", "memory", 1, 4, "tea")
 B = Chunk("b1", "memory/b.md", "memory", 3, 9, "hub")

@@ -10,28 +10,27 @@ from typing import Any
 
 import pytest
 
-from workbench.lab.checks.doubts import doubts
-from workbench.lab.checks.findings import lint, lint_pair
-from workbench.lab.diagnose.blame import Blame, Flipped, blame
-from workbench.lab.diagnose.diagnosis import diagnose
-from workbench.lab.evaluation import evaluate
-from workbench.lab.missed import missed_questions
-from workbench.lab.museum.catalogue import run_specimens
-from workbench.lab.paired import paired
-from workbench.lab.questions import Control, Question, QuestionSet
-from workbench.lab.survival import survivals
-from workbench.lab.sweep.running import sweep
-from workbench.lab.thresholds import scores
-from workbench.lab.whose_fusion import EXAMPLE, whose_fusion
+from workbench.measure.blame import Blame, Flipped, blame
+from workbench.measure.checks import warnings_about
+from workbench.measure.evaluation import evaluate
+from workbench.measure.missed import missed_questions, survivals
+from workbench.measure.paired import paired
+from workbench.measure.questions import Control, Question, QuestionSet
+from workbench.measure.thresholds import scores
 from workbench.memory.index import MemoryIndex
 from workbench.records import Chunk
 from workbench.retrieval.explain import explain
 from workbench.retrieval.pipeline import search
-from workbench.systems.openclaw.pipelines import SHIPPED, THREE_FIXES
+from workbench.systems.openclaw import SHIPPED, THREE_FIXES
 from workbench.systems.registry import SYSTEMS
-from workbench.views.diagnosis import SHOWN_FLIPS
-from workbench.views.html.schematic import parallel
+from workbench.views.blame import SHOWN_FLIPS
+from workbench.views.html import parallel
 from workbench.views.text import show
+from workbench_plugins.diagnose.diagnosis import diagnose
+from workbench_plugins.diagnose.findings import lint, lint_pair
+from workbench_plugins.diagnose.sweep import sweep
+from workbench_plugins.engines.museum import run_specimens
+from workbench_plugins.engines.whose_fusion import EXAMPLE, whose_fusion
 
 SET = QuestionSet(
     questions=(Question(question="rooibos tea", target="memory/tea.md"),),
@@ -64,15 +63,15 @@ def things(toy: MemoryIndex) -> dict[str, Any]:
         "sweep": sweep(THREE_FIXES, ["floor.floor=0:1:3"], SET, toy),
         "findings": lint(SHIPPED),
         "no findings": lint_pair(SHIPPED, THREE_FIXES),
-        "doubts": doubts(evaluations, toy),
-        "no doubts": doubts([], toy),
+        "warnings": warnings_about(evaluations, toy),
+        "no warnings": warnings_about([], toy),
     }
 
 
 KINDS = (
     "trace", "explanation", "pipeline", "diff", "no diff", "evaluation", "evaluations", "paired", "scores",
     "survivals", "missed", "fusion", "specimen", "diagnosis", "blame", "sweep", "findings",
-    "no findings", "doubts", "no doubts",
+    "no findings", "warnings", "no warnings",
 )  # fmt: skip
 
 

@@ -6,13 +6,12 @@ import pytest
 
 from tests.lab.sweep.test_running import QUESTIONS
 from workbench.errors import InputError
-from workbench.lab.sweep.running import Sweep, sweep
 from workbench.memory.index import MemoryIndex
-from workbench.systems.openclaw.pipelines import SHIPPED, THREE_FIXES
-from workbench.views.figures import pareto_figure, sweep_figure
-from workbench.views.figures.sweep import grid_of
-from workbench.views.measuring.sweep import flattery
+from workbench.systems.openclaw import SHIPPED, THREE_FIXES
 from workbench.views.text import show
+from workbench_plugins.diagnose.figures import grid_of, pareto_figure, sweep_figure
+from workbench_plugins.diagnose.show import flattery
+from workbench_plugins.diagnose.sweep import Sweep, sweep
 
 
 @pytest.fixture(scope="module")

@@ -8,12 +8,12 @@ import re
 import pytest
 from rich.console import Console
 
-from workbench.lab.evaluation import Evaluation, evaluate
-from workbench.lab.questions import QuestionSet
+from workbench.measure.evaluation import Evaluation, evaluate
+from workbench.measure.questions import QuestionSet
 from workbench.memory.index import MemoryIndex
 from workbench.retrieval.explain import explain
 from workbench.retrieval.pipeline import search
-from workbench.systems.openclaw.pipelines import SHIPPED, THREE_FIXES, WORKAROUND
+from workbench.systems.openclaw import SHIPPED, THREE_FIXES, WORKAROUND
 from workbench.systems.registry import SYSTEMS
 from workbench.views import text as views
 from workbench.views.data import explanation_data, trace_data

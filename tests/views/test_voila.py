@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from tests.browser import PANELS, SHOWN_SYSTEMS, Shown, browsing, needs_chromium, twin, voila
-from workbench.lab.evaluation import evaluate
-from workbench.lab.questions import QuestionSet
+from workbench.measure.evaluation import evaluate
+from workbench.measure.questions import QuestionSet
 from workbench.memory.index import MemoryIndex
 from workbench.systems.registry import SYSTEMS
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from workbench.errors import InputError
-from workbench.lab.questions import QuestionSet
+from workbench.measure.questions import QuestionSet
 from workbench.memory.index import MemoryIndex
-from workbench.views.widgets import BlameChart, FixFinder
+from workbench_plugins.diagnose.widgets import BlameChart, FixFinder
 
 QUESTION = "how should I evaluate if a claim is actually true"
 TARGET = "memory/protocols/falsification-first.md"
@@ -68,7 +68,7 @@ def test_the_waterfall_goes_from_one_value_to_the_other(chart: BlameChart) -> No
 
 def test_the_bars_and_the_sentence_have_the_same_numbers(chart: BlameChart) -> None:
     (bars,) = chart.figure.data
-    assert list(bars.text[1:-1]) == [share for *_, share in chart.table.rows]
+    assert list(bars.text[1:-1]) == [share for _, _, _, share, _ in chart.table.rows]
     for share in bars.text[1:-1]:
         assert f" {share}" in chart.sentence
     assert not any("-" in text for text in bars.text)

@@ -9,13 +9,12 @@ import numpy as np
 import pytest
 
 from workbench.errors import InputError
-from workbench.lab.whose_fusion import EXAMPLE, placed
 from workbench.memory.index import MemoryIndex
-from workbench.systems.engines.fusion import RankSum
-from workbench.systems.engines.presets import ENGINES, FusedHit
-from workbench.views.figures import fusion_figure
-from workbench.views.figures.fusion import MOST_ROWS
-from workbench.views.widgets import FusionLab
+from workbench.retrieval.fusion import RankSum
+from workbench_plugins.engines.figure import MOST_ROWS, fusion_figure
+from workbench_plugins.engines.presets import ENGINES, FusedHit, fuse
+from workbench_plugins.engines.whose_fusion import EXAMPLE
+from workbench_plugins.engines.widget import FusionLab
 
 QUESTION = "Where is the tea for the hub?"
 
@@ -39,7 +38,7 @@ def run(code: str, **names: object) -> list[FusedHit]:
 
 
 def test_every_candidate_has_its_ranks_its_parts_and_its_place() -> None:
-    [both, *_] = placed(RankSum(keyword=0.5, vector=2.0, k=10), EXAMPLE)
+    [both, *_] = fuse(RankSum(keyword=0.5, vector=2.0, k=10), *EXAMPLE)
     assert (both.id, both.first, both.last) == ("both", 1, 1)
     assert both.keyword is not None
     assert both.vector is not None
@@ -49,7 +48,7 @@ def test_every_candidate_has_its_ranks_its_parts_and_its_place() -> None:
 
 
 def test_ties_share_their_places() -> None:
-    told = {one.id: (one.first, one.last, one.tied) for one in placed(RankSum(), EXAMPLE)}
+    told = {one.id: (one.first, one.last, one.tied) for one in fuse(RankSum(), *EXAMPLE)}
     assert told["kwonly"] == told["v1"] == (2, 3, True)
     assert told["both"] == (1, 1, False)
 
@@ -98,16 +97,10 @@ def test_a_method_brings_its_own_weights_and_frees_only_what_it_has() -> None:
     lab = FusionLab(min_score=0.35)
     lab.settings = {"method": "basic-memory"}
     assert lab.settings == {"method": "basic-memory", "share": 0.3, "min_score": 0.35, "watch": "nothing"}
+    assert lab.fusion == ENGINES["basic-memory"].fusion
     lab.settings = {"method": "openclaw-clamped", "keyword": 0.5}
     assert (lab.settings["vector"], lab.settings["keyword"]) == (0.7, 0.5)
     assert "k" not in lab.settings
-
-
-@pytest.mark.parametrize("method", ENGINES)
-def test_every_method_starts_as_its_engine_has_it(method: str) -> None:
-    lab = FusionLab(method=method)
-    assert lab.fusion == ENGINES[method].fusion
-    assert [one.id for one in lab.places] == [one.id for one in placed(ENGINES[method].fusion, EXAMPLE)]
 
 
 def test_a_slider_changes_the_order_and_all_that_says_it() -> None:
@@ -161,17 +154,10 @@ def test_questions_without_candidates_clear_every_row_and_keep_its_place(toy: Me
     lengths = {trace.name: len(trace.x) for trace in lab.figure.data}
     for question, there in ((" ", False), ("disk", True), ("tea", True)):
         lab.settings = {"question": question}
+        assert (lab.places != [], lab.sentence != "Neither list has a candidate.") == (there, there)
         assert {trace.name: len(trace.x) for trace in lab.figure.data} == lengths
         assert any(drawn(lab, "names").text) == there
         assert bool(np.isfinite(np.array(drawn(lab, "stems").x, float)).any()) == there
-
-
-def test_a_blank_question_shows_nothing_and_says_so(toy: MemoryIndex) -> None:
-    lab = FusionLab(index=toy)
-    assert lab.places == []
-    assert lab.sentence == "Neither list has a candidate."
-    lab.settings = {"question": "tea"}
-    assert lab.places
 
 
 def test_two_given_lists_have_no_trace() -> None:
@@ -190,7 +176,7 @@ def test_its_code_computes_the_same_scores(toy: MemoryIndex) -> None:
 
 def test_the_figure_draws_the_first_and_whatever_is_watched() -> None:
     vector = {f"v{place:02}": 1 - place / 100 for place in range(1, 31)}
-    places = placed(ENGINES["rrf-60"].fusion, (vector, {}))
+    places = fuse(ENGINES["rrf-60"].fusion, vector, {})
     figure = fusion_figure(places, 0.016, {"v30"})
     names = next(trace for trace in figure.data if trace.name == "names")
     assert len(names.text) == len(names.y) == MOST_ROWS

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import re
 from typing import Any
 
 import pytest
 
 from workbench.errors import InputError
-from workbench.systems.openclaw.pipelines import SHIPPED
-from workbench.views.widgets import FusionLab
-from workbench.views.widgets.panel import Number, Table, pipeline_code, status_html
+from workbench.systems.openclaw import SHIPPED
+from workbench.views.html import framed, html_table
+from workbench.views.text import Table
+from workbench.views.widgets.panel import Number, pipeline_code, status_html
+from workbench_plugins.engines.widget import FusionLab
 
 
 def test_settings_can_be_set_in_part_and_read_back() -> None:
@@ -50,25 +53,23 @@ def test_a_setting_that_cannot_be_is_refused_and_nothing_changes(
 def test_a_page_that_comes_late_is_given_the_figure_as_it_is() -> None:
     lab = FusionLab()
     lab.settings = {"min_score": 0.72}
-    given = lab.figure.get_state()
-    assert [trace["x"] for trace in given["_widget_data"] if trace["name"] == "floor"] == [[0.72, 0.72]]
-    assert given["_widget_layout"]["xaxis2"]["range"] == pytest.approx([0, 1.03])
+    given = json.loads(lab.figure.get_state()["drawn"])
+    assert [trace["x"] for trace in given["data"] if trace.get("name") == "floor"] == [[0.72, 0.72]]
+    assert given["layout"]["xaxis2"]["range"] == pytest.approx([0, 1.03])
 
 
-def test_a_slider_moves_all_traces_in_one_message_and_axes_only_where_one_changes() -> None:
+def test_a_slider_changes_the_figure_in_one_message_and_a_page_that_asks_gets_plotly() -> None:
     lab = FusionLab(min_score=0.35)
-    sent: list[tuple[str, Any]] = []
-    for name in ("_py2js_animate", "_py2js_relayout", "_py2js_update", "_py2js_restyle"):
-        lab.figure.observe(lambda change: sent.append((change["name"], change["new"])), name)
-    for floor, axes in ((0.3, []), (0.72, [{"xaxis2.range": pytest.approx((0, 1.03))}])):
-        sent.clear()
-        lab.settings = {"min_score": floor}
-        messages = [(name, message) for name, message in sent if message]
-        *before, (last, moved) = messages
-        assert [message["relayout_data"] for _, message in before] == axes
-        assert last == "_py2js_animate"
-        assert moved["style_traces"] == [*range(len(lab.figure.data))]
-        assert moved["animation_opts"]["frame"] == {"duration": 0, "redraw": False}
+    sent: list[str] = []
+    lab.figure.observe(lambda change: sent.append(change["name"]), "drawn")
+    lab.settings = {"min_score": 0.3}
+    assert sent == ["drawn"]
+    brought: list[Any] = []
+    lab.figure.send = lambda *message: brought.append(message)
+    lab.figure.heard(None, "plotly", [])
+    [(message, [source])] = brought
+    assert message == "plotly"
+    assert b"Plotly" in source
 
 
 def test_a_number_and_its_box_agree_and_both_have_the_label() -> None:
@@ -85,7 +86,7 @@ def test_a_number_and_its_box_agree_and_both_have_the_label() -> None:
 
 
 def test_a_table_has_a_caption_and_headers_with_their_scope() -> None:
-    html = Table("What <is>", ("name", "score"), (("a & b", "1"), ("c", "2"))).html
+    html = html_table(Table("What <is>", ("name", "score"), (("a & b", "1"), ("c", "2"))))
     assert "<caption>What &lt;is&gt;</caption>" in html
     assert html.count('<th scope="col">') == html.count('<th scope="row">') == 2
     assert '<th scope="row">a &amp; b</th><td>1</td>' in html
@@ -101,7 +102,7 @@ def test_the_table_and_the_code_are_written_when_they_are_opened() -> None:
     assert [one.content.layout.display for one in lab.folded] == ["none", "none"]
     for one in lab.folded:
         one.button.value = True
-    assert table.content.value == lab.table.html
+    assert table.content.value == framed(html_table(lab.table))
     assert "user-select:all" in code.content.value
     lab.settings = {"method": "txtai"}
     assert "txtai: all candidates" in table.content.value

@@ -8,12 +8,12 @@ from io import StringIO
 import pytest
 
 from workbench.errors import InputError
-from workbench.lab.evaluation import Evaluation, evaluate
-from workbench.lab.questions import QuestionSet
-from workbench.lab.survival import SurvivalStep, survivals
+from workbench.measure.evaluation import Evaluation, evaluate
+from workbench.measure.missed import SurvivalStep, survivals
+from workbench.measure.questions import QuestionSet
 from workbench.memory.index import MemoryIndex
-from workbench.systems.openclaw.pipelines import SHIPPED, THREE_FIXES, WORKAROUND
-from workbench.views.widgets import SurvivalChart
+from workbench.systems.openclaw import SHIPPED, THREE_FIXES, WORKAROUND
+from workbench.views.widgets.survival import SurvivalChart
 
 
 @pytest.fixture(scope="module")

@@ -6,10 +6,10 @@ import pytest
 
 from tests.lab.sweep.test_running import QUESTIONS
 from workbench.errors import InputError
-from workbench.lab.sweep.choosing import best
 from workbench.memory.index import MemoryIndex
-from workbench.systems.openclaw.pipelines import THREE_FIXES
-from workbench.views.widgets import SweepMap
+from workbench.systems.openclaw import THREE_FIXES
+from workbench_plugins.diagnose.sweep import best
+from workbench_plugins.diagnose.widgets import SweepMap
 
 AXES = ("fusion.vector=0:1:5", "floor.floor=0:1:6")
 
@@ -34,24 +34,14 @@ def test_a_chosen_setting_is_marked_and_compared_with_the_present_one(shown: Swe
     assert marks(shown)["chosen"] == ("0", "1")
     hits = int(shown.sweep.values[shown.place].sum())
     assert shown.sentence.startswith(f"fusion.vector 0, floor.floor 1: {hits} of 6 hits")
-    assert "6 questions cannot tell them apart" in shown.sentence
+    assert "no significant difference (6 questions)" in shown.sentence
     assert shown.pipeline["floor"].floor == 1
     assert [row[0] for row in shown.table.rows] == ["now", "best", "chosen"]
 
 
 def test_a_click_on_the_map_chooses_its_setting(shown: SweepMap) -> None:
-    shown.figure._js2py_pointsCallback = {
-        "event_type": "plotly_click",
-        "points": {
-            "trace_indexes": [0],
-            "point_indexes": [[2, 1]],
-            "xs": [0.25],
-            "ys": [0.4],
-            "zs": [1],
-        },
-        "device_state": None,
-        "selector": None,
-    }
+    told = {"trace": "", "type": "heatmap", "point": [2, 1], "x": 0.25, "y": 0.4}
+    shown.figure.heard(None, {"clicked": [told]}, [])
     assert shown.settings == {"fusion.vector": "0.25", "floor.floor": "0.4"}
 
 

@@ -2,26 +2,91 @@
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+import os
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
+from dataclasses import dataclass, fields, is_dataclass
+from functools import wraps
+from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
+import typer.core
+import typer.main
 from typer.models import CommandInfo
 
-from workbench.cli.output import tell
+from workbench.cli.output import put, tell
 from workbench.errors import InputError
+from workbench.registry import declare, declared, declared_module, load_extensions, part_of
+from workbench.safe_text import counted
 
 if TYPE_CHECKING:
-    from workbench.lab.questions import QuestionSet
+    from workbench.measure.questions import QuestionSet
     from workbench.memory.index import OpenIndex
     from workbench.retrieval.pipeline import Pipeline
 
+GROUPS = ("Start", "Ask", "Measure", "Report", "Agent")
+"""The headings of `workbench --help`, those of the first hour first."""
+
+declare(
+    "workbench.cli.lab",
+    command={"lab": "Start: Index the memory and open JupyterLab on the first notebook."},
+)
+declare("workbench.cli.memory", command={"index": "Start: Index a memory, or list and remove indexes."})
+declare(
+    "workbench.cli.searching",
+    command={
+        "search": "Ask: Search a memory.",
+        "explain": "Ask: Explain why a file is in the answer or not.",
+        "compare": "Ask: Search the same question with several systems, and show the answers side by side.",
+        "evaluate": "Measure: Run labelled questions: hits, MRR, and unanswerable ones without a result.",
+        "systems": "Measure: List all systems, show one, or compare two.",
+        "show": "",
+        "diff": "",
+    },
+)
+
+
+class Commands(typer.core.TyperGroup):
+    """The commands by their declarations: a module is imported when one of its commands is asked.
+
+    A declaration says `Heading: What the command does.`, or nothing for a command that `--help` leaves out.
+    """
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        load_extensions()
+        return list(declared("command"))
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        if declared_module("command", cmd_name) is None:
+            load_extensions()
+            if declared_module("command", cmd_name) is None:
+                return None
+        for command in app.registered_commands:
+            if name_of(command) == cmd_name:
+                return typer.main.get_command_from_info(
+                    command, pretty_exceptions_short=False, rich_markup_mode=None
+                )
+        group = next(one for one in app.registered_groups if one.name == cmd_name)
+        return typer.main.get_group_from_info(
+            group, pretty_exceptions_short=False, suggest_commands=True, rich_markup_mode=None
+        )
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Prints the commands under their headings."""
+        load_extensions()
+        said = [(name, *one.says.partition(": ")[::2]) for name, one in declared("command").items()]
+        for heading in GROUPS:
+            if rows := [(name, says) for name, under, says in said if under == heading]:
+                with formatter.section(heading):
+                    formatter.write_dl(rows)
+
+
 app = typer.Typer(
     name="workbench",
+    cls=Commands,
     help="Teach, explore and reproduce how hybrid search fails.",
     no_args_is_help=True,
     rich_markup_mode=None,
@@ -60,20 +125,13 @@ AskedSystem = Annotated[
     typer.Option(
         "--system",
         "-s",
-        help="The system to run. Default: recommended; with --config, and for an OpenClaw file, "
+        help="The system to run. Default: the recommended one; with --config, and for an OpenClaw file, "
         "openclaw-2026.2.13.",
     ),
 ]
 AskedLimit = Annotated[int | None, typer.Option("--limit", min=1, help="The largest number of results.")]
 AskedFloor = Annotated[float | None, typer.Option("--min-score", help="The lowest score of a result.")]
 Settings = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--set",
-        help="Set a parameter (slot.parameter=value) or OpenClaw key (query.maxResults=8); can be repeated.",
-    ),
-]
-SettingsOfMany = Annotated[
     list[str] | None,
     typer.Option(
         "--set",
@@ -89,11 +147,137 @@ AskedReranker = Annotated[
         "judge:MODEL@URL or late. The key of a URL is read from WORKBENCH_RERANK_KEY.",
     ),
 ]
+CaseOut = Annotated[
+    Path | None,
+    typer.Option("--case", help="Save the search as a case in this file: NAME.case.yaml. See docs/cases.md."),
+]
 SHIPPED = "openclaw-2026.2.13"
-RECOMMENDED = "recommended"
 
 CONFIG_FILE: ContextVar[str | None] = ContextVar("config_file", default=None)
 """The value of `--config` (FILE or FILE#AGENT) while a command runs, None without it."""
+
+
+def shared_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Lets a command take groups of options: each field of a dataclass becomes an option of the command.
+
+        @app.command()
+        @shared_options
+        def count(name: SystemName, changes: SystemOptions, where: IndexOptions) -> None:
+            with where.opened() as index:
+                put(str(len(search("tea", changes.pipeline(name), index).results)))
+
+    A group is a frozen dataclass whose fields are written as the parameters of a command are: with
+    `Annotated[..., typer.Option(...)]`, and a default.
+    """
+    parameters: list[Parameter] = []
+    groups: dict[str, Any] = {}
+    for one in signature(command, eval_str=True).parameters.values():
+        group: Any = one.annotation
+        if not is_dataclass(group):
+            parameters.append(one.replace(kind=Parameter.KEYWORD_ONLY))
+            continue
+        groups[one.name] = group
+        hints = get_type_hints(group, include_extras=True)
+        parameters += [
+            Parameter(field.name, Parameter.KEYWORD_ONLY, default=field.default, annotation=hints[field.name])
+            for field in fields(group)
+        ]
+
+    @wraps(command)
+    def typed(**given: Any) -> None:
+        made = {
+            name: group(**{field.name: given.pop(field.name) for field in fields(group)})
+            for name, group in groups.items()
+        }
+        command(**given, **made)
+
+    vars(typed)["__signature__"] = Signature(parameters)
+    return typed
+
+
+@dataclass(frozen=True)
+class IndexOptions:
+    """Options of commands that read an index: the memory, and where its index is."""
+
+    memory: Memory = SAMPLE
+    index_file: IndexFile = None
+    re_embed: ReEmbed = False
+
+    @contextmanager
+    def opened(self) -> Iterator[OpenIndex]:
+        """The index of the memory. Prints on stderr what limits the answers."""
+        from workbench.memory.opening import open_memory
+
+        with open_memory(self.memory, index_path=self.index_file, re_embed=self.re_embed) as opened:
+            for remark in opened.remarks:
+                tell(remark)
+            yield opened
+
+    def system(self, asked: str | None) -> str:
+        """The system that was asked for, or the default one for this memory."""
+        from workbench.memory.opening import usual_system
+        from workbench.systems.registry import default_system
+
+        if asked is not None:
+            return asked
+        return SHIPPED if CONFIG_FILE.get() else usual_system(self.memory) or default_system()
+
+    def relative(self, target: str) -> str:
+        """The target's path in the memory. The target may be given with the memory's folder in front."""
+        path, root = Path(target), Path(self.memory).resolve()
+        inside = path.resolve().is_relative_to(root) and path.exists()
+        return path.resolve().relative_to(root).as_posix() if inside else path.as_posix()
+
+
+@dataclass(frozen=True)
+class SystemOptions:
+    """Options that change the systems of a command."""
+
+    limit: AskedLimit = None
+    min_score: AskedFloor = None
+    settings: Settings = None
+
+    def pipeline(self, name: str) -> Pipeline:
+        """The system of that name with these options. Raises InputError for an unknown name or setting."""
+        return self.pipelines([name])[-1]
+
+    def pipelines(self, names: Iterable[str]) -> list[Pipeline]:
+        """The systems of these names with these options. A setting changes every system that has it.
+
+        With a reranker, each system is followed by itself with that reranker.
+        """
+        named = [_named(name) for name in names]
+        slots: list[str] = []
+        if self.settings:
+            from workbench.systems.registry import with_settings_of_any_language
+
+            named, slots = with_settings_of_any_language(named, self.settings)
+        made = self.reranked([one.asking(self.limit, self.min_score) for one in named])
+        if not slots:
+            return made
+        from workbench.retrieval.settings import with_settings_where_they_fit
+
+        return with_settings_where_they_fit(made, slots)
+
+    def reranked(self, systems: list[Pipeline]) -> list[Pipeline]:
+        """The systems as they are: these options have no reranker."""
+        return systems
+
+
+@dataclass(frozen=True)
+class RerankOptions(SystemOptions):
+    """Options that change the systems of a command, with a reranker."""
+
+    rerank: AskedReranker = None
+
+    def reranked(self, systems: list[Pipeline]) -> list[Pipeline]:
+        """Each system, followed by itself with the reranker if there is one."""
+        if self.rerank is None:
+            return systems
+        from workbench.systems.registry import reranker_named, with_reranker
+
+        reranker = reranker_named(self.rerank)
+        return [both for one in systems for both in (one, with_reranker(one, reranker))]
 
 
 def name_of(command: CommandInfo) -> str:
@@ -101,22 +285,13 @@ def name_of(command: CommandInfo) -> str:
     return str(command.name or getattr(command.callback, "__name__", ""))
 
 
-def system_for(memory: str, asked: str | None) -> str:
-    """The system that was asked for, or the default one for this memory."""
-    from workbench.systems.opening import is_openclaw_file
-
-    if asked is not None:
-        return asked
-    return SHIPPED if CONFIG_FILE.get() or is_openclaw_file(memory) else RECOMMENDED
-
-
 def labelled(memory: str, questions: Path | None) -> QuestionSet:
     """The labelled questions of this file, or else of `questions.yaml` in the memory's folder.
 
     Raises InputError for a file that cannot be read, and without a file for a memory that is no folder.
     """
-    from workbench.lab.questions import load_questions
-    from workbench.systems.opening import folder_of
+    from workbench.measure.questions import load_questions
+    from workbench.memory.opening import folder_of
 
     folder = folder_of(memory)
     if questions is None and folder is None:
@@ -127,116 +302,102 @@ def labelled(memory: str, questions: Path | None) -> QuestionSet:
     return load_questions(questions or Path(folder or ".") / "questions.yaml")
 
 
-def pipeline_of(
-    name: str,
-    limit: int | None,
-    min_score: float | None,
-    settings: list[str] | None,
-    rerank: str | None = None,
-) -> Pipeline:
-    """The system of that name with these options. Raises InputError for an unknown name or setting."""
-    named = _named(name)
-    if not settings:
-        return _reranked(named.asking(limit, min_score), rerank)
-    # These modules take a tenth of a search's time to load.
-    from workbench.retrieval.settings import with_settings
-    from workbench.systems.openclaw.config.keys import check_key, key_of, with_keys
-
-    keys = [one for one in settings if key_of(one)]
-    slots = [one for one in settings if not key_of(one)]
-    for one in slots:
-        check_key(one)
-    asked = with_keys(named, keys).asking(limit, min_score)
-    return with_settings(_reranked(asked, rerank), slots)
-
-
-def _reranked(pipeline: Pipeline, rerank: str | None) -> Pipeline:
-    if rerank is None:
-        return pipeline
-    from workbench.systems.reranking import reranker_named, with_reranker
-
-    return with_reranker(pipeline, reranker_named(rerank))
-
-
-def pipelines_of(
-    names: Iterable[str],
-    limit: int | None,
-    min_score: float | None,
-    settings: list[str] | None,
-    rerank: str | None = None,
-) -> list[Pipeline]:
-    """The systems of these names with these options. A setting changes every system that has it.
-
-    With `rerank`, each system is followed by itself with that reranker.
-    """
-    from workbench.retrieval.settings import with_settings_where_they_fit
-    from workbench.systems.openclaw.config.keys import check_key, fits, key_of, with_keys
-
-    named = [_named(name) for name in names]
-    slots = []
-    for setting in settings or []:
-        key = key_of(setting)
-        if not key:
-            check_key(setting)
-            slots.append(setting)
-        elif any(fits(one, key) for one in named):
-            named = [with_keys(one, [setting]) if fits(one, key) else one for one in named]
-        elif named:
-            with_keys(named[0], [setting])  # which says why not
-    asked = [one.asking(limit, min_score) for one in named]
-    if rerank is not None:
-        asked = [both for one in asked for both in (one, _reranked(one, rerank))]
-    return with_settings_where_they_fit(asked, slots)
-
-
 def _named(name: str) -> Pipeline:
     """The system of that name. With `--config` it has the settings of that file."""
     file = CONFIG_FILE.get()
-    # The modules of all systems take a tenth of a search's time to load. A default system needs its own.
-    if file is None and name == RECOMMENDED:
-        from workbench.systems.recommended import pipelines as recommended
-
-        return recommended.RECOMMENDED
-    if file is None and name == SHIPPED:
-        from workbench.systems.openclaw import pipelines as openclaw
-
-        return openclaw.SHIPPED
     from workbench.systems.registry import is_configuration, system
 
     return system(name if file is None or is_configuration(name) else f"{name}@{file}")
 
 
-@contextmanager
-def opened_index(memory: str, index_file: Path | None, re_embed: bool = False) -> Iterator[OpenIndex]:
-    """The index of a memory. Prints on stderr what limits the answers."""
-    from workbench.systems.opening import open_memory
+def _print_version(asked: bool) -> None:
+    if asked:
+        from importlib.metadata import version
 
-    with open_memory(memory, index_path=index_file, re_embed=re_embed) as opened:
-        for remark in opened.remarks:
-            tell(remark)
-        yield opened
+        put(f"workbench {version('hybrid-search-workbench')}")
+        raise typer.Exit
 
 
-@contextmanager
-def uncollected() -> Iterator[None]:
-    """Keeps the garbage collector off for a command that asks one question.
+@app.callback()
+def options(
+    context: typer.Context,
+    config: Annotated[
+        str | None,
+        typer.Option("--config", help="An openclaw.json, or FILE#AGENT: its settings become the defaults."),
+    ] = None,
+    release: Annotated[
+        str, typer.Option("--release", help="With --config: the release of OpenClaw that reads the file.")
+    ] = "",
+    _: Annotated[
+        bool,
+        typer.Option("--version", is_eager=True, callback=_print_version, help="Print the version and exit."),
+    ] = False,
+    base_url: Annotated[
+        str | None,
+        typer.Option(
+            "--base-url", help="With --config: the address of its provider, which gets your texts and key."
+        ),
+    ] = None,
+) -> None:
+    """Teach, explore and reproduce how hybrid search fails."""
+    from workbench.systems.registry import language_of_file
 
-    Its passes over what the imports leave take a twentieth of such a command's time. What the block leaves
-    counts as old, so that no pass comes right after it.
-    """
-    on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.freeze()
-        gc.unfreeze()
-        if on:
-            gc.enable()
+    CONFIG_FILE.set(None)
+    if config is None:
+        if base_url is not None or release:
+            raise InputError("--base-url and --release belong to a --config file.", "Add --config FILE.")
+        return
+    language = language_of_file(config)
+    if language is None:
+        raise InputError(f"No settings language reads the file {config}.", "Give an openclaw.json.")
+    made = context.obj = language.read(config, release)
+    CONFIG_FILE.set(config)
+    if base_url is not None:
+        os.environ.update(dict.fromkeys(made.address_variables, base_url))
+    for address in dict.fromkeys(made.unnamed_addresses().values()):
+        tell("\n  ".join(unnamed_message(made, address)))
+    usual = _defaults(config, made)
+    context.default_map = dict.fromkeys(declared("command"), usual) | {
+        "config": {"file": config, "release": release},
+        "show": {"name": usual["system"]},
+    }
+    if context.invoked_subcommand == "config":
+        return
+    tell(f"{config}: read as a file of {made.choice.says}, because {made.choice.why}.")
+    if made.unused:
+        tell(
+            f"{config}: {counted(len(made.unused), 'key')} without effect here or unknown "
+            f"(first: {made.unused[0].key}).\n  All of them: workbench config {config}"
+        )
 
 
-def relative(target: str, memory: str) -> str:
-    """The target's path in the memory. The target may be given with the memory's folder in front."""
-    path, root = Path(target), Path(memory).resolve()
-    inside = path.resolve().is_relative_to(root) and path.exists()
-    return path.resolve().relative_to(root).as_posix() if inside else path.as_posix()
+def unnamed_message(made: Any, address: str) -> tuple[str, str]:
+    """What is said of an address that only a file names: the problem, and the remedy."""
+    variables = " or ".join(f"export {one}={address}" for one in made.unnamed_addresses())
+    return (
+        f"{made.file} asks for {made.search.provider} at {address}, an address that you have not named. "
+        "It would get your texts and your key.",
+        f"If you trust it: workbench --config {made.file} --base-url {address} … or {variables}",
+    )
+
+
+def _defaults(config: str, made: Any) -> dict[str, Any]:
+    """Default values by parameter name; each command uses those that it has."""
+    usual: dict[str, Any] = {
+        "system": f"{made.choice.pipeline.name}@{config}",
+        "systems": [f"{made.choice.pipeline.name}@{config}"],
+        "extra": made.extra_paths,
+        "citations": made.citations,
+    }
+    if made.model:
+        usual["model"] = made.model
+    if made.sessions:
+        usual["sessions"] = made.sessions
+    if made.workspace:
+        usual |= {"memory": made.workspace, "folder": made.workspace}
+    return usual
+
+
+def workers_at(cluster: str | None) -> AbstractContextManager[Any]:
+    """The workers of a Dask cluster at this address; None without one."""
+    return part_of("work", "cluster").cluster_at(cluster) if cluster is not None else nullcontext()

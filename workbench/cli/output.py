@@ -33,11 +33,6 @@ def put(what: Any, as_json: bool = False) -> None:
         show(what)
 
 
-def flush() -> None:
-    """Writes out what was printed, before another process prints to the same place."""
-    sys.stdout.flush()
-
-
 def say(text: str) -> None:
     """Prints a line of progress to stdout at once, for commands that run until they are ended."""
     print(visible(without_own_keys(text)), flush=True)

@@ -1,1 +1,1 @@
-"""A folder becomes an index: files, chunks, vectors, and the one store that keeps them."""
+"""From a folder of notes to an index in one of the stores, and how it stays up to date."""

@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from workbench.errors import InputError
-from workbench.memory.store.errors import unwritable
+from workbench.memory.store.contract import unwritable
 
 
 @dataclass(frozen=True)
@@ -66,12 +66,17 @@ def remember(index_path: Path, chosen: Choices) -> None:
         return
     file = _file(index_path)
     try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        fresh = file.with_name(f"{file.name}.{os.getpid()}")
-        fresh.write_text(json.dumps(asdict(chosen)), encoding="utf-8")
-        os.replace(fresh, file)
+        replace_json(file, asdict(chosen))
     except OSError as error:
         raise unwritable(file, error) from None
+
+
+def replace_json(file: Path, value: object) -> None:
+    """Writes a value as JSON in one rename, so nobody reads a part. Raises OSError when that fails."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    fresh = file.with_name(f"{file.name}.{os.getpid()}")
+    fresh.write_text(json.dumps(value), encoding="utf-8")
+    os.replace(fresh, file)
 
 
 def _has(index_path: Path) -> bool:

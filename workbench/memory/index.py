@@ -5,10 +5,10 @@ from __future__ import annotations
 import hashlib
 import threading
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
-from typing import Self
+from typing import Self, TypeVar
 from weakref import WeakValueDictionary
 
 import numpy as np
@@ -17,15 +17,20 @@ from numpy.typing import NDArray
 from workbench.contracts import Index
 from workbench.errors import InputError, WorkbenchError
 from workbench.memory.choices import choices_for, index_home
-from workbench.memory.chunking import whole_characters
 from workbench.memory.embedding.cache import embed_through_cache
-from workbench.memory.embedding.local import PACKAGED_MODEL, Embedder, LocalEmbedder, local_embedder
-from workbench.memory.embedding.providers.catalogue import remembered
+from workbench.memory.embedding.local import (
+    PACKAGED_MODEL,
+    Embedder,
+    LocalEmbedder,
+    current,
+    local_embedder,
+)
+from workbench.memory.embedding.named import remembered
 from workbench.memory.files import content_hash
-from workbench.memory.store.contract import IndexPlace, IndexStore
+from workbench.memory.sources import whole_characters
+from workbench.memory.store.contract import Cached, IndexPlace, IndexStore, Settings
 from workbench.memory.store.postings import (
     K1,
-    MOST_SCORES,
     B,
     KeywordPostings,
     NoPostingsError,
@@ -33,7 +38,6 @@ from workbench.memory.store.postings import (
 )
 from workbench.memory.store.scan import Scan
 from workbench.memory.store.sqlite.place import SQLitePlace
-from workbench.memory.store.values import Cached, Settings
 from workbench.records import Chunk, Document, Hits, Passage, Query, Rows, Vector
 from workbench.safe_text import counted
 
@@ -44,18 +48,23 @@ def default_index_path(root: Path) -> Path:
     return index_home() / f"{root.resolve().name}-{digest}.sqlite"
 
 
-def embedder_of(store: IndexStore, embedder: Embedder | None = None) -> Embedder:
+def opened_embedder(store: IndexStore, embedder: Embedder | None = None) -> Embedder:
     """The embedder that made the store: `embedder` when given, or else the model that the store names.
 
-    Raises InputError when that would give other vectors than the stored ones, and for a local model that the
-    user has not chosen for this index.
+    Raises InputError, and closes the store, when that would give other vectors than the stored ones, and for
+    a local model that the user has not chosen for this index.
     """
-    settings = store.settings
-    if embedder is None:
-        embedder = remembered(settings.model, settings.revision, settings.dimensions)
-    if embedder is None:
-        embedder = _local(store.name, settings)
-    check_same(store, Settings(embedder.name, embedder.revision, 0, settings.chunker))
+    try:
+        with store.reading():
+            settings = store.settings
+            if embedder is None:
+                embedder = remembered(settings.model, settings.revision, settings.dimensions)
+            if embedder is None:
+                embedder = _local(store.name, settings)
+            check_same(store, Settings(embedder.name, embedder.revision, 0, settings.chunker))
+    except WorkbenchError:
+        store.close()
+        raise
     return embedder
 
 
@@ -81,7 +90,7 @@ def check_same(store: IndexStore, here: Settings) -> None:
     differing = [
         f"another {what}: {old}, not {new}"
         for what, old, new in (
-            ("model", f"{there.model} ({there.revision})", f"{here.model} ({here.revision})"),
+            ("model", f"{there.model} ({current(there.revision)})", f"{here.model} ({here.revision})"),
             ("chunker", there.chunker, here.chunker),
         )
         if old != new
@@ -125,6 +134,10 @@ class OpenIndex(Index):
         """The files of the memory that the index has not read in their present state."""
         return []
 
+    def checked(self) -> str:
+        """What the index holds, in a sentence. Raises InputError for one that is damaged."""
+        return f"{self.name}: {counted(self.size, 'chunk')}."
+
     @property
     def remarks(self) -> list[str]:
         """What limits every answer of this index, one remark each."""
@@ -167,7 +180,7 @@ class MemoryIndex(OpenIndex):
         Raises InputError when there is no index, or when `embedder` is not the one that made it.
         """
         store = (SQLitePlace(place) if isinstance(place, Path) else place).open()
-        index = cls(store, _embedder_or_close(store, embedder))
+        index = cls(store, opened_embedder(store, embedder))
         index._given = embedder
         return index
 
@@ -183,7 +196,7 @@ class MemoryIndex(OpenIndex):
         outlived = self.store.replaced or not self.store.writable
         if outlived and not self.store.busy:
             fresh = self.store.reopened()
-            self.embedder = _embedder_or_close(fresh, self._given)
+            self.embedder = opened_embedder(fresh, self._given)
             self.store.close()
             self.store = fresh
             self._source = fresh.postings()
@@ -242,18 +255,6 @@ class MemoryIndex(OpenIndex):
                 f"Leave them at {K1:g} and {B:g}, or use a system whose query is a list of words.",
             ) from None
 
-    def keyword_of_each(self, queries: Sequence[Query], limit: int, k1: float, b: float) -> list[Hits]:
-        """The answers of `keyword_with` to several queries; asked again with other constants, it is fast."""
-        if self._source is None or len(queries) * self.size > MOST_SCORES:
-            return super().keyword_of_each(queries, limit, k1, b)
-        try:
-            with nullcontext() if self.store.busy else self.store.reading():
-                source, postings = self.postings()
-                batch = postings.batch(queries, source)
-                return [postings.picked(one, limit, self.store.keys) for one in batch.scored(k1, b)]
-        except NoPostingsError:
-            return super().keyword_of_each(queries, limit, k1, b)
-
     def not_from_postings(self, query: Query) -> str | None:
         """Why the store itself is asked this query; None if it is answered from the postings in memory."""
         try:
@@ -276,11 +277,11 @@ class MemoryIndex(OpenIndex):
         """
         if self._source is None:
             raise NoPostingsError("the store does not give its postings")
-        generation = self.store.generation
-        if self._postings is None or generation != self._postings_seen:
-            self._postings = _shared_postings(self.store.name, generation, self._source)
-            self._postings_seen = generation
-        return self._source, self._postings
+        source = self._source
+        if self._postings is None or self.store.generation != self._postings_seen:
+            self._postings = _shared(_POSTINGS, self.store, lambda: KeywordPostings(source))
+            self._postings_seen = self.store.generation
+        return source, self._postings
 
     def nearest_of_each(self, queries: NDArray[np.float32], limit: int) -> list[Hits]:
         """The answers of `vector` to several questions, one in each row, from few passes over the vectors."""
@@ -309,10 +310,13 @@ class MemoryIndex(OpenIndex):
         return self.store.matrix()
 
     def _refresh(self) -> None:
-        generation = self.store.generation
-        if generation != self._seen:
-            self._scan = _shared_scan(self.store, generation)
-            self._seen = generation
+        if self.store.generation != self._seen:
+            self._scan = _shared(_SCANS, self.store, lambda: Scan(*self._scanned()))
+            self._seen = self.store.generation
+
+    def _scanned(self) -> tuple[Rows, list[str], NDArray[np.float32]]:
+        rows, vectors = self.store.matrix()
+        return rows, self.store.keys(), vectors
 
     def embed(self, question: str) -> Vector:
         """The question's unit vector, from the cache when the question has been asked before."""
@@ -350,36 +354,19 @@ class MemoryIndex(OpenIndex):
 
 
 _SCANS: WeakValueDictionary[tuple[str, int], Scan] = WeakValueDictionary()
-_SCANS_LOCK = threading.Lock()
-
-
-def _shared_scan(store: IndexStore, generation: int) -> Scan:
-    """The vectors of one state of a store, read once for all indexes that search this state."""
-    with _SCANS_LOCK:
-        scan = _SCANS.get((store.name, generation))
-        if scan is None:
-            rows, vectors = store.matrix()
-            scan = _SCANS[store.name, generation] = Scan(rows, store.keys(), vectors)
-        return scan
-
-
 _POSTINGS: WeakValueDictionary[tuple[str, int], KeywordPostings] = WeakValueDictionary()
-_POSTINGS_LOCK = threading.Lock()
+_LOCK = threading.Lock()
+
+Shared = TypeVar("Shared", Scan, KeywordPostings)
 
 
-def _shared_postings(name: str, generation: int, source: PostingsSource) -> KeywordPostings:
-    """The postings of one state of a store, for all indexes that search this state."""
-    with _POSTINGS_LOCK:
-        postings = _POSTINGS.get((name, generation))
-        if postings is None:
-            postings = _POSTINGS[name, generation] = KeywordPostings(source)
-        return postings
-
-
-def _embedder_or_close(store: IndexStore, embedder: Embedder | None) -> Embedder:
-    try:
-        with store.reading():
-            return embedder_of(store, embedder)
-    except WorkbenchError:
-        store.close()
-        raise
+def _shared(
+    known: WeakValueDictionary[tuple[str, int], Shared], store: IndexStore, make: Callable[[], Shared]
+) -> Shared:
+    """What is read once of one state of a store, for all indexes that search this state."""
+    key = store.name, store.generation
+    with _LOCK:
+        found = known.get(key)
+        if found is None:
+            found = known[key] = make()
+        return found

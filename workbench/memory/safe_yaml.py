@@ -1,4 +1,4 @@
-"""Checks YAML before it is loaded: small inputs can otherwise take all memory, or raise unexpected errors."""
+"""YAML of other people: it is checked before it is loaded."""
 
 from __future__ import annotations
 

@@ -1,17 +1,241 @@
-"""Sources of documents: first a list with sizes and times, then one document at a time."""
+"""Cuts a document's text into passages, by the rules of the systems that the workbench reproduces.
+
+Sources of documents: first a list with sizes and times, then one document at a time.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import os
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, fields, is_dataclass, replace
 from pathlib import Path
-from typing import ClassVar, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple, Protocol, Self
 
-from workbench.memory.chunking import Chunker, chunker_of_file
-from workbench.memory.files import SOURCE, read_document
-from workbench.memory.paths import GENERAL, FileRules, list_files, place_of
+from workbench.errors import InputError
+from workbench.memory.files import (
+    GENERAL,
+    SOURCE,
+    FileRules,
+    content_hash,
+    list_files,
+    place_of,
+    read_document,
+)
 from workbench.records import Document, Passage
+
+
+class Chunker(Protocol):
+    """Cuts text into passages. Chunkers that cut differently have different names."""
+
+    @property
+    def name(self) -> str: ...
+
+    def chunk(self, text: str) -> list[Passage]: ...
+
+
+def chunker_of_file(chunker: Chunker, path: str) -> Chunker:
+    """The chunker of one file of the memory: `chunker.of_file(path)` where it cuts some files differently."""
+    of_file: Callable[[str], Chunker] | None = getattr(chunker, "of_file", None)
+    return of_file(path) if of_file else chunker
+
+
+class ChunkSizes(NamedTuple):
+    """How long a chunk is at most, and how much of it the next chunk repeats, in tokens of four characters.
+
+    >>> str(ChunkSizes(200, 40)), ChunkSizes.parsed("200/40") == ChunkSizes(200, 40)
+    ('200/40', True)
+    """
+
+    tokens: int
+    overlap: int
+
+    def __str__(self) -> str:
+        return f"{self.tokens}/{self.overlap}"
+
+    @property
+    def advances(self) -> bool:
+        """Whether each chunk begins after the one before."""
+        return 0 <= self.overlap < self.tokens
+
+    @classmethod
+    def parsed(cls, text: str) -> Self:
+        """The sizes that `text` names. Raises InputError for a text of another form."""
+        found = re.fullmatch(r"([0-9]{1,9})/([0-9]{1,9})", text.strip())
+        sizes = None if found is None else cls(int(found[1]), int(found[2]))
+        if sizes is None or not sizes.advances:
+            raise InputError(
+                f"{text!r} are no sizes of chunks.",
+                "Give the tokens of a chunk, and of its overlap, which is smaller: 200/40.",
+            )
+        return sizes
+
+
+def sizes_in(name: str) -> ChunkSizes | None:
+    """The sizes that the name of a chunker has; None for a name without them.
+
+    >>> sizes_in(LineChunker(200, 40).name)
+    ChunkSizes(tokens=200, overlap=40)
+    """
+    found = re.search(r" tokens=([0-9]{1,9}) overlap=([0-9]{1,9})(?: |$)", name)
+    sizes = None if found is None else ChunkSizes(int(found[1]), int(found[2]))
+    return sizes if sizes is not None and sizes.advances else None
+
+
+def resized(chunker: Chunker, sizes: ChunkSizes) -> Chunker:
+    """The same chunker with other sizes. Raises InputError for a chunker that has none."""
+    cuts: Any = chunker
+    names = {one.name for one in fields(cuts)} if is_dataclass(cuts) else set()
+    if {"tokens", "overlap"} <= names:
+        changed: Chunker = replace(cuts, tokens=sizes.tokens, overlap=sizes.overlap)
+    elif "chunker" in names:  # one that cuts again, or differently, what another one cuts
+        changed = replace(cuts, chunker=resized(cuts.chunker, sizes))
+    else:
+        raise InputError(
+            f"The chunker {chunker.name} has no sizes.", "Choose a chunker with tokens and overlap."
+        )
+    return changed
+
+
+HALF_CHARACTER = re.compile("[\ud800-\udfff]")
+
+
+def utf16_length(text: str) -> int:
+    """The length in UTF-16 code units, as JavaScript counts it."""
+    return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2
+
+
+def chunk_id(source: str, path: str, start_line: int, end_line: int, hash_: str, model: str) -> str:
+    """A chunk's stable id: sha256 of `source:path:start:end:hash:model`.
+
+    Source: openclaw 2026.2.13, src/memory/manager.ts.
+    """
+    key = f"{source}:{path}:{start_line}:{end_line}:{hash_}:{model}"
+    return hashlib.sha256(key.encode()).hexdigest()
+
+
+def whole_characters(text: str) -> str:
+    """The text with every lone surrogate replaced by U+FFFD."""
+    return text if text.isascii() else HALF_CHARACTER.sub("\ufffd", text)
+
+
+class Segment(NamedTuple):
+    """A line, or a piece of a line too long for one chunk; `cost` is its length with the line's end."""
+
+    text: str
+    line: int
+    cost: int
+
+
+@dataclass(frozen=True)
+class LineChunker:
+    """Whole lines up to tokens × 4 UTF-16 units, at least overlap × 4 of them repeated in the next chunk.
+
+    It ignores Markdown: a chunk can end between a heading and its text. A longer line is cut into pieces that
+    share its line number. The overlap consists of whole segments of any length, so a chunk can reach about
+    twice the budget (openclaw#138722).
+    Source: openclaw 2026.2.13, src/memory/internal.ts, chunkMarkdown.
+    """
+
+    tokens: int = 400
+    overlap: int = 80
+
+    def __post_init__(self) -> None:
+        if self.tokens < 1 or not 0 <= self.overlap < max(self.tokens, 1):
+            raise InputError(
+                f"A chunker of {self.tokens} tokens with {self.overlap} overlapping cannot advance.",
+                "Use at least 1 token, and an overlap from 0 to tokens - 1.",
+            )
+
+    @property
+    def name(self) -> str:
+        return f"openclaw-2026.2.13 tokens={self.tokens} overlap={self.overlap}"
+
+    @property
+    def budget(self) -> int:
+        """The longest chunk in UTF-16 units, or in what a subclass counts."""
+        return max(32, self.tokens * 4)
+
+    def chunk(self, text: str) -> list[Passage]:
+        """The passages of `text` in order; an empty text is one empty passage."""
+        return self.passages(text.split("\n"), 1)
+
+    def passages(self, lines: Sequence[str], first: int) -> list[Passage]:
+        """The passages of these lines; `first` is the number of the first one."""
+        passages: list[Passage] = []
+        current: list[Segment] = []
+        size = 0
+        for number, line in enumerate(lines, first):
+            for segment in self.segments(line, number):
+                if current and size + segment.cost > self.budget:
+                    passages.append(_passage(current))
+                    current = self.carried(current, segment)
+                    size = sum(one.cost for one in current)
+                current.append(segment)
+                size += segment.cost
+        return [*passages, _passage(current)]
+
+    def segments(self, line: str, number: int) -> Iterator[Segment]:
+        """The line, or pieces of a long one; a cut surrogate pair becomes U+FFFD, as JavaScript writes it."""
+        length = utf16_length(line)
+        if length <= self.budget:
+            yield Segment(line, number, length + 1)
+            return
+        data = line.encode("utf-16-le", "surrogatepass")
+        for start in range(0, len(data), self.budget * 2):
+            piece = data[start : start + self.budget * 2].decode("utf-16-le", "surrogatepass")
+            yield Segment(whole_characters(piece), number, utf16_length(piece) + 1)
+
+    def carried(self, segments: Sequence[Segment], incoming: Segment) -> list[Segment]:
+        """The last segments of a chunk, which the next one repeats: as many as reach the overlap."""
+        size, first = 0, len(segments)
+        while first > 0 and size < self.overlap * 4:
+            first -= 1
+            size += segments[first].cost
+        return list(segments[first:])
+
+
+def _passage(segments: Sequence[Segment]) -> Passage:
+    text = "\n".join(segment.text for segment in segments)
+    return Passage(text, segments[0].line, segments[-1].line, content_hash(text))
+
+
+USUAL_LONGEST = 8192
+"""Bytes of one text that an embedding model usually takes, as OpenClaw counts."""
+
+
+def parts(text: str, most: int) -> list[str]:
+    """The text in pieces of at most `most` bytes, cut between characters wherever the limit falls.
+
+    >>> parts("naïve", 4)
+    ['naï', 've']
+    """
+    data, found = text.encode(), []
+    while len(data) > most:
+        end = most
+        while data[end] & 0xC0 == 0x80:  # within a character
+            end -= 1
+        found.append(data[:end].decode())
+        data = data[end:]
+    return [*found, data.decode()]
+
+
+def remap_lines(passages: Sequence[Passage], line_map: Sequence[int]) -> list[Passage]:
+    """The passages with line n replaced by `line_map[n - 1]` where that exists.
+
+    Source: openclaw 2026.2.13, src/memory/internal.ts, remapChunkLines.
+    """
+
+    def mapped(line: int) -> int:
+        return line_map[line - 1] if line <= len(line_map) else line
+
+    return [Passage(p.text, mapped(p.start_line), mapped(p.end_line), p.hash) for p in passages]
+
+
+def beginning(text: str, units: int) -> str:
+    """The first `units` UTF-16 code units of a text; a surrogate pair is never split."""
+    return text.encode("utf-16-le", "surrogatepass")[: units * 2].decode("utf-16-le", "ignore")
 
 
 class Look(NamedTuple):

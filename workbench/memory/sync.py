@@ -2,33 +2,52 @@
 
 Size and modification time say which files may have changed; their content says which have. All of those are
 read once, before anything is written: a file that cannot be used stops the run while the index is as it was.
-Then a few at a time are stored in one transaction. Memory holds a few files at a time (see `staging`).
+Then a few at a time are stored in one transaction. Documents that wait to be stored are in memory; if they
+are many, they are in a temporary file.
 """
 
 from __future__ import annotations
 
 import os
+import pickle
+import tempfile
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from tempfile import SpooledTemporaryFile
+from typing import IO
 
 from workbench.errors import InputError, Interrupted, WorkbenchError
 from workbench.memory.choices import Choices, extra_paths_of, remember
-from workbench.memory.chunking import Chunker, LineChunker, resized, sizes_in
 from workbench.memory.embedding import cache as cached_embedding
-from workbench.memory.embedding.cache import Borrowing, embed_through_cache
+from workbench.memory.embedding.cache import embed_through_cache
 from workbench.memory.embedding.local import PACKAGED_MODEL, Embedder, LocalEmbedder, UsualReading, reading_of
 from workbench.memory.files import SOURCE, GoneError, memory_root
 from workbench.memory.index import MemoryIndex, check_same, default_index_path
-from workbench.memory.sources import DocumentSource, Indexing, Listed, Look, MemoryFolder, listed
-from workbench.memory.staging import Staged, staging
-from workbench.memory.store.contract import IndexPlace, IndexStore
-from workbench.memory.store.places import server_place
-from workbench.memory.store.sqlite.lock import WAIT_SECONDS
-from workbench.memory.store.sqlite.place import SQLitePlace
-from workbench.memory.store.values import Cached, Settings, Stamp
+from workbench.memory.sources import (
+    Chunker,
+    DocumentSource,
+    Indexing,
+    LineChunker,
+    Listed,
+    Look,
+    MemoryFolder,
+    listed,
+    resized,
+    sizes_in,
+)
+from workbench.memory.store.contract import (
+    Cached,
+    IndexPlace,
+    IndexStore,
+    Settings,
+    Stamp,
+    server_place,
+    unwritable,
+)
+from workbench.memory.store.sqlite.place import WAIT_SECONDS, SQLitePlace
 from workbench.progress import progress
 from workbench.records import Document, Passage
 from workbench.safe_text import counted
@@ -274,7 +293,8 @@ class Plan:
 
 
 def _update(place: IndexPlace, work: Work) -> None:
-    with place.updating() as store, staging(place.scratch) as staged:
+    with place.updating() as store, SpooledTemporaryFile(IN_MEMORY) as file:
+        staged = Staged(file)
         work = work.in_the_sizes_of(store.settings)
         check_same(store, work.settings)
         known = store.stamps()
@@ -298,7 +318,8 @@ def _check_extra(place: IndexPlace, known: Mapping[str, Stamp], work: Work) -> N
 
 def _rebuild(place: IndexPlace, work: Work) -> None:
     _check_sources_stay(place, work)
-    with staging(place.scratch) as staged:
+    with SpooledTemporaryFile(IN_MEMORY) as file:
+        staged = Staged(file)
         plan = _planned(work, {}, staged)
         with place.rebuilding(work.settings) as store:
             store.describe(folder=work.chosen.memory)
@@ -346,11 +367,13 @@ def _planned(work: Work, known: Mapping[str, Stamp], staged: Staged) -> Plan:
 
 def _carry_out(plan: Plan, work: Work, store: IndexStore) -> None:
     summary, stored = work.summary, 0
+    store.lender = work.lender or store.lender
     store.describe(file_rules=work.like.rules, ties_by_row=work.like.ties_by_row)
     if plan.touched:
         store.restamp(plan.touched)
     with progress(plan.changed.count, "indexing", "files") as done:
-        for group in _groups(_cuts(plan, work), cached_embedding.texts_in_flight(work.embedder)):
+        cuts = ((one, plan.sources[one.path].cut(one, work.chunker)) for one in plan.changed)
+        for group in _groups(cuts, cached_embedding.texts_in_flight(work.embedder)):
             vectors = _vectors(group, work, store)
             with store.writing():
                 for document, passages in group:
@@ -365,11 +388,6 @@ def _carry_out(plan: Plan, work: Work, store: IndexStore) -> None:
     store.forget_removed_texts()
     summary.chunks = store.size
     summary.from_cache = stored - summary.embedded
-
-
-def _cuts(plan: Plan, work: Work) -> Iterator[Cut]:
-    for document in plan.changed:
-        yield document, plan.sources[document.path].cut(document, work.chunker)
 
 
 def _groups(cuts: Iterable[Cut], most: int) -> Iterator[list[Cut]]:
@@ -391,5 +409,29 @@ def _vectors(group: Iterable[Cut], work: Work, store: IndexStore) -> Mapping[str
         work.summary.embedded += embedded
 
     texts = {passage.hash: passage.text for _, passages in group for passage in passages}
-    cache = store if work.lender is None else Borrowing(store, work.lender)
-    return embed_through_cache(cache, work.settings, work.embedder, "passage", texts, count)
+    return embed_through_cache(store, work.settings, work.embedder, "passage", texts, count)
+
+
+IN_MEMORY = 16_000_000
+"""Bytes of documents that are kept in memory. More go into a file without a name, which nobody else opens."""
+
+
+class Staged:
+    """A queue of documents: all are added before the first is taken out."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+        self.count = 0
+
+    def add(self, document: Document) -> None:
+        """Appends a document. Raises DiskFullError or UnwritableError when the temporary file cannot grow."""
+        try:
+            pickle.dump(document, self._file)
+        except OSError as error:
+            raise unwritable(Path(tempfile.gettempdir()), error) from None
+        self.count += 1
+
+    def __iter__(self) -> Iterator[Document]:
+        self._file.seek(0)
+        for _ in range(self.count):
+            yield pickle.load(self._file)

@@ -1,1 +1,1 @@
-"""A question becomes a trace: query, legs, scores, fusion, cut-offs, in the order of the files."""
+"""From a question to a trace: query, legs, scores, fusion, cut-offs, and the explanation."""

@@ -1,46 +1,185 @@
-"""How a stage reads and writes the columns of a trace, and how one row of them becomes a formula."""
+"""The base of all stages: how they join into a pipeline, and how they read and write a trace's columns.
+
+The formulas of `scoring` and `fusion` are written once, for NumPy columns. A term is a number that knows how
+it was computed. With terms instead of columns a formula computes the same number and prints itself:
+
+>>> round((term(0.7) * term(0.438)).value, 4)
+0.3066
+>>> print(term(0.7) * term(0.438) + term(0.3) * term(0))
+0.7 × 0.438 + 0.3 × 0
+>>> print(1 / (1 + np.maximum(0.0, term(-4.2))))
+1 / (1 + max(0, -4.2))
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields, is_dataclass
 from functools import cached_property
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
 import numpy as np
+from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from workbench.contracts import Context
 from workbench.errors import InputError
-from workbench.records import Floats, Trace
-from workbench.retrieval.formula import Term, term
+from workbench.records import Floats, Stage, Trace
+
+SUM, PRODUCT, POWER, ATOM = 1, 2, 3, 4
 
 
-class Numbers(Protocol):
+class FormulaError(InputError):
+    """A formula uses a NumPy function that cannot be written down."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(
+            f"A formula uses {name}, which has no written form.",
+            f"Use one of {', '.join(sorted(one.__name__ for one in (*WRITERS, *PREDICATES)))}, np.where; "
+            "or add a writer to workbench.retrieval.columns.WRITERS.",
+        )
+
+
+def number(value: float, digits: int) -> str:
+    """`value` with `digits` significant digits, without an exponent where a plain number is shorter."""
+    return f"{float(value):.{digits}g}"
+
+
+@dataclass(frozen=True, eq=False)
+class Term(NDArrayOperatorsMixin):
+    """A number, the text of the formula that made it, and how tightly that text binds."""
+
+    value: float
+    text: str
+    binds: int = ATOM
+    digits: int = 4
+
+    def __str__(self) -> str:
+        return self.text
+
+    def __float__(self) -> float:
+        return self.value
+
+    def _within(self, level: int) -> str:
+        return f"({self.text})" if self.binds < level else self.text
+
+    def _lift(self, other: Any) -> Term:
+        return other if isinstance(other, Term) else term(float(other), self.digits)
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **_: Any) -> Any:
+        if method != "__call__" or not (ufunc in WRITERS or ufunc in PREDICATES):
+            raise FormulaError(f"np.{ufunc.__name__}" + ("" if method == "__call__" else f".{method}"))
+        terms = [self._lift(x) for x in inputs]
+        with np.errstate(all="ignore"):
+            result = ufunc(*(np.float64(t.value) for t in terms))
+        if ufunc in PREDICATES:
+            # A NumPy bool, because `~` of a Python bool is an integer that is always true.
+            return np.bool_(result)
+        text, binds = WRITERS[ufunc](*terms)
+        return Term(float(result), text, binds, self.digits)
+
+    def __array_function__(self, function: Any, _: Any, args: Any, keywords: Any) -> Any:
+        if function is not np.where or len(args) != 3 or keywords:
+            raise FormulaError(f"np.{function.__name__}")
+        condition, yes, no = args
+        if isinstance(condition, Term):
+            raise FormulaError("np.where with a number for its condition")
+        return self._lift(yes if condition else no)
+
+
+def term(value: float, digits: int = 4) -> Term:
+    """A plain number as a term."""
+    text = number(value, digits)
+    return Term(float(value), text, SUM if text.startswith("-") else ATOM, digits)
+
+
+def _infix(symbol: str, level: int) -> Callable[[Term, Term], tuple[str, int]]:
+    tighter = level + (symbol in "-/")
+    return lambda a, b: (f"{a._within(level)} {symbol} {b._within(tighter)}", level)
+
+
+def _power(base: Term, exponent: Term) -> tuple[str, int]:
+    return f"{base._within(ATOM)} ^ {exponent._within(ATOM)}", POWER
+
+
+def _call(name: str) -> Callable[..., tuple[str, int]]:
+    return lambda *terms: (f"{name}({', '.join(t.text for t in terms)})", ATOM)
+
+
+WRITERS: dict[np.ufunc, Callable[..., tuple[str, int]]] = {
+    np.add: _infix("+", SUM),
+    np.subtract: _infix("-", SUM),
+    np.multiply: _infix("×", PRODUCT),
+    np.divide: _infix("/", PRODUCT),
+    np.power: _power,
+    np.negative: lambda a: (f"-{a._within(POWER)}", SUM),
+    np.positive: lambda a: (a.text, a.binds),
+    np.arctan: _call("atan"),
+    np.maximum: _call("max"),
+    np.minimum: _call("min"),
+    np.absolute: _call("abs"),
+    np.sqrt: _call("sqrt"),
+    np.square: lambda a: (f"{a._within(ATOM)} ^ 2", POWER),
+    np.exp: _call("exp"),
+    np.expm1: _call("expm1"),
+    np.log: _call("log"),
+    np.log1p: _call("log1p"),
+    np.log2: _call("log2"),
+    np.log10: _call("log10"),
+    np.tanh: _call("tanh"),
+    np.floor: _call("floor"),
+    np.ceil: _call("ceil"),
+    np.sign: _call("sign"),
+}
+
+PREDICATES = (
+    np.isnan,
+    np.isfinite,
+    np.isinf,
+    np.less,
+    np.less_equal,
+    np.greater,
+    np.greater_equal,
+    np.equal,
+    np.not_equal,
+)
+
+
+class Numbers(ABC):
     """Named numbers: whole columns, or one row of them as terms."""
 
+    values: Mapping[str, Floats]
+
+    @abstractmethod
     def __getitem__(self, name: str) -> Any: ...
 
-    def given(self, name: str) -> Any:
-        """A column that an earlier stage may have written; None when no stage has."""
-
-    def filled(self, name: str, absent: float) -> Any:
-        """A column, with `absent` where the leg did not bring the candidate."""
-
+    @abstractmethod
     def constant(self, value: float) -> Any:
         """A parameter of the stage."""
 
+    @abstractmethod
+    def over(self, statistic: Callable[[Floats], Any], name: str) -> Any:
+        """A statistic of a column, over the candidates that have a number there."""
+
+    def given(self, name: str) -> Any:
+        """A column that an earlier stage may have written; None when no stage has."""
+        return self[name] if name in self.values else None
+
+    def filled(self, name: str, absent: float) -> Any:
+        """A column, with `absent` where the leg did not bring the candidate."""
+        return filled(self[name], absent)
+
     def least(self, name: str) -> Any:
         """The smallest number of a column, over the candidates that have one."""
+        return self.over(np.min, name)
 
     def greatest(self, name: str) -> Any:
         """The largest number of a column, over the candidates that have one."""
-
-    def over(self, statistic: Callable[[Floats], Any], name: str) -> Any:
-        """Another statistic of a column, over the candidates that have a number there."""
+        return self.over(np.max, name)
 
 
 @dataclass(frozen=True)
-class Columns:
+class Columns(Numbers):
     """The columns of a trace, whole: `of["score"]` is a float64 array with NaN for absent."""
 
     values: Mapping[str, Floats]
@@ -48,28 +187,15 @@ class Columns:
     def __getitem__(self, name: str) -> Floats:
         return self.values[name]
 
-    def given(self, name: str) -> Floats | None:
-        return self.values.get(name)
-
-    def filled(self, name: str, absent: float) -> Floats:
-        column: Floats = filled(self.values[name], absent)
-        return column
-
     def constant(self, value: float) -> float:
         return value
 
-    def least(self, name: str) -> float:
-        return self.over(np.min, name)
-
-    def greatest(self, name: str) -> float:
-        return self.over(np.max, name)
-
-    def over(self, statistic: Callable[[Floats], Any], name: str) -> float:
+    def over(self, statistic: Callable[[Floats], Any], name: str) -> Any:
         return over_present(statistic, self.values[name])
 
 
 @dataclass(frozen=True)
-class Row:
+class Row(Numbers):
     """One row of the columns, as terms: `of["score"]` is a number that prints itself."""
 
     values: Mapping[str, Floats]
@@ -79,23 +205,33 @@ class Row:
     def __getitem__(self, name: str) -> Term:
         return self.constant(float(self.values[name][self.row]))
 
-    def given(self, name: str) -> Term | None:
-        return self[name] if name in self.values else None
-
-    def filled(self, name: str, absent: float) -> Any:
-        return filled(self[name], absent)
-
     def constant(self, value: float) -> Term:
         return term(value, self.digits)
 
-    def least(self, name: str) -> Term:
-        return self.over(np.min, name)
-
-    def greatest(self, name: str) -> Term:
-        return self.over(np.max, name)
-
     def over(self, statistic: Callable[[Floats], Any], name: str) -> Term:
         return self.constant(over_present(statistic, self.values[name]))
+
+
+class _Listener(Numbers):
+    """Numbers that note which columns a formula asks for."""
+
+    def __init__(self) -> None:
+        self.needed: dict[str, None] = {}
+        self.optional: dict[str, None] = {}
+
+    def __getitem__(self, name: str) -> Term:
+        self.needed[name] = None
+        return term(1.0)
+
+    def constant(self, value: float) -> Term:
+        return term(value)
+
+    def over(self, statistic: Callable[[Floats], Any], name: str) -> Term:
+        return self[name]
+
+    def given(self, name: str) -> Term:
+        self.optional[name] = None
+        return term(1.0)
 
 
 def filled(score: Any, absent: float) -> Any:
@@ -103,47 +239,38 @@ def filled(score: Any, absent: float) -> Any:
     return np.where(np.isnan(score), absent, score)
 
 
-def over_present(reduce: Callable[[Floats], Any], column: Floats) -> float:
-    """A statistic of the numbers of a column that are present; NaN if none is."""
+def over_present(reduce: Callable[[Floats], Any], column: Floats) -> Any:
+    """A statistic of the numbers of a column that are present; NaN if none is.
+
+    For columns of many questions, shape (candidates, questions), one number for each question.
+    """
+    if column.ndim > 1:
+        return np.array([over_present(reduce, one) for one in column.T])
     present = column[~np.isnan(column)]
     return float(reduce(present)) if present.size else float("nan")
 
 
-@dataclass(frozen=True)
-class _Listener:
-    """Numbers that note which columns a formula asks for."""
+class Stages(tuple[Stage, ...]):
+    """Stages in the order in which they run: what `>>` makes of them, and what a `Pipeline` takes."""
 
-    needed: dict[str, None] = field(default_factory=dict)
-    optional: dict[str, None] = field(default_factory=dict)
-
-    def __getitem__(self, name: str) -> Term:
-        self.needed[name] = None
-        return term(1.0)
-
-    def given(self, name: str) -> Term:
-        self.optional[name] = None
-        return term(1.0)
-
-    def filled(self, name: str, absent: float) -> Term:
-        return self[name]
-
-    def constant(self, value: float) -> Term:
-        return term(value)
-
-    def least(self, name: str) -> Term:
-        return self[name]
-
-    def greatest(self, name: str) -> Term:
-        return self[name]
-
-    def over(self, statistic: Callable[[Floats], Any], name: str) -> Term:
-        return self[name]
+    def __rshift__(self, later: Stage | Stages) -> Stages:
+        return Stages((*self, *(later if isinstance(later, Stages) else (later,))))
 
 
 class PlainStage:
-    """Base of a stage that reads and writes no columns by default."""
+    """Base of a stage that reads and writes no columns by default; `>>` joins it with others."""
 
+    slot: ClassVar[str]
     ranges: ClassVar[Mapping[str, tuple[float, float]]] = {}
+
+    def __init_subclass__(cls, **card: Any) -> None:
+        """Takes class attributes from the head of a class: `class Floor(PlainStage, slot="floor")`."""
+        super().__init_subclass__()
+        for name, value in card.items():
+            setattr(cls, name, value)
+
+    def __rshift__(self: Stage, later: Stage | Stages) -> Stages:
+        return Stages((self,)) >> later
 
     def reads(self) -> tuple[str, ...]:
         """The columns that must exist before this stage runs."""
@@ -162,19 +289,24 @@ class PlainStage:
 class ColumnStage(PlainStage):
     """A stage that computes one column from others with a formula that is written once.
 
-    `output` names the column, and `scale` what its numbers mean. `present` names a column: where that is
-    absent, so is the output. `observed` names the columns of what the stage reads from texts or front matter
-    before it computes, and `best` the most favourable numbers in them.
+    `output` names the column, which is the slot's name if a class states only that; `scale` says what its
+    numbers mean. `present` names a column: where that is absent, so is the output. `observed` names the
+    columns of what the stage reads from texts or front matter before it computes, and `best` the most
+    favourable numbers in them.
 
     What the formula reads is found by running it, so that it cannot be declared wrongly.
     """
 
-    slot: ClassVar[str]
     output: ClassVar[str]
     scale: ClassVar[str] = ""
     present: ClassVar[str | None] = None
     observed: ClassVar[tuple[str, ...]] = ()
     best: ClassVar[Mapping[str, float]] = {}
+
+    def __init_subclass__(cls, **card: Any) -> None:
+        super().__init_subclass__(**card)
+        if "slot" in vars(cls) and "output" not in vars(cls):
+            cls.output = cls.slot
 
     def formula(self, of: Numbers) -> Any:
         """The output, as a column or as a term, depending on what `of` gives."""
@@ -249,3 +381,43 @@ class ColumnStage(PlainStage):
 def with_column(trace: Trace, name: str, column: Floats) -> Trace:
     """`trace` with one more column."""
     return trace.but(columns={**trace.columns, name: column})
+
+
+def parameters(stage: Any) -> dict[str, Any]:
+    """The parameters of a stage with their values, nested ones with a dot: `depth.multiplier`.
+
+    A field that the `repr` leaves out is none: it may hold a secret.
+    """
+    found: dict[str, Any] = {}
+    for one in fields(stage):
+        value = getattr(stage, one.name)
+        if one.repr and is_dataclass(value):
+            found |= {f"{one.name}.{name}": inner for name, inner in parameters(value).items()}
+        elif one.repr and isinstance(value, int | float | str | bool):
+            found[one.name] = value
+    return found
+
+
+def flow(stages: Sequence[Any]) -> str:
+    """The stages as they join with `>>`, each with its parameters under the names that `--set` takes.
+
+    >>> from workbench.retrieval.cutoff import Limit, MinScore
+    >>> flow(MinScore(0.35) >> Limit(6))
+    'MinScore(floor=0.35, of=score) >> Limit(count=6)'
+    """
+    return " >> ".join(map(_in_flow, stages))
+
+
+def _in_flow(stage: Any) -> str:
+    if not is_dataclass(stage):
+        return type(stage).__name__
+    every = {one.name: getattr(stage, one.name) for one in fields(stage) if one.repr}
+    told = parameters(stage) | {name: one for name, one in every.items() if one and isinstance(one, tuple)}
+    values = ", ".join(f"{name}={_told(value)}" for name, value in told.items())
+    return f"{type(stage).__name__}({values})" if values else type(stage).__name__
+
+
+def _told(value: Any) -> str:
+    if isinstance(value, tuple):
+        return f"({', '.join(map(_told, value))})"
+    return f"{value:g}" if isinstance(value, float) else str(value)

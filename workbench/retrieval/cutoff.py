@@ -4,31 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from itertools import compress
-from operator import attrgetter
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from workbench.contracts import Context
-from workbench.records import KEPT, Cutoff, DropKind, Rows, Stage, Threshold, Trace
+from workbench.records import KEPT, Cutoff, DropKind, Floats, Rows, Stage, Threshold, Trace
 from workbench.retrieval.columns import PlainStage
 from workbench.retrieval.scoring import cosine_similarity, relevance
 
-PLACE = attrgetter("source", "path", "start_line", "end_line")
-"""Where a chunk stands: its file and lines."""
+
+def best_first(scores: Floats, *ties: NDArray[Any]) -> NDArray[np.int64]:
+    """The places of the candidates along the first axis: by falling score, then by each of `ties`, rising.
+
+    NaN comes last. With two axes, each column is ordered by itself.
+    """
+    return np.lexsort((*reversed(ties), -scores), axis=0)
 
 
 @dataclass(frozen=True)
-class Order(PlainStage):
+class Order(PlainStage, slot="order"):
     """Best number in the column `by` first; ties by the columns of `ties`, ascending, then by chunk id.
 
     A candidate that has no number in a column comes after those that have one. To rank by what a reranker
     wrote, name its column in `by`.
     """
 
-    slot: ClassVar[str] = "order"
     ties: tuple[str, ...] = ()
     by: str = "score"
 
@@ -45,19 +47,39 @@ class Order(PlainStage):
 
     def rows(self, trace: Trace) -> Rows:
         """The rows of the candidates, best first."""
-        ids = np.array([chunk.id for chunk in trace.chunks], dtype=np.str_)
-        ties = [trace.columns[name] for name in reversed(self.ties) if name in trace.columns]
-        return np.lexsort((ids, *ties, -trace.columns[self.by]))
+        ties = [trace.columns[name] for name in self.ties if name in trace.columns]
+        return best_first(trace.columns[self.by], *ties, trace.ids)
 
     def run(self, trace: Trace, context: Context) -> Trace:
         return trace.but(order=self.rows(trace), ranked_by=self.by)
 
 
+class Floor(PlainStage, slot="floor"):
+    """Base of a floor: it drops every candidate that none of its thresholds lets pass."""
+
+    @property
+    def says(self) -> str:
+        """The floor in one line."""
+        raise NotImplementedError(f"{type(self).__name__} has no text for `says`")
+
+    def thresholds(self, columns: Mapping[str, Floats]) -> tuple[Threshold, ...]:
+        """What is compared. Columns may have any shape."""
+        raise NotImplementedError(f"{type(self).__name__} has no thresholds")
+
+    def passing(self, columns: Mapping[str, Floats]) -> NDArray[np.bool_]:
+        """What passes, in the shape of the columns. A number that is absent never does."""
+        passed = [one.values >= one.limit for one in self.thresholds(columns)]
+        return np.asarray(np.logical_or.reduce(passed), bool)
+
+    def run(self, trace: Trace, context: Context) -> Trace:
+        compared = self.thresholds(trace.columns)
+        return dropped(trace, self, ~self.passing(trace.columns), DropKind.FLOOR, *compared)
+
+
 @dataclass(frozen=True)
-class MinScore(PlainStage):
+class MinScore(Floor):
     """Drops every candidate whose number in the column `of` is below `floor`, or that has none."""
 
-    slot: ClassVar[str] = "floor"
     floor: float = 0.35
     of: str = "score"
 
@@ -69,17 +91,13 @@ class MinScore(PlainStage):
     def reads(self) -> tuple[str, ...]:
         return (self.of,)
 
-    def run(self, trace: Trace, context: Context) -> Trace:
-        numbers = trace.columns[self.of]
-        threshold = Threshold(self.of, numbers, self.floor)
-        return dropped(trace, self, ~(numbers >= self.floor), DropKind.FLOOR, threshold)
+    def thresholds(self, columns: Mapping[str, Floats]) -> tuple[Threshold, ...]:
+        return (Threshold(self.of, columns[self.of], self.floor),)
 
 
 @dataclass(frozen=True)
-class AddedFloor(MinScore):
+class AddedFloor(MinScore, slot="added_floor"):
     """The floor that a caller adds to a system without a floor of its own."""
-
-    slot: ClassVar[str] = "added_floor"
 
     @property
     def says(self) -> str:
@@ -87,14 +105,13 @@ class AddedFloor(MinScore):
 
 
 @dataclass(frozen=True)
-class EvidenceFloor(PlainStage):
+class EvidenceFloor(Floor):
     """Drops every candidate that no leg vouches for. The fused score only orders the candidates.
 
     The vector leg vouches with a cosine of at least `cosine`, the keyword leg with at least `relevance`
     on the scale r / (1 + r) of FTS5's bm25(). A leg that did not bring the candidate does not vouch for it.
     """
 
-    slot: ClassVar[str] = "floor"
     ranges: ClassVar[Mapping[str, tuple[float, float]]] = {"cosine": (-1, 1), "relevance": (0, 1)}
     cosine: float = 0.25
     relevance: float = 0.9
@@ -109,22 +126,19 @@ class EvidenceFloor(PlainStage):
     def reads(self) -> tuple[str, ...]:
         return "vector_raw", "keyword_raw"
 
-    def run(self, trace: Trace, context: Context) -> Trace:
-        near, raw = cosine_similarity(trace.columns["vector_raw"]), trace.columns["keyword_raw"]
-        said = np.where(np.isnan(raw), np.nan, relevance(raw))
-        thresholds = (
+    def thresholds(self, columns: Mapping[str, Floats]) -> tuple[Threshold, ...]:
+        near, raw = cosine_similarity(columns["vector_raw"]), columns["keyword_raw"]
+        shared = np.where(np.isnan(raw), np.nan, relevance(raw))
+        return (
             Threshold("cosine", near, self.cosine),
-            Threshold("keyword relevance r / (1 + r)", said, self.relevance),
+            Threshold("keyword relevance r / (1 + r)", shared, self.relevance),
         )
-        vouched = (near >= self.cosine) | (said >= self.relevance)
-        return dropped(trace, self, ~vouched, DropKind.FLOOR, *thresholds)
 
 
 @dataclass(frozen=True)
-class Limit(PlainStage):
+class Limit(PlainStage, slot="limit"):
     """Keeps the first `count` candidates that are still in; a fraction is rounded down."""
 
-    slot: ClassVar[str] = "limit"
     ranges: ClassVar[Mapping[str, tuple[float, float]]] = {"count": (0, 10_000)}
     count: float = 6
 
@@ -133,81 +147,11 @@ class Limit(PlainStage):
         return f"limit: keep the first {self.count:g}"
 
     def run(self, trace: Trace, context: Context) -> Trace:
-        still_in = trace.order[trace.dropped[trace.order] == KEPT]
-        places = np.full(trace.dropped.size, np.nan)
-        places[still_in] = np.arange(1, still_in.size + 1)
+        still_in = np.take_along_axis(trace.dropped, trace.order, axis=0) == KEPT
+        places = np.full(trace.dropped.shape, np.nan)
+        np.put_along_axis(places, trace.order, np.where(still_in, still_in.cumsum(axis=0), np.nan), axis=0)
         threshold = Threshold("place among those left", places, int(self.count), at_most=True)
         return dropped(trace, self, places > int(self.count), DropKind.LIMIT, threshold)
-
-
-@dataclass(frozen=True)
-class KeywordRescue(PlainStage):
-    """Brings keyword hits back when the floor has dropped every candidate, down to a lower floor of its own.
-
-    Source: openclaw 2026.2.27, src/memory/manager.ts, with 0.3, the keyword weight; 0 by 2026.7.1.
-    """
-
-    slot: ClassVar[str] = "rescue"
-    floor: float = 0.3
-
-    @property
-    def says(self) -> str:
-        return f"rescue: when nothing passes the floor, keep keyword hits that score at least {self.floor:g}"
-
-    def reads(self) -> tuple[str, ...]:
-        return "score", "keyword_rank"
-
-    def run(self, trace: Trace, context: Context) -> Trace:
-        if (trace.dropped == KEPT).any():
-            return trace
-        asked = [stage.floor for stage in trace.stages if isinstance(stage, MinScore)]
-        enough = trace.columns["score"] >= min([self.floor, *asked])
-        return _brought_back(trace, keyword_backed(trace, enough))
-
-
-@dataclass(frozen=True)
-class SpareSlots(PlainStage):
-    """Gives places that the floor has left empty to keyword hits, behind all that pass the floor.
-
-    When nothing passes, every keyword hit with a score of at least 0 comes back. When something does, only
-    those come back that the vector leg did not bring, or whose cosine with the question is 0.
-    Source: openclaw 2026.9.6, extensions/memory-core/src/memory/hybrid.ts (openclaw#92524).
-    """
-
-    slot: ClassVar[str] = "rescue"
-    says: ClassVar[str] = (
-        "rescue: places left empty go to hits of the keyword leg alone; when nothing passes the floor, to "
-        "all keyword hits that score at least 0"
-    )
-
-    def reads(self) -> tuple[str, ...]:
-        return "score", "vector_score", "keyword_rank"
-
-    def run(self, trace: Trace, context: Context) -> Trace:
-        strict = trace.dropped == KEPT
-        if not strict.any():
-            return _brought_back(trace, keyword_backed(trace, trace.columns["score"] >= 0))
-        unseen = np.nan_to_num(trace.columns["vector_score"], nan=0.0) == 0
-        spare = keyword_backed(trace, ~strict & unseen)
-        turn = np.where(strict, 0, np.where(spare, 1, 2))[trace.order]
-        return _brought_back(trace, spare).but(order=trace.order[np.argsort(turn, kind="stable")])
-
-
-def keyword_backed(trace: Trace, among: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Which candidates of `among` the keyword leg brought, or one with the same file and lines."""
-    found = ~np.isnan(trace.columns["keyword_rank"])
-    backed = among & found
-    others = np.flatnonzero(among & ~found)
-    if others.size:
-        places = set(map(PLACE, compress(trace.chunks, found)))
-        backed[others] = [PLACE(trace.chunks[row]) in places for row in others.tolist()]
-    return backed
-
-
-def _brought_back(trace: Trace, rows: NDArray[np.bool_]) -> Trace:
-    """The trace with these rows brought back if a floor dropped them; other drops stay."""
-    floors = [place for place, stage in enumerate(trace.stages) if isinstance(stage, MinScore)]
-    return trace.but(dropped=np.where(rows & np.isin(trace.dropped, floors), KEPT, trace.dropped))
 
 
 def dropped(

@@ -11,10 +11,9 @@ import numpy as np
 from workbench.contracts import Context, Index
 from workbench.errors import InputError
 from workbench.records import KEPT, Candidate, Chunk, Compared, DropKind, Shown, Stage, Trace, Vector
-from workbench.retrieval.columns import ColumnStage
+from workbench.retrieval.columns import ColumnStage, Term
 from workbench.retrieval.cutoff import Limit, MinScore
-from workbench.retrieval.formula import Term
-from workbench.retrieval.legs import Standing, legs_of
+from workbench.retrieval.legs import LegRank, legs_of
 from workbench.retrieval.pipeline import Running
 
 
@@ -44,12 +43,12 @@ FATES = {
 
 @dataclass(frozen=True)
 class Verdict:
-    """One chunk's fate, with its candidate if it was one, and its standing in each leg."""
+    """One chunk's fate, with its candidate if it was one, and its rank in each leg."""
 
     chunk: Chunk
     fate: Fate
     candidate: Candidate | None
-    standings: tuple[Standing, ...]
+    leg_ranks: tuple[LegRank, ...]
 
 
 @dataclass(frozen=True, repr=False)
@@ -84,22 +83,22 @@ def _explained(trace: Trace, context: Context, target: str) -> Explanation:
     if rows.size == 0:
         return Explanation(trace, target, Fate.NEVER_INDEXED, ())
     asked = [leg for leg in legs_of(trace.stages) if leg.name in trace.legs]
-    standings = [leg.standings(trace, context, rows) for leg in asked]
+    leg_ranks = [leg.leg_ranks(trace, context, rows) for leg in asked]
     verdicts = [
-        _verdict(trace, int(row), chunk, tuple(per_leg[i] for per_leg in standings))
+        _verdict(trace, int(row), chunk, tuple(per_leg[i] for per_leg in leg_ranks))
         for i, (row, chunk) in enumerate(zip(rows, context.index.chunks(rows), strict=True))
     ]
     verdicts.sort(key=_best_first)
     return Explanation(trace, target, verdicts[0].fate, tuple(verdicts))
 
 
-def _verdict(trace: Trace, row: int, chunk: Chunk, standings: tuple[Standing, ...]) -> Verdict:
+def _verdict(trace: Trace, row: int, chunk: Chunk, leg_ranks: tuple[LegRank, ...]) -> Verdict:
     place = np.flatnonzero(trace.rows == row)
     if place.size == 0:
-        matched = any(standing.rank is not None for standing in standings)
-        return Verdict(chunk, Fate.BEYOND_POOL if matched else Fate.NO_MATCH, None, standings)
+        matched = any(leg_rank.rank is not None for leg_rank in leg_ranks)
+        return Verdict(chunk, Fate.BEYOND_POOL if matched else Fate.NO_MATCH, None, leg_ranks)
     candidate = trace.candidate(int(place[0]))
-    return Verdict(chunk, fate_of(candidate), candidate, standings)
+    return Verdict(chunk, fate_of(candidate), candidate, leg_ranks)
 
 
 def fate_of(candidate: Candidate) -> Fate:
@@ -109,7 +108,7 @@ def fate_of(candidate: Candidate) -> Fate:
 
 def _best_first(verdict: Verdict) -> tuple[int, float, int, str]:
     position = verdict.candidate.position if verdict.candidate else math.inf
-    nearest = min((s.rank for s in verdict.standings if s.rank is not None), default=1 << 31)
+    nearest = min((s.rank for s in verdict.leg_ranks if s.rank is not None), default=1 << 31)
     return list(Fate).index(verdict.fate), position, nearest, verdict.chunk.id
 
 

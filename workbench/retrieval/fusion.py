@@ -113,15 +113,11 @@ MoreLegs = tuple[tuple[str, float], ...]
 
 
 @dataclass(frozen=True)
-class Fusion(ColumnStage):
+class Fusion(ColumnStage, slot="fusion", output="score", scale="fused"):
     """Base of a fusion that computes each leg's part of the score, and then the score from the parts.
 
     A subclass writes `says` and `part`, and also `together` where the score is not the sum of the parts.
     """
-
-    slot: ClassVar[str] = "fusion"
-    output: ClassVar[str] = "score"
-    scale: ClassVar[str] = "fused"
 
     @property
     def says(self) -> str:
@@ -178,7 +174,7 @@ class Weighted(Fusion):
 
 
 @dataclass(frozen=True)
-class WeightedSum(Weighted):
+class WeightedSum(Weighted, scale="weighted sum"):
     """`weighted_sum` of the legs' scores, where an absent score counts as `absent`.
 
     With 0 for absent, a candidate of the vector leg alone keeps 70 % of its similarity: bug 2 of
@@ -190,7 +186,6 @@ class WeightedSum(Weighted):
         "keyword": (0, 1),
         "absent": (-1, 1),
     }
-    scale: ClassVar[str] = "weighted sum"
     vector: float = 0.7
     keyword: float = 0.3
     absent: float = 0.0
@@ -229,7 +224,31 @@ class AnsweredSum(WeightedSum):
 
 
 @dataclass(frozen=True)
-class WeightedRRF(Weighted):
+class RankSum(Weighted):
+    """Reciprocal rank fusion: Σ weight / (k + rank); ranks start at `first`, which is 1 or 0."""
+
+    ranges: ClassVar[Mapping[str, tuple[float, float]]] = {
+        **Weighted.ranges,
+        "k": (0, 10_000),
+        "first": (0, 1),
+    }
+    k: float = 60
+    first: int = 1
+
+    @property
+    def says(self) -> str:
+        return (
+            f"score = Σ weight / ({self.k:g} + rank), ranks from {self.first}, "
+            f"weights {self.weights_in_words}, where absent adds nothing"
+        )
+
+    def part(self, of: Numbers, leg: str) -> Any:
+        rank = of[f"{leg}_rank"]
+        return reciprocal_rank(rank if self.first else rank - 1, self.weight(of, leg), of.constant(self.k))
+
+
+@dataclass(frozen=True)
+class WeightedRRF(Weighted, scale="RRF / max"):
     """`weighted_rrf` of the legs' ranks: an absent rank adds nothing and costs nothing."""
 
     ranges: ClassVar[Mapping[str, tuple[float, float]]] = {
@@ -237,7 +256,6 @@ class WeightedRRF(Weighted):
         "keyword": (0, 1),
         "k": (0, 10_000),
     }
-    scale: ClassVar[str] = "RRF / max"
     vector: float = 0.7
     keyword: float = 0.3
     k: float = 60
@@ -257,11 +275,9 @@ class WeightedRRF(Weighted):
 
 
 @dataclass(frozen=True)
-class OneLeg(ColumnStage):
+class OneLeg(ColumnStage, slot="fusion", output="score"):
     """The score of one leg alone, 0 where a stage has made that score absent."""
 
-    slot: ClassVar[str] = "fusion"
-    output: ClassVar[str] = "score"
     leg: str = "vector"
 
     @property

@@ -1,4 +1,9 @@
-"""Index wrappers: an index that delegates to another, and what is built for an index once."""
+"""An index wrapper that caches all answers, so that many pipelines can search the same questions quickly.
+
+Index wrappers: an index that delegates to another, and what is built for an index once.
+
+Whole files instead of chunks: what systems share that index and return files.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +12,9 @@ from collections.abc import Callable, Hashable, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, TypeVar
 
+import numpy as np
+
 from workbench.contracts import Index, Layout
-from workbench.errors import InputError
 from workbench.records import Chunk, Document, Hits, Query, Rows, Vector
 
 Made = TypeVar("Made")
@@ -79,20 +85,6 @@ def adapted(index: Index, kind: type[Adapter]) -> Adapter | None:
     return index
 
 
-def whole_documents(index: Index, layout: Layout) -> Sequence[Document]:
-    """All documents with their whole text, by path.
-
-    Raises InputError, naming both, if `layout` needs them and the index keeps chunks only.
-    """
-    documents = index.documents()
-    if documents is None:
-        raise InputError(
-            f"The index {index.name} keeps no whole documents, so it cannot be laid out as: {layout.says}.",
-            "Index the folder with `workbench index`, or choose a system that searches chunks as they are.",
-        )
-    return documents
-
-
 _KEPT: dict[int, dict[Hashable, tuple[int, Any]]] = {}
 """What has been built, and for which generation, by the identity of the index; forgotten with the index."""
 
@@ -108,3 +100,70 @@ def kept(index: Index, key: Hashable, make: Callable[[], Made]) -> Made:
         known[key] = generation, make()
     made: Made = known[key][1]
     return made
+
+
+Answer = TypeVar("Answer")
+
+
+class CachedIndex(IndexAdapter):
+    """`index` with a cache of every answer. Use it only while the index does not change."""
+
+    def __init__(self, index: Index) -> None:
+        super().__init__(index)
+        self._answers: dict[Hashable, Any] = {}
+        self._chunks: dict[int, Chunk] = {}
+        self._layouts: dict[Layout, CachedIndex] = {}
+
+    def _once(self, key: Hashable, ask: Callable[[], Answer]) -> Answer:
+        if key not in self._answers:
+            self._answers[key] = ask()
+        answer: Answer = self._answers[key]
+        return answer
+
+    @property
+    def generation(self) -> int:
+        return self._once("generation", lambda: self.inner.generation)
+
+    def keyword(self, query: Query, limit: int) -> Hits:
+        return self._once(("keyword", query, limit), lambda: self.inner.keyword(query, limit))
+
+    def keyword_with(self, query: Query, limit: int, k1: float, b: float) -> Hits:
+        return self._once(
+            ("keyword", query, limit, k1, b), lambda: self.inner.keyword_with(query, limit, k1, b)
+        )
+
+    def vector(self, query: Vector, limit: int) -> Hits:
+        return self._once(("vector", query.tobytes(), limit), lambda: self.inner.vector(query, limit))
+
+    def ask_ahead(self, queries: Sequence[Vector], depth: int) -> None:
+        """Caches the vector hits of many questions, from one matrix product instead of one for each."""
+        keys = {("vector", query.tobytes(), depth): query for query in queries if query.any()}
+        missing = [key for key in keys if key not in self._answers]
+        if missing:
+            found = self.inner.nearest_of_each(np.array([keys[key] for key in missing]), depth)
+            self._answers.update(zip(missing, found, strict=True))
+
+    def embed(self, question: str) -> Vector:
+        return self._once(("embed", question), lambda: self.inner.embed(question))
+
+    def chunks(self, rows: Rows) -> Sequence[Chunk]:
+        wanted = rows.tolist()
+        missing = [row for row in wanted if row not in self._chunks]
+        if missing:
+            found = self.inner.chunks(np.array(missing, np.int64))
+            self._chunks.update(zip(missing, found, strict=True))
+        return [self._chunks[row] for row in wanted]
+
+    def rows_of(self, path: str) -> Rows:
+        return self._once(("rows_of", path), lambda: self.inner.rows_of(path))
+
+    def documents(self) -> Sequence[Document] | None:
+        return self._once("documents", self.inner.documents)
+
+    def laid_out(self, layout: Layout | None) -> Index:
+        """The index in this layout, with its own cache."""
+        if layout is None:
+            return self
+        if layout not in self._layouts:
+            self._layouts[layout] = CachedIndex(layout.of(self))
+        return self._layouts[layout]

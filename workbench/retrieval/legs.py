@@ -52,8 +52,8 @@ class FixedDepth(Depth):
 
 
 @dataclass(frozen=True)
-class Standing:
-    """Where a chunk stands in one leg: its rank among all matches (None: no match) and the leg's depth.
+class LegRank:
+    """The rank of a chunk in one leg, among all matches (None: no match), and the leg's depth.
 
     `number` names `raw`. `missing` are the clauses of the query that the chunk does not match; only a keyword
     leg knows them.
@@ -75,7 +75,7 @@ class Standing:
 
 @dataclass(frozen=True)
 class LegStage(PlainStage):
-    """Base of a leg: it brings candidates, and it can say where any chunk of the index stands in it.
+    """Base of a leg: it brings candidates, and it knows the rank of any chunk of the index.
 
     `name` is the leg's name, `number` what its raw numbers are. `best_raw` holds the raw numbers that a
     perfect hit may have (which one is best depends on the conversion), `worst_raw` that of the worst hit.
@@ -106,30 +106,27 @@ class LegStage(PlainStage):
         """For each of these rows, the clauses of the query that it does not match."""
         return [()] * rows.size
 
-    def standings(self, trace: Trace, context: Context, rows: Rows) -> list[Standing]:
-        """Where each of these rows stands in the leg, in the search that `trace` records."""
+    def leg_ranks(self, trace: Trace, context: Context, rows: Rows) -> list[LegRank]:
+        """The rank of each of these rows in the leg, in the search that `trace` records."""
         every = self.every(trace, context)
         missing = self.missing(trace, context.index, rows)
         leg = trace.legs[self.name]
-        return [_standing(leg, every, row, lacks) for row, lacks in zip(rows.tolist(), missing, strict=True)]
+        return [_leg_rank(leg, every, row, lacks) for row, lacks in zip(rows.tolist(), missing, strict=True)]
 
 
-def _standing(leg: Leg, every: Hits | None, row: int, missing: tuple[str, ...]) -> Standing:
+def _leg_rank(leg: Leg, every: Hits | None, row: int, missing: tuple[str, ...]) -> LegRank:
     if every is None:
-        return Standing(leg.name, None, 0, leg.depth, None, leg.number, missing)
+        return LegRank(leg.name, None, 0, leg.depth, None, leg.number, missing)
     place = np.flatnonzero(every.rows == row)
     rank = int(place[0]) + 1 if place.size else None
     raw = float(every.raw[place[0]]) if place.size else None
-    return Standing(leg.name, rank, every.rows.size, leg.depth, raw, leg.number, missing)
+    return LegRank(leg.name, rank, every.rows.size, leg.depth, raw, leg.number, missing)
 
 
 @dataclass(frozen=True)
-class QueryLeg(LegStage):
+class QueryLeg(LegStage, slot="keyword_leg", name="keyword", number="bm25"):
     """Base of a leg that asks the trace's query; which clauses a chunk lacks, it asks one by one."""
 
-    slot: ClassVar[str] = "keyword_leg"
-    name: ClassVar[str] = "keyword"
-    number: ClassVar[str] = "bm25"
     # Some conversions of bm25() reward large numbers, one rewards numbers near 0.
     best_raw: ClassVar[tuple[float, ...]] = (-1e12, -1e-12)
     worst_raw: ClassVar[float] = -1e-12
@@ -183,12 +180,9 @@ class KeywordLeg(QueryLeg):
 
 
 @dataclass(frozen=True)
-class VectorLeg(LegStage):
+class VectorLeg(LegStage, slot="vector_leg", name="vector", number="cosine distance"):
     """The chunks nearest to the question, by exact cosine; none for a vector of zeros."""
 
-    slot: ClassVar[str] = "vector_leg"
-    name: ClassVar[str] = "vector"
-    number: ClassVar[str] = "cosine distance"
     best_raw: ClassVar[tuple[float, ...]] = (0.0,)
     worst_raw: ClassVar[float] = 2.0
     depth: Depth = Depth()
@@ -217,14 +211,13 @@ class VectorLeg(LegStage):
 
 
 @dataclass(frozen=True)
-class Union(PlainStage):
+class Union(PlainStage, slot="candidates"):
     """The candidates: every chunk that a leg brought, once, with its numbers in each leg.
 
     The vector leg's come first, then those of the other legs in the order in which they ran. Ranks count
     from 1.
     """
 
-    slot: ClassVar[str] = "candidates"
     says: ClassVar[str] = "candidates = the union of the legs by chunk; absent is absent"
 
     def run(self, trace: Trace, context: Context) -> Trace:

@@ -1,20 +1,116 @@
-"""A pipeline is a tuple of stages. `run` executes stages, and `search` runs a pipeline for a question."""
+"""A pipeline is a tuple of stages that fit together. `run` executes stages, and `search` asks a question."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from numbers import Real
+from typing import NamedTuple
 
 from workbench.contracts import Context, Index, Layout, Observer
 from workbench.errors import InputError
 from workbench.records import Floats, Moment, Shown, Stage, Trace, Vector
-from workbench.retrieval.cutoff import AddedFloor, Limit, MinScore
-from workbench.retrieval.legs import VectorLeg
+from workbench.retrieval.columns import flow
+from workbench.retrieval.cutoff import AddedFloor, Limit, MinScore, Order
+from workbench.retrieval.legs import LegStage, VectorLeg
 from workbench.retrieval.query import BLANKS
-from workbench.retrieval.wiring import check_wiring, wired_alike
+
+
+class _Wires(NamedTuple):
+    """What of a stage must fit the others. `leg` is the name of a leg."""
+
+    slot: str
+    reads: tuple[str, ...]
+    may_read: tuple[str, ...]
+    writes: tuple[str, ...]
+    leg: str | None
+    orders: bool
+
+
+def _wires(stage: Stage) -> _Wires:
+    return _Wires(
+        stage.slot,
+        tuple(stage.reads()),
+        tuple(stage.may_read()),
+        tuple(stage.writes()),
+        stage.name if isinstance(stage, LegStage) else None,
+        isinstance(stage, Order),
+    )
+
+
+@lru_cache(maxsize=4096)
+def _check(name: str, stages: tuple[_Wires, ...]) -> None:
+    """Checks slots, columns and legs. Raises InputError if they do not fit together.
+
+    Cached, since most pipelines of a search for settings differ in numbers alone, not in their wires.
+    """
+    _check_slots(name, stages)
+    _check_columns(name, stages)
+    if any(stage.orders for stage in stages):
+        used = _used(stages)
+        for stage in stages:
+            if stage.leg is not None and not used.intersection(stage.writes):
+                raise InputError(
+                    f"Pipeline {name!r}: the leg {stage.leg!r} is asked, but nothing that ranks or drops "
+                    "candidates depends on what it brings.",
+                    f"Give it a weight in the fusion, for example more=(({stage.leg!r}, 0.3),), "
+                    "or leave it out.",
+                )
+
+
+def _check_slots(name: str, stages: Sequence[_Wires]) -> None:
+    slots = [stage.slot for stage in stages]
+    twice = sorted({slot for slot in slots if slots.count(slot) > 1})
+    if twice:
+        raise InputError(
+            f"Pipeline {name!r} has two stages for {', '.join(twice)}.", "Give each slot one stage."
+        )
+
+
+def _check_columns(name: str, stages: Sequence[_Wires]) -> None:
+    written: dict[str, str] = {}
+    for stage in stages:
+        for column in stage.reads:
+            if column not in written:
+                raise InputError(
+                    f"Pipeline {name!r}: the stage {stage.slot!r} reads the column {column!r}, "
+                    "which no earlier stage writes.",
+                    f"Earlier stages write {', '.join(written) or 'nothing'}.",
+                )
+        for column in stage.writes:
+            if column in written:
+                raise InputError(
+                    f"Pipeline {name!r}: the stages {written[column]!r} and {stage.slot!r} both write "
+                    f"the column {column!r}.",
+                    "Give each column one writer, so that each number has one explanation.",
+                )
+            written[column] = stage.slot
+    late = {
+        column
+        for place, stage in enumerate(stages)
+        for column in stage.may_read
+        if any(column in later.writes for later in stages[place + 1 :])
+    }
+    if late:
+        raise InputError(
+            f"Pipeline {name!r} writes {', '.join(sorted(late))} after a stage that uses it.",
+            "Put the stage that writes the column first.",
+        )
+
+
+def _used(stages: Sequence[_Wires]) -> set[str]:
+    """The columns that the order and the cut-offs depend on, directly or through other columns."""
+    writer = {column: stage for stage in stages for column in stage.writes}
+    waiting = [column for stage in stages if not stage.writes for column in (*stage.reads, *stage.may_read)]
+    used: set[str] = set()
+    while waiting:
+        column = waiting.pop()
+        if column not in used and column in writer:
+            used.add(column)
+            waiting += [*writer[column].reads, *writer[column].may_read]
+    return used
 
 
 @dataclass(frozen=True)
@@ -59,7 +155,7 @@ class Differences(list[Difference], Shown):
     """What differs between two pipelines: the layout first, then the slots in running order."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Pipeline(Shown):
     """Named stages in the order in which they run, one per slot, and the source that they follow.
 
@@ -74,7 +170,7 @@ class Pipeline(Shown):
     layout: Layout | None = None
 
     def __post_init__(self) -> None:
-        check_wiring(self.name, self.stages)
+        _check(self.name, tuple(map(_wires, self.stages)))
 
     def __getitem__(self, slot: str) -> Stage:
         """The stage in a slot. Raises InputError for a slot that this pipeline does not have."""
@@ -90,7 +186,7 @@ class Pipeline(Shown):
         """This pipeline with `stage` in its slot, name unchanged."""
         there = self[stage.slot]
         stages = tuple(stage if old is there else old for old in self.stages)
-        if not wired_alike(there, stage):
+        if _wires(there) != _wires(stage):
             return replace(self, stages=stages)
         # The stages fit together as before. A search for settings makes thousands of such pipelines.
         changed = object.__new__(type(self))
@@ -161,11 +257,16 @@ class Pipeline(Shown):
         """The lowest score that is kept; minus infinity where there is no floor."""
         return next((stage.floor for stage in self.stages if isinstance(stage, MinScore)), -math.inf)
 
+    def __repr__(self) -> str:
+        """One line of flow: the name, and the stages with their settings, joined with `>>`."""
+        return f"{self.name}: {flow(self.stages)}"
+
     def __str__(self) -> str:
+        """The line of flow, then each stage in words, the changes and the source."""
         layout = [f"  layout: {self.layout.says}"] if self.layout else []
         steps = [f"  {place}. {stage.says}" for place, stage in enumerate(self.stages, 1)]
         changes = [f"  +{change.name}: {change.why}" for change in self.changes]
-        return "\n".join([self.name, *layout, *steps, *changes, f"  source: {self.source}"])
+        return "\n".join([repr(self), *layout, *steps, *changes, f"  source: {self.source}"])
 
 
 @dataclass(frozen=True)
@@ -203,7 +304,8 @@ def check_pipeline(given: object) -> None:
 def run(trace: Trace, context: Context, first: int = 0, last: int | None = None) -> Trace:
     """The trace after the stages from `first` up to, but not including, `last` have run in their order.
 
-    `trace` must be as it was before the stage `first`. This is the only place where stages are executed.
+    `trace` must be as it was before the stage `first`. This is the only place where stages are executed: a
+    sweep, too, runs them here, once for the candidates of all questions.
     """
     moments = list(trace.moments[:first])
     for stage in trace.stages[first:last]:

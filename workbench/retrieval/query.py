@@ -1,17 +1,35 @@
-"""A question becomes words, and words become a query."""
+"""A question becomes words, and words become a query.
+
+Function words of English, which say nothing about what a text is about.
+
+The words are the pronouns, articles, prepositions, conjunctions, auxiliary verbs and question words that
+stop-word lists have in common (as in Fox, SIGIR Forum 1989), with the rests that an apostrophe leaves.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar, Literal
+from typing import Literal
 
 from workbench.contracts import Context
 from workbench.errors import InputError
-from workbench.memory.embedding.stop_words import STOP_WORDS
 from workbench.records import Clause, Query, Trace
 from workbench.retrieval.columns import PlainStage
+
+WORDS = """
+a about above after again against all am an and any are as at be because been before being below
+between both but by can could did do does doing down during each few for from further had has have
+having he her here hers herself him himself his how i if in into is it its itself just me more most
+my myself no nor not now of off on once only or other our ours ourselves out over own same she
+should so some such than that the their theirs them themselves then there these they this those
+through to too under until up very was we were what when where which while who whom why will with
+would you your yours yourself yourselves s t d ll m re ve don doesn didn isn aren wasn weren won
+wouldn couldn shouldn hasn haven hadn
+"""
+STOP_WORDS = frozenset(WORDS.split())
+
 
 ASCII_WORDS = re.compile(r"[A-Za-z0-9_]+")
 UNICODE_WORDS = re.compile(r"\w+")
@@ -60,7 +78,7 @@ def with_query(trace: Trace, context: Context, query: Query | None) -> Trace:
 
 
 @dataclass(frozen=True)
-class JoinedWords(PlainStage):
+class JoinedWords(PlainStage, slot="query"):
     """The query: every ASCII word, joined with `join` (AND or OR); none without a word.
 
     With AND one missing word empties the keyword leg (openclaw#15226, and bug 1 of #16021).
@@ -68,7 +86,6 @@ class JoinedWords(PlainStage):
     error. Quoting every word avoids that error and otherwise matches the same rows.
     """
 
-    slot: ClassVar[str] = "query"
     join: Literal["AND", "OR"]
 
     def __post_init__(self) -> None:

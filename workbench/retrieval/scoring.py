@@ -89,17 +89,14 @@ def cosine_similarity(distance: Any) -> Any:
 
 
 @dataclass(frozen=True)
-class _KeywordScore(ColumnStage):
-    slot: ClassVar[str] = "keyword_score"
-    output: ClassVar[str] = "keyword_score"
-    present: ClassVar[str | None] = "keyword_rank"
+class _KeywordScore(ColumnStage, slot="keyword_score", present="keyword_rank"):
+    """Base of the stages below, which fill this slot."""
 
 
 @dataclass(frozen=True)
-class ClampedRank(_KeywordScore):
+class ClampedRank(_KeywordScore, scale="clamped bm25"):
     """BM25 as OpenClaw 2026.2.13 converts it: `clamped_rank`."""
 
-    scale: ClassVar[str] = "clamped bm25"
     says: ClassVar[str] = "keyword score = 1 / (1 + max(0, bm25)), which is 1 for every match"
 
     def formula(self, of: Numbers) -> Any:
@@ -107,10 +104,9 @@ class ClampedRank(_KeywordScore):
 
 
 @dataclass(frozen=True)
-class Relevance(_KeywordScore):
+class Relevance(_KeywordScore, scale="r / (1 + r)"):
     """BM25 as OpenClaw has converted it since 2026.3.7: `relevance`."""
 
-    scale: ClassVar[str] = "r / (1 + r)"
     says: ClassVar[str] = "keyword score = |bm25| / (1 + |bm25|), which grows with the match"
 
     def formula(self, of: Numbers) -> Any:
@@ -118,10 +114,9 @@ class Relevance(_KeywordScore):
 
 
 @dataclass(frozen=True)
-class AbsoluteRank(_KeywordScore):
+class AbsoluteRank(_KeywordScore, scale="1 / (1 + r)"):
     """BM25 under the report's minimal fix: `absolute_rank`."""
 
-    scale: ClassVar[str] = "1 / (1 + r)"
     says: ClassVar[str] = "keyword score = 1 / (1 + |bm25|), which falls as the match gets better"
 
     def formula(self, of: Numbers) -> Any:
@@ -129,10 +124,9 @@ class AbsoluteRank(_KeywordScore):
 
 
 @dataclass(frozen=True)
-class MinMaxRank(_KeywordScore):
+class MinMaxRank(_KeywordScore, scale="min-max"):
     """The relevance stretched over the leg's own hits, best 1 and worst 0: `min_max`."""
 
-    scale: ClassVar[str] = "min-max"
     says: ClassVar[str] = "keyword score = (relevance - worst) / (best - worst) over the leg's hits"
 
     def formula(self, of: Numbers) -> Any:
@@ -141,10 +135,9 @@ class MinMaxRank(_KeywordScore):
 
 
 @dataclass(frozen=True)
-class PositiveRank(_KeywordScore):
+class PositiveRank(_KeywordScore, scale="-bm25"):
     """BM25 with the sign that other engines give it: larger is better."""
 
-    scale: ClassVar[str] = "-bm25"
     says: ClassVar[str] = "keyword score = -bm25"
 
     def formula(self, of: Numbers) -> Any:
@@ -152,13 +145,9 @@ class PositiveRank(_KeywordScore):
 
 
 @dataclass(frozen=True)
-class Cosine(ColumnStage):
+class Cosine(ColumnStage, slot="vector_score", scale="cosine", present="vector_rank"):
     """The vector leg's distance as a similarity: `cosine_similarity`."""
 
-    slot: ClassVar[str] = "vector_score"
-    output: ClassVar[str] = "vector_score"
-    scale: ClassVar[str] = "cosine"
-    present: ClassVar[str | None] = "vector_rank"
     says: ClassVar[str] = "vector score = 1 - cosine distance"
 
     def formula(self, of: Numbers) -> Any:

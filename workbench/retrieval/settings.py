@@ -5,12 +5,13 @@ from __future__ import annotations
 import difflib
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import fields, is_dataclass, replace
+from dataclasses import fields, replace
 from functools import reduce
 from typing import Any
 
 from workbench.errors import InputError
 from workbench.records import Stage
+from workbench.retrieval.columns import parameters
 from workbench.retrieval.pipeline import Pipeline
 
 NESTED_RANGES: Mapping[str, tuple[float, float]] = {
@@ -54,23 +55,6 @@ def _has_slot(pipeline: Pipeline, slot: str) -> bool:
 
 def _has(pipeline: Pipeline, slot: str, parameter: str) -> bool:
     return _has_slot(pipeline, slot) and parameter in parameters(pipeline[slot])
-
-
-def parameters(stage: Stage) -> dict[str, Any]:
-    """The parameters of a stage with their values, nested ones with a dot: `depth.multiplier`.
-
-    A field that the `repr` leaves out is none: it may hold a secret.
-    """
-    found: dict[str, Any] = {}
-    for field in fields(stage):  # type: ignore[arg-type]
-        if not field.repr:
-            continue
-        value = getattr(stage, field.name)
-        if is_dataclass(value):
-            found |= {f"{field.name}.{name}": inner for name, inner in parameters(value).items()}  # type: ignore[arg-type]
-        elif isinstance(value, int | float | str | bool):
-            found[field.name] = value
-    return found
 
 
 def _parts(text: str) -> tuple[str, str, str]:

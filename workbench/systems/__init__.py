@@ -1,1 +1,1 @@
-"""Real systems as data: one folder for each, and the registry of all of them."""
+"""Real systems as data: the release of the bug report, the tutorial, and the registry that guests add to."""

@@ -22,12 +22,9 @@ DEPTH = Depth(multiplier=3, cap=1_000_000)
 
 
 @dataclass(frozen=True)
-class MinMaxDistance(ColumnStage):
+class MinMaxDistance(ColumnStage, slot="vector_score", present="vector_rank"):
     """Min-max over the vector leg's own hits: nearest 1, farthest 0, and 1 for a single hit or equal hits."""
 
-    slot: ClassVar[str] = "vector_score"
-    output: ClassVar[str] = "vector_score"
-    present: ClassVar[str | None] = "vector_rank"
     says: ClassVar[str] = "vector score = (farthest - distance) / (farthest - nearest) over the leg's hits"
 
     def formula(self, of: Numbers) -> Any:
@@ -37,18 +34,16 @@ class MinMaxDistance(ColumnStage):
 
 DAY_13 = Pipeline(
     "tutorial-day13",
-    stages=(
-        JoinedWords(join="OR"),
-        KeywordLeg(DEPTH),
-        VectorLeg(DEPTH),
-        Union(),
-        MinMaxRank(),
-        MinMaxDistance(),
-        WeightedSum(vector=0.7, keyword=0.3, absent=0.0),
-        Order(ties=("vector_rank", "keyword_rank")),
-        Limit(5),
-    ),
-    source=Source(
+    JoinedWords(join="OR")
+    >> KeywordLeg(DEPTH)
+    >> VectorLeg(DEPTH)
+    >> Union()
+    >> MinMaxRank()
+    >> MinMaxDistance()
+    >> WeightedSum(vector=0.7, keyword=0.3, absent=0.0)
+    >> Order(ties=("vector_rank", "keyword_rank"))
+    >> Limit(5),
+    Source(
         "Day 13: Hybrid Search (BM25 + Vector + Merge)",
         "a tutorial",
         "packages/memory/src/search.ts, hybridSearch and normalizeScores",

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Any
 
 from workbench.records import Candidate, Drop, Trace, Value
 from workbench.retrieval.explain import Explanation, Verdict, steps
-from workbench.retrieval.legs import Standing
-from workbench.systems.openclaw.pipelines import snippet
+from workbench.systems.openclaw import snippet
 
 
 def trace_data(trace: Trace) -> dict[str, Any]:
@@ -37,7 +36,7 @@ def candidate_data(candidate: Candidate) -> dict[str, Any]:
         "start_line": chunk.start_line,
         "end_line": chunk.end_line,
         "position": candidate.position,
-        **_present(candidate.numbers),
+        **{name: _finite(value) for name, value in candidate.numbers.items()},
         "dropped_by": candidate.dropped_by.says if candidate.dropped_by else None,
         "dropped": _drop_data(candidate.drop) if candidate.drop else None,
         "snippet": snippet(chunk),
@@ -58,12 +57,8 @@ def _finite(value: Value) -> Value | None:
     return value if isinstance(value, str) or math.isfinite(value) else None
 
 
-def _present(numbers: Mapping[str, float]) -> dict[str, float | None]:
-    return {name: value if math.isfinite(value) else None for name, value in numbers.items()}
-
-
 def explanation_data(explanation: Explanation) -> dict[str, Any]:
-    """An explanation: the file's fate, and each chunk's, with formulas and standings."""
+    """An explanation: the file's fate, and each chunk's, with formulas and ranks."""
     return {
         "question": explanation.trace.question,
         "system": explanation.trace.system,
@@ -74,32 +69,16 @@ def explanation_data(explanation: Explanation) -> dict[str, Any]:
 
 
 def _verdict_data(trace: Trace, verdict: Verdict) -> dict[str, Any]:
-    formulas = {}
-    if verdict.candidate is not None:
-        made = steps(trace, trace.chunks.index(verdict.chunk))
-        formulas = {step.column: f"{step.formula}" for step in made}
+    chunk, found = verdict.chunk, verdict.candidate
+    made = steps(trace, trace.chunks.index(chunk)) if found else ()
     return {
-        "path": verdict.chunk.path,
-        "start_line": verdict.chunk.start_line,
-        "end_line": verdict.chunk.end_line,
+        "path": chunk.path,
+        "start_line": chunk.start_line,
+        "end_line": chunk.end_line,
         "fate": verdict.fate.value,
-        "dropped": _drop_data(verdict.candidate.drop)
-        if verdict.candidate and verdict.candidate.drop
-        else None,
-        "candidate": candidate_data(verdict.candidate) if verdict.candidate else None,
-        "formulas": formulas,
-        "legs": [_standing_data(standing) for standing in verdict.standings],
-        "read_share": verdict.chunk.read_share,
-    }
-
-
-def _standing_data(standing: Standing) -> dict[str, Any]:
-    return {
-        "leg": standing.leg,
-        "rank": standing.rank,
-        "matched": standing.matched,
-        "depth": standing.depth,
-        "number": standing.number,
-        "raw": standing.raw,
-        "missing": list(standing.missing),
+        "dropped": _drop_data(found.drop) if found and found.drop else None,
+        "candidate": candidate_data(found) if found else None,
+        "formulas": {step.column: f"{step.formula}" for step in made},
+        "legs": [asdict(one) | {"missing": list(one.missing)} for one in verdict.leg_ranks],
+        "read_share": chunk.read_share,
     }

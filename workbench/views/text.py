@@ -1,21 +1,34 @@
-"""Traces, explanations and evaluations in words and tables. No arithmetic on scores happens here."""
+"""Traces, explanations and systems in words and tables, and the tables and the console of all views.
+
+No number is computed here that a result does not have: only how far a value is from its threshold. Only this
+module makes rich's consoles and tables. Names, notes and questions reach them as plain text: no text is read
+as markup, and no control character gets out.
+"""
 
 from __future__ import annotations
 
 import math
 import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from copy import copy
+from dataclasses import asdict, dataclass, replace
 from functools import singledispatch
+from importlib import import_module
 from pathlib import PurePosixPath
 from textwrap import shorten, wrap
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
-from rich.console import Group, RenderableType
+from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
+from rich.measure import Measurement
 from rich.padding import Padding
+from rich.segment import Segment
+from rich.style import StyleType
+from rich.table import Table as RichTable
 from rich.text import Text
 
 from workbench.records import KEPT, Candidate, Compared, Stage, Trace
+from workbench.registry import declare, declared_module
 from workbench.retrieval.explain import (
     Decision,
     Explanation,
@@ -26,11 +39,119 @@ from workbench.retrieval.explain import (
     fate_of,
     steps,
 )
-from workbench.retrieval.legs import Standing
-from workbench.retrieval.pipeline import Difference, Differences
-from workbench.safe_text import counted, one_line
-from workbench.views import register_every_view
-from workbench.views.console import PlainConsole, PlainTable, plain
+from workbench.retrieval.legs import LegRank
+from workbench.retrieval.pipeline import Difference, Differences, Pipeline
+from workbench.safe_text import counted, one_line, own_keys, visible, without_own_keys
+
+
+class PlainConsole(Console):
+    """A console that reads no markup, and makes control characters visible in whatever it prints."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(markup=False, emoji=False, highlight=False, **options)
+        self._own_keys = own_keys()
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+        """The segments of a renderable, without control characters and without this process's own keys."""
+        for segment in super().render(renderable, options):
+            if segment.control:
+                yield segment
+            else:
+                yield Segment(visible(without_own_keys(segment.text, self._own_keys)), segment.style)
+
+
+class PlainTable(RichTable):
+    """A table whose cells are plain text, each in one line of its own until it has to be folded."""
+
+    def __init__(self, *headers: str, padding: tuple[int, ...] = (0, 1), **options: Any) -> None:
+        super().__init__(box=None, padding=padding, header_style="bold", **options)  # type: ignore[arg-type]
+        for header in headers:
+            self.add_column(header)
+
+    def add_column(self, header: RenderableType = "", *more: Any, **options: Any) -> None:
+        """Adds a column; a header that is a string is plain text. Long words are folded, never cut."""
+        shown = Text(visible(header)) if isinstance(header, str) else header
+        super().add_column(shown, *more, **{"overflow": "fold", **options})
+
+    def add_row(
+        self, *cells: RenderableType | None, style: StyleType | None = None, end_section: bool = False
+    ) -> None:
+        """Adds a row; a cell that is a string is plain text in one line."""
+        texts = [plain(cell) if isinstance(cell, str) else cell for cell in cells]
+        super().add_row(*texts, style=style, end_section=end_section)
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """The table; where it is wider than the page, every column may be folded, so that no name is cut."""
+        table = self
+        if Measurement.get(console, options, self).minimum >= options.max_width:
+            table = copy(self)
+            table.columns = [replace(one, no_wrap=False) for one in self.columns]
+        return super(PlainTable, table).__rich_console__(console, options)
+
+
+def plain(text: str, style: str = "", **options: Any) -> Text:
+    """One line of plain text: line ends inside of it are made visible, so that no text can add a line."""
+    return Text(one_line(text), style=style, **options)
+
+
+class Column(NamedTuple):
+    """A column of a table: `type` is a type of pandas, or how text is printed (see LOOKS)."""
+
+    name: str
+    type: str = "text"
+
+
+LOOKS: Mapping[str, Mapping[str, Any]] = {
+    "number": {"justify": "right", "no_wrap": True},
+    "whole": {"no_wrap": True},
+    "narrow": {"max_width": 20},
+    "dim": {"style": "dim"},
+}
+"""How a column is printed by its type; every other type is printed as it comes."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """A result as a table: a caption, columns with their types, and rows. A string is a column of text.
+
+    `rich_table`, `html_table` (in `workbench.views.html`) and `json_rows` turn it into what a terminal, a
+    page and JSON take.
+    """
+
+    caption: str
+    columns: Sequence[Column | str]
+    rows: Sequence[Sequence[Any]]
+
+    @property
+    def typed(self) -> list[Column]:
+        """The columns, each with its type."""
+        return [Column(one) if isinstance(one, str) else one for one in self.columns]
+
+    @property
+    def header(self) -> tuple[str, ...]:
+        """The names of the columns."""
+        return tuple(one.name for one in self.typed)
+
+
+def numbers(*names: str) -> list[Column]:
+    """Columns of numbers that are written as text: printed to the right."""
+    return [Column(name, "number") for name in names]
+
+
+def rich_table(table: Table) -> PlainTable:
+    """The table for a terminal, without its caption."""
+    made = PlainTable(pad_edge=False)
+    for column in table.typed:
+        made.add_column(column.name, **LOOKS.get(column.type, {}))
+    for row in table.rows:
+        made.add_row(*row)
+    return made
+
+
+def json_rows(table: Table) -> list[dict[str, Any]]:
+    """The rows for JSON, each with the names of its columns."""
+    return [dict(zip(table.header, row, strict=True)) for row in table.rows]
+
 
 ABSENT = "–"
 ALL_FLIPS = "the attribute flips has all"
@@ -56,6 +177,13 @@ def _number(value: float, pattern: str = ".3f") -> str:
     return ABSENT if value != value else format(value, pattern)
 
 
+declare("workbench.views.blame", view="Blame")
+declare(
+    "workbench.views.results",
+    view="Evaluation Evaluations Paired MeasuringWarnings MissedQuestions Survival Survivals Scores",
+)
+
+
 @singledispatch
 def rendered(thing: Any) -> RenderableType:
     """A trace, an explanation, evaluations or a pipeline in a form that the console can print."""
@@ -63,13 +191,17 @@ def rendered(thing: Any) -> RenderableType:
         return Text(thing)
     if hasattr(thing, "__rich_console__"):
         return cast("RenderableType", thing)
-    register_every_view()
-    view = rendered.dispatch(type(thing))
-    if view is not rendered.dispatch(object):
-        return view(thing)
-    from workbench.views.measuring.evaluations import rendered_evaluations  # which imports this module
+    if declared_view(thing):
+        return rendered.dispatch(type(thing))(thing)
+    if isinstance(thing, list):
+        made: RenderableType = import_module("workbench.views.results").rendered_evaluations(thing)
+        return made
+    return Text(str(thing))
 
-    return rendered_evaluations(thing) if isinstance(thing, list) else Text(str(thing))
+
+def declared_view(thing: Any) -> bool:
+    """Imports the module that shows values of this type, if a guest has declared one."""
+    return any(declared_module("view", one.__name__) for one in type(thing).__mro__)
 
 
 def show(thing: Any) -> None:
@@ -110,25 +242,23 @@ def candidates_table(
 ) -> PlainTable:
     """One line per candidate: its scores, its rank in each leg, its path and lines, and how it begins.
 
-    With `fates`, also what happened to it, and why.
+    The first column numbers the lines. With `fates`, also what happened to a candidate, and why.
     """
-    table = PlainTable()
-    columns = _number_columns(trace)
-    for head in ("#", *(_head(trace, name) for name in columns)):
-        table.add_column(head, justify="right", no_wrap=True)
-    table.add_column("chunk", no_wrap=True)
-    table.add_column("text", style="dim")  # the only column that gives way where the page is narrow
-    for head in ("fate", "why") if fates else ():
-        table.add_column(head)
-    for found in candidates:
-        table.add_row(
-            str(found.position),
-            *(_number(found.numbers[name], pattern) for name, pattern in columns.items()),
+    shown = _number_columns(trace)
+    names = ("#", *(_head(trace, name) for name in shown))
+    rows = (
+        (
+            str(rank),
+            *(_number(found.numbers[name], pattern) for name, pattern in shown.items()),
             found.chunk.place,
             plain(shorten(found.chunk.text, width, placeholder="…"), no_wrap=True, overflow="ellipsis"),
             *((fate_of(found).value, drop_reason(found)) if fates else ()),
         )
-    return table
+        for rank, found in enumerate(candidates, 1)
+    )
+    # The text is the only column that gives way where the page is narrow.
+    columns = [*numbers(*names), Column("chunk", "whole"), Column("text", "dim")]
+    return rich_table(Table("", [*columns, *(("fate", "why") if fates else ())], list(rows)))
 
 
 def _number_columns(trace: Trace) -> dict[str, str]:
@@ -230,7 +360,7 @@ def _never_indexed_line(target: str) -> str:
 def _verdict_lines(trace: Trace, verdict: Verdict) -> list[str]:
     lines = [f"{verdict.chunk.place}: {verdict.fate}"]
     lines += [
-        f"  {_standing_line(standing, trace.legs[standing.leg].asked)}" for standing in verdict.standings
+        f"  {_leg_rank_line(leg_rank, trace.legs[leg_rank.leg].asked)}" for leg_rank in verdict.leg_ranks
     ]
     if verdict.candidate is not None:
         lines += [f"  {line}" for line in formula_lines(trace, verdict.candidate)]
@@ -244,15 +374,15 @@ def _matches(chunks: int) -> str:
     return f"{counted(chunks, 'chunk')} {'matches' if chunks == 1 else 'match'}"
 
 
-def _standing_line(standing: Standing, asked: str | None) -> str:
-    lacks = _words(standing.missing)
-    if standing.rank is None:
+def _leg_rank_line(leg_rank: LegRank, asked: str | None) -> str:
+    lacks = _words(leg_rank.missing)
+    if leg_rank.rank is None:
         nothing = ", the question has no word to match" if asked is None else ""
         reason = f", it lacks {lacks}" if lacks else nothing
-        return f"{standing.leg} leg: no match{reason} ({_matches(standing.matched)})"
-    place = f"{standing.leg} leg: rank {standing.rank} of {standing.matched}"
-    raw = f"{standing.number} {standing.raw:.4g}"
-    pool = "" if standing.brought else f", beyond this leg's depth of {standing.depth}"
+        return f"{leg_rank.leg} leg: no match{reason} ({_matches(leg_rank.matched)})"
+    place = f"{leg_rank.leg} leg: rank {leg_rank.rank} of {leg_rank.matched}"
+    raw = f"{leg_rank.number} {leg_rank.raw:.4g}"
+    pool = "" if leg_rank.brought else f", beyond this leg's depth of {leg_rank.depth}"
     return f"{place}, {raw}{pool}" + (f", without {lacks}" if lacks else "")
 
 
@@ -319,3 +449,59 @@ def diff_text(differences: Sequence[Difference]) -> str:
 
 def _signed(sign: str, says: str) -> list[str]:
     return wrap(says, WIDTH, initial_indent=f"  {sign} ", subsequent_indent="    ", break_on_hyphens=False)
+
+
+SHOWN = 10
+"""The number of results that a comparison shows of each answer."""
+
+
+def systems_table(pipelines: Sequence[Pipeline]) -> PlainTable:
+    """One line per system: its name, its source, and its changes."""
+    rows = [
+        (
+            one.name,
+            " ".join(filter(None, (one.source.repository, one.source.release, one.source.issue))),
+            ", ".join(change.name for change in one.changes) or ABSENT,
+        )
+        for one in pipelines
+    ]
+    return rich_table(Table("", (Column("system", "whole"), "source", "changes"), rows))
+
+
+def system_data(pipeline: Pipeline) -> dict[str, Any]:
+    """A system: its stages by slot, its changes, and its source."""
+    return {
+        "name": pipeline.name,
+        "layout": pipeline.layout.says if pipeline.layout else None,
+        "stages": [{"slot": stage.slot, "says": stage.says} for stage in pipeline.stages],
+        "changes": [{"name": one.name, "slot": one.stage.slot, "why": one.why} for one in pipeline.changes],
+        "source": asdict(pipeline.source),
+    }
+
+
+def diff_data(differences: Sequence[Difference]) -> list[dict[str, Any]]:
+    """The differences by slot; null if a system has no such stage."""
+    rows = [(one.slot, one.before and one.before.says, one.after and one.after.says) for one in differences]
+    return json_rows(Table("", ("slot", "before", "after"), rows))
+
+
+def comparison_table(traces: Sequence[Trace]) -> RenderableType:
+    """The answers to the same question, with one column per system."""
+    results = [trace.results for trace in traces]
+    places = range(min(SHOWN, max(map(len, results), default=0)))
+    rows = [(str(place + 1), *(_cell(some, place) for some in results)) for place in places]
+    table = Table("", [*numbers("#"), *(one_line(trace.system) for trace in traces)], rows)
+    asked = plain(f"“{traces[0].question}”" if traces else "")
+    empty = (
+        plain(f"{trace.system}: nothing returned, of {len(trace.chunks)} candidates")
+        for trace in traces
+        if not trace.results
+    )
+    return Group(asked, rich_table(table), *empty)
+
+
+def _cell(results: Sequence[Candidate], place: int) -> str:
+    if place >= len(results):
+        return ABSENT
+    found = results[place]
+    return f"{found.score:.3f} {found.chunk.place}"

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from workbench.errors import InputError
-from workbench.lab.bench.locomo import evidence_sessions, load
+from workbench_plugins.runs.collections import evidence_sessions, load
 
 CONVERSATION = {
     "speaker_a": "Ada",
@@ -40,45 +40,32 @@ def written(folder: Path, corrections: list[dict[str, Any]] | None = None) -> tu
 
 
 def correction(**changed: Any) -> dict[str, Any]:
-    return {
-        "question_id": "locomo_0_qa1",
-        "question": "What was bought?",
-        "correct_evidence": ["D2:1"],
-    } | changed
+    asked = {"question_id": "locomo_0_qa1", "question": "What was bought?"}
+    return {**asked, "correct_evidence": ["D2:1"], **changed}
 
 
-def test_sessions_become_documents_in_their_order(tmp_path: Path) -> None:
+def test_sessions_become_documents_and_empty_turns_are_left_out(tmp_path: Path) -> None:
     locomo = load(*written(tmp_path))
     assert [document.id for document in locomo.documents] == ["locomo-c00-s01", "locomo-c00-s02"]
     assert locomo.documents[0].title == "locomo-c00-s01 (8 May)"
     assert locomo.documents[1].body.splitlines()[-1] == "- **Ben:** I bought a kite."
-
-
-def test_an_empty_turn_is_left_out(tmp_path: Path) -> None:
-    assert [turn.id for turn in load(*written(tmp_path)).turns] == ["c00-D1:1", "c00-D2:1"]
+    assert [turn.id for turn in locomo.turns] == ["c00-D1:1", "c00-D2:1"]
 
 
 def test_evidence_names_turns_and_the_first_session_of_each_string(tmp_path: Path) -> None:
-    second = load(*written(tmp_path)).questions[1]
+    _, second, third = load(*written(tmp_path)).questions
     assert second.turns == {"c00-D1:1", "c00-D2:1"}
     assert second.documents == {"locomo-c00-s01"}
+    assert (third.category, third.documents, third.answer) == (5, frozenset(), "x")
     assert evidence_sessions(["x", "D3:1", "D3:9", "D1:2"]) == [3, 1]
 
 
-def test_a_correction_replaces_the_evidence(tmp_path: Path) -> None:
-    locomo = load(*written(tmp_path, [correction()]))
-    assert locomo.questions[1].documents == {"locomo-c00-s02"}
-    assert locomo.corrected == 1
-
-
-def test_a_correction_without_evidence_leaves_it_as_it_was(tmp_path: Path) -> None:
-    locomo = load(*written(tmp_path, [correction(correct_evidence=[])]))
-    assert locomo.questions[1].documents == {"locomo-c00-s01"}
-
-
-def test_an_adversarial_question_has_no_ground_truth_here(tmp_path: Path) -> None:
-    third = load(*written(tmp_path)).questions[2]
-    assert (third.category, third.documents, third.answer) == (5, frozenset(), "x")
+@pytest.mark.parametrize(("evidence", "document"), [(["D2:1"], "locomo-c00-s02"), ([], "locomo-c00-s01")])
+def test_a_correction_replaces_the_evidence_if_it_has_any(
+    tmp_path: Path, evidence: list[str], document: str
+) -> None:
+    locomo = load(*written(tmp_path, [correction(correct_evidence=evidence)]))
+    assert (locomo.questions[1].documents, locomo.corrected) == ({document}, 1)
 
 
 @pytest.mark.parametrize(
@@ -98,8 +85,5 @@ def test_a_file_of_another_form_is_refused(tmp_path: Path, text: str) -> None:
     file.write_text(text)
     with pytest.raises(InputError, match="other"):
         load(file)
-
-
-def test_a_missing_file_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="cannot be read"):
         load(tmp_path / "none.json")

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from benchmarks.near_misses import auc, interval, names_of, other_name
-from workbench.memory.passages.keywords import StemIndex
+from workbench_plugins.recommended.keywords import StemIndex
 
 NOTES = (
     "We asked Farida about it.\nFarida is allergic to walnuts, says Jonas.",
@@ -21,16 +21,20 @@ def test_a_name_is_written_with_a_capital_within_sentences_or_speaks() -> None:
     assert not names & {"we", "on", "monday", "the", "kettle"}
 
 
-def test_a_line_about_somebody_else_has_a_lead() -> None:
+@pytest.mark.parametrize(
+    ("question", "leads"),
+    [
+        ("what is Farida allergic to", False),
+        ("what is Jonas allergic to", True),
+        ("what about walnuts", False),
+        ("", False),
+        ("is it Bram's", False),
+    ],
+)
+def test_a_line_about_somebody_else_is_a_lead(question: str, leads: bool) -> None:
     text = ["Farida is allergic to walnuts.\nJonas paints."]
-    names = frozenset({"farida", "jonas"})
-    assert other_name("what is Farida allergic to", text, names, FILES) == 0
-    assert 0 < other_name("what is Jonas allergic to", text, names, FILES) <= 1
-
-
-@pytest.mark.parametrize("question", ["what about walnuts", "", "is it Bram's"])
-def test_a_question_without_a_known_name_has_no_lead(question: str) -> None:
-    assert other_name(question, NOTES, frozenset({"farida"}), FILES) == 0
+    found = other_name(question, text, frozenset({"farida", "jonas"}), FILES)
+    assert (0 < found <= 1) if leads else found == 0
 
 
 def test_the_auc_counts_pairs_and_the_interval_draws_questions() -> None:

@@ -9,19 +9,17 @@ from typing import Any
 
 import pytest
 
+from benchmarks.published.__main__ import bench
+from benchmarks.published.ranking import RankedRun, Ranking, _ranks, compared, save, saved
+from benchmarks.published.view import ranked_data
 from tests import world
 from tests.commands import runner
-from workbench.cli.output import put
 from workbench.errors import InputError
-from workbench.lab.bench import collections
-from workbench.lab.bench.collections import BenchQuestion, Text
-from workbench.lab.bench.collections import TestCollection as Collection
-from workbench.lab.bench.ranking import RankedRun, Ranking, _ranks, compared, ranked, save, saved
-from workbench.lab.paired import Paired
-from workbench.memory.index import MemoryIndex
-from workbench.memory.store.errors import UnwritableError
-from workbench.systems.openclaw.pipelines import THREE_FIXES
-from workbench.views.bench import ranked_data, rendered_ranked
+from workbench.measure.paired import Paired
+from workbench.memory.store.contract import UnwritableError
+from workbench.systems.openclaw import THREE_FIXES
+from workbench_plugins.runs import collections
+from workbench_plugins.runs.collections import BenchQuestion, Text
 
 
 def question(*truth: str, id_: str = "q0") -> BenchQuestion:
@@ -52,63 +50,34 @@ def test_evidence_recall_needs_every_document_and_any_hit_one() -> None:
     assert figures["MRR"] == pytest.approx((1 + 1 / 6) / 3)
 
 
-def test_a_system_is_asked_every_question(toy: MemoryIndex) -> None:
-    asked = Collection("toy", (), (question("memory/tea.md"), question("memory/none.md", id_="q1")))
-    (found,) = ranked(asked, [THREE_FIXES], toy)
-    assert found.answers[0].ranks == (1,)
-    assert found.answers[1].ranks == ()
-
-
-def test_a_run_is_saved_and_compared(tmp_path: Path) -> None:
-    save(tmp_path / "run.jsonl", [run((1, 2), (9,), (1,))])
-    paired = against(tmp_path / "run.jsonl", run((1, 2), (1,), ()))["s"]
-    assert (paired.wins, paired.losses, paired.n) == (1, 1, 3)
-
-
-def test_a_run_over_other_questions_is_refused(tmp_path: Path) -> None:
-    save(tmp_path / "run.jsonl", [run((1,))])
+def test_a_saved_run_that_does_not_fit_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "run.jsonl"
+    save(file, [run((1,))])
     with pytest.raises(InputError, match="other questions"):
-        against(tmp_path / "run.jsonl", run((1,), (1,)))
-
-
-def test_a_file_that_is_no_run_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "run.jsonl").write_text("{}\n")
-    with pytest.raises(InputError, match="line 1 is not a line of a saved run"):
-        saved(tmp_path / "run.jsonl")
-
-
-def test_a_saved_run_of_other_systems_is_refused_and_names_them(tmp_path: Path) -> None:
-    save(tmp_path / "run.jsonl", [run((1,))])
+        against(file, run((1,), (1,)))
     with pytest.raises(InputError, match=r"It has s: "):
-        against(tmp_path / "run.jsonl", replace(run((1,)), system="other"))
-
-
-def test_a_run_that_cannot_be_written_is_an_error_of_the_storage(tmp_path: Path) -> None:
+        against(file, replace(run((1,)), system="other"))
+    file.write_text("{}\n")
+    with pytest.raises(InputError, match="line 1 is not a line of a saved run"):
+        saved(file)
     with pytest.raises(UnwritableError):
         save(tmp_path, [run((1,))])
 
 
-def test_a_run_is_told_by_group_and_each_other_system_against_the_chosen_one(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_a_run_is_told_by_group_and_each_other_system_against_the_chosen_one() -> None:
     good, bad = run((1, 2), (1, 2), (1, 2)), replace(run((1, 2), (9,), ()), system="bad")
-    grouped = [
-        replace(one, answers=tuple(_in_group(a, str(n % 2)) for n, a in enumerate(one.answers)))
-        for one in (good, bad)
-    ]
-    told = ranked_data(grouped, "bad", {})
+    told = ranked_data([in_groups(good), in_groups(bad)], "bad", {})
     assert told[1]["by_group"]["0"]["evidence@5"] == 0.5
     assert told[1]["by_group"]["1"]["n"] == 1
     assert "against" not in told[1]
     assert (told[0]["against"]["system"], told[0]["against"]["wins"]) == ("bad", 2)
-    put(rendered_ranked(grouped, "bad", {}))
-    text = capsys.readouterr().out
-    assert "by group" in text
-    assert "s against bad: 3 questions cannot tell them apart" in text
 
 
-def _in_group(answer: Ranking, group: str) -> Ranking:
-    return replace(answer, question=replace(answer.question, group=group))
+def in_groups(one: RankedRun) -> RankedRun:
+    """The run with its questions in the groups 0 and 1 by turns."""
+    groups = [replace(each.question, group=str(place % 2)) for place, each in enumerate(one.answers)]
+    answers = [replace(each, question=asked) for each, asked in zip(one.answers, groups, strict=True)]
+    return replace(one, answers=tuple(answers))
 
 
 @pytest.fixture
@@ -123,52 +92,64 @@ def notes(tmp_path: Path) -> Path:
 def test_a_command_has_its_own_arguments_and_the_options_of_all(
     notes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    run, file = runner(monkeypatch, capsys), tmp_path / "run.jsonl"
+    run, file = runner(monkeypatch, capsys, bench), tmp_path / "run.jsonl"
     monkeypatch.setenv("WORKBENCH_HOME", str(tmp_path / "home"))
     one, two = THREE_FIXES.name, "openclaw-2026.2.13"
-    told = run(
-        "bench", "folder", notes, "-s", one, "-s", two, "--against", two, "--save", file, "--json"
-    ).json()
+    told = run("folder", notes, "-s", one, "-s", two, "--against", two, "--save", file, "--json").json()
     assert [row["system"] for row in told] == [one, two]
     assert told[0]["against"]["system"] == two
+    assert (
+        f"{one} against {two}: no significant difference"
+        in run("folder", notes, "-s", one, "-s", two, "--against", two).out
+    )
     assert len(file.read_text(encoding="utf-8").splitlines()) == 2
-    again = run("bench", "folder", notes, "-s", one, "--compare", file, "--json").json()
+    again = run("folder", notes, "-s", one, "--compare", file, "--json").json()
     assert again[0]["against_saved"]["difference"] == 0
-    refused = run("bench", "folder", notes, "-s", one, "--against", two)
+    refused = run("folder", notes, "-s", one, "--against", two)
     assert (refused.code, "is not among the systems" in refused.err) == (2, True)
 
 
 # Formats
 
+BEIR = {
+    "corpus.jsonl": '{"_id": "d1", "title": "Tea", "text": "Rooibos."}\n',
+    "queries.jsonl": '{"_id": "q1", "text": "tea?"}\n{"_id": "q2", "text": "no label"}\n',
+    "qrels/test.tsv": "query-id\tcorpus-id\tscore\nq1\td1\t1\nq1\td9\t0\n",
+}
+TREC = {
+    "collection.tsv": "d1\tRooibos.\n",
+    "queries.tsv": "7\ttea?\n",
+    "qrels.txt": "7 0 d1 2\n7 0 d2 0\n",
+}
+
 
 def test_beir_is_read(tmp_path: Path) -> None:
-    (tmp_path / "corpus.jsonl").write_text('{"_id": "d1", "title": "Tea", "text": "Rooibos."}\n')
-    (tmp_path / "queries.jsonl").write_text(
-        '{"_id": "q1", "text": "tea?"}\n{"_id": "q2", "text": "no label"}\n'
-    )
-    (tmp_path / "qrels").mkdir()
-    (tmp_path / "qrels" / "test.tsv").write_text("query-id\tcorpus-id\tscore\nq1\td1\t1\nq1\td9\t0\n")
-    found = collections.beir(tmp_path)
+    found = collections.beir(world.write(tmp_path, BEIR))
     assert found.documents == (Text("d1", "# Tea\n\nRooibos."),)
     assert found.questions == (BenchQuestion("q1", "tea?", frozenset(["d1"])),)
 
 
 def test_trec_is_read(tmp_path: Path) -> None:
-    (tmp_path / "collection.tsv").write_text("d1\tRooibos.\n")
-    (tmp_path / "queries.tsv").write_text("7\ttea?\n")
-    (tmp_path / "qrels.txt").write_text("7 0 d1 2\n7 0 d2 0\n")
-    found = collections.trec(tmp_path)
+    found = collections.trec(world.write(tmp_path, TREC))
     assert found.questions == (BenchQuestion("7", "tea?", frozenset(["d1"])),)
 
 
+@pytest.mark.parametrize("line", ["7 0 d1 good", "7 d1"])
+def test_a_line_that_is_no_judgement_is_named(tmp_path: Path, line: str) -> None:
+    world.write(tmp_path, TREC | {"qrels.txt": f"7 0 d1 1\n{line}\n"})
+    with pytest.raises(InputError, match="line 2"):
+        collections.trec(tmp_path)
+
+
 def longmemeval(folder: Path, **changed: Any) -> Path:
+    said = [{"role": "user", "content": "Rooibos."}]
     row = {
         "question_id": "1",
         "question": "Which tea?",
         "question_type": "single-session-user",
         "haystack_session_ids": ["s1"],
         "haystack_dates": ["8 May"],
-        "haystack_sessions": [[{"role": "user", "content": "Rooibos."}]],
+        "haystack_sessions": [said],
         "answer_session_ids": ["s1"],
     }
     path = folder / "longmemeval.json"
@@ -188,22 +169,9 @@ def test_a_longmemeval_file_of_another_form_is_refused(tmp_path: Path, changed: 
         collections.longmemeval(longmemeval(tmp_path, **changed))
 
 
-@pytest.mark.parametrize("line", ["7 0 d1 good", "7 d1"])
-def test_a_line_that_is_no_judgement_is_named(tmp_path: Path, line: str) -> None:
-    (tmp_path / "collection.tsv").write_text("d1\tRooibos.\n")
-    (tmp_path / "queries.tsv").write_text("7\ttea?\n")
-    (tmp_path / "qrels.txt").write_text(f"7 0 d1 1\n{line}\n")
-    with pytest.raises(InputError, match="line 2"):
-        collections.trec(tmp_path)
-
-
-def test_a_target_that_is_not_in_the_folder_is_named(notes: Path) -> None:
-    asked = notes / "questions.yaml"
-    asked.write_text("questions: [{question: tea, target: memory/gone.md}]\n", encoding="utf-8")
-    with pytest.raises(InputError, match=r"memory/gone\.md"):
-        collections.folder(notes)
-
-
-def test_a_folder_that_is_no_collection_is_named(tmp_path: Path) -> None:
+def test_what_is_not_there_is_named(notes: Path, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"corpus\.jsonl"):
         collections.beir(tmp_path)
+    (notes / "questions.yaml").write_text("questions: [{question: tea, target: memory/gone.md}]\n")
+    with pytest.raises(InputError, match=r"memory/gone\.md"):
+        collections.folder(notes)

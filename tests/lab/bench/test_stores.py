@@ -11,19 +11,20 @@ from contextlib import ExitStack
 import pytest
 
 import workbench as wb
+from benchmarks.stores import FUNCTION, UNEXPLAINED, VECTORS, WORDS, compare_stores, script
 from tests import milvus as in_milvus
 from tests import postgres as in_postgres
-from tests.commands import Run, runner
+from tests.commands import runner
 from tests.conftest import SAMPLE
 from tests.home import Home
 from tests.stored_embedder import StoredEmbedder
 from workbench.contracts import Index
-from workbench.lab.bench.stores import FUNCTION, UNEXPLAINED, VECTORS, WORDS, compare_stores
-from workbench.lab.questions import Question, QuestionSet
+from workbench.measure.questions import Question, QuestionSet
 from workbench.memory.index import MemoryIndex
 from workbench.memory.sync import index_folder
 from workbench.records import Hits, Query, Vector
 from workbench.retrieval.index_adapters import IndexAdapter
+from workbench.retrieval.pipeline import Pipeline
 from workbench.retrieval.settings import with_settings
 
 SYSTEMS = [wb.system(name) for name in ("openclaw-2026.2.13", "openclaw-2026.2.13+or+rrf+minmax")]
@@ -32,13 +33,10 @@ SYSTEMS = [wb.system(name) for name in ("openclaw-2026.2.13", "openclaw-2026.2.1
 @pytest.fixture(scope="module")
 def opened(sample: MemoryIndex, postgres: str, milvus: str) -> Iterator[list[tuple[str, Index]]]:
     """The sample memory in each store; the second PostgreSQL finds the vectors itself, in 32 bits."""
-    addresses = {
-        "postgresql": in_postgres.fresh_schema(postgres),
-        "milvus": in_milvus.fresh_name(milvus),
-    }
+    fresh = in_postgres.fresh_schema(postgres), in_milvus.fresh_name(milvus)
     with ExitStack() as stack:
         found: list[tuple[str, Index]] = [("sqlite", sample)]
-        for name, address in addresses.items():
+        for name, address in zip(("postgresql", "milvus"), fresh, strict=True):
             index_folder(SAMPLE, StoredEmbedder(sample), store=address)
             found.append((name, stack.enter_context(wb.open(address, StoredEmbedder(sample)))))
         yield found
@@ -62,7 +60,7 @@ def test_ranks_of_the_57_questions_differ_only_where_a_reason_was_found(
     assert VECTORS not in {kind for _, kind in kinds}, "every store scans the same vectors"
 
 
-class Reversed(IndexAdapter):
+class ReversedWords(IndexAdapter):
     """A store whose keyword leg gives its hits in the reverse order, under the same name."""
 
     def keyword(self, query: Query, limit: int) -> Hits:
@@ -70,38 +68,34 @@ class Reversed(IndexAdapter):
         return Hits(found.rows[::-1], found.raw, found.larger_is_better, found.number)
 
 
+class ReversedVectors(IndexAdapter):
+    """A store that finds other distances."""
+
+    def vector(self, query: Vector, limit: int) -> Hits:
+        found = super().vector(query, limit)
+        return Hits(found.rows[::-1], found.raw[::-1])
+
+
 ASKED = QuestionSet(questions=(Question(question="the hub of the bike", target="memory/bike.md"),))
+BY_KEYWORD = with_settings(SYSTEMS[1], ["fusion.vector=0", "fusion.keyword=1"])
 
 
-def test_the_same_store_has_the_same_ranks(toy: MemoryIndex) -> None:
-    found = compare_stores([("one", toy), ("two", toy)], SYSTEMS, ASKED)
-    assert found.differing == ()
-    assert [(one.store, one.same) for one in found.scores] == [("one", 1), ("two", 1)] * 2
+@pytest.mark.parametrize(
+    ("store", "system", "reason"),
+    [(ReversedWords, BY_KEYWORD, UNEXPLAINED), (ReversedVectors, SYSTEMS[1], VECTORS)],
+    ids=["the same words and function", "other distances"],
+)
+def test_a_rank_that_differs_has_a_reason_or_is_unexplained(
+    store: type[IndexAdapter], system: Pipeline, reason: str, toy: MemoryIndex
+) -> None:
+    found = compare_stores([("one", toy), ("two", store(toy))], [system], ASKED)
+    assert [why.kind for one in found.differing for why in one.reasons] == [reason]
+    assert (found.unexplained != []) is (reason == UNEXPLAINED)
 
 
-def test_a_rank_that_no_reason_explains_is_said_to_be_unexplained(toy: MemoryIndex) -> None:
-    """The words match the same chunks and the function has the same name, and yet the ranks differ."""
-    by_keyword = with_settings(SYSTEMS[1], ["fusion.vector=0", "fusion.keyword=1"])
-    found = compare_stores([("one", toy), ("two", Reversed(toy))], [by_keyword], ASKED)
-    assert [why.kind for one in found.unexplained for why in one.reasons] == [UNEXPLAINED]
-
-
-def test_other_distances_are_a_reason(toy: MemoryIndex) -> None:
-    class Rounded(IndexAdapter):
-        def vector(self, query: Vector, limit: int) -> Hits:
-            found = super().vector(query, limit)
-            return Hits(found.rows[::-1], found.raw[::-1])
-
-    found = compare_stores([("one", toy), ("two", Rounded(toy))], SYSTEMS[1:], ASKED)
-    assert [why.kind for one in found.differing for why in one.reasons] == [VECTORS]
-
-
-@pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    return runner(monkeypatch, capsys)
-
-
-def test_the_command_needs_a_store(run: Run, home: Home) -> None:
-    refused = run("bench", "stores", home.root)
+def test_the_command_needs_a_store(
+    home: Home, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    refused = runner(monkeypatch, capsys, script)(home.root)
     assert refused.code == 2
     assert "--store postgresql://" in refused.err

@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
-import base64
 import re
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from tests import world
-from tests.commands import Outcome, Run, runner
+from tests.commands import Run, runner
 from tests.conftest import PROJECT
+from tests.lab.cases import example, table
 from tests.openclaw_store import FORMS, OpenClaw
 from workbench.errors import InputError
-from workbench.lab.cases.files import case_text, load_case, parsed_case
-from workbench.lab.cases.making import case_of
-from workbench.lab.cases.redact import redacted
-from workbench.lab.cases.running import run_case
 from workbench.memory.index import MemoryIndex
+from workbench.memory.sync import index_folder
+from workbench.records import Trace
 from workbench.retrieval.pipeline import search
-from workbench.systems.openclaw.live.index import open_live_store
 from workbench.systems.registry import SYSTEMS
+from workbench_plugins.cases.files import case_text, load_case, parsed_case
+from workbench_plugins.cases.making import case_of, case_of_diagnosis, case_of_trace
+from workbench_plugins.cases.redact import redacted
+from workbench_plugins.cases.running import run_case
+from workbench_plugins.diagnose.diagnosis import diagnose
+from workbench_plugins.openclaw.live_index import open_live_store
 
 QUESTION = "don't quit too early"
 TARGET = "memory/protocols/tenacity.md"
@@ -33,11 +35,17 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], sam
     return runner(monkeypatch, capsys)
 
 
-def new(run: Run, out: Path, system: str) -> Outcome:
+def new(run: Run, out: Path, system: str) -> str:
+    """What the command says of a new case."""
     made = run("case", "new", QUESTION, "--target", TARGET, "-s", system, "--out", out)
-    assert made.code == 0
-    assert f"{out.stat().st_size:,} bytes" in made.out
-    return made
+    assert (made.code, f"{out.stat().st_size:,} bytes" in made.out) == (0, True)
+    return " ".join(made.err.split())
+
+
+def numbers(trace: Trace) -> tuple[list[str], dict[str, bytes]]:
+    """The places of a trace's chunks, and the bits of its numbers."""
+    places = [chunk.place for chunk in trace.chunks]
+    return places, {name: column.tobytes() for name, column in trace.columns.items()}
 
 
 @pytest.mark.parametrize("system", ["openclaw-2026.2.13", "recommended"])
@@ -45,70 +53,33 @@ def test_a_case_answers_as_the_memory_number_by_number(
     run: Run, tmp_path: Path, sample: MemoryIndex, system: str
 ) -> None:
     out = tmp_path / "quit.case.yaml"
-    assert "does not show what you see" not in " ".join(new(run, out, system).err.split())
+    assert "does not show what you see" not in new(run, out, system)
     (answer,) = run_case(load_case(out).case).answers
     there = search(QUESTION, SYSTEMS.named(system), sample)
-    assert [chunk.place for chunk in answer.trace.chunks] == [chunk.place for chunk in there.chunks]
-    assert {name: column.tobytes() for name, column in answer.trace.columns.items()} == {
-        name: column.tobytes() for name, column in there.columns.items()
-    }
+    assert numbers(answer.trace) == numbers(there)
 
 
 def test_a_case_without_room_for_words_says_that_it_answers_otherwise(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("workbench.lab.cases.making.MOST_READ", 0)
-    told = new(run, tmp_path / "quit.case.yaml", "recommended").err
-    assert "So this case does not show what you see." in " ".join(told.split())
+    monkeypatch.setattr("workbench_plugins.cases.windows.MOST_READ", 0)
+    assert "So this case does not show what you see." in new(run, tmp_path / "a.case.yaml", "recommended")
 
 
-WORDS = """\
-case: 1
-system: recommended
-questions:
-- {question: which tea, vector: [1.0, 0.0], words: {vectors: ASKED, pieces: [[tea, 1]]},
-   expect: {found: tea.md}}
-model: {name: toy, dimensions: 2, vectors: float32}
-memory:
-  notes:
-  - path: tea.md
-    text: A cup of tea.
-    vectors: [[1.0, 0.0]]
-    windows: [{vectors: "ADwAAA==", signs: "gA==", sizes: "ADg=", stretches: "+A==", stretch_sizes: "RDA="}]
-"""
+WORDS = example("words")
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "problem"),
-    [
-        ("ADwAAA==", "ADwA", "tea.md is not base64 of rows of 2 numbers"),
-        ("ADwAAA==", "AHwAAA==", "tea.md has a number that is not finite"),
-        ('"gA=="', '"gAA="', "tea.md has 1 windows, 2 signs and 1 sizes"),
-        ("ADg=", "!", "tea.md is not base64"),
-        ("ASKED", "ASKE", "the question 'which tea' is not base64 of rows of 2 numbers"),
-        ("[tea, 1]", "[tea, 2]", "the question 'which tea' has 1 word pieces, and words of 2"),
-        ('"+A=="', '"+Pg="', "tea.md has 1 windows, 2 stretches and 1 sizes"),
-        (" words: {vectors: ASKED, pieces: [[tea, 1]]},", "", "no vectors for the words of 'which tea'"),
-        (
-            "    windows: [",
-            "    windows: [{vectors: a, signs: b, sizes: c, stretches: d, stretch_sizes: e}, ",
-            "1 passages, and has 2 windows",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("old", "new", "problem"), table("damaged-words"))
 def test_damaged_windows_are_refused_by_name(old: str, new: str, problem: str) -> None:
-    asked = base64.b64encode(np.array([1, 0], "<f4").tobytes()).decode()
-    assert run_case(parsed_case(WORDS.replace("ASKED", asked), "whole")).holds
+    assert run_case(parsed_case(WORDS, "whole")).holds
     with pytest.raises(InputError, match=re.escape(problem)):
-        run_case(parsed_case(WORDS.replace(old, new).replace("ASKED", asked), "damaged"))
+        run_case(parsed_case(WORDS.replace(old, new), "damaged"))
 
 
 def test_some_passages_without_windows_are_an_error() -> None:
     more = "  - {path: bike.md, text: A bike., vectors: [[0.0, 1.0]]}\n"
     with pytest.raises(InputError, match="have windows in the case, and others have none"):
-        run_case(
-            parsed_case(WORDS.replace("words: {vectors: ASKED, pieces: [[tea, 1]]},", "") + more, "half")
-        )
+        run_case(parsed_case(WORDS + more, "half"))
 
 
 # a live store of OpenClaw
@@ -116,7 +87,9 @@ def test_some_passages_without_windows_are_an_error() -> None:
 RECALL = """
     CREATE TABLE memory_index_chunk_recall_metadata (
         chunk_id TEXT PRIMARY KEY, importance REAL, triggers TEXT, project_key TEXT
-    )
+    );
+    INSERT INTO memory_index_chunk_recall_metadata
+    SELECT id, 9, 'brake; hub', NULL FROM memory_index_chunks WHERE path = 'MEMORY.md'
 """
 
 
@@ -126,10 +99,6 @@ def live(folder: Path, form: str) -> OpenClaw:
     if form == "2026.9":
         with store.opened() as db:
             db.execute(RECALL)
-            (tea,) = (db.execute("SELECT id FROM memory_index_chunks WHERE path = 'MEMORY.md'").get,)
-            db.execute(
-                "INSERT INTO memory_index_chunk_recall_metadata VALUES (?, 9, 'brake; hub', NULL)", (tea,)
-            )
     return store
 
 
@@ -143,12 +112,58 @@ def test_a_live_store_as_a_case_answers_as_the_store(tmp_path: Path, form: str, 
             case = case_of(question, pipeline, index, "MEMORY.md")
             read = parsed_case(case_text(case), "live")
             (answer,) = run_case(read).answers
-            assert [(one.chunk.id, one.score) for one in answer.trace.candidates] == [
-                (one.chunk.id, one.score) for one in there.candidates
-            ]
+            theirs = [(one.chunk.id, one.score) for one in there.candidates]
+            assert [(one.chunk.id, one.score) for one in answer.trace.candidates] == theirs
             said = [part.annotations for note in read.memory.notes or () for part in note.passages or ()]
             assert [one.importance for one in said if one] == ([9] if form == "2026.9" else [])
             assert read.memory.annotations == "stored"
-            if form == "2026.9":
-                other = redacted(read).case
-                assert "brake" not in case_text(other).partition("model:")[0]
+            assert "brake" not in case_text(redacted(read).case).partition("model:")[0]
+
+
+# a search that somebody has looked at
+
+ASKED, WANTED = "afternoon rooibos", "memory/bike.md"
+
+
+@pytest.mark.parametrize("name", ["openclaw-2026.2.13", "openclaw-2026.2.13+or", "openclaw-2026.9.6"])
+def test_a_trace_becomes_a_case_with_the_same_answer(name: str, toy: MemoryIndex) -> None:
+    trace = search(ASKED, SYSTEMS.named(name).asking(2, 0.1), toy)
+    case = case_of_trace(trace, toy, WANTED)
+    ran = run_case(case)
+    assert [one.score for one in ran.answers[0].trace.results] == [one.score for one in trace.results]
+    assert ran.answers[0].trace.paths() == trace.paths()
+    assert (case.questions[0].expect.found, ran.pipeline.name) == (WANTED, name)
+
+
+def test_a_diagnosis_becomes_a_case_that_expects_what_was_wanted(toy: MemoryIndex) -> None:
+    pipeline = SYSTEMS.named("openclaw-2026.2.13")
+    wanted = case_of_diagnosis(diagnose(ASKED, pipeline, toy, WANTED), toy)
+    assert (wanted.questions[0].expect.found, run_case(wanted).holds) == (WANTED, False)
+    unwanted = diagnose("rooibos tea", pipeline, toy, unwanted="memory/tea.md")
+    out = case_of_diagnosis(unwanted, toy)
+    assert (out.questions[0].expect.not_found, run_case(out).holds) == ("memory/tea.md", False)
+
+
+def test_the_commands_save_their_search(run: Run, tmp_path: Path) -> None:
+    root, file = world.write(tmp_path / "notes"), tmp_path / "i.sqlite"
+    index_folder(root, index_path=file)
+    memory = ("--memory", root, "--index", file, "--system", "openclaw-2026.2.13")
+    for command in ("search", "explain", "diagnose"):
+        out = tmp_path / f"{command}.case.yaml"
+        asking = (command, "rooibos", "--target", "memory/bike.md", *memory, "--case", out)
+        outcome = run(*asking)
+        assert outcome.code in (0, 1), outcome.err
+        assert f"workbench case run {out}" in outcome.err
+        case = load_case(out).case
+        assert (case.questions[0].question, case.questions[0].expect.found) == ("rooibos", "memory/bike.md")
+        before = out.read_bytes()
+        again = run(*asking)
+        assert (again.code, out.read_bytes()) == (2, before)
+        assert "exists already" in again.err
+
+
+def test_a_search_needs_its_target_to_become_a_case(run: Run, tmp_path: Path) -> None:
+    for more in (("--case", tmp_path / "a.case.yaml"), ("--target", "memory/a.md")):
+        outcome = run("search", "tea", *more)
+        assert (outcome.code, outcome.out) == (2, "")
+        assert "--case FILE and --target FILE" in outcome.err

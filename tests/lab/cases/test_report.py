@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
@@ -11,30 +10,18 @@ import pytest
 from tests.commands import Run, runner
 from tests.conftest import PROJECT
 from tests.lab.cases.test_hostile import EVIL, GOOD, evil
-from workbench.lab.cases.files import load_case, parsed_case, save_case
-from workbench.lab.cases.running import run_case, run_releases
-from workbench.retrieval.explain import Fate
-from workbench.views.cases.report import CaseReport, case_html, case_markdown
+from workbench_plugins.cases.files import parsed_case, save_case
+from workbench_plugins.cases.running import run_case, run_releases
+from workbench_plugins.cases.show import case_html, case_markdown
 
 FILE = PROJECT / "tests" / "cases" / "openclaw-16021.case.yaml"
 
 
-@pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    return runner(monkeypatch, capsys)
+run = pytest.fixture(runner)
 
 
-class Tags(HTMLParser):
-    """The tags and attributes of a page."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.tags: list[str] = []
-        self.attributes: set[str] = set()
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.append(tag)
-        self.attributes |= {name for name, _ in attrs}
+def tags(page: str) -> set[str]:
+    return set(re.findall(r"<(\w+)", page))
 
 
 def test_the_markdown_says_what_happens_why_and_since_when(run: Run) -> None:
@@ -53,35 +40,18 @@ def test_the_markdown_says_what_happens_why_and_since_when(run: Run) -> None:
 def test_the_page_needs_nothing_from_elsewhere(run: Run, tmp_path: Path) -> None:
     assert run("case", "report", FILE, "--html", tmp_path / "page.html").code == 0
     page = (tmp_path / "page.html").read_text()
-    found = Tags()
-    found.feed(page)
-    assert {"svg", "rect", "table", "pre"} <= set(found.tags)
-    assert not {"script", "img", "link", "iframe", "object"} & set(found.tags)
-    assert not {"src", "href", "onload", "onclick"} & found.attributes
+    assert {"svg", "rect", "table", "pre"} <= tags(page)
+    assert not {"script", "img", "link", "iframe", "object"} & tags(page)
+    assert not re.search(r"\s(src|href|on\w+)=", page)
     assert "default-src 'none'" in page
     assert "floor 0.35" in page
 
 
-WIDE = 6.7
-"""Pixels of a letter in the figure's 12 px type, on average."""
-
-
-def test_no_label_of_the_figure_is_cut_at_its_edge() -> None:
-    case = load_case(FILE).case
-    page = case_html(CaseReport(run_case(case)))
-    width = float(re.search(r'<svg [^>]*width="(\d+)"', page)[1])  # type: ignore[index]
-    longest = max(map(len, Fate))
-    for x, label in re.findall(r'<text x="([\d.]+)" y="\d+">([\d.]+) [^<]*<', page):
-        assert float(x) + (len(label) + 1 + longest) * WIDE <= width
-
-
 def test_no_text_of_a_case_becomes_markup() -> None:
     case = evil(parsed_case(GOOD, "good"))
-    report = CaseReport(run_case(case), run_releases(case))
-    page, plain = case_html(report), case_markdown(report)
-    found = Tags()
-    found.feed(page)
-    assert "script" not in found.tags
+    report = run_case(case), run_releases(case)
+    page, plain = case_html(*report), case_markdown(*report)
+    assert "script" not in tags(page)
     assert not {"\x1b", "\x07", "\u202e"} & set(page + plain)
     outside = re.sub(r"^(`{3,}).*?^\1$", "", plain, flags=re.M | re.S)
     assert "<script>" not in outside

@@ -2,45 +2,38 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
 from tests import world
+from tests.commands import python
+from tests.conftest import PROJECT, SAMPLE
 from tests.home import Home
+from tests.lab.cases import example, table
 from workbench.errors import InputError
-from workbench.lab.cases.files import case_text, load_case, parsed_case, save_case
-from workbench.lab.cases.making import case_of
-from workbench.lab.cases.model import Case, CaseSystem, Expected
-from workbench.lab.cases.running import Matrix, run_case, run_on, run_releases, systems_named
 from workbench.memory.embedding.local import ToyEmbedder
 from workbench.memory.index import MemoryIndex
 from workbench.retrieval.explain import explain
 from workbench.retrieval.pipeline import Pipeline, search
-from workbench.systems.descriptions import built, described
+from workbench.retrieval.settings import with_settings
+from workbench.systems.openclaw import OR_JOIN, RRF
 from workbench.systems.registry import SYSTEMS, system
+from workbench_plugins.automem import pipelines as automem
+from workbench_plugins.automem.specimens import TokensOfTheContent
+from workbench_plugins.basic_memory import pipelines as basic_memory
+from workbench_plugins.cases import running
+from workbench_plugins.cases.files import case_text, load_case, parsed_case, save_case
+from workbench_plugins.cases.making import case_of
+from workbench_plugins.cases.model import Case, CaseSystem, schema
+from workbench_plugins.cases.running import Matrix, run_case, systems_named
+from workbench_plugins.cases.shrink import in_passages
+from workbench_plugins.openclaw.config import with_keys
 
 SHIPPED = system("openclaw-2026.2.13")
 
-SMALL = """\
-case: 1
-system: openclaw-2026.2.13
-questions:
-- question: Rocky Point bagging operations
-  expect: EXPECT
-model:
-  name: toy
-  dimensions: 2
-  axes:
-    server: [server, disk]
-    garden: [bark, soil]
-memory:
-  notes:
-  - path: memory/depot.md
-    text: Rocky Point is where the bark is packed into bags.
-  - path: memory/disk.md
-    text: The server reported a disk error at night.
-"""
+SMALL = example("small")
 
 
 def small(expect: str, question: str = "Rocky Point bagging operations") -> Case:
@@ -85,68 +78,40 @@ def test_a_memory_without_vectors_needs_its_model(toy: MemoryIndex) -> None:
         run_case(without)
 
 
-DISK = "the server reported a disk error at night"
-
-
-@pytest.mark.parametrize(
-    ("expect", "question", "holds", "fate"),
-    [
-        ("{found: memory/disk.md}", DISK, True, "returned"),
-        ("{found: memory/disk.md, within: 1}", DISK, True, "returned"),
-        ("{found: memory/depot.md}", DISK, False, "below the floor"),
-        ("{not_found: memory/depot.md}", DISK, True, "below the floor"),
-        ("{not_found: memory/disk.md}", DISK, False, "returned"),
-        ("{nothing: true}", DISK, False, "returned"),
-        ("{nothing: true}", "zebra", True, ""),
-        ("{order: [memory/disk.md, memory/depot.md]}", DISK, False, "below the floor"),
-        ("{same_as: openclaw-2026.2.15}", DISK, True, ""),
-        ("{same_as: openclaw-2026.9.6}", "Rocky Point bags", False, "below the floor"),
-        ("{found: memory/nowhere.md}", DISK, False, "never indexed"),
-    ],
-)
+@pytest.mark.parametrize(("expect", "question", "holds", "fate"), table("expectations"))
 def test_each_kind_of_expectation_is_judged(expect: str, question: str, holds: bool, fate: str) -> None:
     (answer,) = run_case(small(expect, question)).answers
     assert (answer.holds, answer.observed.fate) == (holds, fate), answer.says
 
 
 def test_an_order_holds_if_the_files_are_returned_so() -> None:
-    text = small("{order: [memory/disk.md, memory/depot.md]}", "bark on the server disk")
-    case = text.model_copy(update={"system": CaseSystem(name=SHIPPED.name, min_score=0.0)})
-    (answer,) = run_case(case).answers
-    assert answer.holds, answer.says
-    other = small("{order: [memory/depot.md, memory/disk.md]}", "bark on the server disk")
-    (answer,) = run_case(other.model_copy(update={"system": case.system})).answers
-    assert not answer.holds
+    system = CaseSystem(name=SHIPPED.name, min_score=0.0)
+    for order, holds in (("disk.md, memory/depot.md", True), ("depot.md, memory/disk.md", False)):
+        case = small(f"{{order: [memory/{order}]}}", "bark on the server disk")
+        (answer,) = run_case(case.model_copy(update={"system": system})).answers
+        assert answer.holds == holds, answer.says
     assert "the order is memory/disk.md, memory/depot.md" in answer.says
 
 
 def test_the_first_bad_and_the_first_good_release_are_named() -> None:
-    matrix = run_releases(small("{found: memory/depot.md}", "Rocky Point bags"))
-    assert matrix.first_bad is not None
-    assert matrix.first_good is not None
-    assert matrix.first_bad.pipeline.name == "openclaw-2026.2.13"
+    matrix = running.run_releases(small("{found: memory/depot.md}", "Rocky Point bags"))
     verdicts = [run.holds for run in matrix.runs]
-    assert matrix.first_good.pipeline == matrix.runs[verdicts.index(True)].pipeline
+    assert (matrix.first_bad, verdicts[0]) == (matrix.runs[0], False)
+    assert matrix.runs[0].pipeline.name == "openclaw-2026.2.13"
+    assert matrix.first_good == matrix.runs[verdicts.index(True)]
 
 
 def test_a_regression_is_bad_after_it_was_good() -> None:
     case = small("{found: memory/depot.md}", "Rocky Point bags")
     good, bad = "openclaw-2026.9.6", "openclaw-2026.2.13"
-    matrix = Matrix(tuple(run_on(case, systems_named([good, bad, good], case))))
+    matrix = Matrix(tuple(running.run_on(case, systems_named([good, bad, good], case))))
     assert matrix.first_bad is matrix.runs[1]
     assert matrix.first_good is matrix.runs[2]
 
 
-def test_a_system_without_releases_is_told() -> None:
-    case = small("{nothing: true}").model_copy(update={"system": CaseSystem(name="engine-rrf-60")})
-    with pytest.raises(InputError, match="no releases that are known"):
-        run_releases(case)
-
-
 def test_another_system_keeps_the_limit_of_the_case() -> None:
-    case = small("{nothing: true}").model_copy(
-        update={"system": CaseSystem(name=SHIPPED.name, limit=3, settings=["fusion.vector=0.5"])}
-    )
+    system = CaseSystem(name=SHIPPED.name, limit=3, settings=["fusion.vector=0.5"])
+    case = small("{nothing: true}").model_copy(update={"system": system})
     (other,) = systems_named(["openclaw-2026.3.7"], case)
     assert other.limit == 3
     assert other["fusion"].vector == 0.5  # type: ignore[attr-defined]
@@ -157,17 +122,10 @@ def test_another_system_keeps_the_limit_of_the_case() -> None:
 
 @pytest.mark.parametrize("name", SYSTEMS)
 def test_every_system_is_described_by_its_own_name(name: str) -> None:
-    found = described(SYSTEMS[name])
-    assert (found.name, found.changes, found.settings) == (name, (), ())
+    assert running.system_of_case(SYSTEMS[name]) == CaseSystem(name=name)
 
 
 def changed() -> list[Pipeline]:
-    from workbench.retrieval.settings import with_settings
-    from workbench.systems.automem import pipelines as automem
-    from workbench.systems.basic_memory import pipelines as basic_memory
-    from workbench.systems.openclaw.config.keys import with_keys
-    from workbench.systems.openclaw.pipelines import OR_JOIN, RRF
-
     return [
         SHIPPED.but(RRF, OR_JOIN).asking(limit=3, min_score=0.1),
         with_settings(SHIPPED, ["fusion.vector=0.5", "keyword_leg.depth.multiplier=2"]),
@@ -183,24 +141,74 @@ def changed() -> list[Pipeline]:
 
 @pytest.mark.parametrize("pipeline", changed(), ids=lambda one: one.name)
 def test_a_changed_system_is_described_and_built_again(pipeline: Pipeline) -> None:
-    again = built(described(pipeline))
+    again = running.pipeline_of_case(running.system_of_case(pipeline))
     assert (again.stages, again.layout) == (pipeline.stages, pipeline.layout)
 
 
 def test_a_stage_that_nobody_named_is_told() -> None:
-    from workbench.lab.museum.automem import TokensOfTheContent
-
     with pytest.raises(InputError, match="no named system or change"):
-        described(system("am-150").with_stage(TokensOfTheContent()))
+        running.system_of_case(system("am-150").with_stage(TokensOfTheContent()))
 
 
 def test_an_unknown_change_is_told_with_the_nearest() -> None:
-    case = small("{nothing: true}").model_copy(
-        update={"system": CaseSystem(name=SHIPPED.name, changes=["minmx"])}
-    )
+    system = CaseSystem(name=SHIPPED.name, changes=["minmx"])
+    case = small("{nothing: true}").model_copy(update={"system": system})
     with pytest.raises(InputError, match="the nearest are minmax"):
         run_case(case)
 
 
-def test_an_expectation_names_its_files() -> None:
-    assert Expected(order=["a.md", "b.md"]).targets == ["a.md", "b.md"]
+# notes, and their schema
+
+
+def test_passages_are_joined_without_the_lines_in_which_they_overlap() -> None:
+    texts = [file.read_text(encoding="utf-8") for file in sorted(SAMPLE.glob("memory/protocols/*.md"))]
+    data = small("{nothing: true}").model_dump()
+    data["memory"]["notes"] = [{"path": f"{place}.md", "text": text} for place, text in enumerate(texts)]
+    cut = in_passages(Case.model_validate(data)).memory.notes or []
+    assert all(len(one.passages or ()) > 3 for one in cut)
+    assert [one.whole.strip() for one in cut] == [text.strip() for text in texts]
+
+
+def test_a_note_with_lists_of_vectors_is_read_as_its_passages() -> None:
+    older = SMALL.replace("EXPECT", "{nothing: true}").replace(
+        "dimensions: 2", "dimensions: 2\n  vectors: float32"
+    )
+    lists = older.replace("into bags.", "into bags.\n    vectors: [[1.0, 0.0]]\n    reads: [0.5]")
+    passages = older.replace("into bags.", "into bags.\n    passages: [{vector: [1.0, 0.0], read: 0.5}]")
+    assert parsed_case(lists, "older") == parsed_case(passages, "newer")
+    assert "vectors: [" not in case_text(parsed_case(lists, "older"))
+
+
+FILE = PROJECT / "docs" / "case.schema.json"
+RENEW = "Write json.dumps(workbench_plugins.cases.model.schema(), indent=2) to docs/case.schema.json."
+
+
+def test_the_published_schema_is_that_of_the_model() -> None:
+    assert json.loads(FILE.read_text(encoding="utf-8")) == schema(), RENEW
+
+
+BLOCKED = """
+import sys
+from tests.without import Blocked
+
+sys.meta_path.insert(0, Blocked(["GUEST"]))
+import workbench_plugins.cases.commands, workbench_plugins.cases.issue, workbench_plugins.cases.show
+from workbench_plugins.cases.files import load_case
+from workbench_plugins.cases.redact import redacted
+from workbench_plugins.cases.running import run_case, system_of_case
+from workbench_plugins.cases.shrink import shrunk
+
+case = load_case("FILE").case.model_copy(update={"elsewhere": []})
+ran = run_case(case)
+assert ran.as_observed and system_of_case(ran.pipeline) == case.system
+assert redacted(shrunk(case, quiet=True)).proof.complete
+"""
+
+
+@pytest.mark.parametrize(
+    "guest", ["automem", "basic_memory", "diagnose", "engines", "openclaw", "recommended"]
+)
+def test_a_case_works_without_a_guest_that_it_does_not_need(guest: str) -> None:
+    file = PROJECT / "tests" / "cases" / "openclaw-16021.case.yaml"
+    ended = python("-c", BLOCKED.replace("GUEST", guest).replace("FILE", str(file)))
+    assert (ended.code, ended.err) == (0, "")

@@ -13,15 +13,15 @@ from hypothesis import strategies as st
 from tests.commands import runner
 from tests.conftest import SAMPLE
 from workbench.errors import InputError
-from workbench.lab.checks.reliability import can_be_judged, reliability
-from workbench.lab.evaluation import AskedQuestion, Evaluation, evaluate
-from workbench.lab.questions import Control, Question, QuestionSet
+from workbench.measure.evaluation import AskedQuestion, Evaluation, evaluate
+from workbench.measure.questions import Control, Question, QuestionSet
 from workbench.memory.index import MemoryIndex
 from workbench.records import Chunk, Trace
 from workbench.retrieval.pipeline import Pipeline
-from workbench.systems.openclaw.pipelines import THREE_FIXES
-from workbench.systems.recommended.pipelines import RECOMMENDED
-from workbench.views.html.bundle import text_of
+from workbench.systems.openclaw import THREE_FIXES
+from workbench.views.html import text_of
+from workbench_plugins.recommended.pipelines import RECOMMENDED
+from workbench_plugins.recommended.reliability import can_be_judged, reliability
 
 CHUNK = Chunk("1", "a.md", "memory", 1, 2, "text")
 

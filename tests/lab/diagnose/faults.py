@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from workbench.contracts import Context, Index
-from workbench.lab.questions import Question, QuestionSet
+from workbench.measure.questions import Question, QuestionSet
 from workbench.records import Clause, Hits, Query, Trace, Vector
 from workbench.retrieval.columns import ColumnStage, Numbers, PlainStage
 from workbench.retrieval.cutoff import EvidenceFloor, Limit, MinScore, Order
@@ -20,12 +20,12 @@ from workbench.retrieval.pipeline import Pipeline, search
 from workbench.retrieval.query import JoinedWords, ascii_words, with_query
 from workbench.retrieval.scoring import AbsoluteRank
 from workbench.retrieval.settings import with_settings
-from workbench.systems.openclaw.pipelines import MIN_MAX, OR_JOIN, SHIPPED, THREE_FIXES, WORKAROUND
-from workbench.systems.recommended.evidence import EVIDENCE_FLOOR, WITH_EVIDENCE
+from workbench.systems import openclaw
+from workbench.systems.openclaw import SHIPPED, THREE_FIXES, WITH_EVIDENCE, WORKAROUND
 from workbench.systems.registry import SYSTEMS
 from workbench.systems.tutorial import DAY_13
 
-CONVEX = SHIPPED.but(OR_JOIN, MIN_MAX, EVIDENCE_FLOOR)
+CONVEX = SHIPPED.but(openclaw.OR_JOIN, openclaw.MIN_MAX, openclaw.EVIDENCE_FLOOR)
 """A weighted sum of a cosine and a min-max score, with a threshold on evidence."""
 
 
@@ -34,12 +34,9 @@ DEAF_AUTOMEM = with_settings(AUTOMEM, ["fusion.weights.vector=0"])
 
 
 @dataclass(frozen=True)
-class DistanceAsScore(ColumnStage):
+class DistanceAsScore(ColumnStage, slot="vector_score", present="vector_rank"):
     """The wrong sign: the farthest chunk scores most."""
 
-    slot: ClassVar[str] = "vector_score"
-    output: ClassVar[str] = "vector_score"
-    present: ClassVar[str | None] = "vector_rank"
     says: ClassVar[str] = "vector score = cosine distance"
 
     def formula(self, of: Numbers) -> Any:
@@ -47,12 +44,9 @@ class DistanceAsScore(ColumnStage):
 
 
 @dataclass(frozen=True)
-class RawRank(ColumnStage):
+class RawRank(ColumnStage, slot="keyword_score", present="keyword_rank"):
     """The wrong sign: bm25() itself, where smaller is better, is the keyword score."""
 
-    slot: ClassVar[str] = "keyword_score"
-    output: ClassVar[str] = "keyword_score"
-    present: ClassVar[str | None] = "keyword_rank"
     says: ClassVar[str] = "keyword score = bm25"
 
     def formula(self, of: Numbers) -> Any:
@@ -67,16 +61,13 @@ class WorstFirst(Order):
 
     def run(self, trace: Trace, context: Context) -> Trace:
         made = super().run(trace, context)
-        from dataclasses import replace
-
-        return replace(made, order=made.order[::-1])
+        return made.but(order=made.order[::-1])
 
 
 @dataclass(frozen=True)
-class OnePhrase(PlainStage):
+class OnePhrase(PlainStage, slot="query"):
     """A wrong query: the whole question as one phrase."""
 
-    slot: ClassVar[str] = "query"
     says: ClassVar[str] = "MATCH = the question as one phrase"
 
     def run(self, trace: Trace, context: Context) -> Trace:
@@ -177,3 +168,67 @@ FAULTS = [
     Fault("vectors of other rows", WORKAROUND, WORKAROUND, "vectors", ShiftedVectors),
 ]
 """Faults of the pipeline and of the vectors; `test_faults` adds those of an old index."""
+
+
+# Faults that were written before their diagnoses were seen
+
+WEAVIATE, TM2C2, RRF_60, BASIC_MEMORY = (
+    SYSTEMS[name] for name in ("engine-weaviate-relative", "engine-tm2c2", "engine-rrf-60", "bm-head")
+)
+JULY = SYSTEMS["openclaw-2026.7.1"]
+
+
+@dataclass(frozen=True)
+class NegativeCosine(DistanceAsScore):
+    """The wrong sign: minus the cosine."""
+
+    says: ClassVar[str] = "vector score = cosine distance − 1"
+
+    def formula(self, of: Numbers) -> Any:
+        return of["vector_raw"] - 1
+
+
+class Negated(IndexAdapter):
+    """The vectors of a model whose space is turned round."""
+
+    def embed(self, question: str) -> Vector:
+        return np.ascontiguousarray(-self.inner.embed(question), np.float32)
+
+
+def _set(name: str, good: Pipeline, setting: str) -> Fault:
+    return Fault(name, good, with_settings(good, [setting]), setting.partition(".")[0])
+
+
+HELD_OUT = [
+    _set("weaviate: no weight for the vectors", WEAVIATE, "fusion.vector=0"),
+    _set("tm2c2: no weight for the vectors", TM2C2, "fusion.vector=0"),
+    _stage("or to and, weaviate", WEAVIATE, JoinedWords("AND")),
+    _stage("or to and, three fixes", THREE_FIXES, JoinedWords("AND")),
+    _set("automem: a floor of 0.9", AUTOMEM, "floor.floor=0.9"),
+    _stage("three fixes: a floor for another scale", THREE_FIXES, MinScore(0.99)),
+    _stage("minus the cosine, workaround", WORKAROUND, NegativeCosine()),
+    _stage("bm25 as score, tutorial", DAY_13, RawRank()),
+    _stage("worst first, convex", CONVEX, WorstFirst()),
+    _stage("one phrase, weaviate", WEAVIATE, OnePhrase()),
+    _stage("words cut short, tm2c2", TM2C2, CutWords("OR")),
+    _stage("one result, basic memory", BASIC_MEMORY, Limit(1)),
+    _stage("three vectors, engine", RRF_60, VectorLeg(Depth(4, 3))),
+    Fault("a model turned round, three fixes", THREE_FIXES, THREE_FIXES, "vectors", Negated),
+    _set("2026.7.1: hardly a weight for the vectors", JULY, "fusion.vector=0.05"),
+    _set("2026.2.27: a floor of 0.8", SYSTEMS["openclaw-2026.2.27"], "floor.floor=0.8"),
+    _set("am-150: one result", SYSTEMS["am-150"], "limit.count=1"),
+    _stage("worst first, engine", RRF_60, WorstFirst()),
+    _stage("minus the cosine, dbsf", SYSTEMS["engine-qdrant-dbsf"], NegativeCosine()),
+    _stage("minus the cosine, tm2c2", TM2C2, NegativeCosine()),
+    _stage("one phrase, tutorial", DAY_13, OnePhrase()),
+    _stage("one vector, tutorial", DAY_13, VectorLeg(Depth(1, 1))),
+    _stage("one vector, workaround", WORKAROUND, VectorLeg(Depth(1, 1))),
+    _stage("words cut short, three fixes", THREE_FIXES, CutWords("OR")),
+    _stage("words cut short, tutorial", DAY_13, CutWords("OR")),
+    _stage("or to and, engine", RRF_60, JoinedWords("AND")),
+    _stage("or to and, tm2c2", TM2C2, JoinedWords("AND")),
+    _stage("the keyword leg alone, combmnz", SYSTEMS["engine-combmnz"], OneLeg("keyword")),
+    Fault("another model, convex", CONVEX, CONVEX, "vectors", OtherModel),
+    Fault("another model, tutorial", DAY_13, DAY_13, "vectors", OtherModel),
+]
+"""All but the first 14 were written after the order of causes was final, those before its last change."""

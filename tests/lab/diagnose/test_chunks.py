@@ -13,27 +13,26 @@ import pytest
 
 from tests import world
 from tests.commands import Run, runner
-from tests.home import Watched
+from tests.home import Home, Watched
 from workbench.errors import InputError
-from workbench.lab.cached_index import CachedIndex
-from workbench.lab.diagnose.chunks.other import cut_index
-from workbench.lab.diagnose.chunks.rebuilt import rebuilt
-from workbench.lab.diagnose.diagnosis import Diagnosis, diagnose, fix_data
-from workbench.lab.questions import Control, Question, QuestionSet
-from workbench.memory.chunking import ChunkSizes, LineChunker, sizes_in
-from workbench.memory.embedding.local import Embedded, Role
-from workbench.memory.embedding.providers.catalogue import PROVIDERS
-from workbench.memory.embedding.providers.clients import Access
-from workbench.memory.embedding.providers.embedder import RemoteEmbedder
+from workbench.measure.questions import Control, Question, QuestionSet
+from workbench.memory.embedding.engines import Role
+from workbench.memory.embedding.local import Embedded
 from workbench.memory.index import MemoryIndex
-from workbench.memory.sessions import Sessions
+from workbench.memory.sources import ChunkSizes, LineChunker, sizes_in
 from workbench.memory.sync import index_folder, open_index
 from workbench.retrieval.cutoff import MinScore
-from workbench.retrieval.index_adapters import IndexAdapter
+from workbench.retrieval.index_adapters import CachedIndex, IndexAdapter
 from workbench.retrieval.pipeline import Pipeline, search
-from workbench.systems.openclaw.indexing import INDEXINGS, chunker_named
-from workbench.systems.openclaw.pipelines import WORKAROUND
-from workbench.views.diagnosis import diagnosis_text
+from workbench.systems.openclaw import WORKAROUND
+from workbench.systems.registry import INDEXINGS
+from workbench_plugins.diagnose.chunks import chunker_named, cut_index, rebuilt
+from workbench_plugins.diagnose.diagnosis import Diagnosis, diagnose
+from workbench_plugins.diagnose.show import diagnosis_text
+from workbench_plugins.openclaw.sessions import Sessions
+from workbench_plugins.providers.catalogue import PROVIDERS
+from workbench_plugins.providers.clients import Access
+from workbench_plugins.providers.embedder import RemoteEmbedder
 
 ASKED, TARGET = "rooibos", "memory/long.md"
 BIKE = "The bike and its brake were at the shop once more today.\n" * 6
@@ -53,18 +52,43 @@ NEARLY_TEA: Pipeline = WORKAROUND.with_stage(MinScore(0.8))
 
 
 @pytest.fixture
-def places(tmp_path: Path) -> tuple[Path, Path]:
-    """A memory of these notes, indexed in chunks of 400 tokens, and its index file."""
-    root, file = world.write(tmp_path / "memory_of_wren", NOTES), tmp_path / "index.sqlite"
-    index_folder(root, world.EMBEDDER, index_path=file)
-    return root, file
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of temporary files."""
+    made = tmp_path / "temporary"
+    made.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(made))
+    return made
 
 
 @pytest.fixture
-def index(places: tuple[Path, Path]) -> Iterator[MemoryIndex]:
-    root, file = places
-    with open_index(root, world.EMBEDDER, index_path=file) as opened:
+def notes(tmp_path: Path) -> Home:
+    """A memory of these notes, indexed in chunks of 400 tokens."""
+    made = Home(world.write(tmp_path / "memory_of_wren", NOTES), tmp_path / "index.sqlite")
+    made.sync()
+    return made
+
+
+@pytest.fixture
+def index(notes: Home) -> Iterator[MemoryIndex]:
+    with notes.opened(world.EMBEDDER) as opened:
         yield opened
+
+
+class Listening(Watched):
+    """Keeps the passages that it embeds; with a folder `leaves`, it is interrupted at the first of them."""
+
+    def __init__(self, leaves: Path | None = None) -> None:
+        super().__init__()
+        self.passages: list[str] = []
+        self.leaves = leaves
+
+    def embed(self, texts: Sequence[str], role: Role) -> Embedded:
+        if role == "passage":
+            self.passages.extend(texts)
+            if self.leaves is not None:
+                assert list(self.leaves.iterdir())
+                raise KeyboardInterrupt
+        return super().embed(texts, role)
 
 
 def tried(index: MemoryIndex, pipeline: Pipeline = NEARLY_TEA, **options: object) -> Diagnosis:
@@ -77,9 +101,9 @@ def test_a_smaller_chunk_that_brings_the_file_in_is_a_fix(index: MemoryIndex) ->
     fixes = {one.value: one for one in found.fixes if one.chunks}
     assert "100/20" in fixes
     assert "800/160" not in fixes
-    data = fix_data(fixes["100/20"])
-    assert (data["setting"], data["now"], data["hair"]) == ("chunking", "400/80", None)
-    assert (data["verified"], data["openclaw"]) == (True, None)
+    data = fixes["100/20"].as_json()
+    assert (data["setting"], data["now"], data["fails"]) == ("chunking", "400/80", None)
+    assert (data["verified"], data["paste"]) == (True, None)
     assert (data["hits_before"], data["hits_after"]) == (1, 2)
     assert (data["silent_before"], data["silent_after"]) == (1, 1)
     assert "better on 1, worse on 0" in data["verdict"]
@@ -91,7 +115,7 @@ def test_a_smaller_chunk_that_brings_the_file_in_is_a_fix(index: MemoryIndex) ->
 def test_the_fix_does_what_it_says_when_it_is_made(index: MemoryIndex) -> None:
     before = search(ASKED, NEARLY_TEA, index).paths()
     (fix,) = [one for one in tried(index).fixes if one.value == "100/20"]
-    exec(compile(fix_data(fix)["python"], "fix", "exec"), {"index": index})
+    exec(compile(fix.as_json()["python"], "fix", "exec"), {"index": index})
     after = search(ASKED, NEARLY_TEA, index).paths()
     assert sizes_in(index.store.settings.chunker) == ChunkSizes(100, 20)
     assert set(after) - set(before) == {TARGET, *fix.gained}
@@ -99,105 +123,63 @@ def test_the_fix_does_what_it_says_when_it_is_made(index: MemoryIndex) -> None:
 
 
 def test_the_index_stays_as_it_is_and_the_temporary_ones_are_removed(
-    index: MemoryIndex, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    index: MemoryIndex, tmp_path: Path, folder: Path
 ) -> None:
-    folder = tmp_path / "temporary"
-    folder.mkdir()
-    monkeypatch.setattr(tempfile, "tempdir", str(folder))
     before = index.generation, index.size, sorted(tmp_path.rglob("*"))
     tried(index)
     assert (index.generation, index.size, sorted(tmp_path.rglob("*"))) == before
 
 
-def test_an_interruption_leaves_nothing_behind(
-    places: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    root, file = places
-    folder = tmp_path / "temporary"
-    folder.mkdir()
-    monkeypatch.setattr(tempfile, "tempdir", str(folder))
-
-    class Interrupting(Watched):
-        def embed(self, texts: Sequence[str], role: Role) -> Embedded:
-            if role == "passage":
-                assert list(folder.iterdir())
-                raise KeyboardInterrupt
-            return super().embed(texts, role)
-
-    with open_index(root, Interrupting(), index_path=file) as index:
+def test_an_interruption_leaves_nothing_behind(notes: Home, folder: Path) -> None:
+    with notes.opened(Listening(folder)) as index:
         with pytest.raises(KeyboardInterrupt):
             tried(index)
         assert index.size
     assert list(folder.iterdir()) == []
 
 
-def test_texts_that_are_known_are_not_embedded_again(places: tuple[Path, Path]) -> None:
-    asked: list[str] = []
-
-    class Listening(Watched):
-        def embed(self, texts: Sequence[str], role: Role) -> Embedded:
-            asked.extend(texts if role == "passage" else ())
-            return super().embed(texts, role)
-
-    root, file = places
-    with open_index(root, Listening(), index_path=file) as index:
+def test_texts_that_are_known_are_not_embedded_again(notes: Home) -> None:
+    embedder = Listening()
+    with notes.opened(embedder) as index:
         known = {chunk.text for chunk in index.chunks(index.vectors()[0])}
         tried(index)
-    assert asked
-    assert len(asked) == len(set(asked))
-    assert not known & set(asked)
+    assert embedder.passages
+    assert len(embedder.passages) == len(set(embedder.passages))
+    assert not known & set(embedder.passages)
 
 
-def test_the_present_sizes_make_the_present_chunks_again(places: tuple[Path, Path], tmp_path: Path) -> None:
-    root, file = places
+def test_the_present_sizes_make_the_present_chunks_again(notes: Home, tmp_path: Path) -> None:
     said = {"type": "message", "message": {"role": "user", "content": "rooibos, please"}}
-    logs = world.write(
-        tmp_path / "logs", {"one.jsonl": f"{json.dumps({'type': 'session'})}\n{json.dumps(said)}\n"}
-    )
-    index_folder(root, world.EMBEDDER, index_path=file, sources=[Sessions(logs)])
+    lines = f"{json.dumps({'type': 'session'})}\n{json.dumps(said)}\n"
+    notes.sync(sources=[Sessions(world.write(tmp_path / "logs", {"one.jsonl": lines}))])
     embedder = Watched()
-    with (
-        open_index(root, embedder, index_path=file) as index,
-        rebuilt(index, LineChunker(), "the same") as again,
-    ):
-        texts = [[chunk.text for chunk in one.chunks(one.vectors()[0])] for one in (index, again)]
-        assert sorted(texts[0]) == sorted(texts[1])
-        notes = [
-            {path: [chunk.id for chunk in one.chunks(one.rows_of(path))] for path in NOTES}
-            for one in (index, again)
-        ]
-        assert notes[0] == notes[1]
+    with notes.opened(embedder) as index, rebuilt(index, LineChunker(), "the same") as again:
+        texts = [sorted(chunk.text for chunk in one.chunks(one.vectors()[0])) for one in (index, again)]
+        assert texts[0] == texts[1]
+        for path in NOTES:
+            ids = [[chunk.id for chunk in one.chunks(one.rows_of(path))] for one in (index, again)]
+            assert ids[0] == ids[1]
         assert search(ASKED, NEARLY_TEA, index).paths() == search(ASKED, NEARLY_TEA, again).paths()
     assert embedder.asked == [[ASKED]]
-
-
-def test_without_the_option_the_page_says_what_trying_takes(index: MemoryIndex) -> None:
-    found = diagnose(ASKED, NEARLY_TEA, index, TARGET, questions=LABELS)
-    assert not any(one.chunks for one in found.fixes)
-    assert found.chunking.startswith(
-        "Other chunks are not tried. --rechunk tries 100/20, 200/40 and 800/160 tokens, about "
-    )
 
 
 def test_without_labels_the_same_own_questions_are_asked_in_both(index: MemoryIndex) -> None:
     found = diagnose(ASKED, NEARLY_TEA, index, TARGET, rechunk=True)
     (fix,) = [one for one in found.fixes if one.value == "100/20"]
     assert found.proxy
-    assert fix.price.before.hit.size == fix.price.after.hit.size == len(found.yardstick.questions)
+    assert fix.price.before.hit.size == fix.price.after.hit.size == len(found.prices.questions)
 
 
 def test_the_sizes_are_json_to_paste_where_a_release_has_the_key(
     index: MemoryIndex,
 ) -> None:
     of_file = replace(NEARLY_TEA, name="openclaw-2026.2.13@openclaw.json")
-    pasted = [fix_data(one)["openclaw"] for one in tried(index, of_file).fixes if one.value == "100/20"]
+    pasted = [one.to_paste for one in tried(index, of_file).fixes if one.value == "100/20"]
     assert pasted == [
         {"agents": {"defaults": {"memorySearch": {"chunking": {"tokens": 100, "overlap": 20}}}}}
     ]
     newest = replace(NEARLY_TEA, name="openclaw-2026.9.6@openclaw.json")
-    assert [fix_data(one)["openclaw"] for one in tried(index, newest).fixes if one.value == "100/20"] == [
-        None
-    ]
+    assert [one.to_paste for one in tried(index, newest).fixes if one.value == "100/20"] == [None]
 
 
 # On the command line
@@ -249,16 +231,9 @@ def test_sizes_of_another_form_are_refused(run: Run, tmp_path: Path, sizes: str)
 # Which indexes can be cut anew
 
 
-@pytest.mark.parametrize("chunker", [LineChunker(120, 7), *(one.chunker for one in INDEXINGS)])
+@pytest.mark.parametrize("chunker", [LineChunker(120, 7), *(one.chunker for one in INDEXINGS.values())])
 def test_a_chunker_is_known_by_its_name(chunker: LineChunker) -> None:
     assert chunker_named(chunker.name) == chunker
-
-
-@pytest.mark.parametrize(
-    "name", ["", "by paragraph", "mine tokens=9 overlap=1", "openclaw-2026.2.13 tokens=1 overlap=4"]
-)
-def test_another_name_is_no_known_chunker(name: str) -> None:
-    assert chunker_named(name) is None
 
 
 def test_an_index_that_cannot_be_cut_anew_is_refused_and_the_page_says_why(index: MemoryIndex) -> None:

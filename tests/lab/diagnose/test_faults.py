@@ -7,15 +7,13 @@ from dataclasses import replace
 import pytest
 
 from tests.home import Home
-from tests.lab.diagnose.faults import FAULTS, Fault
-from tests.lab.diagnose.more_faults import FIRST_HELD_OUT, SECOND_HELD_OUT
+from tests.lab.diagnose.faults import FAULTS, HELD_OUT, Fault
 from workbench.errors import InputError
-from workbench.lab.cached_index import CachedIndex
-from workbench.lab.diagnose.diagnosis import diagnose
-from workbench.lab.questions import QuestionSet
+from workbench.measure.questions import QuestionSet
 from workbench.retrieval.cutoff import EvidenceFloor
-from workbench.systems.openclaw.pipelines import SHIPPED, THREE_FIXES
-from workbench.systems.recommended.evidence import WITH_EVIDENCE
+from workbench.retrieval.index_adapters import CachedIndex
+from workbench.systems.openclaw import SHIPPED, THREE_FIXES, WITH_EVIDENCE
+from workbench_plugins.diagnose.diagnosis import diagnose
 
 SHARE = 0.9
 """The share of the faults that is named first at least: 27 of 30."""
@@ -31,7 +29,7 @@ def named_first(fault: Fault, index: CachedIndex, questions: QuestionSet, namele
 
 @pytest.mark.parametrize(
     ("faults", "nameless"),
-    [(FAULTS, False), (FAULTS, True), ([*FIRST_HELD_OUT, *SECOND_HELD_OUT], True)],
+    [(FAULTS, False), (FAULTS, True), (HELD_OUT, True)],
     ids=["with the system's name", "without a name", "held out, without a name"],
 )
 def test_a_planted_fault_is_named_first(
@@ -62,31 +60,26 @@ def test_what_the_nearest_system_has_is_no_cause_when_it_does_not_help(kept: Cac
     assert ("floor",) not in [one.where for one in found.causes]
 
 
-def test_a_file_that_has_changed_since_the_sync_is_named_first(home: Home) -> None:
-    (home.root / "memory" / "plain.md").write_text("# Kite\nThe kite needs a new string.\n", encoding="utf-8")
+@pytest.mark.parametrize(
+    ("path", "fate", "repair"),
+    [
+        ("memory/plain.md", "", "workbench index"),
+        ("memory/kite.md", "never indexed", "workbench index"),
+        ("memory/kite.pdf", "never indexed", "Markdown"),
+    ],
+    ids=["changed", "new", "never read by an index"],
+)
+def test_a_file_that_the_index_does_not_have_as_it_is_now_is_named_first(
+    home: Home, path: str, fate: str, repair: str
+) -> None:
+    (home.root / path).write_text("# Kite\nThe kite needs a new string.\n", encoding="utf-8")
     with home.opened() as index:
-        found = diagnose("kite string", THREE_FIXES.asking(min_score=0), index, "memory/plain.md")
+        found = diagnose("kite string", THREE_FIXES.asking(min_score=0), index, path)
     assert found.causes[0].where == ("index",)
-    assert found.causes[0].verified
-    assert "workbench index" in found.causes[0].repair
-
-
-def test_a_file_that_is_new_since_the_sync_is_named_first(home: Home) -> None:
-    (home.root / "memory" / "kite.md").write_text("# Kite\nThe kite needs a new string.\n", encoding="utf-8")
-    with home.opened() as index:
-        found = diagnose("kite string", THREE_FIXES.asking(min_score=0), index, "memory/kite.md")
-    assert found.explanation.fate == "never indexed"
-    assert found.causes[0].where == ("index",)
-    assert found.causes[0].verified
-    assert found.fixes == ()
-
-
-def test_a_file_that_no_index_would_read_is_said_to_be_so(home: Home) -> None:
-    (home.root / "memory" / "kite.pdf").write_bytes(b"%PDF")
-    with home.opened() as index:
-        found = diagnose("kite string", SHIPPED, index, "memory/kite.pdf")
-    assert found.causes[0].where == ("index",)
-    assert "Markdown" in found.causes[0].repair
+    assert repair in found.causes[0].repair
+    assert fate in found.explanation.fate
+    assert found.causes[0].verified or path.endswith(".pdf")
+    assert found.fixes == () or path == "memory/plain.md"
 
 
 def test_the_index_itself_is_not_brought_up_to_date(home: Home) -> None:

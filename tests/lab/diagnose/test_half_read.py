@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import SAMPLE
-from workbench.lab.cached_index import CachedIndex
-from workbench.lab.diagnose.causes import Cause
-from workbench.lab.diagnose.diagnosis import diagnose
 from workbench.memory.embedding.local import LocalEmbedder, Reading, Truncated, Windowed
 from workbench.memory.index import MemoryIndex
 from workbench.memory.sync import index_folder, open_index
+from workbench.retrieval.index_adapters import CachedIndex
 from workbench.retrieval.pipeline import search
 from workbench.systems.registry import system
+from workbench_plugins.diagnose.causes import Cause
+from workbench_plugins.diagnose.diagnosis import diagnose
 
 VECTORS = system("openclaw-2026.2.13-vector-only")
 QUESTION = "In doubt the answer is to draft and wait."

@@ -7,8 +7,13 @@ from pathlib import Path
 import pytest
 
 from workbench.errors import InputError
-from workbench.lab.bench.collections import BenchQuestion, TestCollection, Text
-from workbench.lab.exchange.folders import read_collection, write_beir
+from workbench_plugins.runs.collections import (
+    BenchQuestion,
+    TestCollection,
+    Text,
+    read_collection,
+    write_beir,
+)
 
 MADE = TestCollection(
     "made",

@@ -6,21 +6,17 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import pytest
 
+from benchmarks.speed.__main__ import script
+from benchmarks.speed.catalogue import FLOORS
+from benchmarks.speed.corpus import Corpus
+from benchmarks.speed.ours import FIRST, HYBRID, BareNumPy
+from benchmarks.speed.peers.bm25s_peer import BM25S
+from benchmarks.speed.report import Search, SpeedReport, compare, growth, load, ratios, targets
+from benchmarks.speed.running import measure
 from tests.commands import Run, runner
 from workbench.errors import InputError
-from workbench.lab.speed.catalogue import FLOORS, PEERS, chosen
-from workbench.lab.speed.corpus import Corpus
-from workbench.lab.speed.ours import FIRST, HYBRID, LEG, BareNumPy, ThisWorkbench
-from workbench.lab.speed.peers.bm25s_peer import BM25S
-from workbench.lab.speed.peers.faiss_peer import Faiss
-from workbench.lab.speed.peers.qdrant_peer import Qdrant
-from workbench.lab.speed.report import Search, SpeedReport, compare, growth, load, ratios, targets
-from workbench.lab.speed.running import measure
-from workbench.lab.speed.subject import Subject
-from workbench.records import Hits
 
 CORPUS = Corpus(40)
 
@@ -32,32 +28,11 @@ def report() -> SpeedReport:
 
 @pytest.fixture
 def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    return runner(monkeypatch, capsys)
+    return runner(monkeypatch, capsys, script)
 
 
 def a_search(system: str, chunks: int, *ms: float, kind: str = HYBRID) -> Search:
     return Search(system, kind, chunks, list(ms), list(ms))
-
-
-def test_a_corpus_is_the_same_for_the_same_seed() -> None:
-    assert CORPUS.texts == Corpus(40).texts
-    assert CORPUS.texts != Corpus(40, seed=2).texts
-    assert np.array_equal(CORPUS.vectors, Corpus(40).vectors)
-    assert np.linalg.norm(CORPUS.vectors, axis=1) == pytest.approx(np.ones(40), abs=1e-5)
-    assert len(set(CORPUS.texts)) == 40
-
-
-def test_our_vector_leg_and_the_bare_product_find_the_same_chunks(tmp_path: Path) -> None:
-    ours, bare = ThisWorkbench(), BareNumPy()
-    (tmp_path / "bare").mkdir()
-    ours.build(CORPUS, tmp_path)
-    bare.build(CORPUS, tmp_path / "bare")
-    for asked in CORPUS.questions(5):
-        hits, places = ours.asks[LEG](asked), bare.asks[LEG](asked)
-        assert isinstance(hits, Hits)
-        assert isinstance(places, np.ndarray)
-        assert (hits.rows - 1).tolist() == places.tolist()
-    ours.close()
 
 
 def test_every_way_to_ask_is_timed_once_for_each_question(report: SpeedReport) -> None:
@@ -66,21 +41,6 @@ def test_every_way_to_ask_is_timed_once_for_each_question(report: SpeedReport) -
     assert {HYBRID, FIRST} < {one.kind for one in report.searches}
     assert {len(one.wall_ms) for one in report.searches} == {4}
     assert all(ms > 0 for one in report.searches for ms in one.wall_ms)
-
-
-def test_a_sync_is_timed_in_each_state_of_the_folder(report: SpeedReport) -> None:
-    small, larger = report.synced
-    assert (small.files, larger.files) == (4, 6)
-    assert small.chunks > small.files
-    assert all(wall > 0 for wall, _ in (small.first, small.cached, small.unchanged, small.one_file))
-
-
-def test_a_process_of_its_own_gives_the_cold_start_and_its_own_memory() -> None:
-    [built] = measure([BareNumPy], [40], questions=2, sync=False).built
-    assert built.cold_seconds is not None
-    assert built.peak_mb is not None
-    assert built.cold_seconds > 0
-    assert 10 < built.peak_mb < 400
 
 
 def test_a_ratio_is_paired_by_question_and_has_its_quartiles() -> None:
@@ -151,39 +111,17 @@ def test_who_is_left_out_is_named_with_the_reason() -> None:
     assert slow == "slow at 40 chunks: it takes a second a chunk."
 
 
-def test_peers_are_chosen_by_name() -> None:
-    assert chosen(None) == [*FLOORS, *PEERS]
-    assert chosen(["txtai"])[2:] == [PEERS[0]]
-    with pytest.raises(InputError, match="LanceDB"):
-        chosen(["lance"])
-
-
-@pytest.mark.parametrize("peer", [Faiss, Qdrant], ids=lambda peer: peer.name)
-def test_a_peer_answers_from_what_it_has_built(peer: type[Subject], tmp_path: Path) -> None:
-    if peer.lacking():
-        pytest.skip(f"{peer.lacking()} not installed")
-    subject = peer()
-    subject.build(CORPUS, tmp_path)
-    for ask in subject.asks.values():
-        assert ask(CORPUS.questions(1)[0]) is not None
-    subject.close()
-
-
-def test_the_command_prints_a_saved_run_and_compares(run: Run, report: SpeedReport, tmp_path: Path) -> None:
+def test_the_command_measures_saves_prints_and_compares(run: Run, tmp_path: Path) -> None:
     saved, figure = tmp_path / "run.json", tmp_path / "figure.html"
-    saved.write_text(json.dumps(replace(report, skipped=["peer: gone"]).as_json()))
-    outcome = run("bench", "speed", "--saved", str(saved), "--against", str(saved), "--figure", str(figure))
+    measured = run("--alone", "--quick", "--size", "40", "-n", "2", "--save", saved)
+    assert measured.code == 0, measured.err
+    assert {one.system for one in load(saved).searches} == {"workbench", "bare NumPy"}
+    saved.write_text(json.dumps(replace(load(saved), skipped=["peer: gone"]).as_json()))
+    outcome = run("--saved", saved, "--against", saved, "--figure", figure)
     assert outcome.code == 0, outcome.err
-    for words in ("vector leg", "exponent", "Left out: peer: gone", "0 of 2 ratios"):
+    for words in ("vector leg", "Left out: peer: gone", "0 of 1 ratios"):
         assert words in outcome.out
     assert "plotly" in figure.read_text(encoding="utf-8")
-
-
-def test_the_command_measures_and_saves(run: Run, tmp_path: Path) -> None:
-    saved = tmp_path / "run.json"
-    outcome = run("bench", "speed", "--alone", "--quick", "--size", "40", "-n", "2", "--save", str(saved))
-    assert outcome.code == 0, outcome.err
-    assert {one.system for one in load(saved).searches} == {"workbench", "bare NumPy"}
 
 
 @pytest.mark.parametrize(
@@ -198,6 +136,6 @@ def test_the_command_measures_and_saves(run: Run, tmp_path: Path) -> None:
 def test_a_bad_request_is_refused_before_anything_is_measured(
     run: Run, words: list[str], problem: str
 ) -> None:
-    outcome = run("bench", "speed", *words)
+    outcome = run(*words)
     assert outcome.code == 2
     assert problem in outcome.err

@@ -8,30 +8,36 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from workbench.errors import InputError
-from workbench.lab.cached_index import CachedIndex
-from workbench.lab.evaluation import evaluate
-from workbench.lab.paired import HITS, measured
-from workbench.lab.questions import Control, Question, QuestionSet
-from workbench.lab.sweep.choosing import as_json, best, held_out, pareto
-from workbench.lab.sweep.columns import not_in_columns
-from workbench.lab.sweep.grid import MOST_SETTINGS, axis, settings_of
-from workbench.lab.sweep.running import Sweep, sweep
+from workbench.measure.evaluation import evaluate
+from workbench.measure.paired import HITS, measured
+from workbench.measure.questions import Control, Question, QuestionSet
 from workbench.memory.index import MemoryIndex
-from workbench.systems.openclaw.pipelines import SHIPPED, THREE_FIXES
+from workbench.retrieval.index_adapters import CachedIndex
+from workbench.systems.openclaw import SHIPPED, THREE_FIXES
 from workbench.systems.registry import SYSTEMS, system
+from workbench_plugins.diagnose.sweep import (
+    MOST_SETTINGS,
+    Sweep,
+    as_json,
+    axis,
+    best,
+    held_out,
+    not_in_columns,
+    pareto,
+    settings_of,
+    sweep,
+)
 
+ASKED = {
+    "rooibos tea": "tea",
+    "who drinks tea and rides a bike": "bike",
+    "the disk of the server": "server",
+    "hub": "bike",
+    "brake tea": "tea",
+    "server": "tea",
+}
 QUESTIONS = QuestionSet(
-    questions=tuple(
-        Question(question=text, target=f"memory/{target}.md")
-        for text, target in (
-            ("rooibos tea", "tea"),
-            ("who drinks tea and rides a bike", "bike"),
-            ("the disk of the server", "server"),
-            ("hub", "bike"),
-            ("brake tea", "tea"),
-            ("server", "tea"),
-        )
-    ),
+    questions=tuple(Question(question=one, target=f"memory/{ASKED[one]}.md") for one in ASKED),
     controls=(Control(question="bicycle"), Control(question="a server of tea"), Control(question="zebra")),
 )
 AXES = {

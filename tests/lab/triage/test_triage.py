@@ -8,10 +8,10 @@ import pytest
 
 from tests.conftest import PROJECT
 from workbench.errors import InputError
-from workbench.lab.museum.catalogue import SPECIMENS
-from workbench.lab.triage.finding import triage
-from workbench.lab.triage.symptoms import SYMPTOMS
 from workbench.memory.embedding.local import LocalEmbedder
+from workbench_plugins.diagnose.symptoms import SYMPTOMS
+from workbench_plugins.diagnose.triage import Fit, Triage, triage
+from workbench_plugins.engines.museum import SPECIMENS
 
 
 @pytest.fixture(autouse=True)
@@ -67,6 +67,14 @@ def test_unknown_words_get_the_nearest_symptom_and_no_promise(words: str, embedd
     assert found.fits[0].sure == "not sure"
 
 
+@pytest.mark.parametrize(
+    ("cosine", "sure", "known"), [(0.551, "clear", True), (0.351, "likely", True), (0.349, "not sure", False)]
+)
+def test_a_cosine_says_how_sure_a_symptom_is(cosine: float, sure: str, known: bool) -> None:
+    fit = Fit(SYMPTOMS[0], cosine, "nothing comes back")
+    assert (fit.sure, Triage("nothing", (fit,)).known) == (sure, known)
+
+
 def test_blank_words_are_refused(embedder: LocalEmbedder) -> None:
     with pytest.raises(InputError):
         triage("  ", embedder)
@@ -77,8 +85,3 @@ def test_every_symptom_leads_to_specimens_and_to_a_lesson() -> None:
         assert one.specimens
         assert set(one.specimens) <= set(SPECIMENS)
         assert (Path(PROJECT) / "notebooks" / f"{one.lesson}.ipynb").is_file()
-
-
-def test_no_specimen_is_left_out_of_triage_by_accident() -> None:
-    named = {name for one in SYMPTOMS for name in one.specimens}
-    assert len(named) >= len(SPECIMENS) * 0.6

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -9,15 +10,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.memory.chunking import LineChunker
 from workbench.memory.embedding.local import unit
-from workbench.memory.embedding.tokens import STRETCH, stretches
-from workbench.memory.passages.codes import best_matches, coded, coded_in_four_bits, cosines, max_sim
-from workbench.memory.passages.keywords import K1, STOP_STEMS, B, StemIndex, content_stems
-from workbench.memory.passages.windows import outline, windows_of
-from workbench.memory.store.sqlite.passage_cache import PassageCache
-from workbench.memory.store.sqlite.stems import porter_stems
+from workbench.memory.sources import LineChunker
+from workbench.memory.store.postings import K1, B
 from workbench.records import Chunk
+from workbench_plugins.recommended.arranged import PassageCache
+from workbench_plugins.recommended.codes import best_matches, coded, coded_in_four_bits, cosines, max_sim
+from workbench_plugins.recommended.keywords import STOP_STEMS, StemIndex, content_stems, porter_stems
+from workbench_plugins.recommended.tokens import PASSAGE, passages
+from workbench_plugins.recommended.windows import MOST_PIECES, outline, windows_of
 
 LINES = ("# Chat on 8 May", "", "## Evening", "", "- **Ada:** A kite.", "- **Ben:** Oh.")
 TALK = "\n".join([*LINES, "- **Ada:** Red.", "- **Ben:** Red?"])
@@ -62,10 +63,16 @@ def test_a_list_of_labels_is_no_transcript() -> None:
 @given(st.lists(st.text("ab \n#", max_size=400), max_size=12))
 def test_windows_hold_every_word_of_every_chunk(lines: list[str]) -> None:
     chunks = chunks_of("\n".join(lines))
-    cut = windows_of(range(len(chunks)), chunks, "a.md", words, room=80)
+    cut = windows_of(chunks, "a.md", words, room=80)
     for row, chunk in enumerate(chunks):
         joined = "".join("".join(one.text.split()) for one in cut if one.row == row)
         assert joined == "".join(chunk.text.split())
+
+
+def test_the_windows_of_a_chunk_have_nearly_equal_lengths() -> None:
+    text = "\n".join(["four words a line"] * 9)
+    cut = windows_of([Chunk("0", "a.md", "memory", 1, 9, text)], "a.md", words, room=MOST_PIECES + 32)
+    assert words([one.text for one in cut]) == [20, 16]
 
 
 def test_codes_give_nearly_the_exact_order() -> None:
@@ -80,7 +87,7 @@ def test_codes_give_nearly_the_exact_order() -> None:
     assert coded(texts).bytes == 44 * 50
 
 
-def test_four_bits_keep_the_cosines_of_stretches() -> None:
+def test_four_bits_keep_the_cosines_of_passages() -> None:
     chance = np.random.default_rng(0)
     vectors = unit(chance.normal(size=(40, 384)))
     question = unit(vectors[:1] + 0.05 * chance.normal(size=(1, 384)))[0]
@@ -106,18 +113,18 @@ def test_the_numbers_of_a_text_depend_on_no_other_text() -> None:
 
 
 @given(st.integers(1, 120))
-def test_stretches_cover_every_piece_of_a_text(length: int) -> None:
+def test_passages_cover_every_piece_of_a_text(length: int) -> None:
     pieces = np.eye(120, dtype=np.float32)[:length]
     whole = unit(pieces.mean(axis=0)[None])[0]
-    found = stretches(pieces, whole)
+    found = passages(pieces, whole)
     assert (found.max(axis=0)[:length] > 0).all()
-    assert ((found > 0).sum(axis=1) <= STRETCH).all()
+    assert ((found > 0).sum(axis=1) <= PASSAGE).all()
 
 
-def test_a_text_whose_vector_is_not_the_mean_of_its_pieces_is_one_stretch() -> None:
+def test_a_text_whose_vector_is_not_the_mean_of_its_pieces_is_one_passage() -> None:
     pieces = np.eye(3, 8, dtype=np.float32)
     whole = np.eye(8, dtype=np.float32)[7]
-    assert stretches(pieces, whole).tolist() == [whole.tolist()]
+    assert passages(pieces, whole).tolist() == [whole.tolist()]
 
 
 def test_bm25_counts_stems_and_never_passes_its_most() -> None:
@@ -148,9 +155,9 @@ def test_bm25_of_each_text_is_the_formula_with_its_own_counts(texts: list[list[s
 
 
 def test_the_cache_forgets_what_is_gone(tmp_path: Path) -> None:
-    with PassageCache(tmp_path / "words") as cache:
+    with closing(PassageCache(tmp_path / "words")) as cache:
         cache.keep("a", b"1")
         cache.keep("b", b"2")
         cache.forget_all_but(["b"])
-    with PassageCache(tmp_path / "words") as again:
+    with closing(PassageCache(tmp_path / "words")) as again:
         assert again.known(["a", "b"]) == {"b": b"2"}

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workbench.records import Rows
-from workbench.retrieval.passages.known import MOST_QUESTIONS, KnownNumbers, Numbers
+from workbench_plugins.recommended.layout import KnownNumbers, Numbers
 
 ASKED = st.lists(
     st.tuples(st.sampled_from("ab"), st.lists(st.integers(0, 20), unique=True, max_size=9)), max_size=9
@@ -24,20 +24,7 @@ def test_each_chunk_is_worked_out_once_for_each_question(asked: list[tuple[str, 
             assert not once & seen
             assert len(once) == new.size
             seen.update(once)
-            return np.array([[ord(question), row] for row in new.tolist()], np.float32).reshape(-1, 2)
+            return np.array([[ord(question), row] for row in new.tolist()], np.float32)
 
         found = known.of(question, np.array(rows, np.int64), work_out)
         assert found.tolist() == [[ord(question), row] for row in rows]
-
-
-def test_only_the_last_questions_are_kept() -> None:
-    known, rows = KnownNumbers(), np.array([3])
-    seen: list[int] = []
-    for question in (*range(MOST_QUESTIONS + 1), MOST_QUESTIONS, 0):
-
-        def work_out(new: Rows, question: int = question) -> Numbers:
-            seen.append(question)
-            return np.zeros((new.size, 1), np.float32)
-
-        known.of(question, rows, work_out)
-    assert seen == [*range(MOST_QUESTIONS + 1), 0]

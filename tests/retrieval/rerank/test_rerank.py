@@ -14,14 +14,13 @@ from typing import Any
 import pytest
 
 from workbench.errors import InputError, ProviderError
-from workbench.memory.embedding.cross_encoder import LocalCrossEncoder
 from workbench.memory.embedding.local import packaged_model
-from workbench.memory.embedding.providers.reranking import JudgeReranker, RemoteReranker, Service
 from workbench.memory.index import MemoryIndex
 from workbench.records import Trace
 from workbench.retrieval.pipeline import Pipeline, search
-from workbench.retrieval.rerank.stage import Rerank, Reranker, reranked_order
-from workbench.systems.openclaw.pipelines import THREE_FIXES
+from workbench.retrieval.rerank import Rerank, Reranker, reranked_order
+from workbench.systems.openclaw import THREE_FIXES
+from workbench_plugins.providers.reranking import JudgeReranker, LocalCrossEncoder, RemoteReranker, Service
 
 QUESTION = "rooibos tea"
 
@@ -148,7 +147,7 @@ def test_a_service_that_repeats_the_key_does_not_bring_it_into_the_message() -> 
     refused = server(lambda _: (401, "no such key: Bearer sk-topsecret"))
     with refused as address, pytest.raises(ProviderError) as found:
         RemoteReranker(Service(address, "m", "sk-topsecret")).scores("q", ["a"])
-    assert "(the key)" in str(found.value)
+    assert "Bearer …" in str(found.value)
     assert "topsecret" not in str(found.value)
 
 

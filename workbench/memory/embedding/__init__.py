@@ -1,1 +1,1 @@
-"""Texts become vectors: the local model, the toy model, providers, and the cache before them."""
+"""Vectors of texts: the local model, a toy one, and the cache."""

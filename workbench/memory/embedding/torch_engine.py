@@ -1,4 +1,4 @@
-"""Runs a sentence-transformers model in torch."""
+"""Runs a sentence-transformers model in torch, the reference for every other engine."""
 
 from __future__ import annotations
 
@@ -31,14 +31,15 @@ class TorchEngine:
         from transformers.utils import logging
 
         logging.disable_progress_bar()  # type: ignore[no-untyped-call]
-        from workbench.memory.embedding import onednn
 
         self.model = SentenceTransformer(folder, device="cpu", local_files_only=not download)
+        tokenizer: Any = self.model.tokenizer
+        # Where its file is missing, transformers makes one that knows no word but its own markers.
+        if not getattr(tokenizer, "is_fast", False) or len(tokenizer) <= len(tokenizer.all_special_ids):
+            raise ValueError("it has no tokenizer.json or vocabulary that says how to read words.")
         self.model.preprocess = _one_at_a_time(self.model.preprocess)  # type: ignore[method-assign]
         if precision == "bf16":
             self.model.bfloat16()
-        elif onednn.available():
-            onednn.use_onednn(self.model)
 
     @property
     def window(self) -> int:

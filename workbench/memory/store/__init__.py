@@ -1,1 +1,1 @@
-"""Where documents, chunks and vectors are kept, and the engines that search them."""
+"""What an index is kept in: the contract, and SQLite."""

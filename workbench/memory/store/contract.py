@@ -1,40 +1,162 @@
 """The contract of a store: what an index keeps its documents, chunks and vectors in.
 
-SQLite is the first store. Another one subclasses `IndexStore` and passes the suite in
-`tests/contracts/store_contract.py`; no module outside `memory/store/` changes for it.
+SQLite is the default store; guests add others. A further one subclasses `IndexStore` and `IndexPlace`, and
+passes `tests/contracts/store_contract.py`; a `StoreKind` in STORES gives it addresses. The errors of storage
+have one class for each cause: the disk is full, the file is locked, unwritable or damaged.
 """
 
 from __future__ import annotations
 
+import errno
+import json
+import os
+import threading
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, suppress
+from dataclasses import asdict, astuple, dataclass, replace
 from pathlib import Path
-from typing import ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.memory.paths import FileRules
+from workbench.errors import InputError, StorageError
+from workbench.memory.files import GENERAL, FileRules
+from workbench.memory.sources import chunk_id
 from workbench.memory.store.postings import PostingsSource
-from workbench.memory.store.values import Cached, Settings, Stamp
 from workbench.records import Chunk, Document, Hits, Passage, Query, Rows, Vector
+from workbench.registry import Registry, registrar
 
 
-class ServerTexts(ABC):
-    """Texts that an engine other than FTS5 searches with its own full-text functions."""
+@dataclass(frozen=True)
+class Settings:
+    """What an index was made with. Another value of any of these means other vectors or other chunks."""
 
-    @abstractmethod
-    def search(self, function: str, text: str, rank: str, limit: int) -> Hits:
-        """The texts that match what `function` makes of `text`, by the ranking function `rank`.
+    model: str
+    revision: str
+    dimensions: int
+    chunker: str
 
-        Rows are the places of the texts; ties are in the order of their keys. Raises InputError for a text
-        that the engine cannot read.
-        """
 
-    @abstractmethod
-    def read_as(self, function: str, text: str) -> str:
-        """What the engine makes of a text; empty if nothing of it is searched for."""
+def settings_in(text: str) -> Settings:
+    """The settings that a store has written. Raises ValueError for a text that is none."""
+    try:
+        found = Settings(**json.loads(text))
+    except (TypeError, RecursionError) as error:
+        raise ValueError(error) from None
+    if list(map(type, astuple(found))) != [str, str, int, str]:
+        raise ValueError(text)
+    return found
+
+
+class Stamp(NamedTuple):
+    """Hash, size and modification time of a file when it was last indexed, and its source."""
+
+    hash: str
+    size: int
+    mtime_ns: int
+    source: str = "memory"
+
+    @property
+    def look(self) -> tuple[int, int]:
+        """Size and time, which can be compared without reading the file."""
+        return self.size, self.mtime_ns
+
+
+class Cached(NamedTuple):
+    """A vector from the embedding cache, and the share of its text that the model has read."""
+
+    vector: Vector
+    read_share: float
+
+
+NO_ROOM = {errno.ENOSPC, errno.EDQUOT}
+LEAST_FREE_BYTES = 256 * 1024
+"""With fewer free bytes SQLite cannot create its -shm and -wal files, and reports an unspecific I/O error."""
+
+
+class UnwritableError(StorageError):
+    """The index cannot be written. What was stored before stays as it was."""
+
+
+class DiskFullError(UnwritableError):
+    """The disk of the index has no room left."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(
+            f"The disk is full: there is no room left to write {path}. What was indexed before is unchanged.",
+            "Free some space, or choose another place with --index FILE. Then index again.",
+        )
+
+
+class LockedError(UnwritableError):
+    """Another process writes the index."""
+
+
+class DamagedError(StorageError):
+    """The index file does not hold what was written into it."""
+
+
+def unwritable(path: Path, error: OSError) -> UnwritableError:
+    """The storage error for an OSError that was raised while `path`, or a file beside it, was written."""
+    if error.errno in NO_ROOM:
+        return DiskFullError(path)
+    return UnwritableError(
+        f"The index {path} cannot be written: {error.strerror or error}.",
+        "Check the permissions of its folder, or choose another place with --index FILE.",
+    )
+
+
+def disk_is_full(path: Path) -> bool:
+    """Whether the disk that holds `path` has no room for SQLite's files, or no inode left."""
+    try:
+        disk = os.statvfs(path.parent)
+    except OSError:
+        return False
+    # Some file systems have no fixed number of inodes and report 0 of 0.
+    no_inode = disk.f_files > 0 and disk.f_favail == 0
+    return no_inode or disk.f_bavail * disk.f_frsize < LEAST_FREE_BYTES
+
+
+def hits_of(found: Sequence[Sequence[Any]], larger_is_better: bool = False, number: str = "bm25") -> Hits:
+    """The hits of (row, number) pairs, in their order."""
+    rows = np.array([row for row, _ in found], np.int64)
+    return Hits(rows, np.array([raw for _, raw in found], float), larger_is_better, number)
+
+
+@contextmanager
+def stopped_after(
+    seconds: float, interrupt: Callable[[], object], stopped: type[Exception]
+) -> Iterator[None]:
+    """Interrupts what runs after so many seconds. Raises InputError when that gives the error `stopped`.
+
+    A question of 1,000 common words takes SQLite minutes in an index of 20,000 chunks.
+    """
+    lock, interrupted, is_over = threading.Lock(), False, False
+
+    def interrupt_if_running() -> None:
+        nonlocal interrupted
+        with lock:
+            if not is_over:
+                interrupted = True
+                interrupt()
+
+    timer = threading.Timer(seconds, interrupt_if_running)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    except stopped:
+        if not interrupted:
+            raise
+        raise InputError(
+            f"The search was stopped after {seconds:g} s.", "Ask with fewer words, or with rarer ones."
+        ) from None
+    finally:
+        timer.cancel()
+        with lock:
+            is_over = True
 
 
 class IndexStore(ABC):
@@ -47,32 +169,70 @@ class IndexStore(ABC):
 
     engine: ClassVar[str] = ""
     """The engine that searches: sqlite, postgresql or milvus; empty for one that does not say."""
+    lender: IndexStore | None = None
+    """Another open store, whose known vectors are taken before a text is embedded for this one."""
 
-    # The state
+    # What the index says of itself, in a table of keys and values
 
     @property
     @abstractmethod
     def name(self) -> str:
         """The name of this store in messages: a path, or an address without its password."""
 
-    @property
     @abstractmethod
+    def meta(self, key: str) -> str:
+        """One value of the table meta; empty when it has none."""
+
+    @abstractmethod
+    def set_meta(self, key: str, value: str) -> None:
+        """Writes one value of the table meta, within `writing`."""
+
+    @abstractmethod
+    def writing(self) -> AbstractContextManager[None]:
+        """One transaction: all writes inside the block are kept, or none. Blocks nest."""
+
+    def damaged(self, problem: str) -> DamagedError:
+        """The error for a store with other contents than the workbench writes."""
+        return DamagedError(
+            f"The index {self.name} is damaged: {problem}.",
+            f"Build it again: workbench index FOLDER --store '{self.name}' --rebuild",
+        )
+
+    @property
     def settings(self) -> Settings:
         """The model and the chunker that the index was made with."""
+        try:
+            return settings_in(self.meta("settings"))
+        except ValueError:
+            raise self.damaged("it does not say how it was made") from None
 
     @property
-    @abstractmethod
     def generation(self) -> int:
         """A number that grows with every change."""
-
-    # How the folder was read
+        text = self.meta("generation")
+        if not text.isdecimal() or len(text) > 30:
+            raise self.damaged("it has no generation")
+        return int(text)
 
     @property
-    @abstractmethod
     def folder(self) -> str:
-        """The memory's folder; empty in an index that does not say."""
+        """The memory's folder, empty in an index that does not say."""
+        return self.meta("folder")
 
-    @abstractmethod
+    @property
+    def file_rules(self) -> FileRules:
+        """Which files of the folder are indexed."""
+        try:
+            known = json.loads(self.meta("file_rules") or "{}")
+            return FileRules(**{**known, "heads": tuple(known["heads"])}) if known else GENERAL
+        except (InputError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
+            raise self.damaged("it does not say which files it has") from None
+
+    @property
+    def ties_by_row(self) -> bool:
+        """Whether hits with equal numbers come in the order in which they were stored, not of their ids."""
+        return self.meta("ties_by_row") == "yes"
+
     def describe(
         self, folder: str | None = None, file_rules: FileRules | None = None, ties_by_row: bool | None = None
     ) -> None:
@@ -80,11 +240,21 @@ class IndexStore(ABC):
 
         With `ties_by_row`, hits with equal numbers come in the order in which they were stored.
         """
-
-    @property
-    @abstractmethod
-    def file_rules(self) -> FileRules:
-        """Which files of the folder are indexed."""
+        wanted = {
+            "folder": folder,
+            "file_rules": None if file_rules is None else json.dumps(asdict(file_rules)),
+            "ties_by_row": None if ties_by_row is None else ("yes" if ties_by_row else ""),
+        }
+        known = {
+            "folder": self.folder,
+            "file_rules": json.dumps(asdict(self.file_rules)),
+            "ties_by_row": self.meta("ties_by_row"),
+        }
+        changed = {key: value for key, value in wanted.items() if value is not None and value != known[key]}
+        if changed:
+            with self.writing():
+                for key, value in changed.items():
+                    self.set_meta(key, value)
 
     # Connections and transactions
 
@@ -114,10 +284,6 @@ class IndexStore(ABC):
     @abstractmethod
     def reading(self) -> AbstractContextManager[None]:
         """One state of the store for all reads inside the block, whatever other processes write meanwhile."""
-
-    @abstractmethod
-    def writing(self) -> AbstractContextManager[None]:
-        """One transaction: all writes inside the block are kept, or none. Blocks nest."""
 
     @abstractmethod
     def close(self) -> None:
@@ -160,6 +326,14 @@ class IndexStore(ABC):
     def matrix(self) -> tuple[Rows, NDArray[np.float32]]:
         """All rows and their unit vectors, in row order: shapes (n,) and (n, dimensions)."""
 
+    def by_id(self, hits: Hits) -> Hits:
+        """The hits by (number, chunk id), or by (number, row) as `ties_by_row` says."""
+        keys: NDArray[Any] = hits.rows
+        if np.unique(hits.raw).size < hits.raw.size and not self.ties_by_row:
+            keys = np.array([chunk.id for chunk in self.chunks(hits.rows)], np.str_)
+        order = np.lexsort((keys, hits.raw))
+        return replace(hits, rows=hits.rows[order], raw=hits.raw[order])
+
     # Searching
 
     @abstractmethod
@@ -181,18 +355,25 @@ class IndexStore(ABC):
         """What a keyword search in memory reads; None for a store that does not give its postings."""
         return None
 
-    def text_table(self, keys: Sequence[str], texts: Sequence[str], config: str) -> ServerTexts | None:
-        """A temporary full-text table of these texts on the store's server; None for a store without one.
-
-        `config` is the server's name for a language.
-        """
-        return None
-
     # Writing
 
     @abstractmethod
     def replace(self, document: Document, passages: Sequence[Passage], cached: Sequence[Cached]) -> None:
         """Stores the document with exactly these passages and vectors, in one transaction."""
+
+    def keyed(
+        self, document: Document, passages: Sequence[Passage], cached: Sequence[Cached]
+    ) -> dict[str, tuple[Passage, Cached]]:
+        """The passages and their vectors by chunk id, in the document's order.
+
+        Two passages with the same lines and text are one chunk; a very long repetitive line has such.
+        """
+        model, found = self.settings.model, dict[str, tuple[Passage, Cached]]()
+        for passage, vector in zip(passages, cached, strict=True):
+            lines = passage.start_line, passage.end_line
+            key = chunk_id(document.source, document.path, *lines, passage.hash, model)
+            found.setdefault(key, (passage, vector))
+        return found
 
     @abstractmethod
     def delete(self, path: str) -> None:
@@ -216,6 +397,40 @@ class IndexStore(ABC):
     def remember(self, settings: Settings, role: str, found: Mapping[str, Cached]) -> None:
         """Keeps vectors by model, revision, role, and the hash of their exact text."""
 
+    # What is remembered while one state is read, for a store that cannot write then
+
+    _waiting: dict[tuple[Settings, str], dict[str, Cached]] | None = None
+
+    @contextmanager
+    def putting_off(self, reading: AbstractContextManager[None]) -> Iterator[None]:
+        """Reads one state; what `put_off` takes meanwhile is written at the end, if the store can be written.
+
+        A question that has been answered does not fail because the cache has no room.
+        """
+        self._waiting = {}
+        try:
+            with reading:
+                yield
+            found = self._waiting
+        finally:
+            self._waiting = None
+        if found and self.writable:
+            with suppress(UnwritableError):
+                for (settings, role), vectors in found.items():
+                    self.remember(settings, role, vectors)
+
+    def put_off(self, settings: Settings, role: str, found: Mapping[str, Cached]) -> bool:
+        """Whether these vectors wait for the end of the reading; False when nothing is being read."""
+        if self._waiting is None:
+            return False
+        self._waiting.setdefault((settings, role), {}).update(found)
+        return True
+
+    def waiting(self, settings: Settings, role: str, wanted: Sequence[str]) -> dict[str, Cached]:
+        """The vectors of these text hashes that are not written yet."""
+        found = (self._waiting or {}).get((settings, role), {})
+        return {hash_: found[hash_] for hash_ in wanted if hash_ in found}
+
 
 class IndexPlace(ABC):
     """Where the index of one memory is kept: it opens the store, updates it, and rebuilds it."""
@@ -237,11 +452,6 @@ class IndexPlace(ABC):
     def open(self) -> IndexStore:
         """The store, for reading. Raises InputError when there is none, or one of another version."""
 
-    @property
-    @abstractmethod
-    def scratch(self) -> Path | None:
-        """The folder for temporary files; None for the system's own."""
-
     @abstractmethod
     def updating(self) -> AbstractContextManager[IndexStore]:
         """The store, for writing inside the block; it takes over the vectors of unfinished rebuilds."""
@@ -253,6 +463,43 @@ class IndexPlace(ABC):
         Known vectors are taken over. If the block fails, the old store stays as it was.
         """
 
-    @abstractmethod
     def stored_sources(self) -> set[str]:
         """The names of the sources that the index holds; none for an index that cannot be read."""
+        with suppress(DamagedError):
+            if self.exists():
+                with self.open() as store:
+                    return {stamp.source for stamp in store.stamps().values()}
+        return set()
+
+
+SCHEME = "://"
+
+
+@dataclass(frozen=True)
+class StoreKind:
+    """A kind of store: `name` is the scheme of its addresses, and `place` makes the place of an address."""
+
+    name: str
+    place: Callable[[str], IndexPlace]
+
+
+STORES = Registry[StoreKind]("store", (), "See list(workbench.memory.store.contract.STORES).")
+registrar.register(StoreKind, STORES.add)
+
+
+def on_a_server(address: str) -> bool:
+    """Whether an address names an index in a store that is known here."""
+    return SCHEME in address and address.partition(SCHEME)[0] in STORES
+
+
+def server_place(address: str) -> IndexPlace:
+    """The place of an index in a store other than a file.
+
+    Raises InputError for a scheme that no store has, and for an address that cannot be read.
+    """
+    if not on_a_server(address):
+        raise InputError(
+            f"No store has addresses that begin with {address.partition(SCHEME)[0][:40]!r}.",
+            f"Use one of {', '.join(sorted(STORES)) or 'none: no store is installed'}.",
+        )
+    return STORES[address.partition(SCHEME)[0]].place(address)

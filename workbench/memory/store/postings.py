@@ -31,8 +31,6 @@ LEAST_BYTES = 16_000_000
 BARE_WORD = re.compile(r"[A-Za-z0-9_\x80-\U0010ffff]+")
 """A text that FTS5 reads as one phrase without quotes, unless it is an operator."""
 OPERATORS = {"AND", "OR", "NOT", "NEAR"}
-MOST_SCORES = 20_000_000
-"""Of more queries × chunks than these, each query is scored by itself: a batch takes 24 bytes for each."""
 COMMON_SHARE = 0.2
 """A phrase that so large a share of the chunks contains has its weights in a column of all chunks, too."""
 OFFSET_BITS = 24
@@ -189,66 +187,6 @@ def _starts(term: Instances, place: int) -> Rows:
     return starts
 
 
-class QueryBatch:
-    """The postings of many queries, as places in one table: 16 bytes for each posting of each query."""
-
-    def __init__(
-        self, collection: Collection, asked: Sequence[Sequence[Postings]], every_word: Sequence[bool]
-    ) -> None:
-        self._collection = collection
-        size = self._collection.sizes.rows.size
-        self._shape = len(asked), size
-        known = {id(one): one for phrases in asked for one in phrases}
-        different = list(known.values())
-        ends = np.cumsum([one.places.size for one in different], dtype=np.int64)
-        starts = {id(one): end - one.places.size for one, end in zip(different, ends.tolist(), strict=True)}
-        empty = [np.empty(0, np.intp)]
-        self._places = np.concatenate([*(one.places for one in different), *empty])
-        self._counts = np.concatenate([*(one.counts for one in different), *empty]).astype(float)
-        idf = [np.full(one.places.size, self._collection.idf(one.places.size)) for one in different]
-        self._idf = np.concatenate([*idf, np.empty(0)])
-        self._steps = [
-            _step(asked, turn, starts, size) for turn in range(max((len(one) for one in asked), default=0))
-        ]
-        matches = np.zeros(len(asked) * size, np.int32)
-        for to, _ in self._steps:
-            matches[to] += 1
-        needed = [len(some) if every else 1 for some, every in zip(asked, every_word, strict=True)]
-        self._missing = matches.reshape(self._shape) < np.array(needed)[:, None]
-
-    def scored(self, k1: float, b: float) -> list[Scored]:
-        """The chunks that match each query, with their scores."""
-        scores = self.scores(k1, b)
-        return [Scored(near, row[near]) for row in scores for near in [np.flatnonzero(row > 0)]]
-
-    def scores(self, k1: float, b: float) -> Floats:
-        """The score of each chunk for each query, 0 for no match; larger is better: shape (queries, chunks).
-
-        The parts of a score are added in the order of the query's phrases, as FTS5 adds them.
-        """
-        norms = self._collection.norms(k1, b)
-        weights = self._idf * ((self._counts * (k1 + 1.0)) / (self._counts + norms[self._places]))
-        total = np.zeros(self._shape[0] * self._shape[1])
-        for to, start in self._steps:
-            total[to] += weights[start]
-        scores = total.reshape(self._shape)
-        scores[self._missing] = 0.0
-        return scores
-
-
-def _step(
-    asked: Sequence[Sequence[Postings]], turn: int, starts: dict[int, int], size: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """For the phrase at one place of every query: where its parts are added, and where they come from."""
-    to, source = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
-    for row, phrases in enumerate(asked):
-        if turn < len(phrases):
-            one = phrases[turn]
-            to.append(one.places + row * size)
-            source.append(np.arange(starts[id(one)], starts[id(one)] + one.places.size))
-    return np.concatenate(to), np.concatenate(source)
-
-
 class KeywordPostings:
     """The keyword search of one state of a store. Indexes that search this state share it.
 
@@ -259,21 +197,16 @@ class KeywordPostings:
     def __init__(self, source: PostingsSource) -> None:
         self.collection = Collection(source.sizes())
         self._known: OrderedDict[tuple[str, ...], Postings] = OrderedDict()
-        self._bytes = 0
+        self.bytes = 0
+        """The size of the cache."""
         self._lock = threading.Lock()
         self._tie_ranks: Rows | None = None
         self._norms: tuple[float, float, Floats] | None = None
-        self._batch: tuple[tuple[Query, ...], QueryBatch] | None = None
 
     @property
     def most_bytes(self) -> int:
         """The largest size of the cache."""
         return max(LEAST_BYTES, BYTES_PER_CHUNK * self.collection.sizes.rows.size)
-
-    @property
-    def bytes(self) -> int:
-        """The size of the cache."""
-        return self._bytes
 
     def best(
         self,
@@ -288,11 +221,7 @@ class KeywordPostings:
 
         Raises NoPostingsError for a query that must be asked in SQL.
         """
-        return self.picked(self.scored(query, source, limit, k1, b), limit, keys)
-
-    def picked(self, scored: Scored, limit: int, keys: Callable[[], list[str]]) -> Hits:
-        """The best `limit` of scored chunks, as hits."""
-        places, scores = scored.places, scored.scores
+        places, scores = self.scored(query, source, limit, k1, b)
         near = np.flatnonzero(scores >= _edge(scores, limit))
         places, scores = places[near], scores[near]
         if np.unique(scores).size < scores.size:
@@ -339,26 +268,14 @@ class KeywordPostings:
                 self._known.move_to_end(terms)
                 return self._known[terms]
         found = self.collection.postings(_rows_of(terms, source))
-        self._keep(terms, found)
-        return found
-
-    def batch(self, queries: Sequence[Query], source: PostingsSource) -> QueryBatch:
-        """The queries prepared for any constants; the last ones are kept. Raises NoPostingsError."""
-        wanted = tuple(queries)
-        if self._batch is None or self._batch[0] != wanted:
-            phrases = [[self.postings(one, source) for one in phrases_of(query)] for query in wanted]
-            every_word = [query.operator == "AND" for query in wanted]
-            self._batch = wanted, QueryBatch(self.collection, phrases, every_word)
-        return self._batch[1]
-
-    def _keep(self, terms: tuple[str, ...], found: Postings) -> None:
         with self._lock:
             if terms not in self._known:
                 self._known[terms] = found
-                self._bytes += found.bytes
-            while self._bytes > self.most_bytes and self._known:
+                self.bytes += found.bytes
+            while self.bytes > self.most_bytes and self._known:
                 _, oldest = self._known.popitem(last=False)
-                self._bytes -= oldest.bytes
+                self.bytes -= oldest.bytes
+        return found
 
     def _ties(self, keys: Callable[[], list[str]]) -> Rows:
         """For each row its rank among equal scores."""

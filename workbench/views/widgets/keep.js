@@ -3,7 +3,6 @@
 
 const STATE = "application/vnd.jupyter.widget-state+json";
 const VIEW = "application/vnd.jupyter.widget-view+json";
-const DRAWN = ["_widget_data", "_widget_layout"];
 
 function views(notebook) {
   const found = [];
@@ -34,11 +33,8 @@ function withParts(ids, states) {
 }
 
 function asPicture(one) {
-  const drawn = globalThis.workbenchFigures?.get(one.state._key)?.querySelector(".svg-container");
-  if (!drawn) return one;
-  const state = { ...one.state, _still: drawn.outerHTML };
-  for (const name of DRAWN) delete state[name];
-  return { ...one, state, buffers: (one.buffers ?? []).filter(({ path }) => !DRAWN.includes(path[0])) };
+  const shown = globalThis.workbenchFigures?.get(one.state.key)?.querySelector(".svg-container");
+  return shown ? { ...one, state: { ...one.state, drawn: "", still: shown.outerHTML } } : one;
 }
 
 function keep(manager) {

@@ -1,57 +1,151 @@
-"""The base of all widgets: named settings, and the figure as a sentence, a table and code."""
+"""The base of all widgets: named settings, and the figure as a sentence, a table and code.
+
+What stays of a widget when its kernel has ended: a picture in a saved notebook, and a text elsewhere.
+
+What is selected on a page: a value in Python that the widgets of the page share.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import partial
 from html import escape
-from typing import Any
+from pathlib import Path
+from typing import Any, ClassVar
 
+import anywidget
 import ipywidgets as w
+import traitlets
 from traitlets import TraitError
 
 from workbench.errors import InputError, WorkbenchError
+from workbench.records import Chunk
 from workbench.retrieval.pipeline import Pipeline
 from workbench.systems.registry import SYSTEMS
 from workbench.views.figures.style import on_click
-from workbench.views.widgets.keeper import column, with_twin
-from workbench.views.widgets.selection import Link, Selection
-from workbench.views.widgets.selection import selection as of_the_page
+from workbench.views.html import framed, html_table
+from workbench.views.text import Table
+
+ALIVE = "This is a saved widget without its kernel. Run the notebook's cells to use it."
+
+
+class Keeper(anywidget.AnyWidget):
+    """An invisible part of every widget, which saves the notebook's widgets with it (see `keep.js`)."""
+
+    _esm = Path(__file__).with_name("keep.js")
+    _css = Path(__file__).with_name("keeper.css")
+
+
+def column(children: Sequence[w.Widget]) -> w.VBox:
+    """A widget of other widgets, one below the other, that is saved with its notebook."""
+    whole = w.VBox([*children, Keeper(layout={"display": "none"})])
+    whole.add_class("workbench-widget")
+    return whole
+
+
+def with_twin(root: w.Widget, sentence: str, html: str, **kwargs: Any) -> Any:
+    """The output of a cell that shows `root`; where widgets cannot be shown, the sentence and `html`."""
+    shown = root._repr_mimebundle_(**kwargs)
+    if isinstance(shown, dict):
+        twin = f"<p><b>{escape(ALIVE)}</b></p><p>{escape(sentence)}</p>{html}"
+        shown |= {"text/plain": sentence, "text/html": twin}
+    return shown
+
+
+class Selection(traitlets.HasTraits):
+    """What is selected: `question`, `chunk`, `file` and `system`. An empty text, and None, select nothing.
+
+    All widgets of a page share `workbench.selection`. A click on a mark in one of them selects the mark's
+    chunk, question or system; so do a question that is typed, and a file or a system that is chosen. The
+    other widgets then show what is selected, as far as they have it. From Python:
+
+        wb.selection.chunk.text                        # read it
+        wb.selection.question = "rooibos tea"          # all linked widgets ask this question
+        wb.selection.choose(question="tea", system="bm-head")
+        wb.selection.observe(print, "chunk")           # call a function at every change
+        wb.selection.clear()
+        QuestionExplorer(index, question, link=False)  # this widget takes no part
+        explorer.link = Selection()                    # a group of its own; True joins the page again
+
+    `chunk` is a `Chunk`, such as `trace.candidates[0].chunk`, and `file` is a path of the index. A chunk
+    selects its file, and a file that is not the chunk's selects no chunk. A widget that joins takes part in
+    later changes. Settings that you assign in Python (`widget.settings = ...`) change that widget alone.
+    Raises InputError for another name, and for a value of another type.
+    """
+
+    question = traitlets.Unicode("")
+    chunk = traitlets.Instance(Chunk, allow_none=True)
+    file = traitlets.Unicode("")
+    system = traitlets.Unicode("")
+
+    NAMES: ClassVar[tuple[str, ...]] = ("question", "chunk", "file", "system")
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if not hasattr(self, name) and not name.startswith("_"):
+            raise InputError(f"A selection has no {name!r}.", f"It has {', '.join(self.NAMES)}.")
+        try:
+            super().__setattr__(name, value)
+        except traitlets.TraitError:
+            expected = "a Chunk, such as trace.candidates[0].chunk" if name == "chunk" else "a text"
+            raise InputError(f"The selected {name} cannot be {value!r}.", f"Give {expected}.") from None
+
+    def choose(self, **values: Any) -> None:
+        """Selects several things at once; an observer then finds all of them. If one is wrong, none is."""
+        tried = Selection()
+        for name, value in values.items():
+            setattr(tried, name, value)
+        with self.hold_trait_notifications():
+            for name, value in values.items():
+                setattr(self, name, value)
+            self._agree(values)
+
+    def clear(self) -> None:
+        """Selects nothing."""
+        self.choose(question="", chunk=None, file="", system="")
+
+    @traitlets.observe("chunk", "file")
+    def _changed(self, change: Any) -> None:
+        self._agree({change["name"]: change["new"]})
+
+    def _agree(self, given: dict[str, Any]) -> None:
+        """Keeps the chunk and the file in agreement; the chunk decides if both are given."""
+        if isinstance(chunk := given.get("chunk"), Chunk):
+            self.file = chunk.path
+        elif "file" in given and self.chunk is not None and self.chunk.path != self.file:
+            self.chunk = None
+
+    @property
+    def values(self) -> tuple[object, ...]:
+        """What is selected: the question, the chunk, the file and the system."""
+        return self.question, self.chunk, self.file, self.system
+
+    def covers(self, chunk: Chunk) -> bool:
+        """Whether this chunk is selected; a whole note and the chunks of its file select each other."""
+        if self.chunk is None:
+            return False
+        whole = any(one.id == one.path for one in (chunk, self.chunk))
+        return chunk.path == self.chunk.path if whole else chunk.id == self.chunk.id
+
+    def __repr__(self) -> str:
+        """One line that names what is selected."""
+        place = self.chunk.place if self.chunk else ""
+        named = {"question": self.question, "chunk": place, "file": self.file, "system": self.system}
+        told = ", ".join(f"{name} {value!r}" for name, value in named.items() if value)
+        return f"<Selection: {told or 'nothing'}>"
+
+
+selection = Selection()
+"""What is selected on the page: the widgets share it, unless they are told otherwise."""
+
+Link = bool | Selection
+"""How a widget is linked: True with the page's selection, False with none, or with a selection of its own."""
+
 
 LABEL = {"description_width": "8em"}
 HIDDEN, SHOWN = {"display": "none"}, {"display": ""}
-STYLE = (
-    "<style>.workbench-table caption, .workbench-table td, .workbench-table th "
-    "{padding: 2px 6px; text-align: left; line-height: 1.4}"
-    ".workbench-table tbody th {font-weight: inherit; overflow-wrap: anywhere}</style>"
-)
 STATUS = "padding:4px 0;line-height:1.5"
 CODE = "padding:8px;overflow:auto;line-height:1.4;user-select:all;border:1px solid rgba(128,128,128,0.4)"
-
-
-@dataclass(frozen=True)
-class Table:
-    """The content of a figure as rows of text; the first cell of a row names the row."""
-
-    caption: str
-    header: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-
-    @property
-    def html(self) -> str:
-        """The table as HTML with a caption and header scopes, which screen readers use."""
-        head = "".join(f'<th scope="col">{escape(name)}</th>' for name in self.header)
-        body = "".join(f"<tr>{_row(row)}</tr>" for row in self.rows)
-        caption = f"<caption>{escape(self.caption)}</caption>"
-        table = f"{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody>"
-        return f'{STYLE}<table class="workbench-table">{table}</table>'
-
-
-def _row(cells: Sequence[str]) -> str:
-    first = f'<th scope="row">{escape(cells[0])}</th>'
-    return first + "".join(f"<td>{escape(cell)}</td>" for cell in cells[1:])
 
 
 def status_html(sentence: str) -> str:
@@ -248,7 +342,7 @@ class Panel:
 
         Set it to True to join, to False to leave, and to a `Selection` to form a group with other widgets.
         """
-        return True if self.selection is of_the_page else self.selection
+        return True if self.selection is selection else self.selection
 
     @link.setter
     def link(self, link: Link) -> None:
@@ -256,7 +350,7 @@ class Panel:
             raise InputError(f"link cannot be {link!r}.", "Give True, False, or a Selection.")
         if hasattr(self, "selection"):
             self.selection.unobserve(self._heard, Selection.NAMES)
-        self.selection = link if isinstance(link, Selection) else of_the_page if link else Selection()
+        self.selection = link if isinstance(link, Selection) else selection if link else Selection()
         self.selection.observe(self._heard, Selection.NAMES)
 
     def follow(self, chosen: Selection) -> None:
@@ -299,7 +393,7 @@ class Panel:
 
     @property
     def _tables_html(self) -> str:
-        return "".join(one.html for one in self.tables)
+        return framed("".join(map(html_table, self.tables)))
 
 
 def put(name: str, control: Any, value: Any) -> None:
@@ -329,3 +423,11 @@ def _choices(control: Any) -> str:
     if hasattr(control, "options"):
         return f"Choose one of: {', '.join(map(str, control.options))}."
     return f"It goes from {control.min:g} to {control.max:g}." if hasattr(control, "min") else "Give text."
+
+
+GIVEN = "# `index` is the index that the widget was given.\n"
+"""The first line of a widget's code."""
+
+
+BOX = {"width": "31em"}
+"""The layout of a text box: two fit side by side, even with JupyterLab's file list open."""

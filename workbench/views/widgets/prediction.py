@@ -12,8 +12,7 @@ import ipywidgets as w
 from rich.text import Text
 
 from workbench.errors import InputError
-from workbench.views.widgets.keeper import column, with_twin
-from workbench.views.widgets.panel import status_html
+from workbench.views.widgets.panel import column, status_html, with_twin
 
 FOLDED = "This output helps with the answer. Guess first, then open it, or run the cell again."
 

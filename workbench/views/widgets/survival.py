@@ -6,16 +6,49 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import ipywidgets as w
+import plotly.graph_objects as go
 
 from workbench.contracts import Index
 from workbench.errors import InputError
-from workbench.lab.evaluation import Evaluation
-from workbench.lab.survival import Survival, SurvivalStep, survivals
+from workbench.measure.evaluation import Evaluation
+from workbench.measure.missed import Survival, SurvivalStep, survivals
 from workbench.records import Trace
-from workbench.views.figures.style import live, restyle
-from workbench.views.figures.survival import axis_updates, survival_figure, survival_updates
-from workbench.views.widgets.panel import Panel, Table, pipeline_code
-from workbench.views.widgets.selection import Link, Selection
+from workbench.views.figures.style import BLUE, GREEN, INK, ORANGE, PURPLE, SKY, VERMILION, dress, live
+from workbench.views.text import Table
+from workbench.views.widgets.panel import Link, Panel, Selection, pipeline_code
+
+COLOURS = (BLUE, ORANGE, GREEN, PURPLE, SKY, VERMILION)
+PATTERNS = ("", "/", "x", ".", "-", "+", "|", "\\")
+
+
+def survival_figure(survivals: Sequence[Survival], chosen: Sequence[str] | None = None) -> go.Figure:
+    """One bar per step and system: the number of questions whose target is left, written on top.
+
+    `chosen` names the systems to show; by default all.
+    """
+    figure = go.Figure()
+    for place, one in enumerate(survivals):
+        counts = [one.count(step) for step in SurvivalStep]
+        pattern = {"shape": PATTERNS[place % len(PATTERNS)], "fgcolor": "white", "size": 6, "solidity": 0.2}
+        figure.add_bar(
+            name=one.system, x=[step.says.replace(" ", "<br>", 1) for step in SurvivalStep], y=counts,
+            text=counts, visible=chosen is None or one.system in chosen,
+            textposition="outside", cliponaxis=False, textfont={"color": INK},
+            marker={"color": COLOURS[place % len(COLOURS)], "pattern": {**pattern, "fillmode": "overlay"}},
+            hovertemplate="%{x}: %{y}<extra>%{fullData.name}</extra>",
+        )  # fmt: skip
+    dress(figure, height=420)
+    figure.update_layout(
+        barmode="group",
+        bargap=0.2,
+        showlegend=True,
+        legend={"orientation": "h", "y": 1.02, "yanchor": "bottom"},
+    )
+    most = max((len(one.survivors) for one in survivals), default=1)
+    figure.update_yaxes(title_text="questions whose target is left", range=[0, most * 1.12])
+    figure.update_xaxes(title_text="step of the search")
+    return figure
+
 
 ALL = "all kinds"
 LOST = {
@@ -121,7 +154,7 @@ class SurvivalChart(Panel):
         of_kind = "" if self.kind.value == ALL else f".of_kind({self.kind.value!r})"
         lines = [
             "import workbench as wb",
-            "from workbench.lab.survival import SurvivalStep, survival",
+            "from workbench.measure.missed import SurvivalStep, survival",
             "",
             "left = {}",
         ]
@@ -136,8 +169,7 @@ class SurvivalChart(Panel):
         return "\n".join([*lines, "", "print(left)"])
 
     def _changed(self, _: Any) -> None:
-        left = self._of_kind
-        restyle(self.figure, survival_updates(left, self.systems.value), axis_updates(left))
+        self.figure.show(survival_figure(self._of_kind, self.systems.value))
         self.tell()
 
 

@@ -1,1 +1,1 @@
-"""The SQLite store: FTS5, sqlite-vec, atomic rebuilds and the lock."""
+"""The store in an SQLite file, with FTS5."""

@@ -1,29 +1,71 @@
-"""Connections to index files, and SQLite's errors as messages with a remedy.
+"""The SQLite file of an index: its schema, connections to it, and SQLite's errors as messages with a remedy.
 
-The adapter is apsw, whose SQLite is current, has FTS5 and loads extensions.
+The adapter is apsw, whose SQLite is current, has FTS5 and loads extensions. A file may come from elsewhere,
+so its tables and values are checked.
 """
 
 from __future__ import annotations
 
 import os
 import stat
-import threading
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import apsw
 import sqlite_vec
 
-from workbench.errors import InputError, WorkbenchError
-from workbench.memory.store.errors import (
+from workbench.errors import InputError
+from workbench.memory.store.contract import (
     DamagedError,
     DiskFullError,
     LockedError,
+    Settings,
     UnwritableError,
     disk_is_full,
 )
+
+APPLICATION_ID = 0x77626878
+"""The `PRAGMA application_id` of an index file: the letters wbhx."""
+
+
+VERSION = 1
+"""The `PRAGMA user_version` of an index file with this schema."""
+
+SCHEMA = """
+    CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+    CREATE TABLE documents (
+        id INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE, source TEXT NOT NULL,
+        hash TEXT NOT NULL, size INTEGER NOT NULL, mtime_ns INTEGER NOT NULL, text TEXT NOT NULL
+    );
+    CREATE TABLE chunks (
+        id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE,
+        document_id INTEGER NOT NULL REFERENCES documents (id),
+        start_line INTEGER NOT NULL, end_line INTEGER NOT NULL,
+        hash TEXT NOT NULL, text TEXT NOT NULL, read_share REAL NOT NULL
+    );
+    CREATE INDEX chunks_by_document ON chunks (document_id);
+    CREATE INDEX chunks_by_hash ON chunks (hash);
+    CREATE VIRTUAL TABLE chunks_fts USING fts5 (text, content = 'chunks', content_rowid = 'id');
+    CREATE VIRTUAL TABLE chunks_vec USING vec0 (
+        chunk_id INTEGER PRIMARY KEY, embedding FLOAT[%d] distance_metric = cosine
+    );
+    CREATE TABLE IF NOT EXISTS embedding_cache (
+        model TEXT NOT NULL, revision TEXT NOT NULL, role TEXT NOT NULL, hash TEXT NOT NULL,
+        vector BLOB NOT NULL, read_share REAL NOT NULL,
+        PRIMARY KEY (model, revision, role, hash)
+    ) WITHOUT ROWID;
+"""
+
+
+def create(db: apsw.Connection, dimensions: int) -> None:
+    """Creates an empty index for vectors of that many dimensions, in a database without tables."""
+    db.execute(SCHEMA % dimensions)
+    db.pragma("application_id", APPLICATION_ID)
+    db.pragma("user_version", VERSION)
+
 
 BUSY_SECONDS = 10
 """How long a statement waits for another process that is writing."""
@@ -51,7 +93,7 @@ def plain_errors(path: Path) -> Iterator[None]:
             f"{BUSY_SECONDS} s.",
             "Try again when that process is done.",
         ) from None
-    except (apsw.CorruptError, apsw.NotADBError) as error:
+    except (apsw.CorruptError, apsw.NotADBError, apsw.ConstraintError) as error:
         raise DamagedError(
             f"The index {path} is damaged: {error}.", "Build it again: workbench index FOLDER --rebuild"
         ) from None
@@ -108,16 +150,6 @@ def connect_existing(path: Path) -> apsw.Connection:
     return _connect(path, apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI, frozen)
 
 
-def image(path: Path) -> bytes:
-    """The bytes of a database file, with what its -wal file holds."""
-    with plain_errors(path):
-        db = connect_existing(path)
-        try:
-            return bytes(db.serialize("main"))
-        finally:
-            db.close()
-
-
 def _has_wal(real: Path) -> bool:
     try:
         return real.with_name(f"{real.name}-wal").stat().st_size > 0
@@ -155,117 +187,6 @@ def spare_the_disk(db: apsw.Connection) -> None:
     db.pragma("cache_size", -CACHE_KB)
 
 
-class Database:
-    """An open database, for one thread at a time; `seen` is the file that its path led to."""
-
-    def __init__(self, path: Path, db: apsw.Connection, seen: Identity | None = None) -> None:
-        self.path = path
-        self.db = db
-        self._seen = seen
-        self._reading = False
-
-    @classmethod
-    def open(cls, path: Path, any_version: bool = False) -> Self:
-        """The database at `path`. Raises InputError when there is none, or when `check` refuses it."""
-        while True:
-            seen = identity(path)
-            if seen is None:
-                raise InputError(f"There is no index at {path}.", "Make one: workbench index FOLDER")
-            try:
-                opened = cls._opened(path, seen, any_version)
-            except WorkbenchError:
-                if identity(path) == seen:
-                    raise
-            else:
-                if identity(path) == seen:
-                    return opened
-                opened.close()  # replaced between the look and the first read: its -wal may be gone
-
-    @classmethod
-    def _opened(cls, path: Path, seen: Identity, any_version: bool) -> Self:
-        opened = cls(path, connect_existing(path), seen)
-        try:
-            with plain_errors(path):
-                opened.check(any_version)
-                spare_the_disk(opened.db)
-        except WorkbenchError:
-            opened.close()
-            raise
-        return opened
-
-    def check(self, any_version: bool) -> None:
-        """Reads enough to know the file. Raises InputError for one of another kind, or of another version."""
-
-    def close(self) -> None:
-        self.db.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    @property
-    def version(self) -> int:
-        """How many schema steps this file has taken."""
-        return int(self.db.pragma("user_version"))
-
-    @property
-    def writable(self) -> bool:
-        return not self.db.readonly("main")
-
-    @property
-    def replaced(self) -> bool:
-        """Whether the path leads to another file now than when it was opened: it has been made anew."""
-        return identity(self.path) not in (self._seen, None)
-
-    @contextmanager
-    def writing(self) -> Iterator[None]:
-        """One transaction, all of it or nothing; within another it is a part of that.
-
-        Raises InputError, and nothing is changed, when there is no room or the file cannot be written.
-        """
-        if self._reading:
-            raise RuntimeError("What is written while one state is read would be lost.")
-        if self.db.in_transaction:
-            yield
-            return
-        with plain_errors(self.path):
-            self.db.execute("BEGIN IMMEDIATE")
-            try:
-                yield
-                self.db.execute("COMMIT")
-            except BaseException:
-                self._roll_back()
-                raise
-
-    @contextmanager
-    def reading(self) -> Iterator[None]:
-        """One state of the database for all that is asked within, whatever others write meanwhile."""
-        with plain_errors(self.path):
-            self.db.execute("BEGIN")
-            self._reading = True
-            try:
-                self.db.execute("SELECT 1 FROM sqlite_schema LIMIT 1").fetchall()  # this fixes the state
-                yield
-            finally:
-                self._reading = False
-                self._roll_back()
-
-    def time_limit(self, seconds: float) -> AbstractContextManager[None]:
-        """`stopped_after` for this database."""
-        return stopped_after(seconds, lambda: self.db)
-
-    def _roll_back(self) -> None:
-        if self.db.in_transaction:  # what a full disk has stopped, SQLite itself has rolled back
-            self.db.execute("ROLLBACK")
-
-    def settle(self) -> None:
-        """Everything written is on the disk, in the file itself."""
-        with plain_errors(self.path):
-            self.db.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
-
-
 def connect_empty() -> apsw.Connection:
     """A connection to an empty database in memory."""
     return _connect(Path(":memory:"), apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE)
@@ -277,29 +198,79 @@ def libraries() -> Mapping[str, Any]:
     return {"sqlite": apsw.sqlite_lib_version(), "sqlite-vec": db.execute("SELECT vec_version()").get}
 
 
-@contextmanager
-def stopped_after(seconds: float, connection: Callable[[], apsw.Connection]) -> Iterator[None]:
-    """Interrupts the statement that runs after so many seconds, and raises InputError then.
+Tables = frozenset[tuple[str, str]]
+Fail = Callable[[str], Exception]
+"""Makes an error out of a problem."""
 
-    A question of 1,000 common words takes SQLite minutes in an index of 20,000 chunks.
-    """
-    lock, is_over = threading.Lock(), False
+KEPT_WITH_THE_CACHE = ("documents", "chunks", "embedding_cache", "meta")
+OURS = (*KEPT_WITH_THE_CACHE, "chunks_by_document", "chunks_fts", "chunks_vec")
 
-    def interrupt() -> None:
-        with lock:
-            if not is_over:
-                connection().interrupt()
 
-    timer = threading.Timer(seconds, interrupt)
-    timer.daemon = True
-    timer.start()
+def damaged(path: Path, problem: str) -> DamagedError:
+    """The error for an index file with other contents than the workbench writes."""
+    return DamagedError(
+        f"The index {path} is damaged: {problem}.", "Build it again: workbench index FOLDER --rebuild"
+    )
+
+
+def check_tables(path: Path, db: apsw.Connection, dimensions: int) -> None:
+    """Raises DamagedError for other tables or columns, and for triggers and views, which can run SQL."""
+    foreign = db.execute("SELECT name FROM sqlite_schema WHERE type IN ('trigger', 'view')").fetchall()
+    if foreign:
+        raise damaged(path, f"it has a trigger or view {foreign[0][0]!r:.60}")
+    lacking = _expected(dimensions, OURS) - _tables(db, "main", OURS)
+    if lacking:
+        raise damaged(path, f"its table {min(lacking)[0]} is missing or has other columns")
+
+
+def has_a_cache(db: apsw.Connection, name: str) -> bool:
+    """Whether the attached database `name` has an embedding cache, and the texts that it belongs to."""
+    return _expected(1, KEPT_WITH_THE_CACHE) <= _tables(db, name, KEPT_WITH_THE_CACHE)
+
+
+def has_vectors(db: apsw.Connection, name: str, dimensions: int) -> bool:
+    """Whether the attached database `name` has the vectors of its chunks."""
+    return _expected(dimensions, ("chunks_vec",)) <= _tables(db, name, ("chunks_vec",))
+
+
+@cache
+def _expected(dimensions: int, names: Sequence[str]) -> Tables:
+    db = connect_empty()
     try:
-        yield
-    except apsw.InterruptError:
-        raise InputError(
-            f"The search was stopped after {seconds:g} s.", "Ask with fewer words, or with rarer ones."
-        ) from None
+        create(db, dimensions)
+        return _tables(db, "main", names)
     finally:
-        timer.cancel()
-        with lock:
-            is_over = True
+        db.close()
+
+
+def _tables(db: apsw.Connection, database: str, names: Sequence[str]) -> Tables:
+    rows = db.execute(f"SELECT name, sql FROM {database}.sqlite_schema WHERE sql IS NOT NULL")
+    return frozenset((name, " ".join(sql.split())) for name, sql in rows if name in names)
+
+
+def typed(
+    rows: Iterable[Sequence[Any]], types: Sequence[type | tuple[type, ...]], fail: Fail
+) -> Iterator[Sequence[Any]]:
+    """The rows. Raises `fail(problem)` for a value of another type and for text that is not UTF-8."""
+    try:
+        for row in rows:
+            if not all(map(isinstance, row, types)):
+                kinds = ", ".join(type(value).__name__ for value in row)
+                raise fail(f"a row has values of the types {kinds}")
+            yield row
+    except UnicodeDecodeError as error:
+        raise fail(f"a text is not UTF-8: {error}") from None
+
+
+LARGEST_DIMENSIONS = 8192
+"""The longest vector that vec0 stores."""
+
+
+def check_dimensions(settings: Settings) -> None:
+    """Raises InputError for vectors of a length that sqlite-vec cannot store."""
+    if not 1 <= settings.dimensions <= LARGEST_DIMENSIONS:
+        raise InputError(
+            f"The model {settings.model} has vectors of {settings.dimensions:,} dimensions; an index stores "
+            f"1 to {LARGEST_DIMENSIONS:,}.",
+            "Use another model, or ask a provider's model for fewer: PROVIDER/MODEL@1024",
+        )

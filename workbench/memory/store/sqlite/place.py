@@ -1,19 +1,157 @@
-"""Where a SQLite index is kept: its file, the lock beside it, and the builds that replace it."""
+"""Where a SQLite index is kept: its file, the lock beside it, and the builds that replace it.
+
+Builds a new index beside the old one, and replaces the old one in a single rename.
+
+The path of an index is a link to the build in use, `NAME.build-…` in the same folder. SQLite follows the
+link before it names the -wal and -shm files, so each build has its own. A database that is renamed over
+another one would use the other's -wal, which would destroy it. An index from before there were builds is a
+plain file; the first rebuild replaces it with a link.
+
+One process at a time syncs an index: it holds a lock. The OS releases the lock if the process dies.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import os
+import re
+import secrets
+import sys
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from workbench.errors import InputError
-from workbench.memory.store.contract import IndexPlace
-from workbench.memory.store.errors import DamagedError, UnwritableError, unwritable
-from workbench.memory.store.sqlite import builds
+from workbench.memory.store.contract import (
+    DamagedError,
+    IndexPlace,
+    LockedError,
+    Settings,
+    UnwritableError,
+    unwritable,
+)
 from workbench.memory.store.sqlite.database import plain_errors
-from workbench.memory.store.sqlite.lock import alone, held_by
-from workbench.memory.store.sqlite.store import Store
-from workbench.memory.store.values import Settings
+from workbench.memory.store.sqlite.store import OtherVersionError, Store
+from workbench.safe_text import one_line
+
+if TYPE_CHECKING:
+    from filelock import FileLock
+
+BUILD = re.compile(r"(?P<index>.+)\.build-[0-9a-f]{8}(?P<end>|-wal|-shm|-journal|\.link)")
+BESIDE = ("-wal", "-shm", "-journal")
+"""Endings of the files that SQLite creates beside a database."""
+
+
+def publish(build: Path, path: Path) -> None:
+    """Makes `build` the index at `path` in one rename. Processes that have the old one open keep it."""
+    link = build.with_name(f"{build.name}.link")
+    try:
+        link.symlink_to(build.name)
+        os.replace(link, path)
+        folder = os.open(path.parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)  # waits until the rename is on the disk
+        finally:
+            os.close(folder)
+    except OSError as error:
+        raise unwritable(path, error) from None
+
+
+def leftovers(path: Path) -> list[Path]:
+    """The files of builds that are not in use: unfinished or replaced."""
+    used = os.readlink(path) if path.is_symlink() else None
+    builds = filter(None, map(BUILD.fullmatch, os.listdir(path.parent)))
+    names = [build[0] for build in builds if build["index"] == path.name]
+    if used is not None:  # a plain file may have stood at the path before
+        names += [path.name + end for end in BESIDE]
+    in_use = {f"{used}{end}" for end in ("", *BESIDE)}
+    return [path.with_name(name) for name in sorted(names) if name not in in_use]
+
+
+def index_names(folder: Path) -> set[str]:
+    """The names of all indexes in a folder, with those whose first build is not finished."""
+    matches = (BUILD.fullmatch(name) for name in os.listdir(folder))
+    return {path.name for path in folder.glob("*.sqlite")} | {match["index"] for match in matches if match}
+
+
+def databases(files: Iterable[Path]) -> list[Path]:
+    """The database files among the files of builds."""
+    return [file for file in files if (match := BUILD.fullmatch(file.name)) and not match["end"]]
+
+
+def remove(files: Iterable[Path]) -> None:
+    """Deletes those of the files that exist."""
+    for file in files:
+        file.unlink(missing_ok=True)
+
+
+WAIT_SECONDS = 60.0
+
+
+@contextmanager
+def alone(path: Path, wait: float = WAIT_SECONDS) -> Iterator[None]:
+    """Keeps other processes from syncing the index at `path` inside the block.
+
+    Waits up to `wait` seconds for another process, and says so on stderr. The lock is `PATH.lock`; that file
+    stays, with the number of the process that held the lock last. Raises LockedError after the wait, and
+    another StorageError when the lock cannot be made.
+    """
+    from filelock import FileLock  # a search needs no lock
+
+    lock = FileLock(f"{path}.lock")
+    try:
+        _acquire(lock, path, wait)
+        Path(lock.lock_file).write_text(f"{os.getpid()}\n", encoding="utf-8")
+    except OSError as error:
+        lock.release()
+        raise unwritable(path, error) from None
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def _acquire(lock: FileLock, path: Path, wait: float) -> None:
+    from filelock import Timeout
+
+    try:
+        lock.acquire(timeout=0)
+        return
+    except Timeout:
+        holder = _holder(lock)
+    from tqdm.auto import tqdm
+
+    tqdm.write(one_line(f"{holder} is indexing {path}: waiting up to {wait:g} s."), file=sys.stderr)
+    try:
+        lock.acquire(timeout=wait)
+    except Timeout:
+        raise LockedError(
+            f"{_holder(lock)} is indexing {path}, and was not done within {wait:g} s.",
+            "Try again when it is done, or stop it: `workbench watch` indexes for as long as it runs.",
+        ) from None
+
+
+def held_by(path: Path) -> str:
+    """The process that is indexing `path` now, as `Process 123`; empty if none does. Never waits."""
+    from filelock import FileLock, Timeout
+
+    lock = FileLock(f"{path}.lock")
+    if not Path(lock.lock_file).exists():
+        return ""
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        return _holder(lock)
+    except OSError:
+        return ""  # a folder that this user may not write: no process of this user indexes there
+    lock.release()
+    return ""
+
+
+def _holder(lock: FileLock) -> str:
+    """The process in the lock file, which another program may have written: only a number is believed."""
+    number = Path(lock.lock_file).read_bytes()[:20].decode("ascii", "replace").strip()
+    return f"Process {number}" if number.isdecimal() else "Another process"
 
 
 def make_folder(folder: Path) -> None:
@@ -42,50 +180,47 @@ class SQLitePlace(IndexPlace):
         make_folder(self.path.parent)
         return alone(self.path, wait)
 
-    @property
-    def scratch(self) -> Path:
-        return self.path.parent
-
     def open(self) -> Store:
         return Store.open(self.path)
 
     @contextmanager
     def updating(self) -> Iterator[Store]:
         with Store.open(self.path) as store, plain_errors(self.path):
-            _clear_up(builds.leftovers(self.path), store)
+            _clear_up(leftovers(self.path), store)
             yield store
 
     @contextmanager
     def rebuilding(self, settings: Settings) -> Iterator[Store]:
         old = [self.path] if self.path.exists() else []
-        left, build = builds.leftovers(self.path), builds.new_build(self.path)
+        left = leftovers(self.path)
+        build = self.path.with_name(f"{self.path.name}.build-{secrets.token_hex(4)}")
         try:
             with Store.create(build, settings) as store:
                 with ExitStack() as stack:
                     for one in old:
-                        store.borrow(_lender(stack, one))
+                        store.lender = _lender(stack, one)
                         with suppress(DamagedError):  # a rebuild is the remedy for a damaged index
                             store.take_cache(one)
                     _clear_up(left, store)
                     yield store
-                    store.borrow(None)
+                    store.lender = None
                 for one in old:
                     with suppress(DamagedError):
                         store.take_chunks(one, left=True)
                         store.forget_texts_of(one)
                 store.settle()
-            builds.publish(build, self.path)
+            publish(build, self.path)
         except UnwritableError:
-            builds.remove(builds.leftovers(self.path))
+            remove(leftovers(self.path))
             raise
-        builds.remove(builds.leftovers(self.path))
+        remove(leftovers(self.path))
 
     def missing(self, folder: str) -> InputError:
         """The error for a memory without an index: says whether the first is in the making or broken off."""
         remedy = f"Make one: workbench index {folder}"
         if holder := held_by(self.path):
             says, remedy = f"{holder} is making the first one", "Search again when it is done."
-        elif self.path.parent.is_dir() and builds.databases(builds.leftovers(self.path)):
+        elif self.path.parent.is_dir() and databases(leftovers(self.path)):
             says = "the run that made the first one was interrupted"
             remedy = f"Go on: workbench index {folder}. It embeds only what is missing."
         else:
@@ -93,29 +228,24 @@ class SQLitePlace(IndexPlace):
         return InputError(f"The memory {folder} has no index yet: {says}.", remedy)
 
     def stored_sources(self) -> set[str]:
-        if not self.path.exists():
-            return set()
-        with suppress(DamagedError), Store.open(self.path, any_version=True) as old:
-            if old.of_this_version:
-                with old.reading():
-                    return {stamp.source for stamp in old.stamps().values()}
+        with suppress(OtherVersionError):
+            return super().stored_sources()
         return set()
 
 
 def _clear_up(left: Sequence[Path], store: Store) -> None:
     """Removes the files of unfinished rebuilds, after taking their vectors into the cache of `store`."""
     try:
-        for file in builds.databases(left):
+        for file in databases(left):
             with suppress(DamagedError):
                 store.take_cache(file)
                 store.take_chunks(file)
     finally:
-        builds.remove(left)
+        remove(left)
 
 
 def _lender(stack: ExitStack, file: Path) -> Store | None:
     """The index that is rebuilt, for its vectors; None for a damaged one, and for another version."""
-    with suppress(DamagedError):
-        opened = stack.enter_context(Store.open(file, any_version=True))
-        return opened if opened.of_this_version else None
+    with suppress(DamagedError, OtherVersionError):
+        return stack.enter_context(Store.open(file))
     return None

@@ -1,13 +1,16 @@
-"""The SQLite store of an index, with all SQL that is run against it.
+"""The SQLite store of an index, with the SQL that is run against it.
 
-One file holds documents, chunks, FTS5 (external content), sqlite-vec, the embedding cache and meta.
+One file holds documents, chunks, FTS5 (external content), sqlite-vec, the embedding cache and meta. A chunk's
+vector is stored once, with the chunk. The embedding cache holds the others: of questions, of texts that are
+embedded and not stored yet, and of other models and other cuts of the same documents.
 """
 
 from __future__ import annotations
 
 import json
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import asdict
 from operator import attrgetter
 from pathlib import Path
@@ -18,16 +21,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.errors import InputError, WorkbenchError
-from workbench.memory.chunking import chunk_id
-from workbench.memory.store.contract import IndexStore
-from workbench.memory.store.sqlite import schema
-from workbench.memory.store.sqlite.database import connect_new, identity
-from workbench.memory.store.sqlite.embedding_cache import EmbeddingCache
-from workbench.memory.store.sqlite.match import match_expression
-from workbench.memory.store.sqlite.meta import check_dimensions
-from workbench.memory.store.sqlite.postings import SQLitePostings
-from workbench.memory.store.sqlite.soundness import check_tables, typed
-from workbench.memory.store.values import Cached, Settings, Stamp
+from workbench.memory.store.contract import (
+    Cached,
+    DamagedError,
+    IndexStore,
+    Settings,
+    Stamp,
+    hits_of,
+    settings_in,
+    stopped_after,
+)
+from workbench.memory.store.sqlite import database
+from workbench.memory.store.sqlite.database import check_dimensions, damaged, identity, plain_errors, typed
+from workbench.memory.store.sqlite.fts5 import SQLitePostings, match_expression
 from workbench.records import Chunk, Document, Hits, Passage, Query, Rows, Vector
 
 LARGEST_KNN = 4096
@@ -56,17 +62,76 @@ CHUNKS_SQL = """
 
 
 STORED = attrgetter("path", "source", "hash", "size", "mtime_ns", "text")
-"""The stored fields of a document, in the order of their columns."""
+PLACED = attrgetter("start_line", "end_line", "hash", "text")
+"""The stored fields of a document and of a passage, in the order of their columns."""
+INSERT_CHUNK = """
+    INSERT INTO chunks (key, document_id, start_line, end_line, hash, text, read_share)
+    VALUES (?, ?, ?, ?, ?, ?, ?)
+"""
 STAMP = (str, str, int, int, str)
 DOCUMENT = (str, str, str, str, int, int)
 CHUNK = (int, str, str, str, int, int, str, float)
 """The types of the values that a query for each gives."""
 
+CACHED = """
+    SELECT hash, vector, read_share FROM embedding_cache WHERE model = ? AND revision = ? AND role = ?
+    AND hash IN (SELECT value FROM json_each(?))
+    AND typeof(vector) = 'blob' AND length(vector) = ? AND typeof(read_share) = 'real'
+"""
+OF_CHUNKS = """
+    SELECT chunks.hash, stored.embedding, chunks.read_share
+    FROM chunks JOIN chunks_vec AS stored ON stored.chunk_id = chunks.id
+    WHERE chunks.id IN (
+        SELECT min(id) FROM chunks WHERE hash IN (SELECT value FROM json_each(?)) GROUP BY hash
+    ) AND typeof(chunks.hash) = 'text' AND typeof(chunks.read_share) = 'real'
+"""
+CACHE_CHUNKS = """
+    INSERT OR IGNORE INTO main.embedding_cache
+    SELECT ?, ?, 'passage', chunks.hash, stored.embedding, chunks.read_share
+    FROM {source}.documents AS documents
+    CROSS JOIN {source}.chunks AS chunks ON chunks.document_id = documents.id
+    CROSS JOIN {source}.chunks_vec AS stored ON stored.chunk_id = chunks.id
+    WHERE {which}
+"""
+UNCHANGED = "documents.hash IN (SELECT hash FROM main.documents)"
+NOT_HERE = "chunks.hash NOT IN (SELECT hash FROM main.chunks)"
+TAKE_CACHE = "INSERT OR IGNORE INTO main.embedding_cache SELECT * FROM other.embedding_cache"
+DROP_STORED = """
+    DELETE FROM embedding_cache WHERE model = ? AND revision = ? AND role = 'passage'
+    AND hash IN (SELECT value FROM json_each(?))
+"""
+NEXT_MODEL = """
+    SELECT model, revision FROM embedding_cache WHERE (model, revision) > (?, ?)
+    ORDER BY model, revision LIMIT 1
+"""
+FORGET = """
+    DELETE FROM embedding_cache WHERE model = ? AND revision = ? AND role = 'passage'
+    AND hash IN ({texts})
+    AND NOT EXISTS (SELECT 1 FROM main.chunks WHERE chunks.hash = embedding_cache.hash)
+"""
+# With model and revision named, a text is found by the cache's key and not by reading every vector.
+GONE_SINCE = """
+    SELECT chunks.hash FROM other.chunks AS chunks
+    JOIN other.documents AS documents ON documents.id = chunks.document_id
+    WHERE documents.hash NOT IN (SELECT hash FROM main.documents)
+"""
 
-class Store(EmbeddingCache, IndexStore):
+
+class OtherVersionError(InputError):
+    """The index file has another schema than this workbench reads."""
+
+
+class Store(IndexStore):
     """An open index file, for one thread at a time. Close it, or use it in a `with` statement."""
 
     engine = "sqlite"
+
+    def __init__(self, path: Path, db: apsw.Connection) -> None:
+        self.path = path
+        self.db = db
+        self._seen = identity(path)
+        self._reading = False
+        self._removed: set[str] = set()
 
     @classmethod
     def create(cls, path: Path, settings: Settings) -> Store:
@@ -75,25 +140,45 @@ class Store(EmbeddingCache, IndexStore):
         Raises InputError for vectors that are too long, and StorageError when the place cannot be written.
         """
         check_dimensions(settings)
-        store = cls(path, connect_new(path), identity(path))
+        store = cls(path, database.connect_new(path))
         try:
             with store.writing():
-                store.reset(settings)
+                database.create(store.db, settings.dimensions)
+                store.set_meta("settings", json.dumps(asdict(settings)))
+                store.set_meta("generation", str(time.time_ns()))
         except WorkbenchError:
             store.close()
             raise
         return store
 
-    def check(self, any_version: bool) -> None:
-        self._check_ours()
-        if not any_version:
-            self._check_version()
-        if self.of_this_version:
-            check_tables(self.path, self.db, self.settings.dimensions)
+    @classmethod
+    def open(cls, path: Path) -> Store:
+        """The index at `path`.
 
-    def _check_ours(self) -> None:
+        Raises InputError when there is none, or a file of another kind or version, and DamagedError for a
+        file with other contents than the workbench writes.
+        """
+        while True:
+            seen = identity(path)
+            if seen is None:
+                raise InputError(f"There is no index at {path}.", "Make one: workbench index FOLDER")
+            store = cls(path, database.connect_existing(path))
+            try:
+                with plain_errors(path):
+                    store._check()
+                    database.spare_the_disk(store.db)
+            except WorkbenchError:
+                store.close()
+                if identity(path) == seen:
+                    raise
+            else:
+                if identity(path) == seen:
+                    return store
+                store.close()  # replaced between the look and the first read: its -wal may be gone
+
+    def _check(self) -> None:
         try:
-            ours = self.db.pragma("application_id") == schema.APPLICATION_ID
+            ours = self.db.pragma("application_id") == database.APPLICATION_ID
         except (apsw.NotADBError, apsw.CorruptError):
             ours = False
         if not ours:
@@ -101,34 +186,112 @@ class Store(EmbeddingCache, IndexStore):
                 f"{self.path} is not a workbench index.",
                 "Choose another file with --index, or move this one away.",
             )
-
-    @property
-    def of_this_version(self) -> bool:
-        return self.version == len(schema.STEPS)
-
-    def _check_version(self) -> None:
-        if not self.of_this_version:
-            raise InputError(
-                f"The index {self.path} has schema version {self.version}; this workbench reads "
-                f"version {len(schema.STEPS)}.",
+        version = self.db.pragma("user_version")
+        if version != database.VERSION:
+            raise OtherVersionError(
+                f"The index {self.path} has schema version {version}; this workbench reads version "
+                f"{database.VERSION}.",
                 "Build it again: workbench index FOLDER --rebuild",
             )
+        settings = self.settings
+        check_dimensions(settings)
+        database.check_tables(self.path, self.db, settings.dimensions)
+
+    # The state
+
+    @property
+    def name(self) -> str:
+        """The path of the index file."""
+        return str(self.path)
+
+    def damaged(self, problem: str) -> DamagedError:
+        return damaged(self.path, problem)
+
+    def meta(self, key: str) -> str:
+        found = self.db.execute("SELECT value FROM meta WHERE key = ?", (key,)).get
+        return "" if found is None else str(found)
+
+    def set_meta(self, key: str, value: str) -> None:
+        self.db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, value))
+
+    # Connections and transactions
+
+    def close(self) -> None:
+        self.db.close()
+
+    @property
+    def writable(self) -> bool:
+        return not self.db.readonly("main")
+
+    @property
+    def replaced(self) -> bool:
+        """Whether the path leads to another file now than when it was opened: it has been made anew."""
+        return identity(self.path) not in (self._seen, None)
+
+    @property
+    def busy(self) -> bool:
+        return bool(self.db.in_transaction)
+
+    def reopened(self) -> Store:
+        return Store.open(self.path)
+
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        """One transaction, all of it or nothing; within another it is a part of that.
+
+        Raises StorageError, and nothing is changed, when there is no room or the file cannot be written.
+        """
+        if self._reading:
+            raise RuntimeError("What is written while one state is read would be lost.")
+        if self.busy:
+            yield
+            return
+        with plain_errors(self.path):
+            self.db.execute("BEGIN IMMEDIATE")
+            try:
+                yield
+                self.db.execute("COMMIT")
+            except BaseException:
+                self._roll_back()
+                raise
+
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """One state of the index for all reads inside the block, whatever other processes write meanwhile.
+
+        Vectors that are remembered inside are written at its end.
+        """
+        if self.busy:
+            yield
+            return
+        with self.putting_off(self._one_state()):
+            yield
+
+    @contextmanager
+    def _one_state(self) -> Iterator[None]:
+        with plain_errors(self.path):
+            self.db.execute("BEGIN")
+            self._reading = True
+            try:
+                self.db.execute("SELECT 1 FROM sqlite_schema LIMIT 1").fetchall()  # this fixes the state
+                yield
+            finally:
+                self._reading = False
+                self._roll_back()
+
+    def _roll_back(self) -> None:
+        if self.busy:  # what a full disk has stopped, SQLite itself has rolled back
+            self.db.execute("ROLLBACK")
+
+    def time_limit(self, seconds: float) -> AbstractContextManager[None]:
+        return stopped_after(seconds, lambda: self.db.interrupt(), apsw.InterruptError)
+
+    def settle(self) -> None:
+        """Everything written is on the disk, in the file itself."""
+        with plain_errors(self.path):
+            self.db.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
 
     # writing
-
-    def reset(self, settings: Settings) -> None:
-        """Empties the index except for its vectors, and starts again with these settings.
-
-        The vectors are in the embedding cache then. A file of another schema version loses them. Inside
-        `writing`, readers see the old index until the end.
-        """
-        keep = ("embedding_cache",) if self.of_this_version else ()
-        if keep:
-            self.cache_chunks()
-        schema.drop_all(self.db, keep)
-        schema.create(self.db, settings.dimensions)
-        self.set_meta("settings", json.dumps(asdict(settings)))
-        self.set_meta("generation", str(time.time_ns()))
 
     def stamps(self) -> dict[str, Stamp]:
         """Every indexed file's stamp, by path."""
@@ -136,10 +299,7 @@ class Store(EmbeddingCache, IndexStore):
         return {path: Stamp(*stamp) for path, *stamp in typed(rows, STAMP, self.damaged)}
 
     def replace(self, document: Document, passages: Sequence[Passage], cached: Sequence[Cached]) -> None:
-        """Stores the document with exactly these passages and vectors, in one transaction.
-
-        Two passages with the same lines and text are one chunk; a very long repetitive line has such.
-        """
+        """Stores the document with exactly these passages and vectors, in one transaction."""
         with self.writing():
             self._delete(document.path)
             self.db.execute(
@@ -147,28 +307,17 @@ class Store(EmbeddingCache, IndexStore):
                 STORED(document),
             )
             document_id = self.db.last_insert_rowid()
-            model, stored = self.settings.model, []
-            for passage, one in zip(passages, cached, strict=True):
-                lines = passage.start_line, passage.end_line
-                key = chunk_id(document.source, document.path, *lines, passage.hash, model)
-                row = self._insert_chunk(key, document_id, passage, one.read_share)
-                if row is not None:
-                    stored.append((row, passage.text, one.vector.tobytes()))
+            stored = []
+            for key, (passage, one) in self.keyed(document, passages, cached).items():
+                # Without RETURNING: SQLite opens a savepoint for that, and FTS5 writes its terms at each one.
+                self.db.execute(INSERT_CHUNK, (key, document_id, *PLACED(passage), one.read_share))
+                stored.append((self.db.last_insert_rowid(), passage.text, one.vector.tobytes()))
             self.db.executemany("INSERT INTO chunks_vec VALUES (?, ?)", [(row, v) for row, _, v in stored])
             self.db.executemany(
                 "INSERT INTO chunks_fts (rowid, text) VALUES (?, ?)", [(row, text) for row, text, _ in stored]
             )
             self.drop_stored([passage.hash for passage in passages])
             self._advance()
-
-    def _insert_chunk(self, key: str, document_id: int, passage: Passage, read_share: float) -> int | None:
-        # Without RETURNING: SQLite opens a savepoint for that, and FTS5 writes its terms at each savepoint.
-        self.db.execute(
-            "INSERT INTO chunks (key, document_id, start_line, end_line, hash, text, read_share) "
-            "VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO NOTHING",
-            (key, document_id, passage.start_line, passage.end_line, passage.hash, passage.text, read_share),
-        )
-        return self.db.last_insert_rowid() if self.db.changes() else None
 
     def delete(self, path: str) -> None:
         """Removes a file from the index, in one transaction."""
@@ -184,7 +333,7 @@ class Store(EmbeddingCache, IndexStore):
         if not rows:
             self.db.execute("DELETE FROM documents WHERE path = ?", (path,))
             return
-        self.cache_chunks(path)
+        self._cache_chunks(path)
         self._removed.update(str(hash_) for _, _, hash_ in rows)
         self.db.executemany(
             "INSERT INTO chunks_fts (chunks_fts, rowid, text) VALUES ('delete', ?, ?)",
@@ -217,18 +366,6 @@ class Store(EmbeddingCache, IndexStore):
         """The mean share of a chunk that the model has read, 0 to 1; 1 for an index without chunks."""
         return float(self.db.execute("SELECT ifnull(avg(read_share), 1) FROM chunks").get)
 
-    @property
-    def name(self) -> str:
-        """The path of the index file."""
-        return str(self.path)
-
-    @property
-    def busy(self) -> bool:
-        return bool(self.db.in_transaction)
-
-    def reopened(self) -> Store:
-        return Store.open(self.path)
-
     def compiled(self, query: Query) -> str:
         """The MATCH expression of a query."""
         return match_expression(query)
@@ -240,23 +377,11 @@ class Store(EmbeddingCache, IndexStore):
         if len(found) > limit and found[limit][1] == found[limit - 1][1]:
             sql = KEYWORD_TIES_SQL.format(tie="chunks.id" if self.ties_by_row else "chunks.key")
             found = self.db.execute(sql, (match, found[limit][1], limit)).fetchall()
-        rows = np.array([row for row, _ in found[:limit]], np.int64)
-        raw = np.array([number for _, number in found[:limit]], float)
-        return self.by_id(rows, raw)
+        return self.by_id(hits_of(found[:limit]))
 
     def postings(self) -> SQLitePostings:
         """FTS5's postings of the chunks."""
         return SQLitePostings(self.db, "chunks_fts")
-
-    def by_id(self, rows: Rows, raw: NDArray[np.float64]) -> Hits:
-        """The hits by (number, chunk id), or by (number, row) as `ties_by_row` says."""
-        if np.unique(raw).size < raw.size:
-            by_row = self.ties_by_row
-            keys = rows if by_row else np.array([chunk.id for chunk in self.chunks(rows)], np.str_)
-            order = np.lexsort((keys, raw))
-        else:
-            order = np.argsort(raw, kind="stable")
-        return Hits(rows[order], raw[order])
 
     def nearest(self, query: Vector, limit: int) -> Hits:
         """The nearest chunks by sqlite-vec's own search, with cosine distances.
@@ -266,10 +391,7 @@ class Store(EmbeddingCache, IndexStore):
         if limit > LARGEST_KNN:
             raise InputError(f"vec0 answers at most {LARGEST_KNN} neighbours, not {limit}.", "Ask for fewer.")
         found = self.db.execute(KNN_SQL, (query.tobytes(), limit)).fetchall()
-        return self.by_id(
-            np.array([row for row, _ in found], np.int64),
-            np.array([1.0 if far is None else far for _, far in found], float),
-        )
+        return self.by_id(hits_of([(row, 1.0 if far is None else far) for row, far in found]))
 
     def matrix(self) -> tuple[Rows, NDArray[np.float32]]:
         """All rows and their unit vectors, in row order: shapes (n,) and (n, dimensions)."""
@@ -322,3 +444,117 @@ class Store(EmbeddingCache, IndexStore):
         except apsw.CorruptError as error:
             problems.append(f"full-text index: {error}")
         return problems
+
+    # The embedding cache
+
+    def cached(self, settings: Settings, role: str, hashes: Iterable[str]) -> dict[str, Cached]:
+        wanted = list(hashes)
+        asked = settings.model, settings.revision, role, json.dumps(wanted), 4 * settings.dimensions
+        with plain_errors(self.path):
+            found = _vectors(self.db.execute(CACHED, asked))
+            if role == "passage" and _same_vectors(settings, self.settings):
+                lacking = json.dumps([one for one in wanted if one not in found])
+                found |= _vectors(self.db.execute(OF_CHUNKS, (lacking,)))
+        return found | self.waiting(settings, role, wanted)
+
+    def drop_stored(self, hashes: Sequence[str]) -> None:
+        """Removes the vectors of texts that are stored with their chunks, within `writing`."""
+        made = self.settings
+        self.db.execute(DROP_STORED, (made.model, made.revision, json.dumps(hashes)))
+
+    def _cache_chunks(self, path: str) -> None:
+        """Keeps the vectors of a document's chunks in the cache; within `writing`."""
+        made = self.settings
+        sql = CACHE_CHUNKS.format(source="main", which="documents.path = ?")
+        self.db.execute(sql, (made.model, made.revision, path))
+
+    def remember(self, settings: Settings, role: str, found: Mapping[str, Cached]) -> None:
+        if self.put_off(settings, role, found):
+            return
+        with self.writing():
+            self.db.executemany(
+                "INSERT OR REPLACE INTO embedding_cache VALUES (?, ?, ?, ?, ?, ?)",
+                [
+                    (settings.model, settings.revision, role, hash_, one.vector.tobytes(), one.read_share)
+                    for hash_, one in found.items()
+                ],
+            )
+
+    def take_cache(self, file: Path) -> None:
+        """Adds the vectors in another index file's cache, unless the file has another schema."""
+        with self._attached(file) as other:
+            if other is not None:
+                with self.writing():
+                    self.db.execute(TAKE_CACHE)
+
+    def take_chunks(self, file: Path, left: bool = False) -> None:
+        """Adds the vectors of another index file's chunks which this index does not have, to the cache.
+
+        With `left`, only those of documents that this index has, too.
+        """
+        with self._attached(file) as other:
+            if other is not None:
+                where = [UNCHANGED] if left else ["true"]
+                if _same_vectors(other, self.settings):
+                    where.append(NOT_HERE)
+                sql = CACHE_CHUNKS.format(source="other", which=" AND ".join(where))
+                with self.writing():
+                    self.db.execute(sql, (other.model, other.revision))
+
+    def forget_removed_texts(self) -> None:
+        """Removes the vectors of passages that were removed through this object and occur nowhere else."""
+        if self._removed:
+            with self.writing():
+                self._forget("SELECT value FROM json_each(?)", json.dumps(sorted(self._removed)))
+                self.drop_stored(sorted(self._removed))
+            self._removed.clear()
+
+    def _forget(self, texts: str, *given: str) -> None:
+        with self.writing():
+            for model in self._cached_models():
+                self.db.execute(FORGET.format(texts=texts), (*model, *given))
+
+    def _cached_models(self) -> Iterator[tuple[str, str]]:
+        """Name and revision of each model that has vectors in the cache, each from one look at the key."""
+        found = self.db.execute(NEXT_MODEL, ("", "")).fetchone()
+        while found is not None:
+            yield found
+            found = self.db.execute(NEXT_MODEL, found).fetchone()
+
+    def forget_texts_of(self, file: Path) -> None:
+        """Removes the vectors of passages that only deleted or changed documents of another file have."""
+        with self._attached(file) as other:
+            if other is not None:
+                self._forget(GONE_SINCE)
+
+    @contextmanager
+    def _attached(self, file: Path) -> Iterator[Settings | None]:
+        """Another index file as `other`, and its settings; None if it has another schema."""
+        with plain_errors(file):
+            self.db.execute("ATTACH ? AS other", (str(file),))
+            try:
+                yield self._settings_of_other(file)
+            finally:
+                self.db.execute("DETACH other")
+
+    def _settings_of_other(self, file: Path) -> Settings | None:
+        same_version = self.db.execute("PRAGMA other.user_version").get == database.VERSION
+        if not (same_version and database.has_a_cache(self.db, "other")):
+            return None
+        text = self.db.execute("SELECT value FROM other.meta WHERE key = 'settings'").get
+        if text is None:
+            return None
+        try:
+            other = settings_in(str(text))
+        except ValueError:
+            raise damaged(file, "it does not say how it was made") from None
+        check_dimensions(other)
+        return other if database.has_vectors(self.db, "other", other.dimensions) else None
+
+
+def _vectors(rows: Iterable[Sequence[Any]]) -> dict[str, Cached]:
+    return {hash_: Cached(np.frombuffer(blob, np.float32), share) for hash_, blob, share in rows}
+
+
+def _same_vectors(one: Settings, other: Settings) -> bool:
+    return (one.model, one.revision, one.dimensions) == (other.model, other.revision, other.dimensions)

@@ -1,0 +1,1 @@
+"""A stranger's package: a system, a fusion, a reranker, a store and a widget, one file each."""

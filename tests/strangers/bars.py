@@ -1,0 +1,14 @@
+"""A widget of one's own: the scores of a search as bars of text."""
+
+from workbench.registry import declare
+
+declare("bars", widget="Bars")
+
+
+class Bars:
+    def __init__(self, trace):
+        self.trace = trace
+
+    def __repr__(self):
+        found = self.trace.results
+        return "\n".join(f"{'#' * round(20 * one.score)} {one.chunk.path}" for one in found)

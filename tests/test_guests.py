@@ -1,0 +1,95 @@
+"""The heart names no guest, and without any of them all that does not name it works."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests import forked
+from tests.conftest import PROJECT
+from workbench import registry
+from workbench.memory.embedding.named import EMBEDDERS
+from workbench.memory.opening import OPENERS
+from workbench.memory.store.contract import STORES
+from workbench.systems.registry import INDEXINGS, LANGUAGES, ON_A_SERVER, RERANKERS, SYSTEMS
+from workbench.views.text import rendered
+from workbench_plugins.engines.museum import SPECIMENS
+from workbench_plugins.history import LINES
+
+GUESTS = sorted(path.parent.name for path in (PROJECT / "workbench_plugins").glob("*/__init__.py"))
+REGISTRIES: list[registry.Registry[Any]] = [
+    SYSTEMS, ON_A_SERVER, LANGUAGES, LINES, INDEXINGS, RERANKERS, STORES, OPENERS, EMBEDDERS, SPECIMENS,
+]  # fmt: skip
+HEART = ("openclaw-2026.2.13", "openclaw-2026.2.13+or+rrf+minmax")
+
+
+def without(folder: Path, project: Path, *guests: str) -> dict[str, Any]:
+    """What `tests.without` prints."""
+    variables = {**os.environ, "PYTHONPATH": str(project), "WORKBENCH_HOME": str(folder)}
+    ended = forked.run("tests.without", [str(folder), *guests], folder, variables, timeout=300)
+    assert ended.returncode == 0, ended.stderr
+    left: dict[str, Any] = json.loads(ended.stdout.splitlines()[-1])
+    return left
+
+
+def check(left: dict[str, Any], gone: set[str]) -> None:
+    assert left["failed"] == {}
+    assert left["found"][0] == "memory/tea.md"
+    assert all(name in left["systems"] for name in HEART)
+    assert all(name in left["help"] for name in ("search", "index", "evaluate", "lab"))
+    assert ("  serve " in left["help"]) == ("agent" not in gone)
+
+
+@pytest.mark.parametrize("guest", GUESTS)
+def test_what_does_not_name_a_guest_works_without_it(guest: str, tmp_path: Path) -> None:
+    check(without(tmp_path, PROJECT, guest), {guest})
+
+
+def test_three_guests_can_be_deleted(tmp_path: Path) -> None:
+    gone = {"diagnose", "openclaw", "stores"}
+    copy = tmp_path / "copy"
+    for package in ("workbench", "workbench_plugins"):
+        shutil.copytree(PROJECT / package, copy / package, ignore=shutil.ignore_patterns("__pycache__"))
+    (copy / "tests").mkdir()
+    for name in ("__init__.py", "world.py", "without.py"):
+        shutil.copy(PROJECT / "tests" / name, copy / "tests")
+    for guest in gone:
+        shutil.rmtree(copy / "workbench_plugins" / guest)
+    check(without(tmp_path, copy), gone)
+
+
+def test_each_guest_has_a_short_readme() -> None:
+    lines = {guest: (PROJECT / "workbench_plugins" / guest / "README.md").read_text() for guest in GUESTS}
+    assert all(len(text.splitlines()) <= 12 for text in lines.values())
+
+
+def test_every_declared_name_is_registered_by_its_module() -> None:
+    """Names of systems and other things are in their registry; widgets and functions are in the module."""
+    missing = []
+    for known in REGISTRIES:
+        for name in registry.declared(known.kind):
+            registry.declared_module(known.kind, name)
+            missing += [] if name in known._added else [(known.kind, name)]
+    for kind in ("name", "widget"):
+        for name in registry.declared(kind):
+            missing += [] if hasattr(registry.declared_module(kind, name), name) else [(kind, name)]
+    for name in registry.declared("view"):
+        module = registry.declared_module("view", name)
+        shown = {one.__name__ for one in rendered.registry if isinstance(one, type)}
+        missing += [] if name in shown else [("view", name, module)]
+    assert missing == []
+
+
+def test_the_heart_names_no_guest() -> None:
+    named = [
+        path.relative_to(PROJECT).as_posix()
+        for path in (PROJECT / "workbench").rglob("*.py")
+        if "workbench_plugins" in path.read_text(encoding="utf-8")
+    ]
+    assert named == ["workbench/registry.py"]
+    assert "workbench_plugins." not in (PROJECT / named[0]).read_text(encoding="utf-8")

@@ -1,0 +1,73 @@
+"""What is left of the workbench without some guests: prints it as one line of JSON.
+
+python -m tests.without FOLDER [GUEST ...]      blocks these guests, and makes an index in FOLDER
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from contextlib import redirect_stdout, suppress
+from importlib import import_module
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+
+class Blocked:
+    """An import hook that refuses a guest and all that is in it."""
+
+    def __init__(self, guests: list[str]) -> None:
+        self.names = tuple(f"workbench_plugins.{guest}" for guest in guests)
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> None:
+        if name in self.names or name.startswith(tuple(f"{one}." for one in self.names)):
+            raise ImportError(f"{name} is blocked")
+
+
+def failing() -> dict[str, str]:
+    """The declared modules that cannot be imported, and why."""
+    from workbench import registry
+
+    registry.load_guests()
+    failed: dict[str, str] = {}
+    declared = [registry.declared(kind) for kind in registry._extensions.declared]
+    for module in sorted({one.module for some in declared for one in some.values()}):
+        try:
+            import_module(module)
+        except ImportError as error:
+            failed[module] = str(error)
+    return failed
+
+
+def printed(*command: str) -> str:
+    """What a command of the workbench prints."""
+    from workbench import cli
+
+    sys.argv, out = ["workbench", *command], StringIO()
+    with suppress(SystemExit), redirect_stdout(out):
+        cli.main()
+    return out.getvalue()
+
+
+def found(folder: Path) -> list[str]:
+    """The files that a system of the heart finds in a small memory."""
+    import workbench as wb
+    from tests import world
+
+    root, file = world.write(folder / "notes"), folder / "index.sqlite"
+    wb.index_folder(root, world.EMBEDDER, index_path=file)
+    with wb.open_index(root, world.EMBEDDER, index_path=file) as index:
+        trace = wb.search("rooibos tea", wb.system("openclaw-2026.2.13"), index)
+    return [one.chunk.path for one in trace.results]
+
+
+if __name__ == "__main__":
+    sys.meta_path.insert(0, Blocked(sys.argv[2:]))  # type: ignore[arg-type]
+    left = {
+        "help": printed("--help"),
+        "systems": printed("systems"),
+        "found": found(Path(sys.argv[1])),
+        "failed": failing(),
+    }
+    print(json.dumps(left))

@@ -1,1 +1,0 @@
-"""The tools of an agent over a memory: search, get, explain and diagnose, in Python and over MCP."""

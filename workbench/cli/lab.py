@@ -1,0 +1,149 @@
+"""The command that starts JupyterLab on a notebook, without questions and news."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from workbench.cli.app import app
+from workbench.cli.output import say, tell
+from workbench.errors import InputError
+
+QUIET = {
+    # No question about news on the first start, and no call to anywhere.
+    "@jupyterlab/apputils-extension:notification": {"fetchNews": "false", "checkForUpdates": False},
+}
+
+
+def check_installed(module: str, what: str) -> None:
+    """Raises InputError when a package of the extra `lab` is not installed."""
+    if importlib.util.find_spec(module) is None:
+        raise InputError(
+            f"{what} is not installed.",
+            "Install it with the workbench: pip install 'hybrid-search-workbench[lab]', "
+            "or in a clone pip install -e '.[lab]'",
+        )
+
+
+def check_notebook(folder: Path, notebook: str) -> None:
+    """Raises InputError when the notebook is not in the folder."""
+    if not (folder / notebook).is_file():
+        raise InputError(
+            f"There is no notebook {folder / notebook}.",
+            "Copy the notebooks: workbench lab --to FOLDER; or name their folder: --notebooks FOLDER",
+        )
+
+
+def launch(folder: Path, notebook: str, port: int, browser: bool) -> int:
+    """Runs JupyterLab in `folder` with `notebook` open until it ends; returns its exit code.
+
+    Raises InputError when the notebook is missing.
+    """
+    check_notebook(folder, notebook)
+    with tempfile.TemporaryDirectory() as settings:
+        command = [*command_line(folder, notebook, port), *([] if browser else ["--no-browser"])]
+        return serve(command, environment(Path(settings)))
+
+
+def index_apart(memory: Path) -> int:
+    """Runs `workbench index` in a process of its own; returns its exit code.
+
+    The model takes 700 MB. They are free again before JupyterLab starts, which may run for days.
+    """
+    return serve([sys.executable, "-m", "workbench", "index", str(memory)], os.environ)
+
+
+def serve(command: list[str], variables: Mapping[str, str]) -> int:
+    """Runs a command until it ends, or until this process is ended; returns its exit code.
+
+    An interrupt is the command's alone: a terminal sends it to both, and JupyterLab asks whether it is meant.
+    """
+    signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
+    with subprocess.Popen(command, env=variables) as running:
+        before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+        try:
+            return running.wait()
+        finally:
+            running.terminate()
+            signal.signal(signal.SIGINT, before)
+
+
+def command_line(folder: Path, notebook: str, port: int) -> list[str]:
+    """The command that starts JupyterLab with this Python, on the loopback address only."""
+    return [
+        sys.executable, "-m", "jupyterlab", f"--ServerApp.root_dir={folder.resolve()}",
+        "--ServerApp.ip=127.0.0.1", f"--ServerApp.port={port}", f"--LabApp.default_url=/lab/tree/{notebook}",
+        *(["--allow-root"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []),
+    ]  # fmt: skip
+
+
+def environment(settings: Path) -> dict[str, str]:
+    """This process's environment, with quiet defaults for JupyterLab written to `settings`.
+
+    They are a layer below the user's own settings, which stay in force. A kernel of this Python goes before
+    one that the user has registered under the same name, which need not have the workbench.
+    """
+    labconfig = settings / "labconfig"
+    labconfig.mkdir(parents=True)
+    (labconfig / "default_setting_overrides.json").write_text(json.dumps(QUIET))
+    paths = [str(settings), os.environ.get("JUPYTER_CONFIG_PATH", "")]
+    return os.environ | {
+        "JUPYTER_CONFIG_PATH": os.pathsep.join(path for path in paths if path),
+        "JUPYTER_PREFER_ENV_PATH": "1",
+    }
+
+
+FIRST = "00_start.ipynb"
+"""The notebook that opens first."""
+
+
+@app.command()
+def lab(
+    memory: Annotated[
+        Path | None,
+        typer.Option("--memory", "-m", readable=False, help="The memory to index. Default: sample_memory."),
+    ] = None,
+    notebooks: Annotated[
+        Path | None, typer.Option(help="The folder of the notebooks. Default: notebooks.")
+    ] = None,
+    to: Annotated[
+        Path | None,
+        typer.Option(
+            help="First copy the notebooks and the sample memory to this folder; nothing is overwritten. "
+            "Default if there is no notebooks folder here: workbench-lab."
+        ),
+    ] = None,
+    port: Annotated[int, typer.Option(help="The port of JupyterLab.")] = 8888,
+    browser: Annotated[bool, typer.Option(help="Whether to open a browser.")] = True,
+) -> None:
+    """Index the memory and open JupyterLab on the first notebook."""
+    from workbench.cli.bundled import MEMORY, NOTEBOOKS, copy_to
+    from workbench.memory.files import memory_root
+
+    check_installed("jupyterlab", "JupyterLab")
+    if memory is not None:
+        memory_root(memory)  # before anything is copied
+    if to is not None and notebooks is not None:
+        raise InputError("--to and --notebooks name two folders of notebooks.", "Give one of them.")
+    if to is None and notebooks is None and not Path(NOTEBOOKS).is_dir():
+        to = Path("workbench-lab")
+    if to is not None:
+        say(str(copy_to(to)))
+    here = to or Path()
+    folder = notebooks or here / NOTEBOOKS
+    check_notebook(folder, FIRST)  # before a minute goes into an index
+    tell(f"Step 1 of 2: indexing {memory or here / MEMORY}. The first time takes a minute or two.")
+    if code := index_apart(memory or here / MEMORY):
+        raise typer.Exit(code)
+    tell(f"Step 2 of 2: starting JupyterLab with {FIRST}, which takes some seconds. Ctrl-C twice ends it.")
+    raise typer.Exit(launch(folder, FIRST, port, browser))

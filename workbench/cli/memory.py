@@ -1,0 +1,243 @@
+"""The command that makes and updates an index."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, cast
+
+import typer
+
+from workbench.cli.app import (
+    SAMPLE,
+    AsJson,
+    ClusterAddress,
+    Extra,
+    IndexFile,
+    app,
+    shared_options,
+    unnamed_message,
+    workers_at,
+)
+from workbench.cli.output import put, tell, telling_of_interruption
+from workbench.errors import InputError
+from workbench.registry import part_of
+from workbench.safe_text import one_line
+
+if TYPE_CHECKING:
+    from workbench.memory.embedding.engines import ModelVariant
+    from workbench.memory.embedding.local import Embedder, UsualReading
+    from workbench.memory.sources import Chunker, Indexing
+    from workbench.memory.sync import Summary
+
+Folder = Annotated[Path, typer.Argument(readable=False, help="The memory's folder.")]
+Model = Annotated[str, typer.Option(help="The embedding model: a local model, PROVIDER/MODEL, or auto.")]
+Reading = Annotated[
+    str | None,
+    typer.Option(
+        help="How to embed texts longer than the model's window: windowed or truncated. An index keeps it "
+        "until a rebuild. Default: windowed, and truncated for more than 2 MB."
+    ),
+]
+Precision = Annotated[
+    str, typer.Option(help="The local model's numbers: fp32, bf16, or int8 (in openvino only).")
+]
+Backend = Annotated[
+    str | None,
+    typer.Option(
+        help="What runs the local model: openvino or torch. Default: openvino for all-MiniLM-L6-v2, where it "
+        "is installed, and torch for any other."
+    ),
+]
+Skip = Annotated[bool, typer.Option("--skip", help="Leave out files that cannot be read or used.")]
+Transcripts = Annotated[
+    Path | None,
+    typer.Option("--sessions", readable=False, help="A folder of chat transcripts (*.jsonl) to index too."),
+]
+As = Annotated[
+    str | None,
+    typer.Option("--as", help="Index exactly the files and chunks of a release, such as openclaw-2026.9.6."),
+]
+ChunkOption = Annotated[
+    str | None,
+    typer.Option(
+        "--chunk",
+        help="The sizes of chunks, such as 200/40: the tokens of a chunk and of its overlap. An index keeps "
+        "them until a rebuild. Default: 400/80.",
+    ),
+]
+StoreAddress = Annotated[
+    str | None,
+    typer.Option("--store", help="A server for the index: postgresql://USER@HOST/DATABASE?schema=NAME"),
+]
+
+
+@dataclass(frozen=True)
+class Removal:
+    """Options that remove indexes from the cache folder."""
+
+    remove: Annotated[
+        list[str] | None, typer.Option("--remove", help="Remove the index of this name; can be repeated.")
+    ] = None
+    remove_gone: Annotated[
+        bool, typer.Option("--remove-gone", help="Remove the indexes of memories that no longer exist.")
+    ] = False
+
+
+MODEL, PRECISION = "all-MiniLM-L6-v2", "fp32"
+
+
+@dataclass(frozen=True)
+class IndexingOptions:
+    """Options of the commands that index a folder: what is read, how it is cut, and the model."""
+
+    index_file: IndexFile = None
+    sessions: Transcripts = None
+    extra: Extra = None
+    model: Model = MODEL
+    reading: Reading = None
+    precision: Precision = PRECISION
+    backend: Backend = None
+    like: As = None
+    chunk: ChunkOption = None
+
+    def prepared(
+        self,
+        context: typer.Context,
+        folder: Path,
+        store: str | None = None,
+        rebuild: bool = False,
+        download: bool = False,
+    ) -> dict[str, Any]:
+        """What `index_folder` takes for these options."""
+        from workbench.memory.sync import usual_reading
+
+        sources = [] if self.sessions is None else [part_of("source", "sessions").Sessions(self.sessions)]
+        chunker, release = cutting(context, self.like, self.chunk)
+        given: dict[str, Any] = {
+            "index_path": self.index_file,
+            "like": release,
+            "extra": self.extra,
+            "sources": sources,
+        }
+        usual = usual_reading(folder, store=store, rebuild=rebuild, **given)
+        variant = variant_of(self.backend, self.precision)
+        embedder = configured_embedder(context, self.model, self.reading, usual, download, variant)
+        return {**given, "embedder": embedder, "chunker": chunker}
+
+
+@app.command()
+@shared_options
+def index(
+    context: typer.Context,
+    folder: Folder = Path(SAMPLE),
+    *,
+    options: IndexingOptions,
+    store: StoreAddress = None,
+    rebuild: Annotated[
+        bool, typer.Option("--rebuild", help="Build a new index in place of the old one.")
+    ] = False,
+    skip: Skip = False,
+    download: Annotated[
+        bool, typer.Option("--download", help="Get the local model from its hub if it is not here.")
+    ] = False,
+    cluster: ClusterAddress = None,
+    list_: Annotated[
+        bool, typer.Option("--list", help="List the indexes in the cache folder, and index nothing.")
+    ] = False,
+    removal: Removal,
+    as_json: AsJson = False,
+) -> None:
+    """Index a memory, or update its index; --list lists the indexes, and --remove removes one."""
+    if list_ or removal.remove or removal.remove_gone:
+        part_of("work", "indexes").remove_and_list(removal.remove or (), removal.remove_gone, as_json)
+        return
+    from workbench.memory.sync import index_folder
+
+    given = options.prepared(context, folder, store, rebuild, download)
+    with telling_of_interruption(), workers_at(cluster) as workers:
+        if workers is not None:
+            given["embedder"] = part_of("work", "cluster").on_cluster(given["embedder"], workers)
+        summary = index_folder(folder, store=store, rebuild=rebuild, skip=skip, **given)
+    say_left_out(summary, given["sources"])
+    put(asdict(summary) if as_json else str(summary), as_json)
+
+
+def variant_of(backend: str | None, precision: str) -> ModelVariant:
+    """The variant of a local model. Raises InputError for one that does not exist."""
+    from workbench.memory.embedding.engines import ModelVariant
+
+    return ModelVariant(cast("Any", backend), cast("Any", precision))  # which checks both
+
+
+def cutting(
+    context: typer.Context, like: str | None, chunk: str | None
+) -> tuple[Chunker | None, Indexing | None]:
+    """The chunker of `--config`, and the rules of `--as`, which take precedence; `--chunk` sets the sizes.
+
+    None as the chunker leaves it to `index_folder`.
+    """
+    from workbench.memory.sources import ChunkSizes, LineChunker, resized
+    from workbench.systems.registry import indexing
+
+    configured, release = context.obj, None if like is None else indexing(like)
+    chunker = configured.chunker if configured and release is None else None
+    if chunk is not None:
+        usual = release.chunker if release else chunker or LineChunker()
+        chunker = resized(usual, ChunkSizes.parsed(chunk))
+    return chunker, release
+
+
+def say_left_out(summary: Summary, sources: Iterable[Any]) -> None:
+    """Prints on stderr which files and which lines of transcripts a sync has left out."""
+    for problem in summary.skipped:
+        tell(one_line(f"left out: {problem}"))
+    for source in sources:
+        for path in (*summary.new, *summary.changed):
+            for line in source.broken.get(path, ()):
+                tell(one_line(f"left out: {path}:{line} is not JSON."))
+
+
+def configured_embedder(
+    context: typer.Context,
+    model: str,
+    reading: str | None,
+    usual: UsualReading,
+    download: bool = False,
+    variant: ModelVariant | None = None,
+) -> Embedder:
+    """The embedder of that name; in fp32 if this processor lacks instructions for `variant`.
+
+    A local model has the `usual` reading if none is named; stderr says so if that cuts long chunks off anew.
+    Raises InputError when the configuration wants its provider at an address that the user has not named:
+    the texts and the user's key would go there.
+    """
+    from workbench.memory.embedding.engines import cpu_has
+    from workbench.memory.embedding.local import READ_WHOLE, LocalEmbedder, Truncated, reading_named
+    from workbench.memory.embedding.named import embedder_named
+
+    if not model.strip():
+        raise InputError("--model is empty.", "Name a model: --model all-MiniLM-L6-v2, or leave it out.")
+    named = None if reading is None else reading_named(reading)
+    embedder, made = embedder_named(model, named, download, variant, usual.reading), context.obj
+    if made is not None and not isinstance(embedder, LocalEmbedder):
+        address = made.unnamed_addresses().get(getattr(embedder, "url_variable", ""))
+        if address is not None:
+            raise InputError(*unnamed_message(made, address))
+    if not isinstance(embedder, LocalEmbedder):
+        return embedder
+    if reading is None and not usual.kept and embedder.reading == Truncated():
+        tell(
+            f"The memory has more than {READ_WHOLE / 1e6:.0f} MB: of each chunk, only what fits into the "
+            "model's window is embedded.\n  --reading windowed embeds all of it, and takes 1.5 times as long."
+        )
+    precision = embedder.variant.precision
+    if cpu_has(precision):
+        return embedder
+    tell(
+        f"{precision} is not used: this processor ({platform.machine()}) has no instructions for it. "
+        "The vectors are computed in fp32."
+    )
+    return replace(embedder, variant=replace(embedder.variant, precision="fp32"))

@@ -1,0 +1,266 @@
+"""Commands that search a memory: for one question, or for many labelled questions.
+
+Commands about systems: list them, show one, compare two.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from workbench.cli.app import (
+    AsJson,
+    AskedSystem,
+    CaseOut,
+    IndexOptions,
+    RerankOptions,
+    SystemOptions,
+    app,
+    labelled,
+    shared_options,
+)
+from workbench.cli.output import put, tell
+from workbench.errors import InputError
+from workbench.registry import declared, part_of
+
+if TYPE_CHECKING:
+    from workbench.retrieval.pipeline import Pipeline
+
+Question = Annotated[str, typer.Argument(help="The question.")]
+
+
+HANDFUL = (
+    "openclaw-2026.2.13",  # the bug report's release
+    "openclaw-2026.2.13-vector-only",  # its work-around: is the keyword leg of any use?
+    "openclaw-2026.2.13+or+rrf+minmax",  # its three fixes
+    "openclaw-2026.2.13+or+rrf+minmax+evidence",  # the fixes with a threshold that can refuse
+)
+"""The systems that `evaluate` compares by default, before those that guests declare for it.
+
+Each differs from the others in kind.
+"""
+
+
+@app.command()
+@shared_options
+def search(
+    question: Question,
+    where: IndexOptions,
+    changes: RerankOptions,
+    system: AskedSystem = None,
+    as_json: AsJson = False,
+    case: CaseOut = None,
+    target: Annotated[
+        str | None,
+        typer.Option("--target", "-t", help="With --case: the file that you expect in the answer."),
+    ] = None,
+) -> None:
+    """Search a memory. Exit code 1 if nothing is returned."""
+    from workbench.retrieval import pipeline
+    from workbench.retrieval.query import check_question
+    from workbench.views.data import trace_data
+
+    if (case is None) != (target is None):
+        raise InputError(
+            "A search becomes a case with --case FILE and --target FILE.",
+            "Give both or none; `workbench case new` has the other expectations.",
+        )
+    asked = changes.pipeline(where.system(system))
+    cleaned = check_question(question)
+    with where.opened() as opened, opened.snapshot():
+        trace = pipeline.search(cleaned, asked, opened)
+        if case is not None:
+            part_of("save", "case").save_trace(case, trace, opened, where.relative(target or ""))
+    put(trace_data(trace) if as_json else trace, as_json)
+    raise typer.Exit(0 if trace.results else 1)
+
+
+@app.command()
+@shared_options
+def explain(
+    question: Question,
+    target: Annotated[str, typer.Option("--target", "-t", help="The file that you expect in the answer.")],
+    where: IndexOptions,
+    changes: RerankOptions,
+    system: AskedSystem = None,
+    as_json: AsJson = False,
+    case: CaseOut = None,
+) -> None:
+    """Explain why a file is in the answer or not. Exit code 1 if it is not."""
+    from workbench.measure.questions import nearest
+    from workbench.retrieval import explain as explaining
+    from workbench.retrieval import pipeline
+    from workbench.retrieval.query import check_question
+    from workbench.views.data import explanation_data
+
+    asked = changes.pipeline(where.system(system))
+    cleaned = check_question(question)
+    with where.opened() as opened, opened.snapshot():
+        trace = pipeline.search(cleaned, asked, opened)
+        explanation = explaining.explain(trace, opened, where.relative(target))
+        unknown = explanation.fate is explaining.Fate.NEVER_INDEXED
+        near = nearest(explanation.target, opened.paths()) if unknown else None
+        if case is not None:
+            part_of("save", "case").save_trace(case, trace, opened, explanation.target)
+    put(explanation_data(explanation) if as_json else explanation, as_json)
+    if near and not as_json:
+        put(f"The most similar path in the index is {near}.")
+    raise typer.Exit(0 if explanation.fate is explaining.Fate.RETURNED else 1)
+
+
+@app.command()
+@shared_options
+def evaluate(
+    where: IndexOptions,
+    changes: RerankOptions,
+    systems: Annotated[
+        list[str] | None, typer.Option("--system", "-s", help="A system to run; can be repeated.")
+    ] = None,
+    questions: Annotated[
+        Path | None,
+        typer.Option("--questions", "-q", readable=False, help="A YAML file of labelled questions."),
+    ] = None,
+    as_json: AsJson = False,
+    every: Annotated[bool, typer.Option("--all", help="Run every system.")] = False,
+    missed: Annotated[
+        bool, typer.Option("--missed", help="List the missed questions and the fate of their files.")
+    ] = False,
+    reliable: Annotated[
+        bool,
+        typer.Option(
+            "--reliability", help="For systems that state a probability of an answer: how true it is."
+        ),
+    ] = False,
+    measures: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--measure",
+            help="Measure, and compare with the first system, by hits, RR, nDCG@10, R@5, P@5, Judged@5, "
+            "Success@5, … Can be repeated. Default: hits.",
+        ),
+    ] = None,
+) -> None:
+    """Run labelled questions: hits, MRR, and unanswerable questions for which nothing is returned.
+
+    Without --system it runs a few systems that differ in kind. Each later system is compared with the first,
+    question by question. With --rerank each system is followed by itself with the reranker. Below the tables
+    stands what the numbers do not say. --json always lists the missed questions.
+    """
+    from workbench.measure.checks import warnings_about
+    from workbench.measure.evaluation import evaluate as evaluate_all
+    from workbench.measure.missed import evaluations_data, missed_questions
+    from workbench.measure.paired import HITS, known_measure
+    from workbench.measure.questions import check_targets
+    from workbench.retrieval.index_adapters import CachedIndex
+    from workbench.systems.registry import SYSTEMS
+    from workbench.views.results import measures_table, rendered_missed, rendered_paired
+
+    for measure in measures or ():
+        known_measure(measure)
+    compared = measures or [HITS]
+    chosen = changes.pipelines(SYSTEMS if every else systems or (*HANDFUL, *declared("handful")))
+    asked = labelled(where.memory, questions)
+    with where.opened() as opened, opened.snapshot():
+        check_targets(asked, opened.paths())
+        index = CachedIndex(opened)
+        evaluations = evaluate_all(asked, chosen, index, measures or ())
+        believed = part_of("measure", "reliability").judged(evaluations) if reliable else []
+        if as_json:
+            rows = evaluations_data(evaluations, index, compared[0])
+            told = {one.system: {"reliability": one.as_json()} for one in believed}
+            put([row | told.get(row["system"], {}) for row in rows], as_json)
+            return
+        put(evaluations)
+        if measures:
+            put(measures_table(evaluations))
+        for measure in compared if len(evaluations) > 1 else ():
+            put(rendered_paired(evaluations, measure))
+        found = warnings_about(evaluations, index, compared[0])
+        if found:
+            put("")
+            put(found)
+        for one in believed:
+            put("")
+            put(one)
+        if missed:
+            put(rendered_missed({one.pipeline.name: missed_questions(one, index) for one in evaluations}))
+    if not (systems or every):
+        tell(f"These are {len(chosen)} of {len(SYSTEMS)} systems; --all runs every one.")
+
+
+@app.command()
+@shared_options
+def compare(
+    names: Annotated[list[str], typer.Argument(help="The names of two or more systems.")],
+    question: Annotated[str, typer.Option("--question", "-q", help="The question.")],
+    where: IndexOptions,
+    changes: RerankOptions,
+    as_json: AsJson = False,
+) -> None:
+    """Search the same question with several systems, and show the answers side by side."""
+    from workbench.retrieval import pipeline
+    from workbench.retrieval.query import check_question
+    from workbench.views.data import trace_data
+    from workbench.views.text import comparison_table
+
+    cleaned = check_question(question)
+    asked = changes.pipelines(names)
+    with where.opened() as opened:
+        traces = [pipeline.search(cleaned, one, opened) for one in asked]
+    put([trace_data(one) for one in traces] if as_json else comparison_table(traces), as_json)
+
+
+SystemName = Annotated[str, typer.Argument(help="The name of a system.")]
+
+
+def tell_of(asked: list[Pipeline], as_json: bool) -> None:
+    """Prints all systems, one with its stages, or the differences between two. Raises InputError for more."""
+    from workbench.systems.registry import every_system
+    from workbench.views.text import diff_data, diff_text, system_data, systems_table
+
+    match asked:
+        case []:
+            known = every_system()
+            put([system_data(one) for one in known] if as_json else systems_table(known), as_json)
+        case [one]:
+            put(system_data(one) if as_json else one, as_json)
+        case [before, after]:
+            found = before.diff(after)
+            put(diff_data(found) if as_json else diff_text(found), as_json)
+            raise typer.Exit(0 if found else 1)
+        case more:
+            raise InputError(
+                f"These are {len(more)} systems.", "Name one to show it, or two to compare them."
+            )
+
+
+@app.command()
+@shared_options
+def systems(
+    names: Annotated[
+        list[str] | None, typer.Argument(help="One system to show, or two to compare. Default: list all.")
+    ] = None,
+    *,
+    changes: SystemOptions,
+    as_json: AsJson = False,
+) -> None:
+    """List all systems, show one with its stages, or show the differences between two.
+
+    Exit code 1 if two have no differences.
+    """
+    tell_of(changes.pipelines(names or ()), as_json)
+
+
+@app.command()
+@shared_options
+def show(name: SystemName, changes: SystemOptions, as_json: AsJson = False) -> None:
+    """Show a system: its stages in order, its changes and its source. The new name: systems NAME."""
+    tell_of([changes.pipeline(name)], as_json)
+
+
+@app.command()
+def diff(before: SystemName, after: SystemName, as_json: AsJson = False) -> None:
+    """Show the differences between two systems. Exit code 1 if there are none. The new name: systems A B."""
+    tell_of(SystemOptions().pipelines([before, after]), as_json)

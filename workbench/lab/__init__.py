@@ -1,1 +1,0 @@
-"""Analyses of many traces: evaluation, thresholds, benchmarks, and a museum of bugs."""

@@ -1,1 +1,0 @@
-"""Checks: what an evaluation does not show, and settings that cannot work."""

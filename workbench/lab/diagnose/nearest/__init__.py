@@ -1,1 +1,0 @@
-"""Which value of a parameter is the nearest one, told ahead for many values at once."""

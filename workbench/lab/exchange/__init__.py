@@ -1,1 +1,0 @@
-"""Results of other engines: read, written, compared with ours, searched for what is missing, and linted."""

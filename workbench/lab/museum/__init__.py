@@ -1,1 +1,0 @@
-"""The bug museum: public bugs of hybrid search, each in the smallest memory that shows it."""

@@ -1,1 +1,0 @@
-"""Many settings of one system on the same questions: grids, the best setting, and how far to trust it."""

@@ -1,1 +1,0 @@
-"""A symptom in words leads to the specimens, the check and the lesson that fit."""

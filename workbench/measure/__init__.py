@@ -1,0 +1,1 @@
+"""Questions about many traces: evaluation, paired statistics, thresholds, blame."""

@@ -1,0 +1,506 @@
+"""Which change makes two pipelines differ: every change alone, all sets of changes, and fair shares.
+
+An edit gives one slot of a pipeline another stage or none, or changes the layout. `Reruns` runs edited
+pipelines for one question, from the first changed stage on.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from fractions import Fraction
+from itertools import combinations, permutations
+from math import factorial, sqrt
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from workbench.contracts import Context, Index, Layout
+from workbench.errors import InputError
+from workbench.measure.evaluation import Judged, values
+from workbench.measure.paired import HITS, Paired, known_measure, paired_values
+from workbench.measure.questions import Question, QuestionSet, check_targets
+from workbench.progress import progress_bar
+from workbench.records import Stage, Tabular, Trace
+from workbench.retrieval.index_adapters import CachedIndex
+from workbench.retrieval.legs import Union, legs_of
+from workbench.retrieval.pipeline import Pipeline, Running, before, check_pipeline, run, search
+from workbench.retrieval.query import BLANKS, check_question
+
+LAYOUT = "layout"
+"""The name under which the layout of a pipeline counts as a slot, as in `Pipeline.diff`."""
+
+
+@dataclass(frozen=True)
+class Edit:
+    """One slot with its new content: a stage, or None to take the stage away; for `layout`, a layout.
+
+    A stage in a slot that the pipeline does not have goes ahead of the slot `before`, or to the end.
+    """
+
+    slot: str
+    content: Stage | Layout | None
+    before: str = ""
+
+    @property
+    def says(self) -> str:
+        """The new content in words."""
+        if self.content is None:
+            return "the index as it is" if self.slot == LAYOUT else f"no {self.slot.replace('_', ' ')}"
+        return self.content.says
+
+
+def edited(pipeline: Pipeline, edits: Sequence[Edit]) -> Pipeline:
+    """`pipeline` with all edits made at once. Raises InputError if the stages then do not fit together."""
+    stages, layout = list(pipeline.stages), pipeline.layout
+    for edit in edits:
+        if edit.slot == LAYOUT:
+            layout = edit.content  # type: ignore[assignment]
+        else:
+            _edit(stages, edit)
+    return replace(pipeline, stages=tuple(stages), layout=layout)
+
+
+def _edit(stages: list[Stage], edit: Edit) -> None:
+    slots = [stage.slot for stage in stages]
+    stage: Stage | None = edit.content  # type: ignore[assignment]
+    if edit.slot in slots:
+        place = slots.index(edit.slot)
+        stages[place : place + 1] = [] if stage is None else [stage]
+    elif stage is not None:
+        stages.insert(slots.index(edit.before) if edit.before in slots else len(stages), stage)
+
+
+def edits_between(one: Pipeline, other: Pipeline) -> list[Edit]:
+    """The edits that turn the stages of `one` into those of `other`, one for each slot that differs."""
+    return [
+        Edit(difference.slot, difference.after, _next_common(one, other, difference.slot))
+        for difference in one.diff(other)
+    ]
+
+
+def _next_common(one: Pipeline, other: Pipeline, slot: str) -> str:
+    """The slot after `slot` in `other` that `one` has, too; empty if there is none."""
+    mine, theirs = {stage.slot for stage in one.stages}, [stage.slot for stage in other.stages]
+    if slot not in theirs:
+        return ""
+    return next((later for later in theirs[theirs.index(slot) + 1 :] if later in mine), "")
+
+
+def fits(pipeline: Pipeline, edits: Sequence[Edit]) -> bool:
+    """Whether the stages fit together after the edits."""
+    try:
+        edited(pipeline, edits)
+    except InputError:
+        return False
+    return True
+
+
+class Reruns:
+    """One question under many pipelines that differ little from one pipeline, whose trace is `base`.
+
+    Every trace equals that of `search`. Only the stages from the first changed one run again, unless the
+    depth of the legs or the layout has changed.
+    """
+
+    def __init__(self, question: str, pipeline: Pipeline, index: CachedIndex) -> None:
+        self.question = question.strip(BLANKS)
+        self.pipeline = pipeline
+        self.index: Index = index
+        self.vector = index.embed(self.question) if self.question else None
+        self.base = search(self.question, pipeline, index, self.vector)
+        self._beginnings: dict[int, Trace] = {}
+
+    @property
+    def context(self) -> Context:
+        """What the stages of `pipeline` may ask for."""
+        return self._context(self.pipeline)
+
+    def trace(self, pipeline: Pipeline) -> Trace:
+        """The trace of `pipeline`, with the depth of the legs following its own limit."""
+        if pipeline.layout == self.pipeline.layout and self._as_deep(pipeline):
+            return self.at_same_depth(pipeline)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return search(self.question, pipeline, self.index, self.vector)
+
+    def _as_deep(self, pipeline: Pipeline) -> bool:
+        """Whether the legs of `pipeline` bring as many for its limit as for the present one.
+
+        Then the limit changes nothing before the stage that cuts: only legs ask for it before.
+        """
+        now, new = self.pipeline.limit, pipeline.limit
+        return now == new or all(leg.deepest(now) == leg.deepest(new) for leg in legs_of(pipeline.stages))
+
+    def at_same_depth(self, pipeline: Pipeline) -> Trace:
+        """The trace of `pipeline`, with the depth of the legs as the limit of `self.pipeline` gives it.
+
+        So a pipeline with another limit returns more or fewer of the same candidates.
+        """
+        if not self.question:
+            return self.base
+        # A parameter at the end of its range may divide 0 by 0; such a score is absent.
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return self._run(pipeline)
+
+    def _run(self, pipeline: Pipeline) -> Trace:
+        if pipeline.layout != self.pipeline.layout:
+            return run(_fresh(self.question, pipeline), self._context(pipeline))
+        place = _first_difference(self.pipeline, pipeline)
+        trace = self._beginning(place) if place <= _union(self.pipeline) else before(self.base, place)
+        changed = trace.but(system=pipeline.name, stages=pipeline.stages)
+        return run(changed, self._context(pipeline), place)
+
+    def _context(self, pipeline: Pipeline) -> Running:
+        index = self.index.laid_out(pipeline.layout)
+        return Running(index, self.question, self.pipeline.limit, self.vector)
+
+    def _beginning(self, place: int) -> Trace:
+        """The trace before the stage at `place`, at which there are no candidates yet."""
+        if place not in self._beginnings:
+            fresh = _fresh(self.question, self.pipeline)
+            self._beginnings[place] = run(fresh, self._context(self.pipeline), last=place)
+        return self._beginnings[place]
+
+
+def _fresh(question: str, pipeline: Pipeline) -> Trace:
+    return Trace(question, pipeline.name, pipeline.stages, layout=pipeline.layout)
+
+
+def _first_difference(one: Pipeline, other: Pipeline) -> int:
+    pairs = enumerate(zip(one.stages, other.stages, strict=False))
+    shorter = min(len(one.stages), len(other.stages))
+    return next((place for place, (mine, theirs) in pairs if mine != theirs), shorter)
+
+
+def _union(pipeline: Pipeline) -> int:
+    """The place of the stage that makes candidates of the hits; before it there are no columns."""
+    places = (place for place, stage in enumerate(pipeline.stages) if isinstance(stage, Union))
+    return next(places, len(pipeline.stages))
+
+
+MOST_EXACT = 12
+"""Up to so many changes all sets of them are run; beyond, orders are drawn."""
+
+ORDERS = 64
+"""The number of drawn orders; each is also run backwards."""
+
+SEED = 0
+OVERLAP = "overlap"
+"""The measure for a question without a known target: the share of the second system's files returned."""
+
+Chosen = frozenset[int]
+
+
+@dataclass(frozen=True)
+class BlamePart:
+    """A change between two pipelines, and its share of the difference.
+
+    `alone` is what the change does to the first pipeline alone, `last` what it does on top of all others.
+    `share` is its Shapley value: the mean over all orders of what it adds. `error` is the standard error of
+    a share from drawn orders, 0 for an exact one.
+    """
+
+    name: str
+    edits: tuple[Edit, ...]
+    alone: Fraction
+    last: Fraction
+    share: Fraction
+    error: float
+
+
+@dataclass(frozen=True)
+class Flipped:
+    """A question whose value differs between the two pipelines, and the changes that flip it alone."""
+
+    question: str
+    target: str
+    before: float
+    after: float
+    alone: tuple[str, ...]
+
+
+@dataclass(frozen=True, repr=False)
+class Blame(Tabular):
+    """How much of the difference between two pipelines each change has: the shares sum to it exactly.
+
+    `before` and `after` are the sums of the measure over the questions. `runs` counts the sets of changes
+    that were run. `verdict` is the paired comparison of the two pipelines.
+    """
+
+    one: Pipeline
+    other: Pipeline
+    measure: str
+    questions: int
+    before: Fraction
+    after: Fraction
+    parts: tuple[BlamePart, ...]
+    flips: tuple[Flipped, ...]
+    verdict: Paired
+    exact: bool
+    runs: int
+    together: Mapping[tuple[str, ...], Fraction] = field(repr=False)
+
+    def __repr__(self) -> str:
+        """One line; `workbench.show` prints all."""
+        shares = ", ".join(f"{part.name} {float(part.share):+.3g}" for part in self.parts)
+        return f"<Blame: {self.one.name} to {self.other.name}: {float(self.difference):+.3g} = {shares}>"
+
+    @property
+    def difference(self) -> Fraction:
+        """The whole difference, which the shares sum to."""
+        return self.after - self.before
+
+    def as_json(self) -> dict[str, Any]:
+        """The figures under the keys of `workbench blame --json`."""
+        return {
+            "before": {"system": self.one.name, "value": float(self.before)},
+            "after": {"system": self.other.name, "value": float(self.after)},
+            "measure": self.measure,
+            "questions": self.questions,
+            "difference": float(self.difference),
+            "exact": self.exact,
+            "runs": self.runs,
+            "changes": [
+                {
+                    "change": part.name,
+                    "says": [one.says for one in part.edits],
+                    "alone": float(part.alone),
+                    "last": float(part.last),
+                    "share": float(part.share),
+                    "error": part.error,
+                }
+                for part in self.parts
+            ],
+            "flips": [asdict(one) for one in self.flips],
+            "paired": self.verdict.as_json(),
+        }
+
+
+def blame(
+    one: Pipeline,
+    other: Pipeline,
+    index: Index,
+    questions: QuestionSet | str,
+    *,
+    target: str = "",
+    measure: Any = HITS,
+    most_exact: int = MOST_EXACT,
+) -> Blame:
+    """Which changes make `other` differ from `one`, for labelled questions or for a single one.
+
+    A change is a slot in which the two differ; slots that do not fit without each other are one change. For
+    a single question without a target the measure is OVERLAP. Up to `most_exact` changes the shares are
+    exact; beyond, they come from drawn orders and have an error, but still sum to the difference.
+
+    Raises InputError for two pipelines that do not differ, for a target that is not in the index, and for an
+    unknown measure. Source: Shapley, A value for n-person games, 1953.
+    """
+    check_pipeline(one)
+    check_pipeline(other)
+    parts = changes_between(one, other)
+    with index.snapshot():
+        value = _value_of(one, other, index, questions, target, measure)
+        return _blamed(one, other, parts, value, most_exact)
+
+
+def changes_between(one: Pipeline, other: Pipeline) -> list[tuple[Edit, ...]]:
+    """The changes from one pipeline to another: any set of them gives stages that fit together.
+
+    Raises InputError if the two do not differ.
+    """
+    parts: list[tuple[Edit, ...]] = [(edit,) for edit in edits_between(one, other)]
+    if not parts:
+        raise InputError(
+            f"{one.name} and {other.name} do not differ, so there is nothing to blame.",
+            "Name two systems that differ: workbench diff A B.",
+        )
+    while (pair := _dependent(one, parts)) is not None:
+        first, second = pair
+        merged = tuple(edit for place in sorted(pair) for edit in parts[place])
+        parts = [part for place, part in enumerate(parts) if place not in pair]
+        parts.insert(min(first, second), merged)
+    return parts
+
+
+def _dependent(one: Pipeline, parts: Sequence[tuple[Edit, ...]]) -> tuple[int, int] | None:
+    """Two changes that fit only together; None if any set of the changes fits (checked up to MOST_EXACT)."""
+    places = range(len(parts))
+    sizes = range(1, len(parts)) if len(parts) <= MOST_EXACT else (1, len(parts) - 1)
+    for size in sizes:
+        for some in combinations(places, size):
+            if not _fits(one, parts, some):
+                return _partners(one, parts, some)
+    return None
+
+
+def _partners(one: Pipeline, parts: Sequence[tuple[Edit, ...]], some: tuple[int, ...]) -> tuple[int, int]:
+    """A change of the set that does not fit, and one outside it that makes it fit or comes nearest."""
+    outside = [place for place in range(len(parts)) if place not in some]
+    helps = next((other for other in outside if _fits(one, parts, (*some, other))), outside[0])
+    inside = next((place for place in some if _fits(one, parts, tuple(set(some) - {place}))), some[-1])
+    return inside, helps
+
+
+def _fits(one: Pipeline, parts: Sequence[tuple[Edit, ...]], some: Sequence[int]) -> bool:
+    return fits(one, [edit for place in sorted(some) for edit in parts[place]])
+
+
+# The value of a set of changes, for each question
+
+
+class _Value(NamedTuple):
+    """What is measured: the questions with their targets, and the value of each under a pipeline."""
+
+    asked: Sequence[tuple[str, str]]
+    measure: str
+    of: Callable[[Pipeline], list[Fraction]]
+
+
+def _value_of(
+    one: Pipeline, other: Pipeline, index: Index, questions: QuestionSet | str, target: str, measure: Any
+) -> _Value:
+    many = CachedIndex(index)
+    if isinstance(questions, str):
+        asked = [(check_question(questions), target)]
+    else:
+        asked = [(each.question, each.target) for each in questions.questions]
+    if not isinstance(questions, str) or target:
+        labelled = [Question(question=text, target=path) for text, path in asked]
+        check_targets(QuestionSet(questions=tuple(labelled)), index.paths())
+    runs = [Reruns(text, one, many) for text, _ in asked]
+    if isinstance(questions, str) and not target:
+        wanted = set(runs[0].trace(other).paths())
+        return _Value(asked, OVERLAP, lambda changed: [_overlap(wanted, runs[0].trace(changed).paths())])
+    known = known_measure(measure)
+
+    def of(changed: Pipeline) -> list[Fraction]:
+        answers = [each.trace(changed).paths() for each in runs]
+        if measure == HITS:
+            return [Fraction(path in found) for found, (_, path) in zip(answers, asked, strict=True)]
+        judged = [Judged(found, [path]) for found, (_, path) in zip(answers, asked, strict=True)]
+        return [Fraction(number) for number in values(judged, known)]
+
+    return _Value(asked, str(measure), of)
+
+
+def _overlap(wanted: set[str], found: Sequence[str]) -> Fraction:
+    both = wanted | set(found)
+    return Fraction(len(wanted & set(found)), len(both)) if both else Fraction(1)
+
+
+# Shares
+
+
+def _blamed(
+    one: Pipeline, other: Pipeline, parts: Sequence[tuple[Edit, ...]], value: _Value, most_exact: int
+) -> Blame:
+    known: dict[Chosen, list[Fraction]] = {}
+    count, exact = len(parts), len(parts) <= most_exact
+    every, none = frozenset(range(count)), frozenset[int]()
+    names = [" and ".join(edit.slot for edit in part) for part in parts]
+    with progress_bar(total=2**count if exact else None, desc="running", unit="set", delay=1) as bar:
+
+        def per_question(chosen: Chosen) -> list[Fraction]:
+            if chosen not in known:
+                edits = [edit for place in sorted(chosen) for edit in parts[place]]
+                known[chosen] = value.of(edited(one, edits))
+                bar.update()
+            return known[chosen]
+
+        def worth(chosen: Chosen) -> Fraction:
+            return sum(per_question(chosen), Fraction())
+
+        shares = exact_shares(count, worth) if exact else drawn_shares(count, worth)
+        singles = [per_question(frozenset({place})) for place in range(count)]
+        made = [
+            BlamePart(
+                names[place],
+                tuple(part),
+                worth(frozenset({place})) - worth(none),
+                worth(every) - worth(every - {place}),
+                *shares[place],
+            )
+            for place, part in enumerate(parts)
+        ]
+    first, last = known[none], known[every]
+    flips = [
+        Flipped(
+            *value.asked[row],
+            float(before),
+            float(after),
+            tuple(name for name, single in zip(names, singles, strict=True) if single[row] != before),
+        )
+        for row, (before, after) in enumerate(zip(first, last, strict=True))
+        if before != after
+    ]
+    return Blame(
+        one,
+        other,
+        value.measure,
+        len(value.asked),
+        worth(none),
+        worth(every),
+        tuple(made),
+        tuple(flips),
+        paired_values(np.array(first, float), np.array(last, float), value.measure),
+        exact,
+        len(known),
+        {tuple(names[place] for place in sorted(chosen)): worth(chosen) for chosen in known},
+    )
+
+
+def exact_shares(count: int, worth: Callable[[Chosen], Fraction]) -> list[tuple[Fraction, float]]:
+    """The Shapley value of each of `count` changes, from all sets of them; errors are 0."""
+    shares = []
+    for place in range(count):
+        others = [other for other in range(count) if other != place]
+        share = Fraction()
+        for size in range(count):
+            weight = Fraction(factorial(size) * factorial(count - size - 1), factorial(count))
+            for some in combinations(others, size):
+                chosen = frozenset(some)
+                share += weight * (worth(chosen | {place}) - worth(chosen))
+        shares.append((share, 0.0))
+    return shares
+
+
+def drawn_shares(
+    count: int, worth: Callable[[Chosen], Fraction], orders: int = ORDERS
+) -> list[tuple[Fraction, float]]:
+    """The Shapley values from drawn orders, each run forwards and backwards, with their standard errors.
+
+    What the changes of one order add sums to the whole difference, so the means do too, exactly.
+    """
+    added: list[list[Fraction]] = [[] for _ in range(count)]
+    for order in _orders(count, orders):
+        pairs = [_added(order, worth), _added(order[::-1], worth)]
+        for place in range(count):
+            added[place].append((pairs[0][place] + pairs[1][place]) / 2)
+    return [(sum(some, Fraction()) / len(some), _standard_error(some)) for some in added]
+
+
+def _orders(count: int, orders: int) -> Iterator[tuple[int, ...]]:
+    if factorial(count) <= orders:
+        yield from permutations(range(count))
+        return
+    drawing = random.Random(SEED)
+    for _ in range(orders):
+        yield tuple(drawing.sample(range(count), count))
+
+
+def _added(order: Sequence[int], worth: Callable[[Chosen], Fraction]) -> dict[int, Fraction]:
+    added, chosen, before = {}, frozenset[int](), worth(frozenset())
+    for place in order:
+        chosen |= {place}
+        after = worth(chosen)
+        added[place], before = after - before, after
+    return added
+
+
+def _standard_error(some: Sequence[Fraction]) -> float:
+    if len(some) < 2:
+        return 0.0
+    mean = sum(some, Fraction()) / len(some)
+    spread = float(sum(((one - mean) ** 2 for one in some), Fraction())) / (len(some) - 1)
+    return sqrt(spread / len(some))

@@ -1,0 +1,259 @@
+"""Results of pipelines on labelled questions: hits, passing files, reciprocal rank, and empty answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
+
+from workbench.contracts import Index
+from workbench.errors import InputError
+from workbench.measure.questions import Control, Question, QuestionSet
+from workbench.progress import progress_bar
+from workbench.records import Tabular, Trace
+from workbench.retrieval.index_adapters import CachedIndex
+from workbench.retrieval.legs import VectorLeg, legs_of
+from workbench.retrieval.pipeline import Pipeline, check_pipeline, search
+from workbench.retrieval.query import BLANKS
+
+PASSING = 3
+"""A file passes if at least this many of its questions hit, as in openclaw#16021."""
+
+
+@dataclass(frozen=True)
+class AskedQuestion:
+    """A question and the trace of its search."""
+
+    question: Question
+    trace: Trace
+
+    @property
+    def hit(self) -> bool:
+        """Whether the target file is among the results: the report's criterion."""
+        return self.question.target in self.trace.paths()
+
+
+@dataclass(frozen=True)
+class Share:
+    """A count out of a number of questions."""
+
+    hits: int
+    n: int
+
+    @property
+    def rate(self) -> float:
+        """hits / n, and 0 for no questions."""
+        return self.hits / self.n if self.n else 0.0
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """The 95 % confidence interval of the rate, after Wilson (1927)."""
+        if not self.n:
+            return 0.0, 1.0
+        from scipy.stats import binomtest
+
+        low, high = binomtest(self.hits, self.n).proportion_ci(0.95, method="wilson")
+        return float(low), float(high)
+
+
+@dataclass(frozen=True, repr=False)
+class Evaluation(Tabular):
+    """Results of one pipeline on a question set, with all traces, so that you can look into every figure."""
+
+    pipeline: Pipeline
+    asked: tuple[AskedQuestion, ...]
+    controls: tuple[Trace, ...]
+    index: Index | None = field(default=None, compare=False)
+    measures: tuple[Any, ...] = field(default=(), compare=False)
+
+    def __repr__(self) -> str:
+        """One line; `workbench.show` prints a table, and a notebook shows it."""
+        hits, silent = self.overall, self.silent
+        return (
+            f"<Evaluation: {self.pipeline.name} hits {hits.hits} of {hits.n}, "
+            f"silent on {silent.hits} of {silent.n} controls>"
+        )
+
+    @property
+    def overall(self) -> Share:
+        return _share(self.asked)
+
+    @property
+    def by_kind(self) -> dict[str, Share]:
+        return self._grouped(lambda one: one.question.kind)
+
+    @property
+    def by_file(self) -> dict[str, Share]:
+        return self._grouped(lambda one: one.question.target)
+
+    def _grouped(self, key: Callable[[AskedQuestion], str]) -> dict[str, Share]:
+        groups: dict[str, list[AskedQuestion]] = {}
+        for one in self.asked:
+            groups.setdefault(key(one), []).append(one)
+        return {name: _share(group) for name, group in groups.items()}
+
+    @property
+    def files_passing(self) -> int:
+        return sum(share.hits >= PASSING for share in self.by_file.values())
+
+    @property
+    def silent(self) -> Share:
+        """The number of controls with the right answer, which is an empty one."""
+        return Share(sum(not trace.results for trace in self.controls), len(self.controls))
+
+    @property
+    def mrr(self) -> float:
+        """1 / rank of the target among the files returned, 0 where it is not, averaged by ir_measures.
+
+        A file's rank is that of its best chunk. Every question counts, answered or not.
+        """
+        from ir_measures import RR
+
+        (mean,) = means([Judged(one.trace.paths(), [one.question.target]) for one in self.asked], RR)
+        return mean
+
+    @property
+    def by_measure(self) -> dict[str, float]:
+        """The mean of each of `measures` over all questions, by the measure's name."""
+        from workbench.measure.paired import measured  # which imports this module
+
+        return {str(one): float(measured(self, one).mean()) for one in self.measures}
+
+    def as_json(self) -> dict[str, Any]:
+        """The figures under the keys of `workbench evaluate --json`; `measures` only if any were asked."""
+        low, high = self.overall.interval
+        return {
+            "system": self.pipeline.name,
+            "n": self.overall.n,
+            "hits": self.overall.hits,
+            "hit_rate": self.overall.rate,
+            "hit_rate_interval": [low, high],
+            "files": len(self.by_file),
+            "files_passing": self.files_passing,
+            "mrr": self.mrr,
+            "by_kind": {
+                kind: {"n": share.n, "hits": share.hits, "hit_rate": share.rate}
+                for kind, share in self.by_kind.items()
+            },
+            "controls": self.silent.n,
+            "controls_silent": self.silent.hits,
+            **({"measures": self.by_measure} if self.measures else {}),
+        }
+
+
+class Evaluations(list[Evaluation], Tabular):
+    """The results of several pipelines on the same questions, in the order of the pipelines."""
+
+
+def _share(asked: Sequence[AskedQuestion]) -> Share:
+    return Share(sum(one.hit for one in asked), len(asked))
+
+
+class Judged(NamedTuple):
+    """The returned ids of one question, best first and without duplicates, and the correct ids."""
+
+    returned: Sequence[str]
+    truth: Collection[str]
+
+
+def means(judged: Sequence[Judged], *measures: Any) -> list[float]:
+    """The mean of each of ir_measures' measures over all questions; one without any truth counts as 0.
+
+    0 for no questions. ir_measures leaves out questions without truth, which would flatter the mean.
+    """
+    from ir_measures import calc_aggregate
+
+    known = sum(bool(one.truth) for one in judged)
+    if not known:
+        return [0.0] * len(measures)
+    found = calc_aggregate(measures, *_qrels_and_run(judged))
+    return [float(found[measure]) * known / len(judged) for measure in measures]
+
+
+def values(judged: Sequence[Judged], measure: Any) -> list[float]:
+    """The value of one of ir_measures' measures for each question, in their order; 0 without any truth."""
+    from ir_measures import iter_calc
+
+    found = {one.query_id: one.value for one in iter_calc([measure], *_qrels_and_run(judged))}
+    return [float(found.get(str(i), 0.0)) for i in range(len(judged))]
+
+
+def _qrels_and_run(judged: Sequence[Judged]) -> tuple[list[Any], list[Any]]:
+    """The truth and the returned ids in the form of TREC; a question's id is its place."""
+    from ir_measures import Qrel, ScoredDoc
+
+    qrels = [Qrel(str(i), id_, 1) for i, one in enumerate(judged) for id_ in one.truth]
+    run = [
+        ScoredDoc(str(i), id_, -float(place))
+        for i, one in enumerate(judged)
+        for place, id_ in enumerate(one.returned)
+    ]
+    return qrels, run
+
+
+def evaluate(
+    questions: QuestionSet, pipelines: Sequence[Pipeline], index: Index, measures: Sequence[Any] = ()
+) -> Evaluations:
+    """Run every question and every control on each pipeline; one evaluation per pipeline.
+
+    `measures` are measures of ir_measures or their names: `nDCG@10`, `RR`, `R@5`, `P@5`, `Judged@5`, …; their
+    means are in `by_measure`. Pass a `CachedIndex` to share the index's answers between several calls.
+
+    Raises InputError for an unknown measure, if `questions` is not a question set, and if `pipelines` is not
+    a list of pipelines.
+    """
+    from workbench.measure.paired import known_measure  # which imports this module
+
+    _check(questions, pipelines)
+    for measure in measures:
+        known_measure(measure)
+    index = index if isinstance(index, CachedIndex) else CachedIndex(index)
+    _ask_vectors(questions, pipelines, index)
+    total = len(pipelines) * (len(questions.questions) + len(questions.controls))
+    with progress_bar(total=total, desc="asking", unit="question", delay=1) as bar:
+        return Evaluations(
+            replace(_evaluate(questions, pipeline, index, bar), measures=tuple(measures))
+            for pipeline in pipelines
+        )
+
+
+def _ask_vectors(questions: QuestionSet, pipelines: Sequence[Pipeline], index: CachedIndex) -> None:
+    """Asks the vector legs of all questions at once."""
+    plain = [one for one in pipelines if one.layout is None]
+    depths = {
+        leg.deepest(one.limit) for one in plain for leg in legs_of(one.stages) if isinstance(leg, VectorLeg)
+    }
+    if not depths:
+        return
+    cleaned = [one.question.strip(BLANKS) for one in (*questions.questions, *questions.controls)]
+    asked = [one for one in cleaned if one]
+    bar = progress_bar(asked, desc="embedding", unit="question", delay=1)
+    queries = [index.embed(one) for one in bar]
+    for depth in depths:
+        index.ask_ahead(queries, depth)
+
+
+def _check(questions: object, pipelines: object) -> None:
+    if not isinstance(questions, QuestionSet):
+        raise InputError(
+            f"{questions!r} is not a question set.", "Read one with workbench.load_questions(path)."
+        )
+    if not isinstance(pipelines, Sequence) or isinstance(pipelines, str):
+        raise InputError("evaluate() takes a list of pipelines.", "Put a single pipeline in brackets, too.")
+    for one in pipelines:
+        check_pipeline(one)
+
+
+def _evaluate(questions: QuestionSet, pipeline: Pipeline, index: Index, bar: Any) -> Evaluation:
+    def traced(ones: Sequence[Control]) -> Iterator[Trace]:
+        for one in ones:
+            yield search(one.question, pipeline, index)
+            bar.update()
+
+    asked = zip(questions.questions, traced(questions.questions), strict=True)
+    return Evaluation(
+        pipeline,
+        tuple(AskedQuestion(question, trace) for question, trace in asked),
+        tuple(traced(questions.controls)),
+        index,
+    )

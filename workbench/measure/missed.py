@@ -1,0 +1,187 @@
+"""How far the right file of each question gets: indexed, matched, in the pool, past the floor, returned.
+
+The questions that a pipeline missed: what happened to the file that answers each of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from workbench.contracts import Index
+from workbench.measure.checks import warnings_about
+from workbench.measure.evaluation import AskedQuestion, Evaluation
+from workbench.measure.paired import HITS, paired_with_first
+from workbench.measure.questions import Question
+from workbench.records import KEPT, Tabular, Trace
+from workbench.retrieval.explain import Fate, explain
+from workbench.retrieval.index_adapters import CachedIndex
+
+
+class Missed(NamedTuple):
+    """A question whose target file was not returned, and the fate of that file as `explain` tells it."""
+
+    question: str
+    kind: str
+    target: str
+    fate: str
+
+
+class MissedQuestions(list[Missed], Tabular):
+    """The missed questions of one system, in the order of the questions."""
+
+    def __init__(self, system: str, missed: Iterable[Missed]) -> None:
+        super().__init__(missed)
+        self.system = system
+
+
+def missed_questions(evaluation: Evaluation, index: Index) -> MissedQuestions:
+    """The missed questions of an evaluation in their order; `index` is the one that was searched."""
+    missed = (
+        Missed(one.question.question, one.question.kind, one.question.target, fate)
+        for one in evaluation.asked
+        if not one.hit
+        for fate in [explain(one.trace, index, one.question.target).fate.value]
+    )
+    return MissedQuestions(evaluation.pipeline.name, missed)
+
+
+def evaluations_data(
+    evaluations: Sequence[Evaluation], index: CachedIndex, measure: Any = HITS
+) -> list[dict[str, Any]]:
+    """The figures of every evaluation for JSON, with its missed questions under `missed`.
+
+    `paired` compares it with the first evaluation by `measure`; the first has None. `warnings` are those that
+    name the system, and those about the questions.
+    """
+    warned = warnings_about(evaluations, index, measure)
+    verdicts = [None, *(one.as_json() for one in paired_with_first(evaluations, measure))]
+    return [
+        {
+            **one.as_json(),
+            "paired": verdict,
+            "warnings": [
+                warning._asdict()
+                for warning in warned
+                if not warning.systems or one.pipeline.name in warning.systems
+            ],
+            "missed": [miss._asdict() for miss in missed_questions(one, index)],
+        }
+        for one, verdict in zip(evaluations, verdicts, strict=True)
+    ]
+
+
+class SurvivalStep(IntEnum):
+    """The steps of a search that a target can survive, in their order; each includes those before it."""
+
+    ASKED = 0
+    INDEXED = 1
+    MATCHED = 2
+    IN_POOL = 3
+    PAST_FLOOR = 4
+    WITHIN_LIMIT = 5
+    RETURNED = 6
+
+    @property
+    def says(self) -> str:
+        return SAYS[self]
+
+
+SAYS = {
+    SurvivalStep.ASKED: "asked for",
+    SurvivalStep.INDEXED: "indexed",
+    SurvivalStep.MATCHED: "matched by a leg",
+    SurvivalStep.IN_POOL: "in the pool",
+    SurvivalStep.PAST_FLOOR: "past the floor",
+    SurvivalStep.WITHIN_LIMIT: "within the limit",
+    SurvivalStep.RETURNED: "returned",
+}
+
+# How far a target got that was not a candidate.
+OUTSIDE_POOL = {
+    Fate.NEVER_INDEXED: SurvivalStep.ASKED,
+    Fate.NO_MATCH: SurvivalStep.INDEXED,
+    Fate.BEYOND_POOL: SurvivalStep.MATCHED,
+}
+
+
+@dataclass(frozen=True)
+class Survivor:
+    """A question, and the last step that a chunk of its target survived.
+
+    `rescued`: it was returned although its score is below the floor.
+    """
+
+    question: Question
+    reached: SurvivalStep
+    rescued: bool
+
+
+@dataclass(frozen=True)
+class Survival(Tabular):
+    """How far the targets of one evaluation got."""
+
+    system: str
+    survivors: tuple[Survivor, ...]
+
+    def count(self, step: SurvivalStep) -> int:
+        """The number of targets that survived this step."""
+        return sum(one.reached >= step for one in self.survivors)
+
+    def lost(self, step: SurvivalStep) -> list[Question]:
+        """The questions whose target survived the previous step, but not this one."""
+        return [one.question for one in self.survivors if one.reached == step - 1]
+
+    @property
+    def rescued(self) -> int:
+        """The number of targets that were returned although they score below the floor."""
+        return sum(one.rescued for one in self.survivors)
+
+    def of_kind(self, kind: str) -> Survival:
+        """The questions of one kind."""
+        return Survival(self.system, tuple(one for one in self.survivors if one.question.kind == kind))
+
+
+class Survivals(list[Survival], Tabular):
+    """How far the targets of several evaluations of the same questions got."""
+
+
+def survival(evaluation: Evaluation, index: Index) -> Survival:
+    """How far each target got, from the evaluation's traces and the index that was searched.
+
+    The questions are not searched again; the index is used only for targets that are not candidates.
+    """
+    floor = evaluation.pipeline.floor
+    return Survival(evaluation.pipeline.name, tuple(_survivor(one, floor, index) for one in evaluation.asked))
+
+
+def _survivor(asked: AskedQuestion, floor: float, index: Index) -> Survivor:
+    trace, target = asked.trace, asked.question.target
+    mine = [row for row, chunk in enumerate(trace.chunks) if chunk.path == target]
+    if not mine:
+        fate = explain(trace, index, target).fate
+        return Survivor(asked.question, OUTSIDE_POOL[fate], rescued=False)
+    reached = max(_reached(trace, int(trace.dropped[row])) for row in mine)
+    kept = [row for row in mine if trace.dropped[row] == KEPT]
+    below = bool(kept) and bool(np.all(trace.scores[kept] < floor))
+    return Survivor(asked.question, reached, rescued=below)
+
+
+def _reached(trace: Trace, dropped: int) -> SurvivalStep:
+    """The last step that a candidate survived, from the stage that dropped it."""
+    if dropped == KEPT:
+        return SurvivalStep.RETURNED
+    slots = [stage.slot for stage in trace.stages]
+    if dropped > slots.index("limit"):
+        return SurvivalStep.WITHIN_LIMIT
+    return SurvivalStep.PAST_FLOOR if dropped == slots.index("limit") else SurvivalStep.IN_POOL
+
+
+def survivals(evaluations: Sequence[Evaluation], index: Index) -> Survivals:
+    """One survival per evaluation."""
+    index = CachedIndex(index)
+    return Survivals(survival(one, index) for one in evaluations)

@@ -1,0 +1,255 @@
+"""Paired comparison of two pipelines on the same questions: is the difference more than luck?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from workbench.errors import InputError
+from workbench.measure.evaluation import Evaluation, Judged, values
+from workbench.records import Floats, Shown
+from workbench.safe_text import counted
+
+HITS = "hits"
+"""The measure of the report: 1 if the target is among the results, else 0 (SetR of ir_measures)."""
+
+LEVEL = 0.05
+"""A difference is told if its p value is smaller than this; the intervals have 1 - LEVEL confidence."""
+
+RESAMPLES = 9999
+SEED = 0
+_NUMBERS_AT_ONCE = 10**6
+
+
+@dataclass(frozen=True)
+class Paired(Shown):
+    """A comparison of two runs over the same `n` questions. `str()` of it is a sentence.
+
+    `wins` and `losses` count the questions with a larger and a smaller value after the change.
+    `difference` is the mean change, and `interval` its 95 % confidence interval, or None where every
+    question changed by the same amount. `p` is two-sided. `p_holm` is `p` after Holm's correction for
+    `comparisons` comparisons, and equals `p` for a single one. With `counted`, each value is 0 or 1.
+    """
+
+    measure: str
+    n: int
+    wins: int
+    losses: int
+    difference: float
+    interval: tuple[float, float] | None
+    p: float
+    p_holm: float
+    comparisons: int
+    counted: bool
+
+    @property
+    def differs(self) -> bool:
+        """Whether the questions suffice to tell the two apart: by the corrected p and the interval."""
+        includes_zero = self.interval is not None and self.interval[0] <= 0 <= self.interval[1]
+        return self.p_holm < LEVEL and not includes_zero
+
+    def __str__(self) -> str:
+        """The verdict in words, with the counts and the interval."""
+        better, worse = f"better on {self.wins}", f"worse on {self.losses}"
+        if not self.differs:
+            questions = counted(self.n, "question")
+            after = f", after {self.comparisons} comparisons" if self.p < LEVEL <= self.p_holm else ""
+            return f"no significant difference ({questions}{after}): {better}, {worse}{self._interval_text()}"
+        first, second = (better, worse) if self.difference > 0 else (worse, better)
+        return f"{first} of {self.n}, {second}{self._interval_text()}"
+
+    def _interval_text(self) -> str:
+        if self.interval is None:
+            return ""
+        if self.counted:
+            low, high = (_signed(100 * end, ".0f") for end in self.interval)
+            unit = "points" if self.measure == HITS else f"points of {self.measure}"
+            return f"; 95 % interval {low} to {high} {unit}"
+        low, high = (_signed(end, ".3f") for end in self.interval)
+        return f"; 95 % interval of the mean {self.measure} {low} to {high}"
+
+    def as_json(self) -> dict[str, Any]:
+        """The figures under the key `paired` of `workbench evaluate --json`."""
+        told = {**asdict(self), "differs": self.differs, "sentence": str(self)}
+        del told["counted"]
+        return told
+
+
+def _signed(value: float, pattern: str) -> str:
+    """A number with a minus sign that does not read as a dash, and never "−0"."""
+    text = format(value, pattern)
+    return text.removeprefix("-") if float(text) == 0 else text.replace("-", "−")
+
+
+def paired(before: Evaluation, after: Evaluation, measure: Any = HITS) -> Paired:
+    """Compare two evaluations question by question: is `after` better than `before`?
+
+    `measure` is HITS, a measure of ir_measures such as `RR` or `nDCG @ 10`, or its name ("nDCG@10").
+    Raises InputError for an unknown measure, and if the evaluations do not have the same questions.
+    """
+    _check_same_questions(before, after)
+    return paired_values(measured(before, measure), measured(after, measure), str(measure))
+
+
+def paired_with_first(evaluations: Sequence[Evaluation], measure: Any = HITS) -> list[Paired]:
+    """Compare each later evaluation with the first, with Holm's correction for their number."""
+    return corrected([paired(evaluations[0], one, measure) for one in evaluations[1:]])
+
+
+def corrected(found: Sequence[Paired]) -> list[Paired]:
+    """The comparisons with Holm's correction for their number."""
+    ps = holm([one.p for one in found])
+    return [replace(one, p_holm=p, comparisons=len(found)) for one, p in zip(found, ps, strict=True)]
+
+
+def measured(evaluation: Evaluation, measure: Any = HITS) -> Floats:
+    """The value of a measure for each question, in their order; 0 where nothing was returned."""
+    judged = [Judged(one.trace.paths(), [one.question.target]) for one in evaluation.asked]
+    return np.array(values(judged, known_measure(measure)))
+
+
+def known_measure(measure: Any) -> Any:
+    """The measure of ir_measures for a name, HITS or a measure. Raises InputError if there is none."""
+    import ir_measures
+
+    if measure == HITS:
+        return ir_measures.SetR
+    try:
+        known = ir_measures.parse_measure(measure) if isinstance(measure, str) else measure
+        known.validate_params()
+    except (AttributeError, AssertionError, NameError, SyntaxError, TypeError, ValueError) as error:
+        raise InputError(
+            f"{str(measure)!r} is not a measure.",
+            f"Use {HITS}, or a measure of ir_measures with its cutoff: RR, nDCG@10, R@5, P@5, Success@5, …",
+        ) from error
+    return known
+
+
+def _check_same_questions(before: Evaluation, after: Evaluation) -> None:
+    remedy = "Evaluate both pipelines with one call: workbench.evaluate(questions, [before, after], index)."
+    if len(before.asked) != len(after.asked):
+        raise InputError(
+            f"{before.pipeline.name} has {len(before.asked)} questions, and {after.pipeline.name} has "
+            f"{len(after.asked)}: only the same questions can be compared.",
+            remedy,
+        )
+    for place, (one, other) in enumerate(zip(before.asked, after.asked, strict=True), start=1):
+        if (one.question.question, one.question.target) != (other.question.question, other.question.target):
+            raise InputError(
+                f"Question {place} differs: “{one.question.question}” (target {one.question.target}) and "
+                f"“{other.question.question}” (target {other.question.target}).",
+                remedy,
+            )
+
+
+def paired_values(before: Floats, after: Floats, measure: str = HITS) -> Paired:
+    """Compare two values of each question, of shape (n,). Deterministic: the seed is fixed.
+
+    Where each value is 0 or 1, `p` is that of the exact sign test (McNemar, 1947), and the interval is the
+    adjusted one of Bonett and Price (2012). Otherwise, `p` is that of the permutation test of the signs
+    (exact for up to 13 changed questions), and the interval is a percentile bootstrap over the questions
+    (Efron, 1979). Raises InputError for different or zero numbers of values, and for values that are NaN.
+    """
+    before, after = np.asarray(before, float), np.asarray(after, float)
+    if before.shape != after.shape or before.ndim != 1 or not before.size:
+        raise InputError(
+            f"Values of the shapes {before.shape} and {after.shape} cannot be compared in pairs.",
+            "Give one value per question in both lists, in the same order.",
+        )
+    changes = after - before
+    if np.isnan(changes).any():
+        raise InputError(f"Some values of {measure} are NaN.", "Leave these questions out of both lists.")
+    wins, losses = int((changes > 0).sum()), int((changes < 0).sum())
+    counted = bool(np.isin(before, (0, 1)).all() and np.isin(after, (0, 1)).all())
+    p = _sign_p(wins, losses) if counted else _permutation_p(changes)
+    interval = _adjusted_interval(wins, losses, changes.size) if counted else _bootstrap_interval(changes)
+    return Paired(
+        measure,
+        changes.size,
+        wins,
+        losses,
+        float(changes.mean()),
+        interval,
+        p,
+        p,
+        comparisons=1,
+        counted=counted,
+    )
+
+
+def _sign_p(wins: int, losses: int) -> float:
+    """A changed question is a win as often as a loss if the two pipelines are equally good."""
+    from scipy.special import bdtr  # half as long to import as scipy.stats, which a diagnosis goes without
+
+    return min(1.0, 2 * float(bdtr(min(wins, losses), wins + losses, 0.5))) if wins + losses else 1.0
+
+
+def _adjusted_interval(wins: int, losses: int, n: int) -> tuple[float, float]:
+    """Bonett and Price (2012): Wald's interval, with one win, one loss and two questions added.
+
+    Unlike a bootstrap it does not shrink to a point when few questions or only one side changed.
+    """
+    from scipy.special import ndtri
+
+    win, loss = (wins + 1) / (n + 2), (losses + 1) / (n + 2)
+    half = ndtri(1 - LEVEL / 2) * np.sqrt((win + loss - (win - loss) ** 2) / (n + 2))
+    return max(-1.0, float(win - loss - half)), min(1.0, float(win - loss + half))
+
+
+def _permutation_p(changes: Floats) -> float:
+    """If the two pipelines are equally good, each change has either sign with the same probability."""
+    from scipy.stats import permutation_test
+
+    changed = changes[changes != 0]
+    if changed.size < 2:  # either sign of the only change is as likely as the other
+        return 1.0
+    test = permutation_test(
+        (changed,),
+        np.mean,
+        permutation_type="samples",
+        vectorized=True,
+        n_resamples=RESAMPLES,
+        batch=_batch(changed.size),
+        random_state=SEED,
+    )
+    return float(test.pvalue)
+
+
+def _bootstrap_interval(changes: Floats) -> tuple[float, float] | None:
+    from scipy.stats import bootstrap
+
+    if np.ptp(changes) == 0:  # resampling cannot show any spread
+        return None
+    drawn = bootstrap(
+        (changes,),
+        np.mean,
+        confidence_level=1 - LEVEL,
+        method="percentile",
+        n_resamples=RESAMPLES,
+        batch=_batch(changes.size),
+        random_state=SEED,
+    ).confidence_interval
+    return float(drawn.low), float(drawn.high)
+
+
+def _batch(size: int) -> int:
+    """The number of resamples that are drawn at once, so that memory stays small for many questions."""
+    return max(1, _NUMBERS_AT_ONCE // size)
+
+
+def holm(ps: Sequence[float]) -> list[float]:
+    """The p values after Holm's (1979) correction for their number, in the same order.
+
+    >>> holm([0.01, 0.04, 0.03])
+    [0.03, 0.06, 0.06]
+    """
+    order = sorted(range(len(ps)), key=lambda place: ps[place])
+    corrected = [0.0] * len(ps)
+    largest = 0.0
+    for left, place in zip(range(len(ps), 0, -1), order, strict=True):
+        largest = max(largest, min(1.0, left * ps[place]))
+        corrected[place] = largest
+    return corrected

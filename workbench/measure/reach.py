@@ -1,0 +1,155 @@
+"""Find answers that a pipeline's settings make impossible, without a search."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from workbench.contracts import Index, Observer
+from workbench.errors import InputError
+from workbench.records import KEPT, Floats, Trace, Vector
+from workbench.retrieval.columns import ColumnStage, Term
+from workbench.retrieval.cutoff import Order
+from workbench.retrieval.legs import LegStage, legs_of
+from workbench.retrieval.pipeline import Pipeline, run
+
+
+@dataclass(frozen=True)
+class Reach:
+    """The highest score that a candidate of one leg alone can get, whether it passes, and its formula."""
+
+    leg: str
+    score: float
+    floor: float
+    formula: Term
+
+    @property
+    def passes(self) -> bool:
+        """Whether the score reaches the floor."""
+        return self.score >= self.floor
+
+
+def reach(pipeline: Pipeline, leg: str) -> Reach | None:
+    """The reach of a leg, computed by the pipeline's own stages on a perfect candidate.
+
+    Perfect means first in its leg, with the best raw number, and absent from the other legs: alone, or above
+    as many of the worst hits as the leg may bring, since some scales depend on the other hits. None if the
+    pipeline does not ask that leg, and if its score needs more than numbers, such as the candidate's text.
+    """
+    asked = [one for one in legs_of(pipeline.stages) if one.name == leg]
+    if not asked:
+        return None
+    found = [made for trial in _trials(pipeline, asked[0]) if (made := _scored(pipeline, trial)) is not None]
+    if not found:
+        return None
+    best = max(found, key=lambda trace: trace.columns[_ranked_by(pipeline)][0])
+    column = _ranked_by(pipeline)
+    (writer,) = [one for one in pipeline.stages if isinstance(one, ColumnStage) and column in one.writes()]
+    formula = writer.term(best.columns, 0)
+    return Reach(leg, float(best.columns[column][0]), pipeline.floor, formula)
+
+
+def reaches(pipeline: Pipeline) -> dict[str, Reach | None]:
+    """The reach of each leg that the pipeline asks; None where it takes more than numbers to tell."""
+    names = sorted((leg.name for leg in legs_of(pipeline.stages)), key=lambda name: name != "vector")
+    return {name: reach(pipeline, name) for name in names}
+
+
+class Trial(NamedTuple):
+    """A candidate of one leg alone: its raw number, and how many of the worst hits rank below it."""
+
+    leg: LegStage
+    raw: float
+    others: int = 0
+
+
+class NotAssumedError(InputError):
+    """A stage reads something of a candidate that cannot be assumed, such as its text."""
+
+
+@dataclass(frozen=True)
+class Assumed:
+    """A search without an index: candidates have the most favourable values for what stages read."""
+
+    limit: float = 0
+
+    @property
+    def index(self) -> Index:
+        raise NotAssumedError("There is no index in this search.", "Compute the score from numbers alone.")
+
+    def vector(self) -> Vector:
+        raise NotAssumedError("There is no question in this search.", "Compute the score from numbers alone.")
+
+    def observations(self, stage: Observer, trace: Trace) -> Mapping[str, Floats]:
+        observed = stage.observed if isinstance(stage, ColumnStage) else ()
+        best = stage.best if isinstance(stage, ColumnStage) else {}
+        if not set(observed) <= set(best):
+            raise NotAssumedError("A stage reads texts.", "Compute the score from numbers alone.")
+        return {name: np.full(trace.rows.size, best[name]) for name in observed}
+
+
+def _trials(pipeline: Pipeline, leg: LegStage) -> list[Trial]:
+    company = sorted({0, max(0, leg.deepest(pipeline.limit) - 1)})
+    best = [
+        stage.best[f"{leg.name}_raw"] for stage in _column_stages(pipeline) if f"{leg.name}_raw" in stage.best
+    ]
+    return [Trial(leg, raw, others) for raw in best or leg.best_raw for others in company]
+
+
+def _column_stages(pipeline: Pipeline) -> Sequence[ColumnStage]:
+    return [stage for stage in pipeline.stages if isinstance(stage, ColumnStage)]
+
+
+def _ranked_by(pipeline: Pipeline) -> str:
+    return next((stage.by for stage in pipeline.stages if isinstance(stage, Order)), "score")
+
+
+def _scored(pipeline: Pipeline, trial: Trial) -> Trace | None:
+    """The trace of the trial after its score is computed; None where numbers are not enough."""
+    slots = [stage.slot for stage in pipeline.stages]
+    first, last = slots.index("candidates") + 1, slots.index("order")
+    try:
+        return run(_before_scores(pipeline, trial), Assumed(pipeline.limit), first, last)
+    except (NotAssumedError, KeyError):
+        return None
+
+
+def _before_scores(pipeline: Pipeline, trial: Trial) -> Trace:
+    size = 1 + trial.others
+    absent = np.full(size, np.nan)
+    columns = {column: absent for leg in legs_of(pipeline.stages) for column in leg.writes()}
+    raw = np.array([trial.raw, *[trial.leg.worst_raw] * trial.others])
+    name, larger_is_better = trial.leg.name, trial.raw > trial.leg.worst_raw
+    columns |= {
+        f"{name}_raw": raw,
+        f"{name}_rank": np.arange(1.0, 1 + size),
+        f"{name}_relevance": raw if larger_is_better else -raw,
+    }
+    return Trace(
+        "", pipeline.name, pipeline.stages, rows=np.arange(size), columns=columns, dropped=np.full(size, KEPT)
+    )
+
+
+def needed_similarity(pipeline: Pipeline) -> float | None:
+    """The least cosine with which a candidate of the vector leg alone, ranked first, passes the floor.
+
+    In openclaw-2026.2.13 this is 0.35 / 0.7 = 0.50. None if no cosine is enough.
+    """
+    low, high = -1.0, 1.0
+    if not _passes(pipeline, high):
+        return None
+    if _passes(pipeline, low):
+        return low
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (low, middle) if _passes(pipeline, middle) else (middle, high)
+    return high
+
+
+def _passes(pipeline: Pipeline, cosine: float) -> bool:
+    (leg,) = [one for one in legs_of(pipeline.stages) if one.name == "vector"]
+    trace = _scored(pipeline, Trial(leg, 1 - cosine))
+    return trace is not None and float(trace.columns[_ranked_by(pipeline)][0]) >= pipeline.floor

@@ -1,1 +1,0 @@
-"""Embedding models behind an API: OpenAI-compatible servers, Gemini, Voyage and Ollama."""

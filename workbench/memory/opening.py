@@ -1,0 +1,111 @@
+"""One way to open a memory, whatever holds it: a folder, an index on a server, or what a guest adds."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from workbench.errors import InputError
+from workbench.memory.embedding.local import Embedder
+from workbench.memory.index import MemoryIndex, OpenIndex
+from workbench.memory.store.contract import SCHEME, on_a_server, server_place
+from workbench.memory.sync import open_index
+from workbench.registry import Registry, registrar
+
+
+@dataclass(frozen=True)
+class Opener:
+    """A kind of memory, and how one is opened.
+
+    `accepts` says whether an address, such as a path or `postgresql://host/database`, names a memory of this
+    kind. `open` takes what `open_memory` takes, and raises InputError or StorageError if it cannot open it.
+    `system` names the system that searches it by default.
+    """
+
+    name: str
+    says: str
+    accepts: Callable[[str], bool]
+    open: Callable[[str, Embedder | None, Path | None, bool], OpenIndex]
+    system: str = ""
+
+
+def _open_folder(
+    address: str, embedder: Embedder | None, index_path: Path | None, re_embed: bool
+) -> OpenIndex:
+    if re_embed:
+        raise InputError(
+            f"--re-embed works on an OpenClaw SQLite file, and {address} is a folder.", "Leave it out."
+        )
+    return open_index(address, embedder, index_path=index_path)
+
+
+FOLDER = Opener(
+    "folder", "a folder that has been indexed", lambda address: SCHEME not in address, _open_folder
+)
+
+
+def _open_server(
+    address: str, embedder: Embedder | None, index_path: Path | None, re_embed: bool
+) -> OpenIndex:
+    place = server_place(address)
+    if re_embed or index_path:
+        raise InputError(f"--index and --re-embed have no effect on {place.name}.", "Leave them out.")
+    return MemoryIndex.open(place, embedder)
+
+
+SERVER = Opener(
+    "server", "the address of an index on a server (postgresql://HOST/DATABASE)", on_a_server, _open_server
+)
+
+
+OPENERS = Registry[Opener](
+    "kind of memory", (FOLDER, SERVER), "See list(workbench.memory.opening.OPENERS).", kind="memory"
+)
+registrar.register(Opener, OPENERS.add)
+
+
+def open_memory(
+    address: str | os.PathLike[str],
+    embedder: Embedder | None = None,
+    *,
+    index_path: Path | None = None,
+    re_embed: bool = False,
+) -> OpenIndex:
+    """Opens a memory for searching: an indexed folder, or OpenClaw's SQLite file of one.
+
+    Questions are embedded by `embedder`, or else by the model that made the index. `index_path` is the index
+    of a folder if it is not in the default place. With `re_embed` the chunks of an OpenClaw file are embedded
+    here, into `index_path`. Close the index after use, or use it in a `with` statement.
+
+    Raises InputError for an address that no installed store opens, for a memory without an index, and for an
+    embedder that did not make the index; StorageError for one that is damaged or cannot be read.
+    """
+    asked = os.fspath(address)
+    return _opener(asked).open(asked, embedder, index_path, re_embed)
+
+
+def _opener(address: str) -> Opener:
+    if SCHEME not in address and not os.path.isfile(os.path.expanduser(address)):
+        return FOLDER  # without loading the guests
+    others = (one for one in OPENERS.values() if one is not FOLDER)
+    known = next((one for one in (*others, FOLDER) if one.accepts(address)), None)
+    if known is None:
+        scheme = address.partition(SCHEME)[0]
+        kinds = ", or ".join(one.says for one in OPENERS.values())
+        raise InputError(
+            f"An address that begins with {scheme}{SCHEME} is not supported yet by any installed store.",
+            f"Give {kinds}.",
+        )
+    return known
+
+
+def usual_system(address: str | os.PathLike[str]) -> str:
+    """The name of the system that searches such a memory by default; empty for no system of its own."""
+    return _opener(os.fspath(address)).system
+
+
+def folder_of(address: str | os.PathLike[str]) -> Path | None:
+    """The folder that an address names; None for an address of another kind."""
+    return Path(address) if _opener(os.fspath(address)) is FOLDER else None

@@ -1,1 +1,0 @@
-"""Short passages of a memory that know where they stand: windows, and the vectors of their words."""

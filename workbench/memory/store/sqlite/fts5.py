@@ -1,0 +1,121 @@
+"""FTS5's own postings: the terms, rows and offsets of a full-text table of one column, through fts5vocab.
+
+A query, compiled to an FTS5 MATCH expression.
+"""
+
+from __future__ import annotations
+
+import apsw
+import numpy as np
+
+from workbench.memory.store.postings import Instances, NoPostingsError, PostingsSource, Sizes
+from workbench.records import Clause, Query, Rows
+
+
+def quoted(token: str) -> str:
+    """A token as an FTS5 string, in which no character is an operator.
+
+    >>> print(quoted('OR'), quoted('5" pipe'))
+    "OR" "5"" pipe"
+    """
+    return '"' + token.replace("\0", " ").replace('"', '""') + '"'
+
+
+def match_expression(query: Query) -> str:
+    """The MATCH expression of a query.
+
+    >>> print(match_expression(Query((Clause("tea"), Clause("cup", prefix=True, bare=True)))))
+    "tea" AND cup*
+    """
+    if query.expression is not None:
+        return query.expression
+    return f" {query.operator} ".join(map(_written, query.clauses))
+
+
+def _written(clause: Clause) -> str:
+    text = clause.text if clause.bare else quoted(clause.text)
+    return f"{text}*" if clause.prefix else text
+
+
+MOST_INSTANCES = 20_000_000
+"""A term with more instances is asked in SQL: reading them would take more than 300 MB for a moment."""
+LONGEST_TOKEN = 32_768
+"""Bytes. FTS5 cuts longer tokens."""
+AVERAGES = 1
+"""The row of FTS5's data table with its totals. Source: SQLite, ext/fts5/fts5_index.c."""
+UNICODE61 = "unicode61"
+
+
+class SQLitePostings(PostingsSource):
+    """The postings of the FTS5 table `table`, whose option `tokenize` is `tokenizer`."""
+
+    def __init__(self, db: apsw.Connection, table: str, tokenizer: str = UNICODE61) -> None:
+        self._db = db
+        self._table = table
+        name, *arguments = tokenizer.split()
+        self._tokenizer = db.fts5_tokenizer(name, arguments)
+        self._prepare()
+
+    def _prepare(self) -> None:
+        """The vocabulary tables are temporary; a rollback may have removed them."""
+        for kind in ("instance", "row"):
+            self._db.execute(
+                f"CREATE VIRTUAL TABLE IF NOT EXISTS temp.{self._table}_{kind} "
+                f"USING fts5vocab (main, {self._table}, {kind})"
+            )
+
+    def tokens(self, text: str) -> list[str]:
+        made = self._tokenizer(
+            text.encode(), apsw.FTS5_TOKENIZE_QUERY, None, include_offsets=False, include_colocated=False
+        )
+        found = [str(token) for token in made]
+        if any(len(token.encode()) > LONGEST_TOKEN for token in found):
+            raise NoPostingsError("a word has more than 32,768 bytes")
+        return found
+
+    def sizes(self) -> Sizes:
+        totals = self._db.execute(f"SELECT block FROM main.{self._table}_data WHERE id = ?", (AVERAGES,)).get
+        found = self._db.execute(f"SELECT id, sz FROM main.{self._table}_docsize ORDER BY id").fetchall()
+        known = {blob: sum(_varints(blob)) for blob in {blob for _, blob in found}}
+        rows = np.array([row for row, _ in found], np.int64)
+        lengths = np.array([known[blob] for _, blob in found], np.int64)
+        total_rows, *total_tokens = _varints(totals) or [0]
+        if total_rows != rows.size:
+            raise NoPostingsError("FTS5's totals do not fit its rows")
+        return Sizes(rows, lengths, total_rows, sum(total_tokens))
+
+    def rows_with(self, term: str) -> Rows:
+        self._check_count(term)
+        sql = f"SELECT group_concat(doc, ' ') FROM temp.{self._table}_instance WHERE term = ?"
+        return _numbers(self._db.execute(sql, (term,)).get)
+
+    def instances(self, term: str) -> Instances:
+        self._check_count(term)
+        ((rows, offsets),) = self._db.execute(
+            "SELECT group_concat(doc, ' '), group_concat(offset, ' ') "
+            f"FROM temp.{self._table}_instance WHERE term = ?",
+            (term,),
+        ).fetchall()
+        return Instances(_numbers(rows), _numbers(offsets))
+
+    def _check_count(self, term: str) -> None:
+        self._prepare()
+        count = self._db.execute(f"SELECT cnt FROM temp.{self._table}_row WHERE term = ?", (term,)).get
+        if (count or 0) > MOST_INSTANCES:
+            raise NoPostingsError(f"{term} stands {count:,} times in the index")
+
+
+def _numbers(text: object) -> Rows:
+    """The numbers of a text such as `1 1 7`; SQLite joins and NumPy reads them faster than Python could."""
+    return np.fromstring(str(text or ""), np.int64, sep=" ")
+
+
+def _varints(blob: object) -> list[int]:
+    """SQLite's variable-length integers below 2^56: seven bits a byte, and the highest bit if one follows."""
+    numbers, number = [], 0
+    for byte in blob if isinstance(blob, bytes) else b"":
+        number = number << 7 | byte & 127
+        if byte < 128:
+            numbers.append(number)
+            number = 0
+    return numbers

@@ -1,1 +1,0 @@
-"""An index that knows its passages, and the stages that read them."""

@@ -1,0 +1,145 @@
+"""The stage that asks a reranker about the best candidates; whatever goes wrong, the fused order is kept."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Protocol
+
+import numpy as np
+
+from workbench.contracts import Context, Index
+from workbench.errors import ProviderError, WorkbenchError
+from workbench.records import KEPT, Floats, Rows, Trace
+from workbench.retrieval.columns import ColumnStage, Numbers
+from workbench.retrieval.cutoff import Order
+
+BY_SCORE = Order()
+
+
+class Reranker(Protocol):
+    """Says how well each text answers a question: one number a text, larger is better.
+
+    The numbers need no scale of their own; only their order counts. It may raise a WorkbenchError.
+    """
+
+    @property
+    def name(self) -> str: ...
+
+    def scores(self, question: str, texts: Sequence[str]) -> Sequence[float]: ...
+
+
+class RerankerOfIndex(ABC):
+    """A reranker that depends on the index that is searched, for example on its model."""
+
+    name: str
+
+    @abstractmethod
+    def of(self, index: Index) -> Reranker:
+        """The reranker for this index. Raises UnusableScoresError if there is none."""
+
+
+class UnusableScoresError(ProviderError):
+    """A reranker gave something else than one finite number for each text."""
+
+
+def checked(reranker: str, scores: Any, count: int) -> Floats:
+    """The scores as an array. Raises UnusableScoresError for too few, for NaN, and for what is no number."""
+    remedy = "The fused order is kept. Try another reranker, or leave it out."
+    try:
+        numbers = np.array([float(one) for one in scores])
+    except (TypeError, ValueError) as error:
+        raise UnusableScoresError(f"The reranker {reranker} gave no numbers: {error}.", remedy) from None
+    if numbers.size != count:
+        raise UnusableScoresError(
+            f"The reranker {reranker} gave {numbers.size} scores for {count} texts.", remedy
+        )
+    bad = [one for one in numbers.tolist() if not math.isfinite(one)]
+    if bad:
+        raise UnusableScoresError(f"The reranker {reranker} gave {bad[0]} as a score.", remedy)
+    return numbers
+
+
+@dataclass(frozen=True)
+class Rerank(
+    ColumnStage,
+    slot="rerank",
+    output="rerank_score",
+    scale="the reranker's own",
+    observed=("rerank_raw", "fused_place"),
+):
+    """Asks a reranker about the first `count` candidates; the others come after them in their fused order.
+
+    `fused` is the order of the system without the reranker. Put `reranked_order()` after this stage. If the
+    reranker fails, the fused order is kept, and the trace says why.
+    """
+
+    ranges: ClassVar[Mapping[str, tuple[float, float]]] = {"count": (1, 1000)}
+    reranker: Reranker | RerankerOfIndex
+    count: int = 20
+    fused: Order = BY_SCORE
+
+    @property
+    def says(self) -> str:
+        return f"rerank score: {self.reranker.name} reads the question with each of the first {self.count}"
+
+    def reads(self) -> tuple[str, ...]:
+        return (self.fused.by,)
+
+    def may_read(self) -> tuple[str, ...]:
+        return self.fused.ties
+
+    def observe(self, trace: Trace, context: Context) -> Mapping[str, Floats]:
+        place = fused_places(trace, self.fused)
+        first = np.argsort(np.where(trace.dropped == KEPT, place, np.inf), kind="stable")
+        asked = first[: min(self.count, int((trace.dropped == KEPT).sum()))]
+        raw = np.full(trace.rows.size, np.nan)
+        raw[asked] = self._scores(trace, context, asked)
+        return {"rerank_raw": raw, "fused_place": place}
+
+    def texts(self, trace: Trace, context: Context, asked: Rows) -> list[str]:
+        """What the reranker reads of each of these candidates."""
+        return [trace.chunks[row].text for row in asked.tolist()]
+
+    def _scores(self, trace: Trace, context: Context, asked: Rows) -> Floats:
+        if not asked.size:
+            return np.empty(0)
+        texts = self.texts(trace, context, asked)
+        found = self.reranker
+        reranker = found.of(context.index) if isinstance(found, RerankerOfIndex) else found
+        return checked(reranker.name, reranker.scores(trace.question, texts), len(texts))
+
+    def run(self, trace: Trace, context: Context) -> Trace:
+        if not trace.rows.size:
+            return super().run(trace, context)
+        try:
+            return super().run(trace, context)
+        except ProviderError as error:
+            return self._without(trace, error)
+
+    def _without(self, trace: Trace, error: WorkbenchError) -> Trace:
+        absent = np.full(trace.rows.size, np.nan)
+        columns = {
+            "rerank_raw": absent,
+            "fused_place": fused_places(trace, self.fused),
+            "rerank_score": absent,
+        }
+        note = f"Not reranked, the fused order is kept: {error.problem}"
+        return replace(trace, columns={**trace.columns, **columns}, notes=(*trace.notes, note))
+
+    def formula(self, of: Numbers) -> Any:
+        return of["rerank_raw"] + 0.0
+
+
+def fused_places(trace: Trace, order: Order = BY_SCORE) -> Floats:
+    """Each candidate's place in the fused order, from 1."""
+    places = np.empty(trace.rows.size)
+    places[order.rows(trace)] = np.arange(1.0, trace.rows.size + 1)
+    return places
+
+
+def reranked_order() -> Order:
+    """The order by the reranker's score; candidates that it has not read follow in their fused order."""
+    return Order(ties=("fused_place",), by="rerank_score")

@@ -1,1 +1,0 @@
-"""AutoMem's recall, release by release."""

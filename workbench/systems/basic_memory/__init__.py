@@ -1,1 +1,0 @@
-"""Basic Memory's hybrid search, release by release."""

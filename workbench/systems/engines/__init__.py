@@ -1,1 +1,0 @@
-"""How other search engines fuse two lists."""

@@ -1,1 +1,0 @@
-"""An openclaw.json as a system."""

@@ -1,1 +1,0 @@
-"""OpenClaw's own memory files: searched in place, never written."""

@@ -1,1 +1,0 @@
-"""Hybrid searches that people run in PostgreSQL, with its own full-text search."""

@@ -1,1 +1,0 @@
-"""Runs of cases in words and tables, and reports of cases."""

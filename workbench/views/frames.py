@@ -1,0 +1,171 @@
+"""Values as tidy tables of pandas: one row per observation, one meaning per column.
+
+`docs/json.md` describes every column. An absent value is missing, never an empty string or a number. The
+numbers are those of the value itself; nothing is computed twice.
+
+`table` shows one in a notebook, to sort and search without a network. DataTables draws it, through itables.
+One cell of a notebook carries its script, which adds 1 MB to a saved notebook; the others find it there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import singledispatch
+from typing import Any
+
+from workbench.errors import InputError
+from workbench.records import Trace
+from workbench.retrieval.explain import fate_of
+from workbench.safe_text import visible
+from workbench.views.text import declared_view, drop_reason
+
+Frame = Any
+"""A `pandas.DataFrame`; pandas is imported late."""
+
+Types = Mapping[str, str]
+"""The names of columns in their order, with the type of each: str, bool, boolean, int64, Int64 or float64.
+
+`boolean` and `Int64` may be missing.
+"""
+
+CANDIDATES: Types = {
+    "question": "str", "system": "str", "position": "int64", "path": "str", "start_line": "int64",
+    "end_line": "int64", "source": "str", "chunk_id": "str", "fate": "str", "returned": "bool",
+    "dropped_by": "str", "reason": "str", "read_share": "float64", "text": "str",
+}  # fmt: skip
+
+
+def pandas() -> Any:
+    """The module pandas. Raises InputError if it is not installed."""
+    try:
+        import pandas as pd
+    except ImportError:
+        raise InputError(
+            "A table needs pandas, which is not installed.",
+            "Install it: pip install 'hybrid-search-workbench[lab]'",
+        ) from None
+    return pd
+
+
+@singledispatch
+def frame(thing: Any) -> Frame:
+    """The value as a table of pandas. Raises InputError for a value that has none."""
+    if declared_view(thing):
+        return frame.dispatch(type(thing))(thing)
+    raise InputError(
+        f"{type(thing).__name__} has no table.",
+        "Give a trace, evaluations, scores, their reliability, a comparison of fusions, survivals, missed "
+        "questions, specimens, a sweep, a blame, a diagnosis or the findings of a lint.",
+    )
+
+
+def made_frame(types: Types, rows: Iterable[Sequence[Any]]) -> Frame:
+    """A table with these columns and rows."""
+    made: Frame = pandas().DataFrame(list(rows), columns=list(types)).astype(dict(types))
+    return made
+
+
+@frame.register
+def _trace(trace: Trace) -> Frame:
+    numbers = dict.fromkeys(trace.columns, "float64")
+    rows = []
+    for one in trace.candidates:
+        chunk, drop = one.chunk, one.drop
+        place = [trace.question, trace.system, one.position, chunk.path, chunk.start_line, chunk.end_line]
+        fate = [chunk.source, chunk.id, fate_of(one).value, drop is None]
+        why = [drop.stage.slot, drop_reason(one)] if drop else [None, None]
+        rows.append([*place, *fate, *why, chunk.read_share, chunk.text, *one.numbers.values()])
+    return made_frame({**CANDIDATES, **numbers}, rows)
+
+
+LONGEST_CELL = 200
+"""The number of characters shown of a long text; `to_frame()` has all of it."""
+
+LARGEST_TABLE = "2MB"
+"""A larger table is shown in part; itables says so below it."""
+
+NAME = "workbench-sortable"
+STYLE = (
+    f"<style>.{NAME}{{overflow-x:auto}}.{NAME}.{NAME} td,.{NAME}.{NAME} th"
+    "{white-space:nowrap!important;max-width:24em;overflow:hidden;text-overflow:ellipsis;text-align:left}"
+    f".{NAME}.{NAME} .dt-type-numeric{{text-align:right}}.{NAME} div.dt-container{{background:none}}</style>"
+)
+"""One line for each row: what is longer is cut where the column ends. The name stands twice, since JupyterLab
+aligns all cells to the right with a longer selector."""
+
+
+class NotebookTable:
+    """A table of pandas that shows itself with a search box and with headers that sort."""
+
+    def __init__(self, shown: Frame, rows: int) -> None:
+        self.frame, self.rows = shown, rows
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+        _bring_script()
+        return {"text/plain": repr(self.frame), "text/html": _html(self.frame, self.rows)}
+
+
+def table(thing: Any, rows: int = 10) -> NotebookTable:
+    """The table of a value, or of a DataFrame, to sort and to search; `rows` are shown at once.
+
+    Long texts are shortened to LONGEST_CELL characters. Raises InputError for a value without a table, and if
+    pandas or itables is not installed.
+    """
+    made = thing if isinstance(thing, pandas().DataFrame) else frame(thing)
+    _itables()
+    if rows < 1:
+        raise InputError(f"A table of {rows} rows shows nothing.", "Give 1 or more.")
+    return NotebookTable(made, rows)
+
+
+def _itables() -> Any:
+    try:
+        import itables
+    except ImportError:
+        raise InputError(
+            "A table to sort and search needs itables, which is not installed.",
+            "Install it: pip install 'hybrid-search-workbench[lab]'",
+        ) from None
+    return itables
+
+
+def _html(shown: Frame, rows: int) -> str:
+    html: str = _itables().to_html_datatable(
+        shown.map(_cell).rename(columns=_cell),
+        connected=False,
+        allow_html=False,
+        showIndex=False,
+        text_in_header_can_be_selected=False,  # a click on a header sorts
+        maxBytes=LARGEST_TABLE,
+        pageLength=rows,
+        lengthMenu=sorted({rows, 10, 25, 100}),
+        display_logo_when_loading=False,
+        style="table-layout:auto;width:auto;float:left;caption-side:top",
+        classes="display compact",
+    )
+    return f'{STYLE}<div class="{NAME}">{html}</div>'
+
+
+def _cell(value: Any) -> Any:
+    """A text without control characters, shortened; other values as they are."""
+    if not isinstance(value, str):
+        return value
+    text = visible(value)
+    return text if len(text) <= LONGEST_CELL else f"{text[: LONGEST_CELL - 1]}…"
+
+
+_carriers: set[str] = set()
+"""The cell of this notebook whose output carries the script of DataTables."""
+
+
+def _bring_script() -> None:
+    """Shows the script of DataTables in the first cell with a table, and in each run of this cell."""
+    from IPython.core.getipython import get_ipython
+
+    shell: Any = get_ipython()
+    if shell is None or not hasattr(shell, "get_parent"):
+        return  # no notebook
+    here = str(shell.get_parent().get("metadata", {}).get("cellId", ""))
+    if not _carriers or (here and here in _carriers):
+        _carriers.add(here)
+        _itables().init_notebook_mode(all_interactive=False, connected=False)

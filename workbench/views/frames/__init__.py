@@ -1,1 +1,0 @@
-"""Values as tables of pandas, and these tables in a notebook: sortable and searchable."""

@@ -1,1 +1,0 @@
-"""What the instruments that measure a system found, in words and tables."""

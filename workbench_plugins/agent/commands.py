@@ -1,0 +1,238 @@
+"""Commands for agents: run one of the agent's tools, serve them all, or keep an index up to date."""
+
+from __future__ import annotations
+
+import signal
+import traceback
+from dataclasses import dataclass, replace
+from datetime import datetime
+from pathlib import Path
+from threading import Event
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from workbench.cli.app import (
+    SAMPLE,
+    Extra,
+    IndexFile,
+    Memory,
+    ReEmbed,
+    Settings,
+    SystemOptions,
+    app,
+    shared_options,
+)
+from workbench.cli.memory import Folder, IndexingOptions, say_left_out
+from workbench.cli.output import put, say, tell
+from workbench.errors import InputError, WorkbenchError
+from workbench.registry import part_of
+
+if TYPE_CHECKING:
+    from workbench_plugins.agent.contracts import Answer
+    from workbench_plugins.agent.tools import AgentTools
+
+FOR_AGENTS = "openclaw-2026.2.13+or+rrf+minmax+evidence"
+"""Ready at once: `recommended` first reads the memory word by word, and a client may not wait for that."""
+
+AgentSystem = Annotated[str, typer.Option("--system", "-s", help="The system that memory_search runs.")]
+Contract = Annotated[
+    str,
+    typer.Option(help="The form of the answers: that of OpenClaw 2026.2.13 or 2026.9.6, or workbench."),
+]
+Workspace = Annotated[
+    Path | None,
+    typer.Option(readable=False, help="With OpenClaw's SQLite file: the folder that memory_get reads from."),
+]
+CitationMode = Annotated[
+    str, typer.Option("--citations", help="Whether snippets end with their source: auto, on or off.")
+]
+
+
+@dataclass(frozen=True)
+class FileOptions:
+    """Options of the commands that read the files of a memory."""
+
+    memory: Memory = SAMPLE
+    contract: Contract = "2026.9.6"
+    extra: Extra = None
+    index_file: IndexFile = None
+    workspace: Workspace = None
+
+    def tools(self, **more: Any) -> AgentTools:
+        """The agent's tools with these options. Raises InputError with the choices for an unknown one."""
+        from workbench_plugins.agent.contracts import CONTRACTS
+        from workbench_plugins.agent.tools import AgentTools
+
+        if self.contract not in CONTRACTS:
+            raise InputError(
+                f"{self.contract!r} is not a contract.", f"Choose one of {', '.join(CONTRACTS)}."
+            )
+        return AgentTools(
+            self.memory,
+            contract=CONTRACTS[self.contract],
+            extra_paths=None if self.extra is None else tuple(self.extra),
+            index_path=self.index_file,
+            workspace=self.workspace,
+            **more,
+        )
+
+
+@dataclass(frozen=True)
+class ToolOptions(FileOptions):
+    """Options of the commands that search a memory as an agent does."""
+
+    system: AgentSystem = FOR_AGENTS
+    citations: CitationMode = "auto"
+    settings: Settings = None
+    re_embed: ReEmbed = False
+
+    def tools(self, **more: Any) -> AgentTools:
+        from workbench_plugins.agent.contracts import Citations
+
+        if self.citations not in list(Citations):
+            raise InputError(
+                f"{self.citations!r} is not a citations mode.", f"Choose one of {', '.join(Citations)}."
+            )
+        pipeline = SystemOptions(settings=self.settings).pipeline(self.system)
+        return super().tools(
+            pipeline=pipeline, citations=Citations(self.citations), re_embed=self.re_embed, **more
+        )
+
+
+@dataclass(frozen=True)
+class ServeOptions(ToolOptions):
+    """Those of the server, whose answers mark the text of notes."""
+
+    contract: Contract = "workbench"
+
+
+@app.command("memory-search")
+@shared_options
+def memory_search(
+    query: Annotated[str, typer.Argument(help="The question.")],
+    *,
+    max_results: Annotated[float | None, typer.Option(help="The largest number of results.")] = None,
+    min_score: Annotated[float | None, typer.Option(help="The lowest score of a result.")] = None,
+    corpus: Annotated[str | None, typer.Option(help="What to search: memory, sessions or all.")] = None,
+    options: ToolOptions,
+) -> None:
+    """Print what memory_search returns to an agent. Exit code 1 if it returns no result."""
+    with options.tools() as tools:
+        answer = tools.memory_search(query, max_results, min_score=min_score, corpus=corpus)
+    _put(answer, bool(answer["results"]))
+
+
+@app.command("memory-get")
+@shared_options
+def memory_get(
+    path: Annotated[str, typer.Argument(help="The path of a file in the memory.")],
+    *,
+    from_: Annotated[
+        float | None, typer.Option("--from", help="The first line; lines are counted from 1.")
+    ] = None,
+    lines: Annotated[float | None, typer.Option(help="The number of lines.")] = None,
+    options: FileOptions,
+) -> None:
+    """Print what memory_get returns to an agent. Exit code 1 if the file cannot be read."""
+    with options.tools() as tools:
+        answer = tools.memory_get(path, from_, lines)
+    _put(answer, not answer.get("disabled") and answer.get("status", "ok") == "ok")
+
+
+def _put(answer: Answer, fine: bool) -> None:
+    put(answer, as_json=True)
+    raise typer.Exit(0 if fine else 1)
+
+
+@app.command()
+@shared_options
+def serve(
+    *,
+    http: Annotated[
+        bool, typer.Option("--http", help="Serve over streamable HTTP instead of stdio.")
+    ] = False,
+    host: Annotated[str, typer.Option(help="With --http: the loopback address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="With --http: the port; 0 chooses a free one.")] = 8765,
+    cases: Annotated[
+        Path | None,
+        typer.Option(readable=False, help="Offer memory_case too, which writes cases into this folder only."),
+    ] = None,
+    options: ServeOptions,
+) -> None:
+    """Serve memory_search, memory_get, memory_explain and memory_diagnose to an agent, over MCP.
+
+    In the form `workbench`, each line of a note begins with "> ", so that no note can pass for the tool.
+    The forms of OpenClaw's releases are exact and have no such mark.
+    """
+    try:
+        from workbench_plugins.agent import server
+    except ModuleNotFoundError as error:
+        raise InputError(
+            f"The server needs the package {error.name}.",
+            "Install it: pip install 'hybrid-search-workbench[agent]'",
+        ) from None
+    with options.tools(cases=cases) as tools:
+        if http:
+            server.serve_http(tools, host, port)
+        else:
+            server.serve_stdio(tools)
+
+
+@app.command()
+@shared_options
+def watch(
+    context: typer.Context,
+    folder: Folder = Path(SAMPLE),
+    *,
+    options: IndexingOptions,
+    skip: Annotated[bool, typer.Option("--skip", hidden=True, help="Always on here.")] = True,
+) -> None:
+    """Update an index whenever files change, until Ctrl-C. Prints one line per sync.
+
+    A sync starts when no file has changed for 1.5 seconds. A transcript starts one when it has grown by
+    100,000 bytes or 50 lines. A file that cannot be used is named once and left out.
+    """
+    from workbench.memory.choices import extra_paths_of
+    from workbench.memory.files import GENERAL, memory_root
+    from workbench.memory.index import default_index_path
+    from workbench.memory.sync import index_folder
+    from workbench_plugins.agent import watching
+
+    root = memory_root(folder)
+    if options.sessions is not None:
+        options = replace(options, sessions=options.sessions.resolve())
+    configured, given = context.obj, options.prepared(context, root)
+    timing = watching.Timing(configured.quiet) if configured else watching.Timing()
+    if given["extra"] is None:
+        given["extra"] = extra_paths_of(root, options.index_file or default_index_path(root))
+    transcripts = []
+    for source in given["sources"]:
+        thresholds = configured.thresholds if configured else part_of("source", "sessions").Thresholds()
+        transcripts.append(watching.Transcripts(source, thresholds))
+    notes = watching.Notes(root, given["extra"], given["like"].rules if given["like"] else GENERAL)
+    known_problems: set[str] = set()
+
+    def sync() -> None:
+        for one in transcripts:
+            one.syncing()
+        summary = index_folder(root, skip=skip, **given)
+        fresh = [problem for problem in summary.skipped if problem not in known_problems]
+        say_left_out(replace(summary, skipped=fresh), given["sources"])
+        known_problems.clear()
+        known_problems.update(summary.skipped)
+        say(f"{datetime.now():%H:%M:%S}  {summary}")
+
+    def failed(error: Exception) -> None:
+        # An unexpected failure is a defect of the workbench: a report of it needs the traceback.
+        problem = error if isinstance(error, WorkbenchError) else "".join(traceback.format_exception(error))
+        tell(f"{datetime.now():%H:%M:%S}  not synced: {problem}")
+
+    tell(f"Watching {root}. Stop with Ctrl-C.")
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        watching.Watcher([notes, *transcripts], sync, failed, timing).run(Event())
+    except KeyboardInterrupt:
+        tell("Stopped.")
+    finally:
+        signal.signal(signal.SIGTERM, before)

@@ -1,0 +1,379 @@
+"""The components of AutoMem's score, one stage per component, each with its own column and formula.
+
+AutoMem's score: its components, and their weighted sum, which is not normalised.
+
+The functions work on columns, on single numbers and on terms (see `retrieval.formula`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Container, Mapping
+from dataclasses import dataclass, fields, replace
+from datetime import UTC, datetime
+from functools import reduce
+from operator import add
+from typing import Any, ClassVar
+
+import numpy as np
+
+from workbench.contracts import Context
+from workbench.errors import InputError
+from workbench.records import Floats, Trace
+from workbench.retrieval.columns import ColumnStage, Numbers, filled
+from workbench_plugins.automem.memories import (
+    Memory,
+    hits_in,
+    is_exact,
+    memories_of,
+    most_raw,
+    newest_date,
+    query_tokens,
+)
+from workbench_plugins.frontmatter import age_in_days
+
+
+@dataclass(frozen=True)
+class Weights:
+    """AutoMem's SEARCH_WEIGHT_*. Their sum is 1.60; since 4e7956e (#177, 0.35 for metadata) it is 1.95."""
+
+    vector: float = 0.35
+    keyword: float = 0.35
+    metadata: float = 0.0
+    relation: float = 0.25
+    tag: float = 0.20
+    exact: float = 0.20
+    importance: float = 0.10
+    recency: float = 0.10
+    confidence: float = 0.05
+    relevance: float = 0.0
+
+    @property
+    def total(self) -> float:
+        return math.fsum(getattr(self, one.name) for one in fields(self))
+
+
+SHIPPED_WEIGHTS = Weights()
+
+
+def token_share(hits: Any, tokens: Any) -> Any:
+    """hits / tokens, and 0 for a question without tokens."""
+    return np.where(tokens == 0, 0.0, hits / np.where(tokens == 0, 1.0, tokens))
+
+
+def tag_share(hits: Any, tokens: Any, cap: Any) -> Any:
+    """hits / tokens; with a cap above 0, min(1, hits / min(tokens, cap)).
+
+    Source: automem, the cap since cefa516 (#193); the shipped cap of 0 means no cap.
+    """
+    capped = np.minimum(1.0, token_share(hits, np.minimum(tokens, cap)))
+    return np.where(cap > 0, capped, token_share(hits, tokens))
+
+
+def linear_recency(age: Any, horizon: Any) -> Any:
+    """max(0, 1 - age / horizon), and 0 for a memory without a date."""
+    return np.where(np.isnan(age), 0.0, np.maximum(0.0, 1 - age / horizon))
+
+
+def exponential_recency(age: Any, half_life: Any) -> Any:
+    """exp(-0.693 × age / half-life), which is one half after a half-life; 0 without a date."""
+    return np.where(np.isnan(age), 0.0, np.exp(-(math.log(2) * age / half_life)))
+
+
+EVIDENCE = ("vector", "keyword", "metadata", "exact")
+GATED = ("tag", "importance", "recency", "confidence", "relevance")
+
+
+def evidence_of(components: Mapping[str, Any]) -> Any:
+    """The largest of the components that show that a memory is about the question."""
+    return reduce(np.maximum, [components[name] for name in EVIDENCE if name in components])
+
+
+def gated(components: Mapping[str, Any], gate: Any, tokens: Any) -> dict[str, Any]:
+    """The components; if the evidence is below the gate, those in GATED are multiplied by evidence / gate.
+
+    Source: automem c11b594 (#186), RECALL_RELEVANCE_GATE; the shipped value of 0 switches the gate off.
+    """
+    evidence = evidence_of(components)
+    below = (tokens > 0) & (evidence < gate)
+    share = evidence / np.where(gate > 0, gate, 1.0)
+    return {
+        name: np.where(below, one * share, one) if name in GATED else one for name, one in components.items()
+    }
+
+
+def final_score(components: Mapping[str, Any], weights: Mapping[str, Any], bonus: Any = None) -> Any:
+    """The sum of weight × component, plus the bonus if there is one; it is not normalised.
+
+    Source: automem, automem/utils/scoring.py.
+    """
+    parts = [weights[name] * one for name, one in components.items()]
+    return reduce(add, parts if bonus is None else [*parts, bonus])
+
+
+def _each(trace: Trace, value: float) -> Floats:
+    return np.full(len(trace.chunks), float(value))
+
+
+@dataclass(frozen=True)
+class _GraphScore(ColumnStage, slot="keyword_score", scale="graph score", present="keyword_rank"):
+    """Base of the stages below, which fill this slot."""
+
+
+@dataclass(frozen=True)
+class RawGraphScore(_GraphScore):
+    """The graph's raw number without a conversion: 11 for a good match (automem#190)."""
+
+    says: ClassVar[str] = "keyword score = the graph's raw score, without an upper bound"
+    best: ClassVar[Mapping[str, float]] = {"keyword_raw": math.inf}
+
+    def formula(self, of: Numbers) -> Any:
+        return of["keyword_raw"]
+
+
+@dataclass(frozen=True)
+class NormalisedGraphScore(_GraphScore, observed=("keyword_best",)):
+    """The graph's raw number divided by the highest possible number for the question: 3 × keywords + 3.
+
+    Source: automem 3653ddf (#191).
+    """
+
+    says: ClassVar[str] = "keyword score = raw score / (3 × keywords + 3)"
+    best: ClassVar[Mapping[str, float]] = {"keyword_raw": 6.0, "keyword_best": 6.0}
+
+    def observe(self, trace: Trace, context: Context) -> Mapping[str, Floats]:
+        return {"keyword_best": _each(trace, most_raw(trace.question))}
+
+    def formula(self, of: Numbers) -> Any:
+        return of["keyword_raw"] / of["keyword_best"]
+
+
+@dataclass(frozen=True)
+class DeadKeyword(ColumnStage, slot="keyword_component"):
+    """The graph's score for its own rows, 0 for every row of the vector leg: nearly always 0 (#128)."""
+
+    says: ClassVar[str] = (
+        "keyword component = keyword score for rows of the graph alone, and 0 for the others"
+    )
+
+    def formula(self, of: Numbers) -> Any:
+        return np.where(np.isnan(of["vector_rank"]), filled(of["keyword_score"], 0.0), 0.0)
+
+
+@dataclass(frozen=True)
+class ContentKeyword(ColumnStage, slot="keyword_component", observed=("token_hits", "keyword_tokens")):
+    """For rows of the vector leg, the share of the question's tokens that are in the memory's text."""
+
+    best: ClassVar[Mapping[str, float]] = {"token_hits": 1.0, "keyword_tokens": 1.0}
+
+    def searched(self, memory: Memory) -> Container[str]:
+        """The words or the text of a memory in which tokens are searched."""
+        raise NotImplementedError(f"{type(self).__name__} reads nothing")
+
+    def observe(self, trace: Trace, context: Context) -> Mapping[str, Floats]:
+        tokens = query_tokens(trace.question)
+        hits = [hits_in(tokens, self.searched(one)) for one in memories_of(context.index, trace)]
+        return {"token_hits": np.array(hits, float), "keyword_tokens": _each(trace, len(tokens))}
+
+    def formula(self, of: Numbers) -> Any:
+        share = token_share(of["token_hits"], of["keyword_tokens"])
+        return np.where(np.isnan(of["vector_rank"]), filled(of["keyword_score"], 0.0), share)
+
+
+@dataclass(frozen=True)
+class SubstringKeyword(ContentKeyword):
+    """Tokens match as substrings: `car` is in `carpet`. Source: automem e59e9ca, issue #128."""
+
+    says: ClassVar[str] = "keyword component = share of the tokens that the text contains, as substrings"
+
+    def searched(self, memory: Memory) -> Container[str]:
+        return memory.lower
+
+
+@dataclass(frozen=True)
+class WholeWordKeyword(ContentKeyword):
+    """Only whole words match, so the token multi-hop never matches. Source: automem 591b2c7 (#150)."""
+
+    says: ClassVar[str] = "keyword component = share of the tokens that are words of the text"
+
+    def searched(self, memory: Memory) -> Container[str]:
+        return memory.words
+
+
+@dataclass(frozen=True)
+class ClampedKeyword(WholeWordKeyword):
+    """`WholeWordKeyword` with at most 1 for rows of the graph. Source: automem 3653ddf (#191)."""
+
+    says: ClassVar[str] = WholeWordKeyword.says + "; for rows of the graph at most 1"
+
+    def formula(self, of: Numbers) -> Any:
+        share = token_share(of["token_hits"], of["keyword_tokens"])
+        graph = np.minimum(1.0, filled(of["keyword_score"], 0.0))
+        return np.where(np.isnan(of["vector_rank"]), graph, share)
+
+
+@dataclass(frozen=True)
+class TagScore(ColumnStage, slot="tag_component", observed=("tag_hits", "tokens")):
+    """The share of the tokens that equal a tag or a metadata term: `tag_share`."""
+
+    best: ClassVar[Mapping[str, float]] = {"tag_hits": 1.0, "tokens": 1.0}
+    ranges: ClassVar[Mapping[str, tuple[float, float]]] = {"cap": (0, 1_000)}
+    cap: int = 0
+
+    @property
+    def says(self) -> str:
+        over = f", over at most {self.cap:g}" if self.cap > 0 else ""
+        return f"tag component = share of the tokens that are a tag or a metadata term{over}"
+
+    def observe(self, trace: Trace, context: Context) -> Mapping[str, Floats]:
+        tokens = query_tokens(trace.question)
+        hits = [hits_in(tokens, one.labels) for one in memories_of(context.index, trace)]
+        return {"tag_hits": np.array(hits, float), "tokens": _each(trace, len(tokens))}
+
+    def formula(self, of: Numbers) -> Any:
+        return tag_share(of["tag_hits"], of["tokens"], of.constant(self.cap))
+
+
+@dataclass(frozen=True)
+class ExactScore(ColumnStage, slot="exact_component", observed=("exact",)):
+    """1 if the whole question is a metadata term, else 0."""
+
+    best: ClassVar[Mapping[str, float]] = {"exact": 1.0}
+    says: ClassVar[str] = "exact component = 1 if the question is a metadata term, else 0"
+
+    def observe(self, trace: Trace, context: Context) -> Mapping[str, Floats]:
+        exact = [is_exact(trace.question, one.terms) for one in memories_of(context.index, trace)]
+        return {"exact": np.array(exact, float)}
+
+    def formula(self, of: Numbers) -> Any:
+        return of["exact"]
+
+
+@dataclass(frozen=True)
+class _StatedScore(ColumnStage):
+    """A number from the front matter of a memory's note, and 0 for a note that does not state it."""
+
+    def observe(self, trace: Trace, context: Context) -> Mapping[str, Floats]:
+        (name,) = self.observed
+        stated = [getattr(one.note, name) for one in memories_of(context.index, trace)]
+        return {name: np.array(stated, float)}
+
+    def formula(self, of: Numbers) -> Any:
+        (name,) = self.observed
+        return filled(of[name], 0.0)
+
+
+@dataclass(frozen=True)
+class ImportanceScore(_StatedScore, slot="importance_component", observed=("importance",)):
+    """The importance that a memory's note states, and 0 without one."""
+
+    best: ClassVar[Mapping[str, float]] = {"importance": 1.0}
+    says: ClassVar[str] = "importance component = the memory's importance, absent is 0"
+
+
+@dataclass(frozen=True)
+class ConfidenceScore(_StatedScore, slot="confidence_component", observed=("confidence",)):
+    """The confidence that a memory's note states, and 0 without one."""
+
+    best: ClassVar[Mapping[str, float]] = {"confidence": 1.0}
+    says: ClassVar[str] = "confidence component = the memory's confidence, absent is 0"
+
+
+@dataclass(frozen=True)
+class LinearRecency(ColumnStage, slot="recency_component", observed=("age_days",)):
+    """1 for a memory dated `now`, falling to 0 for one that is `horizon` days older.
+
+    `now` is written like a date in front matter. If it is empty, it is the newest date of the notes, so the
+    same memory gives the same answer on any day. AutoMem uses the clock.
+    """
+
+    best: ClassVar[Mapping[str, float]] = {"age_days": 0.0}
+    ranges: ClassVar[Mapping[str, tuple[float, float]]] = {"horizon": (1, 100_000)}
+    horizon: float = 180
+    now: str = ""
+
+    def __post_init__(self) -> None:
+        if self.now:
+            moment_of(self.now)
+
+    @property
+    def says(self) -> str:
+        share = f"max(0, 1 - age in days / {self.horizon:g})"
+        return f"recency component = {share}, without a date 0; {self.when}"
+
+    @property
+    def when(self) -> str:
+        """The moment from which ages are counted, in words."""
+        return f"now is {self.now or 'the newest date of the notes'}"
+
+    def observe(self, trace: Trace, context: Context) -> Mapping[str, Floats]:
+        dates = [one.note.date for one in memories_of(context.index, trace)]
+        now = moment_of(self.now) if self.now else newest_date(context.index)
+        ages = [math.nan if now is None else age_in_days(one, now) for one in dates]
+        return {"age_days": np.array(ages, float)}
+
+    def formula(self, of: Numbers) -> Any:
+        return linear_recency(of["age_days"], of.constant(self.horizon))
+
+
+def moment_of(text: str) -> datetime:
+    """Parse a moment such as 2026-02-13 or 2026-02-13T10:00+02:00; without a time zone it is UTC.
+
+    Raises InputError for other text.
+    """
+    try:
+        moment = datetime.fromisoformat(text.strip())
+    except ValueError:
+        raise InputError(f"{text!r} is not a date.", "Write it like 2026-02-13.") from None
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+
+
+@dataclass(frozen=True)
+class ExponentialRecency(LinearRecency):
+    """1 for a memory dated `now`, halved for every `horizon` days of age. Source: automem dbb933f (#182)."""
+
+    @property
+    def says(self) -> str:
+        half = f"one half for each {self.horizon:g} days of age"
+        return f"recency component = {half}, without a date 0; {self.when}"
+
+    def formula(self, of: Numbers) -> Any:
+        return exponential_recency(of["age_days"], of.constant(self.horizon))
+
+
+@dataclass(frozen=True)
+class FinalScore(ColumnStage, slot="fusion", output="score", scale="weighted sum"):
+    """`final_score` of the seven components that a folder of notes has, gated if `gate` is above 0."""
+
+    ranges: ClassVar[Mapping[str, tuple[float, float]]] = {"gate": (0, 1)} | {
+        f"weights.{one.name}": (0, 10) for one in fields(Weights)
+    }
+    names: ClassVar[tuple[str, ...]] = (
+        "vector", "keyword", "tag", "exact", "importance", "recency", "confidence",
+    )  # fmt: skip
+    weights: Weights = SHIPPED_WEIGHTS
+    gate: float = 0.0
+
+    @property
+    def says(self) -> str:
+        parts = " + ".join(f"{getattr(self.weights, name):g} × {name}" for name in self.names)
+        off = f"; if the evidence is below {self.gate:g}, the other components count less"
+        return f"score = {parts}, not normalised{off if self.gate > 0 else ''}"
+
+    def formula(self, of: Numbers) -> Any:
+        components = {name: of[f"{name}_component"] for name in self.names if name != "vector"}
+        components = {"vector": filled(of["vector_score"], 0.0), **components}
+        if self.gate > 0:
+            components = gated(components, of.constant(self.gate), of["tokens"])
+        return final_score(
+            components, {name: of.constant(getattr(self.weights, name)) for name in self.names}
+        )
+
+    def run(self, trace: Trace, context: Context) -> Trace:
+        scored = super().run(trace, context)
+        if math.isclose(self.weights.total, 1):
+            return scored
+        note = (
+            f"The weights sum to {self.weights.total:.2f}, not 1, and the score is not divided by this sum."
+        )
+        return replace(scored, notes=(*scored.notes, note))

@@ -1,0 +1,268 @@
+"""An index laid out like Basic Memory's: one full-text row per note, and a note is as near as its best chunk.
+
+Source: basicmachines-co/basic-memory, models/search.py and services/search_service.py at a6d07843.
+
+The SQL of the full-text table makes SQLite work as it does in Basic Memory: two MATCH terms joined with OR
+are two scans of the table, and bm25() of a row comes from the scan that finds the row first.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import PurePosixPath
+from typing import ClassVar, NamedTuple, Protocol
+
+import apsw
+import numpy as np
+
+from workbench.contracts import Index
+from workbench.memory.sources import whole_characters
+from workbench.memory.store.sqlite.fts5 import match_expression
+from workbench.records import Chunk, Document, Hits, Query, Rows, Vector
+from workbench.retrieval.index_adapters import IndexAdapter, kept
+from workbench_plugins.frontmatter import BLOCK, NOTHING, FrontMatter, front_matter
+from workbench_plugins.whole_files import WholeFiles, whole_documents, whole_files
+
+CREATE_SQL = """
+    CREATE VIRTUAL TABLE notes USING fts5 (
+        title, content_stems, content_snippet, permalink,
+        tokenize = 'unicode61 tokenchars 0x2F', prefix = '1,2,3,4'
+    )
+"""
+# 0x2F is meant to make the slash a part of words, but FTS5 reads it as the characters 0, x, 2 and F, which
+# are parts of words anyway: `docs/readme` is two tokens. Nothing is stemmed.
+
+INSERT_SQL = (
+    "INSERT INTO notes (rowid, title, content_stems, content_snippet, permalink) VALUES (?, ?, ?, ?, ?)"
+)
+
+SEARCH_SQL = """
+    SELECT rowid, bm25(notes) AS raw FROM notes WHERE {where} ORDER BY raw, rowid LIMIT ?2
+"""
+
+
+class Note(NamedTuple):
+    """One row of the table, column by column."""
+
+    title: str
+    content_stems: str
+    content_snippet: str
+    permalink: str
+
+
+class Matching(Protocol):
+    """The WHERE clause that applies one MATCH expression to the columns of the table."""
+
+    @property
+    def says(self) -> str: ...
+
+    @property
+    def where(self) -> str:
+        """The WHERE clause, in which ?1 is the bound expression."""
+
+    def bound(self, match: str) -> str:
+        """The value of ?1."""
+
+
+@dataclass(frozen=True)
+class EachColumn:
+    """`title MATCH q OR content_stems MATCH q`: one column alone must satisfy the whole expression.
+
+    A row that the first scan finds is scored on that column alone, even if the second scan would score it
+    much better: a title word with an inverse document frequency near 0 puts the best note last.
+    """
+
+    columns: tuple[str, ...] = ("title", "content_stems")
+
+    @property
+    def says(self) -> str:
+        return " OR ".join(f"{column} MATCH" for column in self.columns)
+
+    @property
+    def where(self) -> str:
+        return "(" + " OR ".join(f"{column} MATCH ?1" for column in self.columns) + ")"
+
+    def bound(self, match: str) -> str:
+        return match
+
+
+@dataclass(frozen=True)
+class OneMatch:
+    """`notes MATCH '{title content_stems} : (q)'`: one scan, whose bm25() covers all of these columns."""
+
+    columns: tuple[str, ...] = ("title", "content_stems")
+
+    @property
+    def says(self) -> str:
+        return f"one MATCH over {' and '.join(self.columns)}"
+
+    @property
+    def where(self) -> str:
+        return "notes MATCH ?1"
+
+    def bound(self, match: str) -> str:
+        return f"{{{' '.join(self.columns)}}} : ({match})"
+
+
+class NoteStore:
+    """The notes of a memory in the given order; the first note is row 0."""
+
+    def __init__(self, notes: Sequence[Note]) -> None:
+        self.size = len(notes)
+        self._db = apsw.Connection(":memory:")
+        self._db.execute(CREATE_SQL)
+        with self._db:
+            self._db.executemany(INSERT_SQL, [(row, *note) for row, note in enumerate(notes)])
+
+    def search(self, query: Query, limit: int, matching: Matching) -> Hits:
+        """The matching notes, by (bm25, row), with FTS5's negative bm25.
+
+        An expression that FTS5 cannot parse finds nothing; a question may end with an operator, for example.
+        """
+        sql, match = SEARCH_SQL.format(where=matching.where), whole_characters(match_expression(query))
+        try:
+            found = self._db.execute(sql, (matching.bound(match), limit)).fetchall()
+        except apsw.SQLError:
+            found = []
+        return Hits(np.array([row for row, _ in found], np.int64), np.array([raw for _, raw in found], float))
+
+
+LONGEST_STEMS = 6_000
+VECTOR_POOL = 1_100
+"""The number of chunks that the vector leg reads for a page of ten results: 110 candidates × 10."""
+CHUNKS_PER_NOTE = 10
+
+
+def without_front_matter(path: str, text: str) -> tuple[FrontMatter, str]:
+    """The front matter of a note, and the text after it. Raises InputError for broken front matter.
+
+    >>> without_front_matter("a.md", "---\\ntags: tea\\n---\\nA cup.")[1].strip()
+    'A cup.'
+    """
+    head = front_matter(path, text)
+    block = BLOCK.match(text)
+    return (NOTHING, text) if head == NOTHING or block is None else (head, text[block.end() :])
+
+
+def variants(text: str) -> list[str]:
+    """The searchable forms of a text: itself, in lower case, its path segments, and its words.
+
+    >>> variants("Tea/Cups of")
+    ['Tea/Cups of', 'tea/cups of', 'Tea', 'Cups of', 'tea/cups', 'of']
+    """
+    forms = [text, text.lower(), *(part.strip() for part in text.split("/")), *text.lower().split()]
+    return [form for form in dict.fromkeys(forms) if form]
+
+
+def permalink_of(path: str, project: str) -> str:
+    """The permalink of a note: the project, and the path in lower case with hyphens, without accents.
+
+    Dots stay. Basic Memory also writes Hangul in Latin letters; here it stays.
+
+    >>> permalink_of("memory/Tea_Cups and more.md", "main"), permalink_of("über/Tea.notes.md", "main")
+    ('main/memory/tea-cups-and-more', 'main/uber/tea.notes')
+    """
+    parts = _without_accents(PurePosixPath(path).with_suffix("").as_posix().lower()).split("/")
+    return "/".join([project, *(re.sub(r"(?:[^\w.]|_)+", "-", part).strip("-") for part in parts)])
+
+
+def _without_accents(text: str) -> str:
+    """Latin letters without their marks; letters of other scripts as they are."""
+    return "".join(
+        unicodedata.normalize("NFKD", letter)[0] if "LATIN" in unicodedata.name(letter, "") else letter
+        for letter in unicodedata.normalize("NFC", text)
+    )
+
+
+def note_of(document: Document, project: str) -> Note:
+    """The full-text row of a document. The title is that of the front matter, or else the file name.
+
+    content_snippet holds the whole body: the databases that e46555bf and the releases 0.19.0 to 0.23.2 write
+    show it. Release 0.18.5 stores 250 characters.
+    """
+    head, text = without_front_matter(document.path, document.text)
+    body = text.strip()
+    title = str(head.rest.get("title") or PurePosixPath(document.path).stem)
+    permalink = str(head.rest.get("permalink") or permalink_of(document.path, project))
+    parts = [*variants(title), body, *variants(permalink), *variants(document.path), *head.tags]
+    return Note(title, "\n".join(parts)[:LONGEST_STEMS], body, permalink)
+
+
+@dataclass(frozen=True)
+class ArrangedNotes:
+    """The notes of an index, and their full-text table; this class does not reference the index."""
+
+    files: WholeFiles
+    store: NoteStore
+
+
+def lay_out(index: Index, documents: Sequence[Document], project: str) -> ArrangedNotes:
+    """The notes of an index, in the order of the documents."""
+    store = NoteStore([note_of(document, project) for document in documents])
+    return ArrangedNotes(whole_files(index, documents), store)
+
+
+class NoteIndex(IndexAdapter):
+    """An index that answers a search with whole notes."""
+
+    def __init__(self, inner: Index, notes: ArrangedNotes, matching: Matching) -> None:
+        super().__init__(inner)
+        self.notes, self.matching = notes, matching
+
+    @property
+    def size(self) -> int:
+        """The number of notes."""
+        return len(self.notes.files.files)
+
+    def keyword(self, query: Query, limit: int) -> Hits:
+        """The matching notes, in the order of SQLite's answer."""
+        return self.notes.store.search(query, limit, self.matching)
+
+    def vector(self, query: Vector, limit: int) -> Hits:
+        """The notes of the nearest chunks, each with its nearest chunk's distance."""
+        pool = max(VECTOR_POOL, limit * CHUNKS_PER_NOTE)
+        return self.notes.files.nearest(self.inner, query, pool, limit)
+
+    def chunks(self, rows: Rows) -> Sequence[Chunk]:
+        return [self.notes.files.files[row] for row in rows]
+
+    def rows_of(self, path: str) -> Rows:
+        """The row of a file; an empty array if the file is not indexed."""
+        return self.notes.files.rows_of(path)
+
+
+@dataclass(frozen=True)
+class NotesLayout:
+    """Whole notes instead of chunks, in the full-text columns of Basic Memory.
+
+    `matching` is the WHERE clause of the keyword leg, `project` is the first part of every permalink. bm25()
+    counts every column, also one that is not searched: with content_snippet the body counts twice in a row's
+    length, and in the mean.
+    """
+
+    unit: ClassVar[str] = "notes"
+
+    matching: Matching = field(default_factory=EachColumn)
+    project: str = "main"
+
+    @property
+    def says(self) -> str:
+        return (
+            f"whole notes of the project {self.project}, with the body in content_snippet and up to "
+            f"{LONGEST_STEMS:,} characters in content_stems; {self.matching.says}"
+        )
+
+    def of(self, index: Index) -> Index:
+        """The index as notes, arranged once for each generation.
+
+        Raises InputError for an index that has no whole documents.
+        """
+        key = NotesLayout, self.project
+
+        def arranged() -> ArrangedNotes:
+            return lay_out(index, whole_documents(index, self), self.project)
+
+        return NoteIndex(index, kept(index, key, arranged), self.matching)

@@ -1,0 +1,368 @@
+"""Commands for cases: a failure of memory search as a file that can be run, redacted, shrunk and reported.
+
+The commands that search have an option --case: `save_trace` and `save_diagnosis` write its file.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from pydantic import ValidationError
+
+from workbench.cli.app import (
+    SHIPPED,
+    AsJson,
+    AskedSystem,
+    IndexOptions,
+    System,
+    SystemOptions,
+    app,
+    shared_options,
+)
+from workbench.cli.output import put, tell
+from workbench.contracts import Index
+from workbench.errors import InputError
+from workbench.measure.questions import load_questions
+from workbench.memory.store.sqlite.place import make_folder
+from workbench.records import Trace
+from workbench.registry import part_of
+from workbench.retrieval.pipeline import search
+from workbench.retrieval.query import check_question
+from workbench.safe_text import counted
+from workbench_plugins.cases import making
+from workbench_plugins.cases.files import case_files, load_case, replace_text, save_case
+from workbench_plugins.cases.issue import case_of_issue
+from workbench_plugins.cases.model import SUFFIX, Case, CaseSystem, Elsewhere, Expected
+from workbench_plugins.cases.redact import redacted
+from workbench_plugins.cases.running import (
+    MOST_RETURNED,
+    CaseRun,
+    Matrix,
+    run_case,
+    run_on,
+    run_releases,
+    systems_named,
+)
+from workbench_plugins.cases.show import case_html, case_markdown, run_data
+from workbench_plugins.cases.shrink import original_of, shrink_file
+
+case = typer.Typer(
+    help="Cases: a failure as one file, which runs as a test.", no_args_is_help=True, rich_markup_mode=None
+)
+app.add_typer(case, name="case")
+
+Files = Annotated[list[Path], typer.Argument(readable=False, help="Case files, or folders of them.")]
+File = Annotated[Path, typer.Argument(readable=False, help="The case file.")]
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace the file if it exists.")]
+Out = Annotated[
+    Path | None,
+    typer.Option("--out", "-o", help="The case file to write. Default: NAME.case.yaml, from the question."),
+]
+
+
+@case.command()
+@shared_options
+def new(
+    context: typer.Context,
+    question: Annotated[str | None, typer.Argument(help="The question.")] = None,
+    out: Out = None,
+    from_issue: Annotated[
+        Path | None,
+        typer.Option(
+            "--from-issue",
+            readable=False,
+            help="A Markdown issue that follows docs/examples/issue.md; it states all the rest.",
+        ),
+    ] = None,
+    target: Annotated[
+        str | None, typer.Option("--target", "-t", help="The file that should be in the answer.")
+    ] = None,
+    within: Annotated[
+        int | None, typer.Option(min=1, help="The target should be among this many first files.")
+    ] = None,
+    not_found: Annotated[str | None, typer.Option(help="A file that should not be in the answer.")] = None,
+    nothing: Annotated[bool, typer.Option("--nothing", help="Nothing should be returned.")] = False,
+    order: Annotated[
+        list[str] | None, typer.Option(help="A file in the right order; repeat it for each file.")
+    ] = None,
+    same_as: Annotated[
+        str | None, typer.Option(help="The answer should be that of this other system.")
+    ] = None,
+    *,
+    where: IndexOptions,
+    system: AskedSystem = None,
+    changes: SystemOptions,
+    vectors: Annotated[
+        str, typer.Option(help="Vectors inside: float32 (exact), float16 (half the size) or none.")
+    ] = "float32",
+    known_bug: Annotated[
+        str, typer.Option(help="The reason why the case fails; tests then expect the failure.")
+    ] = "",
+    reference: Annotated[
+        list[str] | None, typer.Option(help="A public report, such as owner/repository#12; can be repeated.")
+    ] = None,
+    overwrite: Overwrite = False,
+) -> None:
+    """Write a case: the memory, the system, the question, what you expect, and what is observed.
+
+    Exit code 0: the case is written, whether the expectation holds or not.
+    """
+    if from_issue is not None:
+        _new_from_issue(context, from_issue, out, vectors, overwrite)
+        return
+    if question is None:
+        raise InputError("A case needs a question.", "Give the question, or --from-issue FILE.")
+    asked = changes.pipeline(where.system(system))
+    cleaned = check_question(question)
+    expected = _expected(
+        found=target and where.relative(target),
+        not_found=not_found,
+        order=[where.relative(one) for one in order or ()],
+        nothing=nothing,
+        same_as=same_as,
+        within=within,
+    )
+    with where.opened() as opened:
+        made = making.case_of(
+            cleaned,
+            asked,
+            opened,
+            expect=expected,
+            vectors=making.travelling(vectors),
+            known_bug=known_bug,
+            references=reference or (),
+        )
+        here = search(cleaned, asked, opened).paths()
+    _save(made, out, overwrite)
+    observed = made.questions[0].observed
+    if observed and observed.returned is not None and list(observed.returned) != here[:MOST_RETURNED]:
+        tell(
+            f"The case returns {', '.join(observed.returned) or 'nothing'}, and the memory itself "
+            f"{', '.join(here) or 'nothing'}. {asked.name} reads more than this case carries. So this "
+            "case does not show what you see."
+        )
+
+
+OF_AN_ISSUE = {"from_issue", "out", "vectors", "overwrite"}
+"""The options of `case new` that go with --from-issue; the issue says all else."""
+
+
+def _new_from_issue(
+    context: typer.Context, issue: Path, out: Path | None, vectors: str, overwrite: bool
+) -> None:
+    beyond = [
+        one
+        for one in context.params
+        if one not in OF_AN_ISSUE and getattr(context.get_parameter_source(one), "name", "") == "COMMANDLINE"
+    ]
+    if beyond:
+        raise InputError(
+            f"With --from-issue, the issue states {beyond[0].replace('_', ' ')}.",
+            "Leave out what the issue states, or leave out --from-issue.",
+        )
+    made = case_of_issue(issue, making.travelling(vectors))
+    _save(made.case, out, overwrite)
+    if not made.as_observed:
+        (answer,) = made.answers
+        returned = ", ".join(answer.observed.returned or ()) or "nothing"
+        tell(f"The issue observes another answer. Here, {made.pipeline.name} returns: {returned}.")
+
+
+def _save(made: Case, out: Path | None, overwrite: bool) -> None:
+    """Writes a case, by default to a file here with a name from its question, and says what it holds."""
+    file = save_case(made, out or Path(making.file_name(made)), overwrite)
+    size = file.stat().st_size
+    put(f"{file}: {counted(len(made.memory.notes or ()), 'note')}, {made.words:,} words, {size:,} bytes.")
+    tell(f"Run it: workbench case run {file}")
+
+
+def _expected(**given: Any) -> Expected:
+    try:
+        return Expected.model_validate({name: value for name, value in given.items() if value})
+    except ValidationError as error:
+        reason = error.errors()[0]["msg"].removeprefix("Value error, ")
+        raise InputError(
+            f"These options are not one expectation: {reason}.",
+            "Give one of --target, --not-found, --order (for each file), --nothing and --same-as.",
+        ) from None
+
+
+@case.command()
+@shared_options
+def export(
+    what: Annotated[
+        str, typer.Argument(help="museum: each specimen that is a search or a fusion; questions: one case.")
+    ],
+    folder: Annotated[Path, typer.Argument(readable=False, help="The folder to write to.")],
+    questions: Annotated[
+        Path | None, typer.Option("--questions", readable=False, help="Labelled questions (YAML).")
+    ] = None,
+    *,
+    where: IndexOptions,
+    system: System = SHIPPED,
+    overwrite: Overwrite = False,
+) -> None:
+    """Write the museum's specimens, or labelled questions, as cases that pytest runs.
+
+    The specimens that are no case are listed, each with the reason.
+    """
+    if what not in ("museum", "questions"):
+        raise InputError(f"There is nothing called {what!r} to export.", "Use museum or questions.")
+    asked = (
+        load_questions(questions or Path(where.memory) / "questions.yaml") if what == "questions" else None
+    )
+    make_folder(folder)
+    if asked is None:
+        part_of("museum", "specimens")
+        from workbench_plugins.cases.specimens import export_museum
+
+        written, left_out = export_museum(folder, overwrite)
+        put(f"{folder}: {counted(len(written), 'case')}.")
+        put("\n".join(f"No case: {name}, since {reason}." for name, reason in left_out.items()))
+    else:
+        with where.opened() as opened:
+            made = making.case_of_questions(asked, SystemOptions().pipeline(system), opened)
+        _save(made, folder / f"questions{SUFFIX}", overwrite)
+
+
+@case.command()
+def run(
+    files: Files,
+    systems: Annotated[
+        list[str] | None,
+        typer.Option("--system", "-s", help="Run on this system instead; can be repeated."),
+    ] = None,
+    releases: Annotated[bool, typer.Option("--releases", help="Run on every release of the system.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Run cases, and explain each failure. Exit code 1 if an expectation does not hold.
+
+    With several systems, or with --releases, a table names the first bad and the first good one.
+    """
+    if releases and systems:
+        raise InputError("--releases and --system both name the systems to run.", "Give one of them.")
+    fine, printed = True, []
+    for one in map(load_case, case_files(files)):
+        ran: CaseRun | Matrix
+        if releases:
+            ran = run_releases(one.case, folder=one.folder)
+        elif systems:
+            runs = run_on(one.case, systems_named(systems, one.case), folder=one.folder)
+            ran = Matrix(tuple(runs)) if len(runs) > 1 else runs[0]
+        else:
+            ran = run_case(one.case, folder=one.folder)
+        fine = fine and ran.holds
+        printed.append({"file": str(one.path), **run_data(ran)})
+        if not as_json and isinstance(ran, Matrix):
+            put(f"{one.path}")
+        if not as_json:
+            put(ran)
+    if as_json:
+        put(printed, as_json)
+    raise typer.Exit(0 if fine else 1)
+
+
+@case.command()
+def redact(
+    file: File,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="The case to write. Default: NAME.redacted.case.yaml.")
+    ] = None,
+    overwrite: Overwrite = False,
+    as_json: AsJson = False,
+) -> None:
+    """Write a case in other words that fails in the same way, prove it, and list what may identify somebody.
+
+    Exit code 1 if only the failure and its reason are the same, and not every number.
+    """
+    loaded = load_case(file)
+    made = redacted(loaded.case, loaded.folder)
+    written = save_case(made.case, out or beside(file, "redacted"), overwrite)
+    if as_json:
+        proof = {**vars(made.proof), "complete": made.proof.complete}
+        put({"file": str(written), "proof": proof, "remains": list(made.remains)}, as_json)
+    else:
+        put(f"{written}\n\nBoth cases were run:\n{made.proof}\n")
+        put("This may still identify somebody; you decide:")
+        put("\n".join(f"- {one}" for one in made.remains))
+    raise typer.Exit(0 if made.proof.complete else 1)
+
+
+@case.command()
+def shrink(
+    file: File,
+    passing_on: Annotated[
+        list[str] | None,
+        typer.Option("--passing-on", help="The case must still hold on this system; can be repeated."),
+    ] = None,
+) -> None:
+    """Take away notes, lines and words while the case fails for the same reason.
+
+    The original is kept beside the case. The file is written after each step, so after an interruption the
+    same command continues.
+    """
+    loaded = load_case(file)
+    known = {one.system.name for one in loaded.case.elsewhere}
+    more = [Elsewhere(system=CaseSystem(name=name)) for name in passing_on or () if name not in known]
+    update = {"elsewhere": [*loaded.case.elsewhere, *more]}
+    made = shrink_file(replace(loaded, case=loaded.case.model_copy(update=update)))
+    before, after = loaded.case.words, made.words
+    put(f"{file}: {counted(len(made.memory.notes or ()), 'note')}, {after:,} of {before:,} words.")
+    put(f"The original is {original_of(file)}.")
+
+
+def beside(file: Path, what: str) -> Path:
+    """A name beside a case file: `a.case.yaml` becomes `a.redacted.case.yaml`."""
+    return file.with_name(f"{file.name.removesuffix(SUFFIX)}.{what}{SUFFIX}")
+
+
+@case.command()
+def report(
+    file: File,
+    html: Annotated[
+        Path | None, typer.Option("--html", help="Write an HTML page with figures to this file instead.")
+    ] = None,
+    releases: Annotated[
+        bool,
+        typer.Option("--releases/--no-releases", help="Show every release of the system, if it has any."),
+    ] = True,
+) -> None:
+    """Print a case as Markdown for an issue tracker, or write an HTML page that needs no network.
+
+    Exit code 0, whether the expectations hold or not.
+    """
+    loaded = load_case(file)
+    ran = run_case(loaded.case, folder=loaded.folder)
+    try:
+        matrix = run_releases(loaded.case, folder=loaded.folder) if releases else None
+    except InputError as error:
+        tell(error.problem)
+        matrix = None
+    if html is None:
+        put(case_markdown(ran, matrix).rstrip("\n"))
+    else:
+        replace_text(html, case_html(ran, matrix))
+        put(f"{html}")
+
+
+def save_trace(out: Path, trace: Trace, index: Index, target: str) -> None:
+    """Saves a search as a case that expects `target`. Raises InputError for a file that exists."""
+    _save_search(making.case_of_trace(trace, index, target), out)
+
+
+def save_trace_beside(folder: Path, trace: Trace, index: Index, target: str) -> Path:
+    """Saves a search as a case in this folder, under a name of its own; returns the file."""
+    return making.save_beside(making.case_of_trace(trace, index, target), folder)
+
+
+def save_diagnosis(out: Path, found: Any, index: Index) -> None:
+    """Saves a diagnosis as a case. Raises InputError for a file that exists."""
+    _save_search(making.case_of_diagnosis(found, index), out)
+
+
+def _save_search(made: Case, out: Path) -> None:
+    save_case(made, out)
+    tell(f"Saved as a case. Run it: workbench case run {out}")

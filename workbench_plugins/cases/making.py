@@ -1,0 +1,311 @@
+"""Makes a case of a search: its notes, vectors, system, expectation, and what was observed.
+
+A case is made of a question, of labelled questions, of a trace, or of a diagnosis. Nobody has to think of the
+name of its file: it comes from the question, and is never that of another file.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+from collections.abc import Iterable, Sequence
+from importlib import import_module
+from importlib.metadata import version
+from itertools import chain, count
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, Literal, cast, get_args
+
+import numpy as np
+
+from workbench.contracts import Index
+from workbench.errors import InputError
+from workbench.measure.questions import QuestionSet
+from workbench.memory.embedding.local import ToyEmbedder
+from workbench.memory.index import MemoryIndex, OpenIndex
+from workbench.memory.sources import LineChunker, sizes_in
+from workbench.memory.store.sqlite.database import libraries
+from workbench.records import Chunk, Trace, Vector
+from workbench.registry import declared
+from workbench.retrieval.index_adapters import innermost
+from workbench.retrieval.pipeline import Pipeline, Source
+from workbench.safe_text import counted
+from workbench_plugins.cases.files import save_case
+from workbench_plugins.cases.indexing import Numbers, packed
+from workbench_plugins.cases.model import (
+    SUFFIX,
+    Case,
+    CaseAnnotations,
+    CaseChunker,
+    CaseEnvironment,
+    CaseMemory,
+    CaseModel,
+    CaseNote,
+    CasePassage,
+    CaseQuestion,
+    Expected,
+)
+from workbench_plugins.cases.running import run_case, system_of_case, with_observations
+
+if TYPE_CHECKING:
+    from workbench_plugins.diagnose.diagnosis import Diagnosis
+
+Travelling = Literal["none", "float16", "float32"]
+
+
+def case_of(
+    question: str,
+    pipeline: Pipeline,
+    index: Index,
+    target: str = "",
+    *,
+    expect: Expected | None = None,
+    vectors: Travelling = "float32",
+    title: str = "",
+    known_bug: str = "",
+    references: Iterable[str] = (),
+    note: str = "",
+) -> Case:
+    """A case of one question: its memory is that of `index`, and its observation is made by running the case.
+
+    `target` is the file that should be found, or `expect` says what should be the answer. With the vectors
+    inside, the case runs without the model.
+
+    Raises InputError for an index that does not give its vectors, and for a pipeline with unnamed stages.
+    """
+    asked = CaseQuestion(question=question, expect=expect or Expected(found=target))
+    title = title or f"{pipeline.name}: {question}"[:200]
+    case = _case([asked], pipeline, index, vectors, title=title, note=note, known_bug=known_bug)
+    return with_observations(run_case(case.model_copy(update={"references": list(references)})))
+
+
+def case_of_questions(
+    questions: QuestionSet, pipeline: Pipeline, index: Index, vectors: Travelling = "float32"
+) -> Case:
+    """One case of all labelled questions, each with its target, and of all controls, which expect nothing.
+
+    A question whose expectation does not hold on `pipeline` is a known bug of it, so that the case passes as
+    a test until an answer changes. Raises InputError as `case_of` does.
+    """
+    asked = [
+        CaseQuestion(question=one.question, expect=Expected(found=one.target)) for one in questions.questions
+    ]
+    asked += [
+        CaseQuestion(question=one.question, expect=Expected(nothing=True)) for one in questions.controls
+    ]
+    title = f"{pipeline.name}: {counted(len(asked), 'question')}"
+    run = run_case(_case(asked, pipeline, index, vectors, title=title))
+    known = ["" if one.holds else f"{pipeline.name}: {one.says}" for one in run.answers]
+    case = with_observations(run)
+    seen = [one.model_copy(update={"known_bug": bug}) for one, bug in zip(case.questions, known, strict=True)]
+    return case.model_copy(update={"questions": seen})
+
+
+def _case(
+    asked: Sequence[CaseQuestion], pipeline: Pipeline, index: Index, vectors: Travelling, **texts: Any
+) -> Case:
+    with index.snapshot():
+        memory, model, questions = carried(asked, index, vectors, pipeline)
+    return Case(
+        **texts,
+        system=system_of_case(pipeline),
+        questions=questions,
+        model=model,
+        memory=memory,
+        environment=environment(),
+    )
+
+
+def travelling(name: str) -> Travelling:
+    """How vectors travel, by its name. Raises InputError for an unknown one."""
+    if name not in get_args(Travelling):
+        raise InputError(f"Vectors do not travel as {name!r}.", "Choose float32, float16 or none.")
+    return cast(Travelling, name)
+
+
+def environment() -> CaseEnvironment:
+    """The versions here."""
+    return CaseEnvironment(
+        workbench=version("hybrid-search-workbench"),
+        python=platform.python_version(),
+        sqlite=str(libraries()["sqlite"]),
+        numpy=np.__version__,
+    )
+
+
+def carried(
+    asked: Sequence[CaseQuestion], index: Index, vectors: Travelling, pipeline: Pipeline | None = None
+) -> tuple[CaseMemory, CaseModel, list[CaseQuestion]]:
+    """The notes of an index in their stored order, the model of their vectors, and the questions with theirs.
+
+    With vectors, what `pipeline` reads of the passages word by word travels, too, unless it is larger than a
+    case may be. Annotations travel that the index stores itself. Raises InputError for an index that does not
+    give its vectors.
+    """
+    inner = innermost(index)
+    if not isinstance(inner, OpenIndex):
+        raise InputError(
+            f"The index {inner.name} does not give its vectors, so it cannot travel in a case.",
+            "Open the memory with workbench.open, or index its folder.",
+        )
+    store = inner.store if isinstance(inner, MemoryIndex) else None
+    chunker = _line_chunker(store.settings.chunker if store else "")
+    numbered, known = inner.vectors()
+    by_row = dict(zip(numbered.tolist(), known, strict=True))
+    rows = {path: inner.rows_of(path) for path in inner.paths()}
+    order = sorted(rows, key=lambda path: (int(rows[path].min()) if rows[path].size else 1 << 62, path))
+    sources = {one.path: (one.source, one.text) for one in inner.documents() or ()}
+    reader = None if vectors == "none" else _reader(pipeline)
+    windows = (
+        reader.windows_of(inner, [row for path in order for row in rows[path].tolist()], pipeline)
+        if reader
+        else {}
+    )
+    annotations = getattr(inner, "annotations", None)
+    stored = annotations() if annotations else {}
+    notes = []
+    for path in order:
+        chunks = list(inner.chunks(rows[path]))
+        given = [
+            CasePassage(
+                vector=None if vectors == "none" else _packed(by_row.get(row), path, vectors),
+                read=round(chunk.read_share, 6),
+                windows=windows.get(row),
+                annotations=CaseAnnotations(**vars(stored[chunk.id])) if chunk.id in stored else None,
+            )
+            for row, chunk in zip(rows[path].tolist(), chunks, strict=True)
+        ]
+        notes.append(_note(path, sources.get(path), chunks, given, chunker))
+    memory = CaseMemory(
+        notes=notes,
+        annotations="stored" if annotations else "read",
+        chunker=CaseChunker(tokens=chunker.tokens, overlap=chunker.overlap),
+        ties="stored order" if getattr(store, "ties_by_row", False) else "chunk id",
+    )
+    axes = inner.embedder.axes if isinstance(inner.embedder, ToyEmbedder) else None
+    model = CaseModel(
+        name=os.path.basename(inner.model) if os.path.isabs(inner.model) else inner.model,
+        revision=inner.embedder.revision,
+        dimensions=int(known.shape[1]),
+        vectors=vectors,
+        axes={axis: list(words) for axis, words in axes.items()} if axes else None,
+    )
+    questions = [
+        one.model_copy(
+            update={
+                "vector": None if vectors == "none" else packed(index.embed(one.question), vectors),
+                "words": reader.question_words(one.question, inner, pipeline) if reader and windows else None,
+            }
+        )
+        for one in asked
+    ]
+    return memory, model, questions
+
+
+def _reader(pipeline: Pipeline | None) -> ModuleType | None:
+    """The module for what a model has read word by word; None for a pipeline that cannot read it."""
+    if pipeline is None or pipeline.layout is None or "passages" not in declared("layout"):
+        return None
+    return import_module("workbench_plugins.cases.windows")
+
+
+def _packed(vector: Vector | None, path: str, numbers: Numbers) -> str:
+    if vector is None:
+        raise InputError(
+            f"A chunk of {path} has no vector, so the vectors cannot travel.",
+            "Embed the chunks again (--re-embed), or make the case with --vectors none.",
+        )
+    return packed(vector, numbers)
+
+
+def _line_chunker(name: str) -> LineChunker:
+    """The line chunker of that name; the default one for another chunker, whose passages are then written."""
+    sizes = sizes_in(name)
+    made = LineChunker(*sizes) if sizes else LineChunker()
+    return made if made.name == name else LineChunker()
+
+
+def _note(
+    path: str,
+    found: tuple[str, str] | None,
+    chunks: Sequence[Chunk],
+    given: list[CasePassage],
+    chunker: LineChunker,
+) -> CaseNote:
+    """A note as its text, if that is cut into these chunks, and otherwise as its passages."""
+    source, text = found or (chunks[0].source if chunks else "memory", "")
+    kind: Literal["memory", "sessions"] = "sessions" if source == "sessions" else "memory"
+    here = [(one.text, one.start_line, one.end_line) for one in chunks]
+    cut = [(one.text, one.start_line, one.end_line) for one in chunker.chunk(text) if one.text.strip()]
+    if found and cut == here and not any(one.annotations for one in given):
+        more = any(one != CasePassage() for one in given)
+        return CaseNote(path=path, source=kind, text=text, passages=given if more else None)
+    passages = [
+        one.model_copy(update={"lines": (first, last), "text": text})
+        for one, (text, first, last) in zip(given, here, strict=True)
+    ]
+    return CaseNote(path=path, source=kind, passages=passages)
+
+
+LONGEST = 50
+MOST_CASES = 100
+"""Cases in one folder that are saved without a name of the user's own."""
+
+
+def file_name(case: Case) -> str:
+    """The name of a case's file, from the words of its question in ASCII."""
+    words = re.findall(r"[a-z0-9]+", case.questions[0].question[:1_000].lower())
+    return ("-".join(words)[:LONGEST].strip("-") or "question") + SUFFIX
+
+
+def save_beside(case: Case, folder: Path) -> Path:
+    """Saves a case in a folder under a name from its question, and never over another file.
+
+    Raises InputError for a folder that does not exist or has 100 cases already, StorageError if it cannot be
+    written.
+    """
+    if not folder.is_dir():
+        raise InputError(f"The folder {folder} does not exist.", "Make it, or choose another one.")
+    names = {one.name for one in folder.iterdir()}
+    if sum(one.endswith(SUFFIX) for one in names) >= MOST_CASES:
+        raise InputError(f"{folder} has {MOST_CASES} cases already.", "Move some of them elsewhere.")
+    first = file_name(case)
+    numbered = (first.replace(SUFFIX, f"-{number}{SUFFIX}") for number in count(2))
+    return save_case(case, folder / next(one for one in chain([first], numbered) if one not in names))
+
+
+def case_of_trace(
+    trace: Trace,
+    index: Index,
+    target: str = "",
+    *,
+    expect: Expected | None = None,
+    vectors: Travelling = "float32",
+) -> Case:
+    """A case of the search that made `trace`; `index` is the one that was searched.
+
+    `target` is the file that should be found, or `expect` says what should be the answer. Raises InputError
+    as `case_of` does.
+    """
+    source = Source("the trace", "", trace.system)
+    pipeline = Pipeline(trace.system, trace.stages, source, layout=trace.layout)
+    return case_of(trace.question, pipeline, index, target, expect=expect, vectors=vectors)
+
+
+def case_of_diagnosis(diagnosis: Diagnosis, index: Index, vectors: Travelling = "float32") -> Case:
+    """A case of what is diagnosed: it expects what was wanted of the file.
+
+    `index` is the one of the diagnosis. Raises InputError as `case_of` does.
+    """
+    from workbench_plugins.diagnose.goal import Aim
+
+    goal = diagnosis.goal
+    match goal.aim:
+        case Aim.OUT:
+            expected = Expected(not_found=goal.path)
+        case Aim.FIRST:
+            expected = Expected(found=goal.path, within=1)
+        case Aim.IN:
+            expected = Expected(found=goal.path)
+    return case_of(diagnosis.question, diagnosis.pipeline, index, expect=expected, vectors=vectors)

@@ -1,0 +1,394 @@
+"""Runs a case: does the answer agree with what is expected, and what happened to the file that decides?
+
+A system in words that a file can hold is a name, named changes, and settings: `pipeline_of_case` makes a
+pipeline of it, and `system_of_case` the words of a pipeline.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
+from math import isclose
+from pathlib import Path
+
+from workbench.contracts import Index
+from workbench.errors import InputError, unknown_name
+from workbench.memory.files import read_input
+from workbench.records import Trace
+from workbench.registry import part_of
+from workbench.retrieval.columns import parameters
+from workbench.retrieval.cutoff import AddedFloor, Limit, MinScore
+from workbench.retrieval.explain import Explanation, Fate, explain
+from workbench.retrieval.legs import legs_of
+from workbench.retrieval.pipeline import Change, Difference, Pipeline, search
+from workbench.retrieval.settings import with_settings
+from workbench.systems.registry import LANGUAGES, SYSTEMS, is_configuration, with_settings_of_any_language
+from workbench_plugins.cases.files import LARGEST_FILE
+from workbench_plugins.cases.indexing import beside, opened_memory
+from workbench_plugins.cases.model import Case, CaseQuestion, CaseSystem, Expected, Observed
+from workbench_plugins.history import changes_of, line_of
+
+
+def pipeline_of_case(system: CaseSystem, folder: Path | None = None) -> Pipeline:
+    """The pipeline of a case's system; `folder` is that of the case file.
+
+    Raises InputError for a system, change, setting or configuration that cannot be used. A case names no file
+    by the name of its system: a configuration is inside of it, or beside it.
+    """
+    if system.openclaw is not None:
+        return _adapted(_configured(system, folder), system)
+    if system.specimen:
+        return _adapted(_side(system), system)
+    if is_configuration(system.name):
+        raise InputError(
+            f"The system {system.name} is the name of a file.",
+            "Put the file beside the case: system: {openclaw: {file: openclaw.json}}",
+        )
+    pipeline = SYSTEMS.named(system.name)
+    known = changes_of(system.name) if system.changes else {}
+    for name in system.changes:
+        if name not in known:
+            raise unknown_name("change", name, known, f"{system.name} takes {', '.join(known) or 'none'}.")
+        pipeline = pipeline.but(known[name])
+    (pipeline,), slots = with_settings_of_any_language([pipeline], system.settings)
+    return with_settings(pipeline.asking(system.limit, system.min_score), slots)
+
+
+def _adapted(pipeline: Pipeline, system: CaseSystem) -> Pipeline:
+    """Another pipeline with the limit and floor of a system, and with those of its settings that fit."""
+    (pipeline,), slots = with_settings_of_any_language([pipeline], system.settings, leave_out=True)
+    asked = pipeline.asking(system.limit, system.min_score)
+    return with_settings(asked, [one for one in slots if _has(asked, one)])
+
+
+def _has(pipeline: Pipeline, setting: str) -> bool:
+    slot, _, rest = setting.partition(".")
+    stages = [one for one in pipeline.stages if one.slot == slot]
+    return any(rest.partition("=")[0] in parameters(one) for one in stages)
+
+
+def _side(system: CaseSystem) -> Pipeline:
+    specimen = part_of("museum", "specimens").SPECIMENS.named(system.specimen)
+    found: Pipeline | None = getattr(specimen.sides, system.side).pipeline
+    if found is None:
+        raise InputError(
+            f"The specimen {system.specimen} is not a search, so it is no system of a case.",
+            f"See what it computes: workbench museum {system.specimen}",
+        )
+    return replace(found, name=system.called)
+
+
+def _configured(system: CaseSystem, folder: Path | None) -> Pipeline:
+    given = system.openclaw
+    assert given is not None
+    language, content, name = LANGUAGES.named("openclaw.json"), given.content, "openclaw.json"
+    if given.file is not None:
+        file, name = beside(given.file, folder), given.file
+        what = f"The configuration {file}"
+        content = dict(language.parsed(read_input(file, what, LARGEST_FILE), what))
+    return language.configured(content or {}, Path(name), given.agent, given.release)
+
+
+def system_of_case(pipeline: Pipeline) -> CaseSystem:
+    """The pipeline as a case names it: `pipeline_of_case` gives the same stages and layout.
+
+    Raises InputError for a pipeline that has stages which no system or change names.
+    """
+    for base in _bases(pipeline):
+        found = _from(base, pipeline)
+        if found is not None:
+            return found
+    raise InputError(
+        f"The pipeline {pipeline.name} has stages that no named system or change has.",
+        "Register it as a system (docs/extending.md), and use its name.",
+    )
+
+
+def _bases(pipeline: Pipeline) -> Iterator[Pipeline]:
+    """Systems to describe it by: the longest beginnings of its name first, then the most similar."""
+    plain = pipeline.name.partition("@")[0]
+    named = [name for name in SYSTEMS if plain.startswith(name)]
+    yield from (SYSTEMS[name] for name in sorted(named, key=len, reverse=True))
+    yield from sorted(SYSTEMS.values(), key=lambda one: len(one.diff(pipeline)))[:3]
+
+
+def _from(base: Pipeline, pipeline: Pipeline) -> CaseSystem | None:
+    changes: list[str] = []
+    made, settings = base, []
+    limit = min_score = None
+    for one in base.diff(pipeline):
+        match one.after:
+            case Limit(count=count):
+                limit = count
+            case AddedFloor(floor=floor):
+                min_score = floor
+            case MinScore(floor=floor) if isinstance(one.before, MinScore):
+                min_score = floor
+            case _:
+                change = _change(base.name, one)
+                if change is not None:
+                    changes.append(change.name)
+                    made = made.but(change)
+                settings += _settings(made, one)
+    limit = None if limit is None else int(limit)
+    found = CaseSystem(name=base.name, changes=changes, settings=settings, limit=limit, min_score=min_score)
+    try:
+        same = pipeline_of_case(found)
+    except InputError:
+        return None
+    return found if (same.stages, same.layout) == (pipeline.stages, pipeline.layout) else None
+
+
+def _change(name: str, one: Difference) -> Change | None:
+    """The named change whose stage is the new one, or of its kind where the old one is of another kind."""
+    if one.after is None or one.slot == "layout":
+        return None
+    known = [change for change in changes_of(name).values() if change.stage.slot == one.slot]
+    exact = [change for change in known if change.stage == one.after]
+    alike = [change for change in known if type(change.stage) is type(one.after)]
+    return next(iter(exact or (alike if type(one.before) is not type(one.after) else [])), None)
+
+
+def _settings(made: Pipeline, one: Difference) -> list[str]:
+    stage = next((stage for stage in made.stages if stage.slot == one.slot), None)
+    if stage is None or one.after is None or one.slot == "layout":
+        return []
+    before, after = parameters(stage), parameters(one.after)
+    return [f"{one.slot}.{name}={value}" for name, value in after.items() if before.get(name) != value]
+
+
+def systems_named(names: Sequence[str], case: Case) -> list[Pipeline]:
+    """Other systems by their names, with the limit, floor and settings of the case where they fit."""
+    return [_adapted(pipeline_of_case(CaseSystem(name=name)), case.system) for name in names]
+
+
+CLOSE = {"rel_tol": 1e-9, "abs_tol": 1e-12}
+"""Scores that differ by less than this are the same: rounding in another order of operations."""
+MOST_RETURNED = 10
+"""The number of returned files that an observation keeps."""
+
+
+@dataclass(frozen=True, repr=False)
+class Answered:
+    """The answer to one question of a case: whether it is as expected, in words, and what was observed.
+
+    `wanted` says what should be, and `seen` what is. `explanation` is that of the file that decides; None if
+    no file does.
+    """
+
+    asked: CaseQuestion
+    trace: Trace
+    holds: bool
+    wanted: str
+    seen: str
+    observed: Observed
+    explanation: Explanation | None = None
+
+    @property
+    def says(self) -> str:
+        """What should be, and what is, in a sentence."""
+        return f"{self.wanted}, and {self.seen}"
+
+    @property
+    def reason(self) -> tuple[bool, str, str]:
+        """Whether the expectation holds, and the fate and stage of the file that decides."""
+        return self.holds, self.observed.fate, self.observed.stage
+
+    @property
+    def deciding(self) -> tuple[str, tuple[str, ...]]:
+        """The chunk that decides, and the legs that brought it; the file, where a layout has other chunks."""
+        if self.explanation is None or not self.explanation.verdicts:
+            return "", ()
+        best = self.explanation.verdicts[0]
+        place = best.chunk.place if self.trace.layout is None else best.chunk.path
+        return place, tuple(one.leg for one in best.leg_ranks if one.brought)
+
+    @property
+    def as_observed(self) -> bool:
+        """Whether the observation that the case states is made again; its empty fields are not compared."""
+        then = dict(self.asked.observed or ())
+        return all(not old or old == getattr(self.observed, name) for name, old in then.items())
+
+
+@dataclass(frozen=True, repr=False)
+class CaseRun:
+    """A case that was run on one system: the answer to each of its questions."""
+
+    case: Case
+    pipeline: Pipeline
+    answers: tuple[Answered, ...]
+
+    @property
+    def holds(self) -> bool:
+        """Whether every expectation holds."""
+        return all(one.holds for one in self.answers)
+
+    @property
+    def as_observed(self) -> bool:
+        """Whether every observation is as the case states it."""
+        return all(one.as_observed for one in self.answers)
+
+    @property
+    def reasons(self) -> tuple[tuple[bool, str, str], ...]:
+        """The reason of each answer: two runs with the same reasons show the same failure."""
+        return tuple(one.reason for one in self.answers)
+
+    def __repr__(self) -> str:
+        failing = sum(not one.holds for one in self.answers)
+        return f"<CaseRun: {self.pipeline.name}, {failing} of {len(self.answers)} questions fail>"
+
+
+@dataclass(frozen=True, repr=False)
+class Matrix:
+    """A case on several systems in their order. For releases, the order is that of time."""
+
+    runs: tuple[CaseRun, ...]
+
+    @property
+    def holds(self) -> bool:
+        """Whether every expectation holds on every system."""
+        return self.first_bad is None
+
+    @property
+    def first_bad(self) -> CaseRun | None:
+        """The first run in which an expectation does not hold."""
+        return next((one for one in self.runs if not one.holds), None)
+
+    @property
+    def first_good(self) -> CaseRun | None:
+        """The first run after the first bad one in which every expectation holds again."""
+        bad = self.first_bad
+        later = self.runs[self.runs.index(bad) + 1 :] if bad else ()
+        return next((one for one in later if one.holds), None)
+
+
+def run_case(
+    case: Case, pipeline: Pipeline | None = None, *, folder: Path | None = None, index: Index | None = None
+) -> CaseRun:
+    """The case on `pipeline`, or on its own system. `folder` is that of the case file.
+
+    `index` is the opened memory of the case, if it is open already. Raises InputError for a case whose system
+    or memory cannot be used.
+    """
+    (run,) = run_on(case, [pipeline or pipeline_of_case(case.system, folder)], folder=folder, index=index)
+    return run
+
+
+def run_on(
+    case: Case, pipelines: Iterable[Pipeline], *, folder: Path | None = None, index: Index | None = None
+) -> list[CaseRun]:
+    """The case on each of these pipelines; the memory is opened once."""
+    lists = case.memory.lists
+    part = part_of("index", "lists") if lists else None
+    if lists and part:
+        index = part.ListIndex(lists.vector, lists.keyword)
+    with opened_memory(case, folder) if index is None else nullcontext(index) as opened:
+
+        def searched(question: str, pipeline: Pipeline) -> Trace:
+            return search(question, part.on_lists(pipeline) if part else pipeline, opened)
+
+        def answered(asked: CaseQuestion, pipeline: Pipeline) -> Answered:
+            trace, other = searched(asked.question, pipeline), asked.expect.same_as
+            same_as = searched(asked.question, pipeline_of_case(other, folder)) if other else None
+            holds, wanted, seen, target = _judged(asked.expect, trace, same_as)
+            explanation = explain(trace, opened, target) if target else None
+            observed = Observed(
+                fate=explanation.fate.value if explanation else "",
+                stage=_stage(explanation) if explanation else "",
+                returned=trace.paths()[:MOST_RETURNED],
+            )
+            return Answered(asked, trace, holds, wanted, seen, observed, explanation)
+
+        return [
+            CaseRun(case, one, tuple(answered(asked, one) for asked in case.questions)) for one in pipelines
+        ]
+
+
+def releases_of_case(case: Case, folder: Path | None = None) -> list[Pipeline]:
+    """The releases of the case's system, oldest first. Raises InputError for a system without releases."""
+    name = pipeline_of_case(case.system, folder).name
+    return [_adapted(one, case.system) for one in line_of(name).releases]
+
+
+def run_releases(case: Case, *, folder: Path | None = None) -> Matrix:
+    """The case on every release of its system. Raises InputError for a system without releases."""
+    return Matrix(tuple(run_on(case, releases_of_case(case, folder), folder=folder)))
+
+
+def with_observations(run: CaseRun) -> Case:
+    """The case with what this run observed in each question."""
+    questions = [one.asked.model_copy(update={"observed": one.observed}) for one in run.answers]
+    return run.case.model_copy(update={"questions": questions})
+
+
+def _judged(expected: Expected, trace: Trace, same_as: Trace | None) -> tuple[bool, str, str, str]:
+    """Whether the expectation holds, what should be, what is, and the file that decides.
+
+    `same_as` is the answer of the other system that is expected.
+    """
+    paths = trace.paths()
+    within = f" among the first {expected.within} files" if expected.within else ""
+    if expected.found is not None:
+        place = _place(expected.found, paths)
+        holds = place is not None and place <= (expected.within or place)
+        return holds, f"{expected.found} should be returned{within}", _seen(place), expected.found
+    if expected.not_found is not None:
+        place = _place(expected.not_found, paths)
+        wanted = f"{expected.not_found} should not be returned"
+        return place is None, wanted, _seen(place), expected.not_found
+    if expected.order is not None:
+        return _ordered(expected.order, paths)
+    if same_as is not None:
+        return _same(expected, trace, same_as)
+    seen = f"{paths[0]} is" if paths else "nothing is"
+    return not paths, "nothing should be returned", seen, next(iter(paths), "")
+
+
+def _place(path: str, paths: Sequence[str]) -> int | None:
+    return paths.index(path) + 1 if path in paths else None
+
+
+def _seen(place: int | None) -> str:
+    return "is not" if place is None else f"is number {place}"
+
+
+def _ordered(order: Sequence[str], paths: Sequence[str]) -> tuple[bool, str, str, str]:
+    wanted = f"{', '.join(order)} should be returned in this order"
+    missing = [path for path in order if path not in paths]
+    if missing:
+        return False, wanted, f"{missing[0]} is not returned", missing[0]
+    there = [path for path in paths if path in order]
+    holds = there == list(order)
+    wrong = next((path for path, real in zip(order, there, strict=True) if path != real), order[0])
+    return holds, wanted, "are" if holds else f"the order is {', '.join(there)}", wrong
+
+
+def _same(expected: Expected, trace: Trace, other: Trace) -> tuple[bool, str, str, str]:
+    theirs, mine = other.paths()[: expected.within], trace.paths()[: expected.within]
+    first = f"the first {expected.within} files" if expected.within else "the files"
+    differing = [path for path in [*theirs, *mine] if _place(path, theirs) != _place(path, mine)]
+    if expected.scores:
+        first += " and their scores"
+        new, old = _scores(trace), _scores(other)
+        differing += [path for path in mine if path in old and not isclose(new[path], old[path], **CLOSE)]
+    wanted, seen = f"{first} should be those of {other.system}", "are not" if differing else "are"
+    return not differing, wanted, seen, next(iter(differing), "")
+
+
+def _scores(trace: Trace) -> dict[str, float]:
+    """The best score of each returned file."""
+    return {one.chunk.path: one.score for one in reversed(trace.results)}
+
+
+def _stage(explanation: Explanation) -> str:
+    """The slot of the stage that decided the fate; for a file beyond the pool, the legs that match it."""
+    if not explanation.verdicts:
+        return ""
+    best = explanation.verdicts[0]
+    if best.candidate is not None and best.candidate.drop is not None:
+        return best.candidate.drop.stage.slot
+    if explanation.fate is Fate.BEYOND_POOL:
+        matched = {one.leg for one in best.leg_ranks if one.rank is not None}
+        return ", ".join(leg.slot for leg in legs_of(explanation.trace.stages) if leg.name in matched)
+    return ""

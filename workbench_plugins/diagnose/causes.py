@@ -1,0 +1,696 @@
+"""Causes: the smallest sets of stages whose removal or known repair changes the answer.
+
+A repair takes a stage away, or puts another known stage into its slot. A change is priced by the user's
+labelled questions, or by the memory's own as a proxy.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, is_dataclass, replace
+from itertools import combinations, groupby, islice
+from pathlib import PurePosixPath
+from typing import Any, TypeVar
+
+import numpy as np
+
+from workbench.contracts import Index
+from workbench.errors import InputError
+from workbench.measure.blame import LAYOUT, Edit, Reruns, edited, edits_between, fits
+from workbench.measure.paired import HITS, Paired, paired_values
+from workbench.measure.questions import Control, Question, QuestionSet
+from workbench.records import Floats, Stage, Trace
+from workbench.retrieval.cutoff import Limit
+from workbench.retrieval.explain import Explanation, Verdict, explain, steps
+from workbench.retrieval.fusion import OneLeg
+from workbench.retrieval.index_adapters import CachedIndex
+from workbench.retrieval.legs import LegRank, LegStage, Union, legs_of
+from workbench.retrieval.pipeline import Change, Pipeline
+from workbench.retrieval.query import JoinedWords, PrunedUnicodeWords, PrunedWords, UnicodeWords
+from workbench.retrieval.scoring import Cosine
+from workbench.systems.openclaw import EVIDENCE_FLOOR, FIXES, SIGN
+from workbench.systems.registry import SYSTEMS
+from workbench.views.text import drop_reason
+from workbench_plugins.diagnose.goal import Goal
+from workbench_plugins.history import changes
+
+DEEPEST = 1_000_000
+FEW_DIFFERENCES = 2
+"""A pipeline with no system's name is compared with the nearest systems that differ in so many slots."""
+
+GENERAL = (*FIXES, SIGN, EVIDENCE_FLOOR)
+"""Changes that fit systems of any kind; the others are tried on systems of their own repository."""
+
+
+@dataclass(frozen=True)
+class Repair:
+    """A known change of one slot: its name, the edits that make it, and the reason that its source gives.
+
+    `removes` marks a repair that takes a stage's effect away. `restores` names the system from which the
+    pipeline differs in this slot; the repair undoes the difference. `own` says that the pipeline has the name
+    of that system. `loosens` marks a longer answer. `usual` says that a registered system has in this slot
+    what the pipeline has now. `change` is the system's own named change. `offered` marks a repair that no
+    system has: it is tried as a fix, and no cause.
+    """
+
+    slot: str
+    name: str
+    edits: tuple[Edit, ...]
+    why: str
+    removes: bool = False
+    restores: str = ""
+    own: bool = False
+    loosens: bool = False
+    usual: bool = True
+    change: Change | None = None
+    offered: bool = False
+
+
+def repairs(pipeline: Pipeline) -> list[Repair]:
+    """Every removal and every known repair that fits a pipeline, in the order of its slots."""
+    found: dict[tuple[Edit, ...], Repair] = {}
+    sources = (_restored, _undone, _named, _of_others, _removals)
+    for one in (repair for source in sources for repair in source(pipeline)):
+        changes_it = any(_content(pipeline, edit.slot) != edit.content for edit in one.edits)
+        if changes_it and one.edits not in found and fits(pipeline, one.edits):
+            found[one.edits] = _judged(pipeline, one)
+    slots = [LAYOUT, *(stage.slot for stage in pipeline.stages)]
+    return sorted(found.values(), key=lambda one: slots.index(one.slot) if one.slot in slots else len(slots))
+
+
+def _judged(pipeline: Pipeline, repair: Repair) -> Repair:
+    """The repair with what it says of the pipeline: whether it loosens it, and whether its slot is usual."""
+    now = _content(pipeline, repair.slot)
+    new = next((one.content for one in repair.edits if one.slot == repair.slot), None)
+    loosens = isinstance(now, Limit) and isinstance(new, Limit) and new.count > now.count
+    return replace(repair, loosens=loosens, usual=now is None or now in _known(repair.slot))
+
+
+def _known(slot: str) -> list[object]:
+    """What the registered systems have in a slot."""
+    return [_content(one, slot) for one in SYSTEMS.values()]
+
+
+def _content(pipeline: Pipeline, slot: str) -> object:
+    if slot == LAYOUT:
+        return pipeline.layout
+    return next((stage for stage in pipeline.stages if stage.slot == slot), None)
+
+
+# Known repairs
+
+
+def _restored(pipeline: Pipeline) -> Iterator[Repair]:
+    """Each difference from the system whose name the pipeline has, or else from the nearest, undone."""
+    named = _namesake(pipeline)
+    for usual in _nearest(pipeline) if named is None else [named]:
+        for edit in edits_between(pipeline, usual):
+            why = "undoes your setting" if named else f"{usual.name} has this here"
+            own = named is not None
+            yield Repair(edit.slot, f"as in {usual.name}", (edit,), why, restores=usual.name, own=own)
+
+
+def _nearest(pipeline: Pipeline) -> list[Pipeline]:
+    """The systems with the same slots that differ in the fewest of them.
+
+    There are none if more than FEW_DIFFERENCES differ, or if a system is equal. Such a
+    system is what the pipeline was probably made from.
+    """
+    slots = [stage.slot for stage in pipeline.stages]
+    alike = [one for one in SYSTEMS.values() if [stage.slot for stage in one.stages] == slots]
+    counts = [len(pipeline.diff(one)) for one in alike]
+    least = min(counts, default=0)
+    if not 0 < least <= FEW_DIFFERENCES:
+        return []
+    return [one for one, count in zip(alike, counts, strict=True) if count == least]
+
+
+def _namesake(pipeline: Pipeline) -> Pipeline | None:
+    """The system whose name a pipeline has, with its named changes and without a file's settings."""
+    name = pipeline.name.partition("@")[0]
+    if name in SYSTEMS:
+        return SYSTEMS[name]
+    bases = (one for one in SYSTEMS.values() if pipeline.changes and name.startswith(one.name))
+    made = (_made(one, pipeline.changes) for one in bases)
+    return next((one for one in made if one is not None and one.name == name), None)
+
+
+def _made(base: Pipeline, some: Sequence[Change]) -> Pipeline | None:
+    """The system with some changes; None if they do not fit."""
+    try:
+        return base.but(*some)
+    except InputError:
+        return None
+
+
+def _undone(pipeline: Pipeline) -> Iterator[Repair]:
+    """The changes that the pipeline itself is made of, each undone."""
+    for base in SYSTEMS.values():
+        if pipeline.changes and _is_base(base, pipeline):
+            for change in pipeline.changes:
+                others = [one for one in pipeline.changes if one is not change]
+                without = _made(replace(base, layout=pipeline.layout), others)
+                if without is not None:
+                    edits = tuple(edits_between(pipeline, without))
+                    yield Repair(change.stage.slot, f"without +{change.name}", edits, f"undoes: {change.why}")
+            return
+
+
+def _is_base(base: Pipeline, pipeline: Pipeline) -> bool:
+    changed = {change.stage.slot for change in pipeline.changes}
+    differing = {one.slot for one in replace(base, layout=pipeline.layout).diff(pipeline)}
+    if not differing <= changed or base.stages == pipeline.stages:
+        return False
+    made = _made(base, pipeline.changes)
+    return made is not None and made.stages == pipeline.stages
+
+
+def _named(pipeline: Pipeline) -> Iterator[Repair]:
+    """The named changes of systems of the same repository, and those that fit any system."""
+    slots = {stage.slot for stage in pipeline.stages}
+    for change in changes():
+        general = change in GENERAL
+        if not general and change.source.repository != pipeline.source.repository:
+            continue
+        if change.stage.slot in slots or change.before in slots:
+            edit = Edit(change.stage.slot, change.stage, change.before)
+            yield Repair(edit.slot, f"+{change.name}", (edit,), change.why, change=change)
+
+
+def _of_others(pipeline: Pipeline) -> Iterator[Repair]:
+    """The stages and layouts of other systems of the same repository, and each stage's own defaults."""
+    slots = {stage.slot for stage in pipeline.stages}
+    for other in SYSTEMS.values():
+        if other.source.repository == pipeline.source.repository:
+            for stage in other.stages:
+                if stage.slot in slots:
+                    yield _as_in(other, Edit(stage.slot, stage))
+            yield _as_in(other, Edit(LAYOUT, other.layout))
+    for stage in pipeline.stages:
+        usual = _defaults(stage)
+        if usual is not None:
+            yield Repair(stage.slot, "its defaults", (Edit(stage.slot, usual),), "the defaults of the stage")
+    if "vector_score" in slots:
+        yield Repair("vector_score", "cosine", (Edit("vector_score", Cosine()),), "the cosine itself")
+
+
+def _as_in(other: Pipeline, edit: Edit) -> Repair:
+    return Repair(edit.slot, f"as in {other.name}", (edit,), f"{other.name} has this here")
+
+
+def _defaults(stage: Stage) -> Stage | None:
+    """The stage with the default of every parameter; None if one has no default."""
+    try:
+        usual: Stage = type(stage)()
+    except (TypeError, InputError):
+        return None
+    return usual
+
+
+# What no system has
+
+
+def without_stop_words(pipeline: Pipeline) -> list[Repair]:
+    """The query without stop words, for a system that asks all words of a question; empty for others."""
+    kinds = {JoinedWords: PrunedWords, UnicodeWords: PrunedUnicodeWords}
+    for stage in pipeline.stages:
+        pruned = kinds.get(type(stage))  # type: ignore[arg-type]
+        if isinstance(stage, JoinedWords) and pruned is not None:
+            edit, why = Edit(stage.slot, pruned(stage.join)), "words such as “the” are in many files"
+            return [Repair(stage.slot, "without stop words", (edit,), why, offered=True)]
+    return []
+
+
+# Removals
+
+
+def _removals(pipeline: Pipeline) -> Iterator[Repair]:
+    for stage in pipeline.stages:
+        yield from _removal(stage)
+    for leg in legs_of(pipeline.stages):
+        yield from _without_leg(pipeline, leg)
+
+
+def _removal(stage: Stage) -> Iterator[Repair]:
+    slot = stage.slot
+    if isinstance(stage, Limit):
+        unlimited = Edit(slot, Limit(Limit.ranges["count"][1]))
+        yield Repair(slot, "no limit", (unlimited,), "every candidate that is left is returned", removes=True)
+    elif isinstance(stage, LegStage):
+        deep = _deepened(stage)
+        if deep is not None:
+            why = "the leg brings every match"
+            yield Repair(slot, f"{stage.name} leg without a depth", (Edit(slot, deep),), why, removes=True)
+    elif not isinstance(stage, Union) and slot != Limit.slot:
+        name = f"no {slot.replace('_', ' ')}"
+        yield Repair(slot, name, (Edit(slot, None),), "the stage does nothing", removes=True)
+
+
+def _deepened(stage: Any) -> Stage | None:
+    """A leg that brings every match, if its depth is a parameter."""
+    depth = getattr(stage, "depth", None)
+    if not is_dataclass(depth) or isinstance(depth, type):
+        return None
+    wide = {one.name: DEEPEST for one in fields(depth) if isinstance(getattr(depth, one.name), int | float)}
+    deep: Stage = replace(stage, depth=replace(depth, **wide))
+    return deep
+
+
+def _without_leg(pipeline: Pipeline, leg: LegStage) -> Iterator[Repair]:
+    """The pipeline with one of its two legs: the other one's score is the score."""
+    others = [one.name for one in legs_of(pipeline.stages) if one.name != leg.name]
+    columns = {column for stage in pipeline.stages for column in stage.writes()}
+    if len(others) != 1 or f"{others[0]}_score" not in columns:
+        return
+    read = {f"{leg.name}_{what}" for what in ("raw", "rank", "relevance", "score")}
+    gone = [
+        one
+        for one in pipeline.stages
+        if one.slot != "fusion" and (one.slot == leg.slot or read & set(one.reads()))
+    ]
+    edits = (Edit("fusion", OneLeg(others[0])), *(Edit(one.slot, None) for one in gone))
+    why = f"the {others[0]} leg decides alone"
+    yield Repair(leg.slot, f"no {leg.name} leg", edits, why, removes=True)
+
+
+def combined(pipeline: Pipeline, some: Iterable[Repair]) -> Pipeline:
+    """The pipeline with several repairs. Raises InputError if the stages do not fit together."""
+    return edited(pipeline, [edit for one in some for edit in one.edits])
+
+
+MOST_OWN = 48
+"""The number of own questions of a memory, spread evenly over its files."""
+
+LONGEST_OWN = 12
+"""Words of a line that serve as a question."""
+
+
+@dataclass(frozen=True)
+class Marks:
+    """What a pipeline made of the questions: 1 / rank of each target (0: not returned), and each silence."""
+
+    reciprocal: Floats
+    silent: Floats
+    counted: float = math.inf
+
+    @property
+    def hit(self) -> Floats:
+        """1 for each question whose target is returned, else 0."""
+        return (self.reciprocal > 0).astype(float)
+
+    @property
+    def hits(self) -> int:
+        """The number of questions whose target is returned."""
+        return int(np.count_nonzero(self.reciprocal))
+
+    @property
+    def silences(self) -> int:
+        """The number of unanswerable questions with an empty answer."""
+        return int(np.count_nonzero(self.silent))
+
+    @property
+    def right(self) -> float:
+        """How right the answers are, 0 to 1: the mean over all questions of 1 / rank, or of silence.
+
+        A rank beyond `counted` counts nothing, so that a longer answer does not look like a better one.
+        """
+        near = np.where(self.reciprocal * self.counted >= 1, self.reciprocal, 0.0)
+        every = np.concatenate([near, self.silent])
+        return float(every.mean()) if every.size else 0.0
+
+
+@dataclass(frozen=True)
+class Price:
+    """What a change costs and brings over the questions, with the verdict of the paired test on both."""
+
+    before: Marks
+    after: Marks
+    hits: Paired | None
+    silence: Paired | None
+
+    @property
+    def wins(self) -> int:
+        """The questions with a right answer only after the change, unanswerable ones included."""
+        return sum(one.wins for one in (self.hits, self.silence) if one is not None)
+
+    @property
+    def hits_text(self) -> str:
+        """The hits before and after: `6 → 49`."""
+        return f"{self.before.hits} → {self.after.hits}"
+
+    @property
+    def silence_text(self) -> str:
+        """The unanswerable questions with an empty answer, before and after."""
+        return f"{self.before.silences} → {self.after.silences}"
+
+    @property
+    def losses(self) -> int:
+        """The questions with a right answer only before the change, unanswerable ones included."""
+        return sum(one.losses for one in (self.hits, self.silence) if one is not None)
+
+
+class Prices:
+    """Runs changed pipelines over a question set. Each question keeps the trace of the present pipeline.
+
+    `proxy` says that the questions are not the user's, but made of the memory's own lines.
+    """
+
+    def __init__(self, pipeline: Pipeline, index: CachedIndex, questions: QuestionSet | None) -> None:
+        self.proxy = questions is None
+        self.questions: Sequence[Question] = questions.questions if questions else own_questions(index)
+        self.controls: Sequence[Control] = questions.controls if questions else ()
+        self._asked = [Reruns(one.question, pipeline, index) for one in (*self.questions, *self.controls)]
+        self._pipeline = pipeline
+        self._known: dict[Hashable, dict[int, list[str]]] = {}
+        self._lost: Counter[int] = Counter()
+        self._counted = max(pipeline.limit, Limit().count)
+        self.now = self.marks(pipeline)
+        self.unchanged = Price(self.now, self.now, None, None)
+
+    def marks(self, pipeline: Pipeline, same_depth: bool = False, every: int = 1) -> Marks:
+        """What `pipeline` makes of the questions, or of every second, third, … one.
+
+        With `same_depth` the legs bring what they bring now, whatever the limit of `pipeline` is.
+        """
+        first = len(self.questions)
+        asked, silent = range(0, first, every), range(first, len(self._asked), every)
+        answers = self._answers(pipeline, (*asked, *silent), same_depth)
+        return self._marked(dict(zip((*asked, *silent), answers, strict=True)), asked, silent)
+
+    def _marked(self, paths: Mapping[int, Sequence[str]], asked: range, silent: range) -> Marks:
+        """The marks of answers, given by the places of their questions."""
+        ranks = [_reciprocal(self.questions[place].target, paths[place]) for place in asked]
+        silences = [float(not paths[place]) for place in silent]
+        return Marks(np.array(ranks, float), np.array(silences, float), self._counted)
+
+    def _answers(
+        self, pipeline: Pipeline, places: Iterable[int], same_depth: bool = False
+    ) -> Iterator[list[str]]:
+        """The files that `pipeline` returns for the questions at these places; each is asked once."""
+        known = self._known.setdefault(self._key(pipeline, same_depth), {})
+        for place in places:
+            if place not in known:
+                one = self._asked[place]
+                known[place] = (one.at_same_depth if same_depth else one.trace)(pipeline).paths()
+            yield known[place]
+
+    def loses_more(self, pipeline: Pipeline, most: float) -> bool:
+        """Whether changing to `pipeline` loses more than `most` right answers.
+
+        It asks no more questions than it takes to tell, those that other changes lost first.
+        """
+        right = np.flatnonzero(np.concatenate([self.now.hit, self.now.silent])).tolist()
+        right.sort(key=lambda place: -self._lost[place])
+        lost = 0
+        for place, paths in zip(right, self._answers(pipeline, right), strict=True):
+            if not self._is_right(place, paths):
+                lost += 1
+                self._lost[place] += 1
+            if lost > most:
+                return True
+        return False
+
+    def _is_right(self, place: int, paths: Sequence[str]) -> bool:
+        return self.questions[place].target in paths if place < len(self.questions) else not paths
+
+    def _key(self, pipeline: Pipeline, same_depth: bool) -> Hashable:
+        """What the answers depend on; with the present limit and layout, the depth is the same anyway."""
+        now = self._pipeline
+        alike = (pipeline.layout, pipeline.limit) == (now.layout, now.limit)
+        return pipeline.stages, pipeline.layout, same_depth and not alike
+
+    def price(self, pipeline: Pipeline) -> Price:
+        """What changing to `pipeline` costs and brings."""
+        return self._price(self.marks(pipeline))
+
+    def price_in(self, index: CachedIndex) -> Price:
+        """What it costs and brings to search another index of the same memory with the present pipeline."""
+        answers = [Reruns(one.question, self._pipeline, index).base.paths() for one in self._asked]
+        first = len(self.questions)
+        return self._price(self._marked(dict(enumerate(answers)), range(first), range(first, len(answers))))
+
+    def _price(self, after: Marks) -> Price:
+        return Price(
+            self.now, after, _compared(self.now.hit, after.hit), _compared(self.now.silent, after.silent)
+        )
+
+
+def _reciprocal(target: str, paths: Sequence[str]) -> float:
+    return 1 / (1 + paths.index(target)) if target in paths else 0.0
+
+
+def _compared(before: Floats, after: Floats) -> Paired | None:
+    return paired_values(before, after, HITS) if before.size else None
+
+
+def own_questions(index: Index) -> list[Question]:
+    """Questions that a memory's files ask of themselves: file names, headings and first lines.
+
+    They are a proxy: their words stand in the file, so they are easier than a person's questions. At most
+    MOST_OWN, from files that are spread evenly over the memory.
+    """
+    paths = index.paths()
+    chosen = paths[:: max(1, -(-3 * len(paths) // MOST_OWN))]
+    return [question for path in chosen for question in _of_file(index, path)]
+
+
+def _of_file(index: Index, path: str) -> Iterator[Question]:
+    name = " ".join(re.findall(r"[^\W\d_]+", PurePosixPath(path).stem))
+    chunks = index.chunks(index.rows_of(path))
+    lines = [line.strip() for chunk in chunks[:1] for line in chunk.text.splitlines()]
+    headings = [line.lstrip("#").strip() for line in lines if line.startswith("#")]
+    plain = [line for line in lines if line and not line.startswith(("#", "---", "<!--"))]
+    asked = (("file name", name), ("heading", *headings[:1]), ("first line", *plain[:1]))
+    for kind, *texts in asked:
+        for text in texts:
+            words = text.split()[:LONGEST_OWN]
+            if any(any(character.isalnum() for character in word) for word in words):
+                yield Question(question=" ".join(words), target=path, kind=kind)
+
+
+Thing = TypeVar("Thing")
+
+MOST_TRIED = 800
+"""So many sets of one size are tried at most; beyond that a large set is made smaller, one by one."""
+
+MOST_CAUSES = 4
+FEW = 3
+"""To order many repairs, every third question is asked; the shown ones are asked all questions."""
+
+
+@dataclass(frozen=True)
+class Cause:
+    """What keeps the answer from being as wanted: where it is, in words, and the evidence.
+
+    `where` are slots of the pipeline, or `index`, `vectors` or `chunk`. `repair` says what changes the
+    answer; with `verified`, this has been run. `after` is what the repaired pipeline makes of the questions.
+    """
+
+    where: tuple[str, ...]
+    says: str
+    repair: str
+    evidence: str
+    verified: bool
+    repairs: tuple[Repair, ...] = field(default=(), repr=False)
+    after: Marks | None = field(default=None, repr=False)
+
+    def as_json(self) -> dict[str, Any]:
+        """The cause in the form that docs/diagnose.md describes."""
+        return {
+            "where": list(self.where),
+            "says": self.says,
+            "repair": self.repair,
+            "evidence": self.evidence,
+            "verified": self.verified,
+            "hits_after": self.after.hits if self.after else None,
+            "silent_after": self.after.silences if self.after else None,
+        }
+
+
+def causes_inside(
+    every: Sequence[Repair], runs: Reruns, goal: Goal, prices: Prices, index: Index
+) -> list[Cause]:
+    """The causes in the pipeline's own stages, the likeliest first; empty if no set of `every` repair helps.
+
+    Each is enough alone. A setting with which the pipeline differs from the system of its name comes first,
+    then what no known system has, then a difference from the nearest system, then known repairs, then longer
+    answers, and last removals. Among equals, the order is by how right the repaired pipeline's answers are
+    over all questions: the repair of a fault helps other questions too, while a way around it costs some.
+    """
+    pipeline = runs.pipeline
+    found = [(one,) for one in every if _works(pipeline, [one], runs, goal)] or smallest(
+        [one for one in every if one.removes or one.change], lambda some: _works(pipeline, some, runs, goal)
+    )
+    by_where: dict[tuple[str, ...], Sequence[Repair]] = {}
+    for some in _likeliest(found, pipeline, prices, FEW):
+        by_where.setdefault(tuple(one.slot for one in some), some)
+        if len(by_where) == 2 * MOST_CAUSES:
+            break
+    best = islice(_likeliest(by_where.values(), pipeline, prices, 1), MOST_CAUSES)
+    return [_cause(pipeline, some, runs, goal, prices, index) for some in best]
+
+
+def _works(pipeline: Pipeline, some: Sequence[Repair], runs: Reruns, goal: Goal) -> bool:
+    if len({one.slot for one in some}) < len(some):
+        return False
+    try:
+        return goal.reached(_trace(combined(pipeline, some), some, runs))
+    except InputError:
+        return False
+
+
+def _trace(repaired: Pipeline, some: Sequence[Repair], runs: Reruns) -> Trace:
+    return (runs.at_same_depth if _removes(some) else runs.trace)(repaired)
+
+
+def _removes(some: Sequence[Repair]) -> bool:
+    return any(one.removes for one in some)
+
+
+def _likeliest(
+    sets: Iterable[Sequence[Repair]], pipeline: Pipeline, prices: Prices, every: int
+) -> Iterator[Sequence[Repair]]:
+    """Sets of repairs, the likeliest first. The questions are asked only to order sets that are alike."""
+    for _, alike in groupby(sorted(sets, key=_kind), _kind):
+        some = list(alike)
+        if len(some) > 1:
+            some.sort(key=lambda one: _helpful(pipeline, one, prices, every))
+        yield from some
+
+
+def _kind(some: Sequence[Repair]) -> tuple[int, ...]:
+    """What kind of repairs a set has, the likeliest kind first.
+
+    A removal and a longer answer show where the file is lost, but they also let everything else through. A
+    setting of the user, and one that no known system has, are likelier faults than one that a system ships.
+    """
+    return (
+        sum(one.removes for one in some),
+        sum(not one.own for one in some),
+        sum(one.usual for one in some),
+        sum(not one.restores for one in some),
+        sum(one.loosens for one in some),
+    )
+
+
+def _helpful(pipeline: Pipeline, some: Sequence[Repair], prices: Prices, every: int) -> tuple[float, int]:
+    """Where a set of repairs stands among those of its kind: the most right answers first."""
+    slots = {"layout", *(stage.slot for stage in pipeline.stages)}
+    marks = prices.marks(combined(pipeline, some), same_depth=_removes(some), every=every)
+    return -round(marks.right, 12), sum(one.slot not in slots for one in some)
+
+
+def _cause(
+    pipeline: Pipeline,
+    some: Sequence[Repair],
+    runs: Reruns,
+    goal: Goal,
+    prices: Prices,
+    index: Index,
+) -> Cause:
+    repaired = combined(pipeline, some)
+    after = _trace(repaired, some, runs)
+    told = [evidence(runs.base, after, index, goal.path, one.slot) for one in some]
+    return Cause(
+        tuple(one.slot for one in some),
+        "; and ".join(_says(pipeline, one.slot) + _differs(one) for one in some),
+        " and ".join(_repair_text(one) for one in some),
+        " ".join(dict.fromkeys(told)),
+        verified=goal.reached(after),
+        repairs=tuple(some),
+        after=prices.marks(repaired, same_depth=_removes(some)),
+    )
+
+
+def _repair_text(repair: Repair) -> str:
+    if repair.removes:
+        return f"{repair.name}: {repair.why}"
+    return f"{repair.name}: {repair.edits[0].says}"
+
+
+def _differs(repair: Repair) -> str:
+    """For a repair that undoes a difference: from which system the pipeline differs, and in what."""
+    return f"; differs from {repair.restores} in {repair.slot.replace('_', ' ')}" if repair.restores else ""
+
+
+def _says(pipeline: Pipeline, slot: str) -> str:
+    """The stage that the pipeline has in a slot, in its own words."""
+    if slot == "layout":
+        return f"layout: {pipeline.layout.says if pipeline.layout else 'the index as it is'}"
+    return next((stage.says for stage in pipeline.stages if stage.slot == slot), f"there is no {slot}")
+
+
+# The arithmetic behind a cause
+
+
+def evidence(before: Trace, after: Trace, index: Index, target: str, slot: str) -> str:
+    """What the stage in `slot` did with the best chunk of a file now, and what comes of it when repaired."""
+    now, then = (explain(trace, index, target) for trace in (before, after))
+    if not now.verdicts or not then.verdicts:
+        return f"now {now.fate}, repaired {then.fate}"
+    chunk = then.verdicts[0].chunk
+    mine = next((one for one in now.verdicts if one.chunk.id == chunk.id), now.verdicts[0])
+    told = f"{mine.chunk.place}: {_told(now, mine, slot)}"
+    return f"{told}. Repaired: {_told(then, then.verdicts[0], slot)}, {_outcome(then)}."
+
+
+def _told(explanation: Explanation, verdict: Verdict, slot: str) -> str:
+    """The lines about one chunk that belong to a slot; if there are none, its ranks in the legs."""
+    trace = explanation.trace
+    legs = [f"{one.leg} leg: {_leg_rank(one)}" for one in verdict.leg_ranks if _concerns(one, slot)]
+    if verdict.candidate is None:
+        return "; ".join(legs) or str(verdict.fate)
+    row = trace.chunks.index(verdict.chunk)
+    columns = [name for stage in trace.stages if stage.slot == slot for name in stage.writes()]
+    wanted = {*columns, trace.ranked_by}
+    made = [
+        f"{one.column.replace('_', ' ')} = {one.formula} = {float(one.formula):.6g}"
+        for one in steps(trace, row)
+        if one.column in wanted
+    ]
+    cut = [drop_reason(verdict.candidate)] if verdict.candidate.drop else []
+    return "; ".join([*legs, *made, *cut])
+
+
+def _concerns(leg_rank: LegRank, slot: str) -> bool:
+    """Whether a slot decides what a leg brings: its own, the query's, the layout's or the limit's."""
+    return slot == f"{leg_rank.leg}_leg" or (slot in ("query", "layout") and leg_rank.leg != "vector")
+
+
+def _leg_rank(leg_rank: LegRank) -> str:
+    lacks = ", ".join(f"“{word}”" for word in leg_rank.missing)
+    without = f", it lacks {lacks}" if lacks else ""
+    if leg_rank.rank is None:
+        return f"no match{without}"
+    beyond = "" if leg_rank.brought else f", beyond its depth of {leg_rank.depth}"
+    return f"rank {leg_rank.rank} of {leg_rank.matched}{beyond}{without}"
+
+
+def _outcome(explanation: Explanation) -> str:
+    paths = explanation.trace.paths()
+    if explanation.target not in paths:
+        return f"{explanation.fate}"
+    return f"file {1 + paths.index(explanation.target)} of {len(paths)} in the answer"
+
+
+def smallest(things: Sequence[Thing], works: Callable[[Sequence[Thing]], bool]) -> list[tuple[Thing, ...]]:
+    """Every single thing or every pair that works, in the order of `things`; empty if none is found.
+
+    A size is tried if it has at most MOST_TRIED sets. If none works, things are left out of all together, one
+    by one, until none of the rest can be: one set that is minimal, but perhaps not the smallest.
+    """
+    for size in (1, 2):
+        if math.comb(len(things), size) > MOST_TRIED:
+            break
+        found = [some for some in combinations(things, size) if works(some)]
+        if found:
+            return found
+    left = tuple(things)
+    if not left or not works(left):
+        return []
+    while (fewer := next(filter(works, combinations(left, len(left) - 1)), ())) != ():
+        left = fewer
+    return [left]

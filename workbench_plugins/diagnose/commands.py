@@ -1,0 +1,251 @@
+"""Commands that ask why, vary a system's parameters, and look for settings which cannot work."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from workbench.cli.app import (
+    AsJson,
+    AskedSystem,
+    CaseOut,
+    ClusterAddress,
+    IndexFile,
+    IndexOptions,
+    ReEmbed,
+    SystemOptions,
+    app,
+    labelled,
+    shared_options,
+    workers_at,
+)
+from workbench.cli.output import put
+from workbench.errors import InputError
+from workbench.registry import part_of
+
+if TYPE_CHECKING:
+    from workbench.measure.questions import QuestionSet
+
+Labels = Annotated[
+    Path | None,
+    typer.Option(
+        "--questions",
+        readable=False,
+        help="A YAML file of labelled questions. Default: questions.yaml in the memory, if it is there.",
+    ),
+]
+
+
+@app.command()
+@shared_options
+def diagnose(
+    question: Annotated[str, typer.Argument(help="The question.")],
+    where: IndexOptions,
+    changes: SystemOptions,
+    target: Annotated[
+        str | None, typer.Option("--target", "-t", help="The file that you expect in the answer.")
+    ] = None,
+    unwanted: Annotated[
+        str | None, typer.Option("--unwanted", "-u", help="A file of the answer that does not belong there.")
+    ] = None,
+    system: AskedSystem = None,
+    config: Annotated[
+        str | None, typer.Option("--config", help="An openclaw.json, or FILE#AGENT: the system to run.")
+    ] = None,
+    labels: Labels = None,
+    rechunk: Annotated[
+        bool,
+        typer.Option(
+            "--rechunk",
+            help="Try chunks of other sizes too, in temporary indexes. Embedding new chunks can take long.",
+        ),
+    ] = False,
+    as_json: AsJson = False,
+    case: CaseOut = None,
+) -> None:
+    """Find what loses a file, which settings would bring it back, and what they cost.
+
+    With --unwanted: what brings a file in that does not belong there, and what would keep it out. Exit code 1
+    if no verified fix is found.
+    """
+    from workbench_plugins.diagnose.diagnosis import diagnose as diagnosed
+
+    if (target is None) == (unwanted is None):
+        raise InputError(
+            "A diagnosis is about one file.", "Give --target FILE for a missing one, or --unwanted FILE."
+        )
+    if config is not None:
+        system = config if system is None else f"{system}@{config}"
+    pipeline = changes.pipeline(where.system(system))
+    questions = _labels(labels, where.memory)
+    with where.opened() as opened:
+        found = diagnosed(
+            question,
+            pipeline,
+            opened,
+            where.relative(target) if target else "",
+            unwanted=where.relative(unwanted) if unwanted else "",
+            questions=questions,
+            rechunk=rechunk,
+        )
+        if case is not None:
+            part_of("save", "case").save_diagnosis(case, found, opened)
+    put(found.as_json() if as_json else found, as_json)
+    raise typer.Exit(0 if any(one.verified for one in found.fixes) else 1)
+
+
+def _labels(given: Path | None, memory: str) -> QuestionSet | None:
+    """The labelled questions: those of the option, or those in the memory's folder, or none."""
+    from workbench.measure.questions import labels_of, load_questions
+
+    return labels_of(memory) if given is None else load_questions(given)
+
+
+@app.command()
+def triage(
+    words: Annotated[str, typer.Argument(help='What you see, such as "nothing comes back".')],
+    as_json: AsJson = False,
+) -> None:
+    """Find the known symptom that fits your words: what to run, public bugs like it, and a lesson.
+
+    Exit code 1 if no known symptom is near.
+    """
+    from workbench_plugins.diagnose.triage import triage as found_for
+
+    found = found_for(words)
+    put(found.as_json() if as_json else found, as_json)
+    raise typer.Exit(0 if found.known else 1)
+
+
+@app.command()
+@shared_options
+def blame(
+    one: Annotated[str, typer.Argument(metavar="A", help="The name of a system.")],
+    other: Annotated[str, typer.Argument(metavar="B", help="The name of another system.")],
+    where: IndexOptions,
+    changes: SystemOptions,
+    question: Annotated[
+        str | None, typer.Option("--question", "-q", help="Only this question, not a file of questions.")
+    ] = None,
+    target: Annotated[
+        str | None, typer.Option("--target", "-t", help="With --question: the file that answers it.")
+    ] = None,
+    labels: Labels = None,
+    measure: Annotated[
+        str, typer.Option("--measure", help="What is compared: hits, RR, nDCG@10, Success@5, …")
+    ] = "hits",
+    as_json: AsJson = False,
+) -> None:
+    """Share the difference between two systems among the changes between them. Exit code 1 if it is 0."""
+    from workbench.measure.blame import blame as blamed
+    from workbench.views.blame import rendered_blame
+
+    first, second = changes.pipelines([one, other])
+    if target is not None and question is None:
+        raise InputError("--target belongs to a --question.", "Add --question, or leave --target out.")
+    asked = question if question is not None else _labels(labels, where.memory)
+    if asked is None:
+        raise InputError(
+            f"There are no labelled questions in {where.memory}.", "Give --questions FILE, or one --question."
+        )
+    with where.opened() as opened:
+        path = where.relative(target) if target else ""
+        found = blamed(first, second, opened, asked, target=path, measure=measure)
+    put(found.as_json() if as_json else rendered_blame(found, "--json lists all"), as_json)
+    raise typer.Exit(0 if found.difference else 1)
+
+
+@app.command()
+@shared_options
+def sweep(
+    system: Annotated[str, typer.Argument(help="The system.")],
+    axes: Annotated[
+        list[str],
+        typer.Argument(help="What to vary: fusion.vector=0:1:11 (from:to:steps), query.join=AND,OR …"),
+    ],
+    where: IndexOptions,
+    changes: SystemOptions,
+    questions: Annotated[
+        Path | None,
+        typer.Option("--questions", "-q", readable=False, help="A YAML file of labelled questions."),
+    ] = None,
+    one_at_a_time: Annotated[
+        bool, typer.Option("--one-at-a-time", help="Vary each parameter alone, instead of a grid.")
+    ] = False,
+    measure: Annotated[
+        str, typer.Option("--measure", help="Measure by hits, RR, nDCG@10, Success@5, …")
+    ] = "hits",
+    figure: Annotated[
+        Path | None, typer.Option("--figure", help="Write the map of the sweep to this HTML file.")
+    ] = None,
+    cluster: ClusterAddress = None,
+    as_json: AsJson = False,
+) -> None:
+    """Run labelled questions at many settings of a system: the best ones, and what the best is worth.
+
+    The best setting's own number flatters it. The line "held out" says what remains on questions that did
+    not choose it.
+    """
+    from workbench.measure.questions import check_targets
+    from workbench_plugins.diagnose.sweep import as_json as data
+    from workbench_plugins.diagnose.sweep import sweep as run_sweep
+
+    pipeline = changes.pipeline(system)
+    asked = labelled(where.memory, questions)
+    with (
+        workers_at(cluster) as workers,
+        where.opened() as opened,
+        opened.snapshot(),
+    ):
+        check_targets(asked, opened.paths())
+        found = run_sweep(pipeline, axes, asked, opened, one_at_a_time, measure, workers)
+    if figure is not None:
+        from workbench_plugins.diagnose.figures import sweep_figure
+
+        sweep_figure(found).write_html(figure, include_plotlyjs=True)
+    put(data(found) if as_json else found, as_json)
+
+
+@app.command()
+@shared_options
+def lint(
+    system: Annotated[str, typer.Argument(help="The system, or an openclaw.json.")],
+    changes: SystemOptions,
+    memory: Annotated[
+        str | None,
+        typer.Argument(help="A memory to ask as well: a folder, or an OpenClaw SQLite file."),
+    ] = None,
+    questions: Annotated[
+        Path | None,
+        typer.Option("--questions", "-q", readable=False, help="A YAML file of questions to ask the memory."),
+    ] = None,
+    against: Annotated[
+        str | None, typer.Option("--against", help="Another system: can the two differ at all?")
+    ] = None,
+    index_file: IndexFile = None,
+    re_embed: ReEmbed = False,
+    as_json: AsJson = False,
+) -> None:
+    """Find settings that cannot work, by arithmetic, and with a memory also by asking it.
+
+    Exit code 1 if any is found.
+    """
+    from dataclasses import asdict
+
+    from workbench.measure.questions import load_questions
+    from workbench_plugins.diagnose.findings import lint as lint_alone
+    from workbench_plugins.diagnose.findings import lint_on, lint_pair
+    from workbench_plugins.diagnose.show import rendered_findings
+
+    pipeline = changes.pipeline(system)
+    found = lint_alone(pipeline)
+    if against is not None:
+        found += lint_pair(pipeline, changes.pipeline(against))
+    asked = [one.question for one in load_questions(questions).questions] if questions else []
+    if memory is not None:
+        with IndexOptions(memory, index_file, re_embed).opened() as opened:
+            found += lint_on(pipeline, opened, asked)
+    put([asdict(one) for one in found] if as_json else rendered_findings(found), as_json)
+    raise typer.Exit(1 if found else 0)

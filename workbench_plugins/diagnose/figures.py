@@ -1,0 +1,193 @@
+"""The map of a sweep: right answers by one or two parameters, the present and the best setting marked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import plotly.graph_objects as go
+
+from workbench.errors import InputError
+from workbench.records import Floats
+from workbench.views.figures.style import BLUE, GREEN, INK, ORANGE, VERMILION, Updates, dress, restyle
+from workbench_plugins.diagnose.fixes import Fix
+from workbench_plugins.diagnose.sweep import Axis, Setting, Sweep, best, pareto, right_answers
+
+RIGHT = "right answers"
+CHOSEN = "chosen"
+
+
+def sweep_figure(sweep: Sweep) -> go.Figure:
+    """A line for one axis, a heat map for two. With more axes, each cell shows its best other setting.
+
+    Raises InputError for a sweep that moved one parameter at a time: it has no grid.
+    """
+    if len(sweep.axes) == 1:
+        return _line(sweep)
+    return _heat_map(sweep)
+
+
+def _line(sweep: Sweep) -> go.Figure:
+    right = right_answers(sweep)
+    silent = sweep.silent[:-1].sum(axis=1)
+    values = [setting[0] for setting in sweep.settings]
+    figure = go.Figure(
+        [
+            go.Scatter(x=values, y=right, name=RIGHT, mode="lines+markers", line={"color": BLUE}),
+            go.Scatter(
+                x=values,
+                y=silent,
+                name="of them unanswerable, nothing returned",
+                mode="lines+markers",
+                line={"color": ORANGE, "dash": "dot"},
+            ),
+            _mark([sweep.now[0]], [_now(sweep)], "now", "x", INK),
+            _mark([values[best(sweep)]], [right[best(sweep)]], "best", "star", GREEN),
+        ]
+    )
+    dress(figure, height=420)
+    _legend(figure)
+    figure.update_xaxes(title_text=sweep.axes[0].name, type=_type(sweep.axes[0]))
+    figure.update_yaxes(title_text=RIGHT)
+    return figure
+
+
+def grid_of(sweep: Sweep) -> Floats:
+    """The right answers by the second axis and the first: the best over all other axes.
+
+    Raises InputError if a cell of the grid has no setting.
+    """
+    columns, rows = ({value: i for i, value in enumerate(one.values)} for one in sweep.axes[:2])
+    cells = np.full((len(rows), len(columns)), np.nan)
+    for setting, right in zip(sweep.settings, right_answers(sweep), strict=True):
+        if setting[0] in columns and setting[1] in rows:
+            place = rows[setting[1]], columns[setting[0]]
+            cells[place] = np.fmax(cells[place], right)
+    if np.isnan(cells).any():
+        raise InputError(
+            "A sweep of one parameter at a time has no map.",
+            "Sweep the grid, or print the table of settings.",
+        )
+    return cells
+
+
+def _heat_map(sweep: Sweep) -> go.Figure:
+    first, second, *others = sweep.axes
+    cells, chosen = grid_of(sweep), sweep.settings[best(sweep)]
+    figure = go.Figure(
+        [
+            go.Heatmap(
+                x=list(first.values),
+                y=list(second.values),
+                z=cells,
+                colorscale="Cividis",
+                colorbar={"title": {"text": RIGHT}},
+                hovertemplate=f"{first.name} %{{x}}<br>{second.name} %{{y}}<br>%{{z}} {RIGHT}<extra></extra>",
+            ),
+            _mark([sweep.now[0]], [sweep.now[1]], "now", "x", "white"),
+            _mark([chosen[0]], [chosen[1]], "best", "star", "white"),
+        ]
+    )
+    dress(figure, height=460)
+    _legend(figure)
+    also = f" (best over {', '.join(one.name for one in others)})" if others else ""
+    figure.update_xaxes(title_text=first.name, type=_type(first))
+    figure.update_yaxes(title_text=f"{second.name}{also}", type=_type(second))
+    return figure
+
+
+def map_figure(sweep: Sweep) -> go.Figure:
+    """The heat map of two axes with one more mark, for a chosen setting: the best one at first."""
+    figure = _heat_map(sweep)
+    chosen = sweep.settings[best(sweep)]
+    marker = {"symbol": "square-open", "size": 18, "color": VERMILION, "line": {"width": 3}}
+    figure.add_scatter(x=[chosen[0]], y=[chosen[1]], name=CHOSEN, mode="markers", marker=marker)
+    return figure
+
+
+def chosen_updates(setting: Setting) -> Updates:
+    """The place of the mark for the chosen setting."""
+    return {CHOSEN: {"x": [setting[0]], "y": [setting[1]]}}
+
+
+def pareto_figure(sweep: Sweep) -> go.Figure:
+    """The mean of the measure against the unanswerable questions with nothing returned, and the front."""
+    means, silent = sweep.means, sweep.silent.sum(axis=1)
+    front = pareto(sweep)
+    figure = go.Figure(
+        [
+            go.Scatter(
+                x=silent[:-1],
+                y=means[:-1],
+                mode="markers",
+                name="settings",
+                marker={"color": BLUE, "opacity": 0.4},
+                text=[", ".join(one) for one in sweep.settings],
+            ),
+            go.Scatter(
+                x=silent[front],
+                y=means[front],
+                mode="lines+markers",
+                name="front",
+                line={"color": GREEN, "shape": "vh"},
+                text=[", ".join(sweep.settings[place]) for place in front],
+            ),
+            _mark([int(silent[-1])], [float(means[-1])], "now", "x", INK),
+        ]
+    )
+    dress(figure, height=420)
+    _legend(figure)
+    figure.update_xaxes(title_text="unanswerable questions, nothing returned")
+    figure.update_yaxes(title_text=f"mean {sweep.measure}")
+    return figure
+
+
+def _now(sweep: Sweep) -> float:
+    return float(sweep.values[-1].sum() + sweep.silent[-1].sum())
+
+
+def _mark(x: list[object], y: list[object], name: str, symbol: str, colour: str) -> go.Scatter:
+    marker = {"symbol": symbol, "size": 14, "color": colour, "line": {"color": "black", "width": 1}}
+    return go.Scatter(x=x, y=y, name=name, mode="markers", marker=marker)
+
+
+def _legend(figure: go.Figure) -> None:
+    legend = {"orientation": "h", "y": 1.02, "yanchor": "bottom"}
+    figure.update_layout(showlegend=True, legend=legend, margin={"t": 50})
+
+
+def _type(axis: Axis) -> str:
+    return "linear" if axis.is_number else "category"
+
+
+WON, LOST = "answers won", "answers lost"
+
+
+OUTSIDE = {"textposition": "outside", "cliponaxis": False}
+
+
+def fixes_figure(fixes: Sequence[Fix], names: Sequence[str]) -> go.Figure:
+    """Two bars for each fix: the right answers that it wins over the questions, and those that it loses."""
+    won = go.Bar(name=WON, orientation="h", marker={"color": GREEN}, **OUTSIDE)
+    lost = go.Bar(
+        name=LOST,
+        orientation="h",
+        marker={"color": VERMILION, "pattern": {"shape": "/", "fillmode": "overlay", "size": 6}},
+        **OUTSIDE,
+    )
+    figure = go.Figure([won, lost])
+    dress(figure, height=340)
+    figure.update_layout(barmode="group", margin={"l": 250}, showlegend=True)
+    figure.update_xaxes(title_text="questions, unanswerable ones included", rangemode="tozero")
+    figure.update_yaxes(autorange="reversed")
+    restyle(figure, fixes_updates(fixes, names))
+    return figure
+
+
+def fixes_updates(fixes: Sequence[Fix], names: Sequence[str]) -> Updates:
+    """The properties of the bars: the best fix on top."""
+    wins, losses = [one.price.wins for one in fixes], [one.price.losses for one in fixes]
+    return {
+        WON: {"x": wins, "y": list(names), "text": [f"{one} won" for one in wins]},
+        LOST: {"x": losses, "y": list(names), "text": [f"{one} lost" for one in losses]},
+    }

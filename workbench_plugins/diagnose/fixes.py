@@ -1,0 +1,316 @@
+"""Fixes: single settings and known changes with which the answer is as wanted, and what else they change.
+
+A fix is written in the three ways in which it can be made: as `--set`, as Python, and as what belongs into
+the file of settings that the pipeline comes from.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from workbench.contracts import Index
+from workbench.errors import InputError
+from workbench.measure.blame import LAYOUT, Edit, Reruns, edited
+from workbench.records import Stage, Trace
+from workbench.retrieval.columns import parameters
+from workbench.retrieval.pipeline import Pipeline, search
+from workbench.retrieval.query import PrunedUnicodeWords, PrunedWords
+from workbench.systems.registry import SYSTEMS, language_of_file
+from workbench_plugins.diagnose.causes import Price, Prices, Repair, combined
+from workbench_plugins.diagnose.goal import Goal
+from workbench_plugins.diagnose.parameters import (
+    NearestValue,
+    Value,
+    keys_of,
+    nearest_values,
+    parameters_of,
+    setting_text,
+    settings_between,
+)
+from workbench_plugins.history import where_is
+
+if TYPE_CHECKING:
+    from workbench_plugins.diagnose.chunks import OtherChunks
+
+MOST_FIXES = 5
+"""So many fixes are shown: more would be no advice."""
+
+
+@dataclass(frozen=True)
+class Fix:
+    """One change with which the answer is as wanted, and what it costs.
+
+    `setting` is the name of a parameter, of a slot or of a key, and `value` what it becomes; `now` is what it
+    is. `fails` is the nearest value with which the answer is still not as wanted, None for a choice. `gained`
+    and `lost` are the other files that come into the answer to this question, or fall out. `change` is the
+    known change that the fix makes, if it is no single parameter; `settings` are the parameters that make the
+    same change, if there are such. `chunks` are those of a memory that is indexed again; `pipeline` is then
+    the present one. `failing` is the pipeline with the value that fails. `verified`: both have been run.
+    """
+
+    setting: str
+    value: Value
+    now: Value
+    fails: float | None
+    pipeline: Pipeline = field(repr=False)
+    verified: bool
+    gained: tuple[str, ...]
+    lost: tuple[str, ...]
+    price: Price = field(repr=False)
+    change: Repair | None = field(default=None, repr=False)
+    is_key: bool = False
+    settings: tuple[str, ...] = ()
+    chunks: OtherChunks | None = field(default=None, repr=False)
+    failing: Pipeline | None = field(default=None, repr=False)
+
+    @property
+    def side(self) -> str:
+        """`at least` or `at most` for a number that goes up or down; empty for a choice."""
+        if self.fails is None or isinstance(self.value, str | bool) or isinstance(self.now, str | bool):
+            return ""
+        return "at least" if self.value > self.now else "at most"
+
+    @property
+    def collateral(self) -> tuple[float, ...]:
+        """What the fix is ranked by, smallest first: answers lost, −answers won, files changed, distance."""
+        return self.price.losses, -self.price.wins, len(self.gained) + len(self.lost), self._distance
+
+    @property
+    def _distance(self) -> float:
+        if self.change is not None or self.chunks is not None:
+            return math.inf
+        if isinstance(self.value, str | bool) or isinstance(self.now, str | bool):
+            return 1.0
+        return abs(self.value - self.now) / (abs(self.now) or 1.0)
+
+    @property
+    def verdict(self) -> str:
+        """The verdict of the paired test, in words: on the hits, and on the unanswerable questions."""
+        told = (("hits", self.price.hits), ("unanswerable", self.price.silence))
+        return "; ".join(f"{name}: {one}" for name, one in told if one)
+
+    @property
+    def as_set(self) -> str | None:
+        """The options of the command line that make the fix; None if only Python can.
+
+        Other chunks are made by the options of `workbench index`.
+        """
+        if self.chunks is not None:
+            return self.chunks.options or None
+        if self.change is None:
+            return f"--set {self.setting}={setting_text(self.value)}"
+        if self.settings:
+            return " ".join(f"--set {one}" for one in self.settings)
+        same = (self.pipeline.stages, self.pipeline.layout)
+        name = next((name for name, one in SYSTEMS.items() if (one.stages, one.layout) == same), None)
+        return None if name is None else f"--system {name}"
+
+    @property
+    def as_python(self) -> str:
+        """Lines of Python that make the fix to `pipeline`, or to `index` for other chunks."""
+        if self.chunks is not None:
+            return self.chunks.python
+        if self.change is not None:
+            return "\n".join(_lines(self.change.edits))
+        settings = [f"{self.setting}={setting_text(self.value)}"]
+        language = language_of_file(self.pipeline.name)
+        if self.is_key and language is not None:
+            made = f"LANGUAGES[{language.name!r}].with_keys(pipeline, {settings})"
+            return f"from workbench.systems.registry import LANGUAGES\n\npipeline = {made}"
+        imported = "from workbench.retrieval.settings import with_settings"
+        return f"{imported}\n\npipeline = with_settings(pipeline, {settings})"
+
+    @property
+    def to_paste(self) -> dict[str, Any] | None:
+        """What belongs into the file of settings; None if the release has no setting for the fix."""
+        language = language_of_file(self.pipeline.name)
+        if not self.is_key or language is None:
+            return None
+        values = self.chunks.keys if self.chunks is not None else {self.setting: self.value}
+        return language.to_paste(self.pipeline, values)
+
+    def as_json(self) -> dict[str, Any]:
+        """The fix in the form that docs/diagnose.md describes."""
+        return {
+            "setting": self.setting,
+            "value": self.value,
+            "now": self.now,
+            "fails": self.fails,
+            "settings": list(self.settings),
+            "verified": self.verified,
+            "gained": list(self.gained),
+            "lost": list(self.lost),
+            "hits_before": self.price.before.hits,
+            "hits_after": self.price.after.hits,
+            "silent_before": self.price.before.silences,
+            "silent_after": self.price.after.silences,
+            "verdict": self.verdict,
+            "set": self.as_set,
+            "python": self.as_python,
+            "paste": self.to_paste,
+        }
+
+
+def best_fixes(every: Sequence[Repair], runs: Reruns, goal: Goal, prices: Prices) -> tuple[list[Fix], int]:
+    """The best fixes, the one with the least collateral first, one for each setting; and how many there are.
+
+    `every` is what can be repaired in the pipeline. The best MOST_FIXES are among them, and the best key of
+    the file of settings. Of the others most are not priced to the end. None of them is `verified` yet.
+    """
+    drafts = [
+        _of_value(found, runs, goal, prices, is_key)
+        for of, is_key in ((parameters_of, False), (keys_of, True))
+        for parameter in of(runs.pipeline)
+        for found in nearest_values(parameter, runs, goal)
+    ]
+    drafts += _of_changes(every, runs, goal, prices)
+    # No draft costs anything yet, so of those that make one pipeline the nearest change comes first.
+    distinct: dict[Hashable, Fix] = {}
+    for one in sorted(drafts, key=lambda one: one.collateral):
+        distinct.setdefault((one.pipeline.stages, one.pipeline.layout, one.is_key), one)
+    best: list[Fix] = []
+    settings: set[str] = set()
+    for one in distinct.values():
+        try:
+            if not prices.loses_more(one.pipeline, _most_losses(best, one.is_key)):
+                best = _ranked([*best, replace(one, price=prices.price(one.pipeline))])
+        except InputError:  # an index may not serve the other questions with every value
+            continue
+        settings.add(one.setting)
+    return best, len(settings)
+
+
+def _ranked(fixes: Iterable[Fix]) -> list[Fix]:
+    """The best fix of each setting, the one with the least collateral first."""
+    best: dict[str, Fix] = {}
+    for one in sorted(fixes, key=lambda one: one.collateral):
+        best.setdefault(one.setting, one)
+    return list(best.values())
+
+
+def _most_losses(best: Sequence[Fix], is_key: bool) -> float:
+    """How many right answers another fix, or another key, may lose to be shown."""
+    needed = [best[MOST_FIXES - 1 : MOST_FIXES]]
+    if is_key:
+        needed.append([one for one in best if one.is_key][:1])
+    return max(some[0].price.losses if some else math.inf for some in needed)
+
+
+def _of_value(found: NearestValue, runs: Reruns, goal: Goal, prices: Prices, is_key: bool) -> Fix:
+    """The fix that a value makes, not yet priced."""
+    pipeline = found.parameter.put(found.value)
+    return Fix(
+        found.parameter.name,
+        found.value,
+        found.parameter.now,
+        found.fails,
+        pipeline,
+        False,
+        *moved(runs.base, runs.trace(pipeline), goal),
+        prices.unchanged,
+        is_key=is_key,
+        failing=None if found.fails is None else found.parameter.with_value(found.fails),
+    )
+
+
+def _of_changes(every: Sequence[Repair], runs: Reruns, goal: Goal, prices: Prices) -> Iterator[Fix]:
+    """The known changes that are no setting, not yet priced: another stage in a slot, or another layout."""
+    for repair in every:
+        known = repair.change is not None or repair.slot == LAYOUT or repair.offered
+        if repair.removes or not known:
+            continue
+        changed = edited(runs.pipeline, repair.edits)
+        after = runs.trace(changed)
+        if goal.reached(after):
+            files, price = moved(runs.base, after, goal), prices.unchanged
+            yield Fix(repair.slot, repair.name, "", None, changed, False, *files, price, repair)
+
+
+def verified(fix: Fix, runs: Reruns, goal: Goal, index: Index) -> Fix:
+    """The fix with what whole searches, without shortcuts, say of it and of the value that fails."""
+    sharp = fix.failing is None or not _reached(fix.failing, runs, goal, index)
+    return replace(fix, verified=sharp and _reached(fix.pipeline, runs, goal, index))
+
+
+def fixes_of_many(
+    some: Iterable[Sequence[Repair]], runs: Reruns, goal: Goal, prices: Prices, index: Index
+) -> list[Fix]:
+    """Fixes that make several known changes at once, the one with the least collateral first.
+
+    `some` are sets of repairs that are enough only together. Without removals, if there are such sets.
+    """
+    many = [one for one in some if len(one) > 1]
+    kept = [one for one in many if not any(repair.removes for repair in one)] or many
+    found = (_of_many(one, runs, goal, prices, index) for one in kept)
+    return sorted((one for one in found if one.verified), key=lambda one: one.collateral)
+
+
+def _of_many(some: Sequence[Repair], runs: Reruns, goal: Goal, prices: Prices, index: Index) -> Fix:
+    changed = combined(runs.pipeline, some)
+    slot, name = (" and ".join(texts) for texts in zip(*((one.slot, one.name) for one in some), strict=True))
+    why = "; ".join(one.why for one in some)
+    together = Repair(slot, name, tuple(edit for one in some for edit in one.edits), why)
+    settings = settings_between(runs.pipeline, changed)
+    return Fix(
+        " and ".join(one.partition("=")[0] for one in settings) or slot,
+        " and ".join(one.partition("=")[2] for one in settings) or name,
+        "",
+        None,
+        changed,
+        _reached(changed, runs, goal, index),
+        *moved(runs.base, runs.trace(changed), goal),
+        prices.price(changed),
+        together,
+        settings=settings,
+    )
+
+
+def _reached(pipeline: Pipeline, runs: Reruns, goal: Goal, index: Index) -> bool:
+    """Whether a search from the beginning, without shortcuts, gives the wanted answer."""
+    return goal.reached(search(runs.question, pipeline, index, runs.vector))
+
+
+def moved(one: Trace, other: Trace, goal: Goal) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The other files that come into the answer from one search to another, and those that fall out."""
+    before, after = one.paths(), other.paths()
+    came = (one for one in after if one not in before and one != goal.path)
+    went = (one for one in before if one not in after and one != goal.path)
+    return tuple(came), tuple(went)
+
+
+# A known change as Python
+
+
+def _lines(edits: Sequence[Edit]) -> list[str]:
+    imports = ["import workbench as wb", "from workbench.measure.blame import Edit, edited"]
+    steps = []
+    for edit in edits:
+        content, imported = _expression(edit)
+        imports += imported
+        steps.append(f"    Edit({edit.slot!r}, {content}, before={edit.before!r}),")
+    return [*dict.fromkeys(imports), "", "pipeline = edited(pipeline, [", *steps, "])"]
+
+
+def _expression(edit: Edit) -> tuple[str, list[str]]:
+    """Code for the content of an edit, and what it imports."""
+    if edit.content is None:
+        return "None", []
+    if isinstance(edit.content, PrunedWords | PrunedUnicodeWords):
+        name = type(edit.content).__name__
+        return repr(edit.content), [f"from {type(edit.content).__module__} import {name}"]
+    for name, pipeline in SYSTEMS.items():
+        if edit.slot == LAYOUT and pipeline.layout == edit.content:
+            return f"wb.system({name!r}).layout", []
+        if edit.content in pipeline.stages:
+            return f"wb.system({name!r})[{edit.slot!r}]", []
+    stage: Stage = edit.content  # type: ignore[assignment]
+    try:
+        module, name = where_is(stage)
+    except InputError:  # no change has this stage: it is the pipeline's own with other parameters
+        values = [f"{edit.slot}.{name}={setting_text(one)}" for name, one in parameters(stage).items()]
+        imported = "from workbench.retrieval.settings import with_settings"
+        return f"with_settings(pipeline, {values})[{edit.slot!r}]", [imported]
+    return f"{name}.stage", [f"from {module} import {name}"]

@@ -1,0 +1,264 @@
+"""Causes outside the pipeline: the file is not indexed, the index is old, or its vectors do not fit."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+
+from workbench.contracts import Index
+from workbench.errors import InputError, WorkbenchError
+from workbench.measure.blame import Reruns
+from workbench.measure.questions import nearest
+from workbench.memory.choices import extra_paths_of
+from workbench.memory.embedding.local import LocalEmbedder, Windowed
+from workbench.memory.index import MemoryIndex, OpenIndex
+from workbench.memory.sync import index_folder, open_index
+from workbench.records import Chunk, Hits, Rows, Vector
+from workbench.retrieval.index_adapters import IndexAdapter, adapted, innermost
+from workbench.retrieval.legs import VectorLeg
+from workbench.retrieval.pipeline import Pipeline, search
+from workbench.safe_text import counted
+from workbench_plugins.diagnose.causes import Cause
+from workbench_plugins.diagnose.goal import Goal
+
+KINDS = {
+    "not read": (
+        "index",
+        "the file is in the folder, but it is not one that the index reads",
+        "convert it to Markdown below the memory's folder, then index again",
+    ),
+    "new": ("index", "the file is new and not yet indexed", "workbench index FOLDER"),
+    "old": ("index", "the index is older than the memory", "workbench index FOLDER"),
+    "foreign": (
+        "vectors",
+        "the stored vectors are not those of the model that embeds the question",
+        "workbench index FOLDER --rebuild",
+    ),
+    "read in part": (
+        "chunk",
+        "the answer is in a part that the model has not read",
+        "workbench index FOLDER --reading windowed --rebuild",
+    ),
+    "too long": (
+        "chunk",
+        "the answer is in a part that the model has not read",
+        "index again with smaller chunks",
+    ),
+}
+"""Where each kind of cause is, what it says, and what repairs it."""
+NO_HITS = Hits(np.empty(0, np.int64), np.empty(0))
+NEAR_ITSELF = 10
+"""A chunk whose own text does not bring it among so many nearest chunks has a vector of another kind."""
+
+
+def check_known(index: Index, target: str) -> None:
+    """Raises InputError, with the nearest path, for a file that is neither in the index nor in its folder."""
+    if index.rows_of(target).size or target in changed_files(index) or _on_disk(index, target):
+        return
+    near = nearest(target, index.paths())
+    hint = f"The nearest is {near}." if near else "See the files with `workbench inspect FOLDER`."
+    raise InputError(f"The index has no file {target}.", f"Give its path as the index has it. {hint}")
+
+
+def changed_files(index: Index) -> list[str]:
+    """The files that differ from their state in the index; none for an index that cannot tell."""
+    inner = innermost(index)
+    return inner.changed() if isinstance(inner, OpenIndex) else []
+
+
+def _on_disk(index: Index, target: str) -> bool:
+    inner = innermost(index)
+    root = inner.root if isinstance(inner, MemoryIndex) else None
+    return root is not None and (root / target).is_file()
+
+
+def causes_outside(runs: Reruns, index: Index, goal: Goal) -> Iterator[Cause]:
+    """What is wrong with the index, as far as it concerns a file that is wanted in the answer."""
+    yield from _refused(index)
+    changed = changed_files(index)
+    indexed = index.rows_of(goal.path).size > 0
+    if not indexed and goal.path not in changed:
+        told = f"{goal.path}: the index has no chunk of it, and no later sync would read it"
+        yield _cause("not read", told)
+        return
+    if changed:
+        yield from _stale(runs, index, goal, changed, indexed)
+    if indexed and any(isinstance(stage, VectorLeg) for stage in runs.pipeline.stages):
+        yield from _of_vectors(runs, index, goal)
+
+
+def _cause(kind: str, evidence: str, verified: bool = False) -> Cause:
+    where, says, repair = KINDS[kind]
+    return Cause((where,), says, repair, evidence, verified)
+
+
+def without_foreign_vectors(index: Index, question: str, pipeline: Pipeline) -> Index:
+    """The index; if it refuses the question's vector, one whose vector leg brings nothing."""
+    if not any(isinstance(stage, VectorLeg) for stage in pipeline.stages):
+        return index
+    try:
+        index.vector(index.embed(question), 1)
+    except InputError as error:
+        return _ForeignVectors(index, error.problem)
+    return index
+
+
+class _ForeignVectors(IndexAdapter):
+    """An index whose vectors have another number of dimensions than the question's; `problem` says so."""
+
+    def __init__(self, inner: Index, problem: str) -> None:
+        super().__init__(inner)
+        self.problem = problem
+
+    def vector(self, query: Vector, limit: int) -> Hits:
+        return NO_HITS
+
+
+def _refused(index: Index) -> Iterator[Cause]:
+    """The vectors of another model that the index itself refuses: no search with them can be run."""
+    refusing = adapted(index, _ForeignVectors)
+    if refusing is not None:
+        yield _cause("foreign", f"The vector leg brings nothing. {refusing.problem}")
+
+
+# An index that is older than its folder
+
+
+def _stale(runs: Reruns, index: Index, goal: Goal, changed: list[str], indexed: bool) -> Iterator[Cause]:
+    """The index is older than the folder: verified with a copy that is brought up to date."""
+    kind, concerns = "old" if indexed else "new", goal.path in changed
+    try:
+        with _up_to_date(index) as fresh:
+            if fresh is None:
+                return
+            reached = goal.reached(search(runs.question, runs.pipeline, fresh))
+            chunks = fresh.rows_of(goal.path).size
+    except WorkbenchError as error:
+        if concerns:
+            yield _cause(kind, f"{goal.path}: The copy could not be brought up to date: {error.problem}")
+        return
+    if reached or concerns:
+        files = f"{counted(len(changed), 'file')} changed since the index was made"
+        told = f"{files}; up to date the index has {counted(chunks, 'chunk')} of {goal.path}"
+        outcome = f"and the file is {goal.aim}" if reached else "but the file is still not as wanted"
+        yield _cause(kind, f"{goal.path}: {told}, {outcome}", reached)
+
+
+@contextmanager
+def _up_to_date(index: Index) -> Iterator[MemoryIndex | None]:
+    """A copy of the index that agrees with the folder; None for an index without its folder."""
+    inner = innermost(index)
+    if not isinstance(inner, MemoryIndex) or inner.root is None:
+        yield None
+        return
+    file, root = Path(inner.store.name), inner.root
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Path(folder) / "index.sqlite"
+        for suffix in ("", "-wal"):
+            if Path(f"{file}{suffix}").exists():
+                shutil.copyfile(f"{file}{suffix}", f"{copy}{suffix}")
+        index_folder(root, inner.embedder, index_path=copy, extra=extra_paths_of(root, file), skip=True)
+        with open_index(root, inner.embedder, index_path=copy) as fresh:
+            yield fresh
+
+
+# Vectors
+
+
+def _of_vectors(runs: Reruns, index: Index, goal: Goal) -> Iterator[Cause]:
+    rows = index.rows_of(goal.path)
+    distances = _distances(index, runs.vector, rows)
+    if distances is None:
+        return
+    best = int(rows[np.argmin(distances)])
+    (chunk,) = index.chunks(np.array([best]))
+    own = index.embed(chunk.text)
+    near = index.vector(own, index.size)
+    rank = int(np.flatnonzero(near.rows == best)[0]) + 1
+    if rank > NEAR_ITSELF:
+        cosine = 1 - float(near.raw[rank - 1])
+        yield _foreign(runs, index, goal, f"{chunk.place}: embedded again, its cosine with its stored vector "
+                       f"is {cosine:.3f}, and {rank - 1} other chunks are nearer")  # fmt: skip
+    else:
+        yield from _half_read(runs, index, goal, best)
+
+
+def _foreign(runs: Reruns, index: Index, goal: Goal, evidence: str) -> Cause:
+    """The stored vectors are those of another model: verified with the file's vectors made anew."""
+    rows = index.rows_of(goal.path)
+    chunks = index.chunks(rows)
+    made = {int(row): index.embed(chunk.text) for row, chunk in zip(rows, chunks, strict=True)}
+    return _cause("foreign", evidence, _found_with(runs, index, goal, made))
+
+
+def _half_read(runs: Reruns, index: Index, goal: Goal, best: int) -> Iterator[Cause]:
+    """The model read chunks only in part.
+
+    Verified with the vectors of all of them, or of the part of the chunk `best` that the model did not read.
+    """
+    rows = index.rows_of(goal.path)
+    part = {
+        row: one for row, one in zip(rows.tolist(), index.chunks(rows), strict=True) if one.read_share < 1
+    }
+    whole = _whole(index, {row: one.text for row, one in part.items()})
+    asked = runs.vector
+    if asked is not None and whole and _found_with(runs, index, goal, whole):
+        chunk = part[max(whole, key=lambda row: float(asked @ whole[row]))]
+        yield _half("read in part", chunk, "with all of it")
+    elif best in part:
+        chunk = part[best]
+        unread = chunk.text[int(len(chunk.text) * chunk.read_share) :]
+        if unread.strip() and _found_with(runs, index, goal, {best: index.embed(unread)}):
+            yield _half("too long", chunk, "with the rest alone")
+
+
+def _half(kind: str, chunk: Chunk, how: str) -> Cause:
+    told = f"{chunk.place}: the model read {chunk.read_share:.0%} of it; {how}, the file would be found"
+    return _cause(kind, told, True)
+
+
+def _whole(index: Index, texts: Mapping[int, str]) -> dict[int, Vector]:
+    """The vectors of texts that the index's model reads whole; none without a model on this machine."""
+    embedder = getattr(innermost(index), "embedder", None)
+    if not isinstance(embedder, LocalEmbedder) or not texts:
+        return {}
+    found = embedder.read_as(Windowed()).embed(list(texts.values()), "passage").vectors
+    return dict(zip(texts, found, strict=True))
+
+
+def _found_with(runs: Reruns, index: Index, goal: Goal, vectors: dict[int, Vector]) -> bool:
+    """Whether the answer is as wanted when some rows have these vectors."""
+    other = _Reembedded(index, vectors)
+    return goal.reached(search(runs.question, runs.pipeline, other, runs.vector))
+
+
+def _distances(index: Index, vector: Vector | None, rows: Rows) -> np.ndarray | None:
+    if vector is None or not vector.any():
+        return None
+    hits = index.vector(vector, index.size)
+    place = {int(row): at for at, row in enumerate(hits.rows.tolist())}
+    found = [hits.raw[place[row]] if row in place else np.inf for row in rows.tolist()]
+    return np.array(found) if np.isfinite(found).any() else None
+
+
+class _Reembedded(IndexAdapter):
+    """An index in which some rows have other vectors."""
+
+    def __init__(self, inner: Index, vectors: dict[int, Vector]) -> None:
+        super().__init__(inner)
+        self._vectors = vectors
+
+    def vector(self, query: Vector, limit: int) -> Hits:
+        hits = self.inner.vector(query, self.size)
+        raw = hits.raw.copy()
+        for place, row in enumerate(hits.rows.tolist()):
+            if row in self._vectors:
+                raw[place] = 1 - float(query @ self._vectors[row])
+        ids = np.array([one.id for one in self.inner.chunks(hits.rows)], np.str_)
+        order = np.lexsort((ids, raw))[:limit]
+        return Hits(hits.rows[order], raw[order])

@@ -1,0 +1,527 @@
+"""A sweep: the answers of one system at many settings, on labelled questions.
+
+Settings are axes such as `fusion.vector=0:1:11`, as a grid or one at a time. The legs are asked once for all
+settings that do not change them. The stages after them run for all questions at once, on one table of
+candidates. The best setting is chosen and measured on different questions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import product
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.contracts import Index
+from workbench.errors import InputError
+from workbench.measure.evaluation import Judged, Share, values
+from workbench.measure.paired import HITS, Paired, known_measure, paired_values
+from workbench.measure.questions import QuestionSet
+from workbench.progress import progress_bar
+from workbench.records import KEPT, Floats, Stage, Tabular, Trace
+from workbench.retrieval.columns import ColumnStage, parameters
+from workbench.retrieval.cutoff import AddedFloor, EvidenceFloor, Limit, MinScore, Order
+from workbench.retrieval.index_adapters import CachedIndex
+from workbench.retrieval.legs import Union
+from workbench.retrieval.pipeline import Pipeline, check_pipeline, run, search
+from workbench.retrieval.settings import with_settings
+
+if TYPE_CHECKING:
+    from workbench_plugins.stores.cluster import Cluster
+
+MOST_SETTINGS = 100_000
+"""A sweep takes so many settings at most."""
+FORM = "Write slot.parameter=from:to:steps, such as fusion.vector=0:1:11, or a list: query.join=AND,OR"
+
+Setting = tuple[str, ...]
+"""One value for each axis, as it would be typed."""
+
+
+@dataclass(frozen=True)
+class Axis:
+    """One parameter and its values, as they would be typed after `--set`."""
+
+    name: str
+    values: tuple[str, ...]
+
+    @property
+    def is_number(self) -> bool:
+        """Whether each of the values is a number."""
+        try:
+            return bool([float(one) for one in self.values])
+        except ValueError:
+            return False
+
+    def now(self, pipeline: Pipeline) -> str:
+        """The pipeline's own value."""
+        slot, _, parameter = self.name.partition(".")
+        return written(parameters(pipeline[slot])[parameter])
+
+
+def written(value: object) -> str:
+    """A value as it would be typed: 0.3 for 0.30000000000000004."""
+    return f"{value:.12g}" if isinstance(value, float) else str(value)
+
+
+def axis(text: str) -> Axis:
+    """The axis that a text describes. Raises InputError for a text of another form.
+
+    >>> axis("fusion.vector=0:1:3").values, axis("query.join=AND,OR").values
+    (('0', '0.5', '1'), ('AND', 'OR'))
+    """
+    name, equals, values = (part.strip() for part in text.partition("="))
+    if not (equals and values and "." in name.strip(".")):
+        raise InputError(f"{text!r} is not an axis of a sweep.", FORM)
+    if ":" in values:
+        return Axis(name, _steps(text, values))
+    return Axis(name, tuple(dict.fromkeys(one.strip() for one in values.split(","))))
+
+
+def _steps(text: str, values: str) -> tuple[str, ...]:
+    try:
+        first, last, steps = values.split(":")
+        low, high, count = float(first), float(last), int(steps)
+    except ValueError:
+        raise InputError(f"{text!r} is not an axis of a sweep.", FORM) from None
+    if count < 1 or not np.isfinite([low, high]).all():
+        raise InputError(f"{text!r} has no values.", FORM)
+    if count > MOST_SETTINGS:
+        raise _too_many(count)
+    return tuple(dict.fromkeys(written(float(value)) for value in np.linspace(low, high, count)))
+
+
+def settings_of(pipeline: Pipeline, axes: Sequence[Axis], one_at_a_time: bool = False) -> list[Setting]:
+    """Every setting of a grid, or with `one_at_a_time` each axis with the others at the pipeline's values.
+
+    Raises InputError for axes that the pipeline does not have, for two axes of one parameter, for none, and
+    for more than 100,000 settings.
+    """
+    if not axes:
+        raise InputError("The sweep has no axis.", FORM)
+    names = [one.name for one in axes]
+    twice = [name for name in names if names.count(name) > 1]
+    if twice:
+        raise InputError(f"{twice[0]} is given twice.", "Give each parameter once, with all of its values.")
+    for one in axes:
+        for value in (one.values[0], one.values[-1]):
+            with_settings(pipeline, [f"{one.name}={value}"])
+    count = sum(len(one.values) for one in axes) if one_at_a_time else prod(len(one.values) for one in axes)
+    if count > MOST_SETTINGS:
+        raise _too_many(count)
+    if not one_at_a_time:
+        return list(product(*(one.values for one in axes)))
+    now = tuple(one.now(pipeline) for one in axes)
+    moved = [
+        (*now[:place], value, *now[place + 1 :]) for place, one in enumerate(axes) for value in one.values
+    ]
+    return list(dict.fromkeys(moved))
+
+
+def _too_many(count: int) -> InputError:
+    return InputError(
+        f"The sweep has {count:,} settings; it takes at most {MOST_SETTINGS:,}.",
+        "Give fewer steps or fewer parameters, or vary one parameter at a time (--one-at-a-time).",
+    )
+
+
+def changed(pipeline: Pipeline, axes: Sequence[Axis], setting: Setting) -> Pipeline:
+    """The pipeline with one setting. Raises InputError for a value that a parameter does not take."""
+    texts = [f"{one.name}={value}" for one, value in zip(axes, setting, strict=True)]
+    return with_settings(pipeline, texts)
+
+
+Marks = NDArray[np.bool_]
+Numbers = NDArray[np.int64]
+
+
+class ManyQuestions(Trace):
+    """The candidates of many questions as one trace: its columns have the shape (candidates, questions).
+
+    So each stage runs for all questions at once. Absent candidates are dropped from the beginning.
+    """
+
+    @property
+    def ids(self) -> Floats:
+        """Numbers that are in the order of the chunks' ids."""
+        return self.columns[IDS]
+
+
+IDS, FILES = "order of ids", "number of the file"
+"""Columns that a table of candidates has beside those of the legs."""
+
+
+@dataclass(frozen=True)
+class CandidateTable:
+    """Candidates of many questions, and the number of the right file of each question."""
+
+    trace: ManyQuestions
+    targets: Floats
+
+    @classmethod
+    def of(cls, traces: Sequence[Trace], targets: Sequence[str | None]) -> CandidateTable:
+        """The table of traces as they are when their candidates are known, with the right file of each."""
+        shape = max((len(trace.chunks) for trace in traces), default=0), len(traces)
+        names = dict.fromkeys(name for trace in traces for name in trace.columns)
+        columns = {name: np.full(shape, np.nan) for name in (*names, IDS, FILES)}
+        numbers: dict[str, int] = {}
+        for place, trace in enumerate(traces):
+            own = {
+                **trace.columns,
+                IDS: np.argsort(np.argsort(trace.ids)),
+                FILES: [numbers.setdefault(one.path, len(numbers)) for one in trace.chunks],
+            }
+            for name, column in own.items():
+                columns[name][: len(trace.chunks), place] = column
+        absent = np.isnan(columns[IDS])
+        order = np.broadcast_to(np.arange(shape[0])[:, None], shape)
+        trace = ManyQuestions(
+            "", "", (), columns=columns, dropped=np.where(absent, ABSENT, KEPT), order=order
+        )
+        return cls(trace, np.array([numbers.get(one or "", -1) for one in targets], float))
+
+
+ABSENT = -2
+"""In the place of a stage: no stage drops what is no candidate."""
+
+
+def first_after_candidates(pipeline: Pipeline) -> int:
+    """The place of the first stage that works on a pipeline's candidates."""
+    return next(place for place, stage in enumerate(pipeline.stages) if isinstance(stage, Union)) + 1
+
+
+def not_in_columns(pipeline: Pipeline) -> str | None:
+    """Why the settings of a pipeline cannot be swept in columns; None if they can."""
+    if not any(isinstance(stage, Union) for stage in pipeline.stages):
+        return "it has no union of legs"
+    rest = pipeline.stages[first_after_candidates(pipeline) :]
+    strange = [stage.slot for stage in rest if not _runs_in_columns(stage)]
+    return f"its stage {strange[0]} needs whole traces" if strange else None
+
+
+def _runs_in_columns(stage: Stage) -> bool:
+    if isinstance(stage, ColumnStage):
+        return type(stage).run is ColumnStage.run and not stage.observed
+    return type(stage) in (MinScore, AddedFloor, EvidenceFloor, Limit, Order)
+
+
+@dataclass(frozen=True)
+class Answers:
+    """What each setting answers: shape (settings, questions).
+
+    `rank` is the right file's rank among the files returned, 0 if it is not among them, and `returned` the
+    number of these files.
+    """
+
+    rank: Numbers
+    returned: Numbers
+
+
+def answers(table: CandidateTable, pipelines: Sequence[Pipeline]) -> Answers:
+    """The answers of pipelines that differ only in stages after the candidates. See `not_in_columns`."""
+    return _joined([_answers_in_columns(table, one) for one in pipelines])
+
+
+def _answers_in_columns(table: CandidateTable, pipeline: Pipeline) -> Answers:
+    nothing: Any = None  # these stages ask for nothing but columns
+    with np.errstate(divide="ignore", invalid="ignore"):  # a question may have no candidate
+        trace = run(table.trace.but(stages=pipeline.stages), nothing, first_after_candidates(pipeline))
+    left = np.take_along_axis(trace.dropped, trace.order, axis=0) == KEPT
+    files = np.take_along_axis(trace.columns[FILES], trace.order, axis=0)
+    first = np.argsort(~left, axis=0, kind="stable")[: left.sum(axis=0).max(initial=0)]
+    files = np.take_along_axis(np.where(left, files, np.nan), first, axis=0)
+    rank, returned = np.zeros((2, table.targets.size), np.int64)
+    for place, file in enumerate(files):
+        returned += ~np.isnan(file) & ~(files[:place] == file).any(axis=0)
+        rank = np.where((rank == 0) & (file == table.targets), returned, rank)
+    return Answers(rank[None], returned[None])
+
+
+def from_stages(traces: Sequence[Trace], targets: Sequence[str | None]) -> Answers:
+    """The answers of one setting whose searches have run."""
+    every = [trace.paths() for trace in traces]
+    ranks = [
+        paths.index(target) + 1 if target in paths else 0
+        for paths, target in zip(every, targets, strict=True)
+    ]
+    return Answers(np.array([ranks], np.int64), np.array([[len(paths) for paths in every]], np.int64))
+
+
+def _joined(parts: Sequence[Answers]) -> Answers:
+    """The answers of several groups of settings, in their order."""
+    return Answers(
+        np.concatenate([one.rank for one in parts]), np.concatenate([one.returned for one in parts])
+    )
+
+
+@dataclass(frozen=True, repr=False)
+class Sweep(Tabular):
+    """The answers at each of `settings`, in their order; those of the pipeline as it is come last.
+
+    `values` holds the measure of each question, and `silent` whether each unanswerable question got nothing:
+    shapes (settings + 1, questions) and (settings + 1, controls). `by_stages` says why the stages ran once
+    for each question and setting; None if columns were computed for all questions at once.
+    """
+
+    pipeline: Pipeline
+    axes: tuple[Axis, ...]
+    settings: tuple[Setting, ...]
+    questions: QuestionSet
+    measure: str
+    values: Floats
+    silent: Marks
+    by_stages: str | None
+
+    def __repr__(self) -> str:
+        """One line; `workbench.show` prints a table."""
+        names = ", ".join(one.name for one in self.axes)
+        return f"<Sweep: {self.pipeline.name}, {len(self.settings):,} settings of {names}>"
+
+    @property
+    def now(self) -> Setting:
+        """The setting of the pipeline as it is."""
+        return tuple(one.now(self.pipeline) for one in self.axes)
+
+    @property
+    def means(self) -> Floats:
+        """The mean of the measure at each setting, and last at the pipeline's own."""
+        means: Floats = self.values.mean(axis=1)
+        return means
+
+    def score(self, place: int) -> float:
+        """The mean of the measure at a setting; -1 is the pipeline's own."""
+        return float(self.means[place])
+
+    def silence(self, place: int) -> Share:
+        """The unanswerable questions that got nothing at a setting; -1 is the pipeline's own."""
+        return Share(int(self.silent[place].sum()), self.silent.shape[1])
+
+    def with_setting(self, place: int) -> Pipeline:
+        """The pipeline at a setting."""
+        return changed(self.pipeline, self.axes, self.settings[place])
+
+
+def sweep(
+    pipeline: Pipeline,
+    axes: Sequence[str],
+    questions: QuestionSet,
+    index: Index,
+    one_at_a_time: bool = False,
+    measure: Any = HITS,
+    cluster: Cluster | None = None,
+) -> Sweep:
+    """Answer the questions at every setting of a grid: axes are texts such as `fusion.vector=0:1:11`.
+
+    With `one_at_a_time` each axis moves alone. `measure` is HITS or a measure of ir_measures. Legs are asked
+    once for settings that do not change them. Pass a `CachedIndex` to share its answers between sweeps.
+    The legs are asked here; the settings are computed on the workers of `cluster`, if there is one and if
+    they run in columns. The results are the same to the last bit.
+
+    Raises InputError for an axis that the pipeline does not have, and for more than 100,000 settings.
+    """
+    check_pipeline(pipeline)
+    known_measure(measure)
+    chosen = tuple(axis(text) for text in axes)
+    settings = settings_of(pipeline, chosen, one_at_a_time)
+    bar = progress_bar(settings, desc="settings", unit="setting", delay=1)
+    pipelines = [*(changed(pipeline, chosen, one) for one in bar), pipeline]
+    index = index if isinstance(index, CachedIndex) else CachedIndex(index)
+    found = _answers(pipelines, questions, index, cluster)
+    count = len(questions.questions)
+    rank, returned = found.rank[:, :count], found.returned[:, :count]
+    measured = (rank > 0).astype(float)
+    if measure != HITS:
+        measured = measure_table(measure, int(returned.max(initial=0)))[rank, returned]
+    return Sweep(
+        pipeline,
+        chosen,
+        tuple(settings),
+        questions,
+        str(measure),
+        measured,
+        found.returned[:, count:] == 0,
+        not_in_columns(pipeline),
+    )
+
+
+def measure_table(measure: Any, most: int) -> Floats:
+    """A measure by the rank of the one right file (0: not returned) and the number of files returned."""
+    names = [str(place) for place in range(1, most + 1)]
+    cases = [
+        (rank, returned, Judged(names[:returned], [str(rank) if rank else "none"]))
+        for returned in range(most + 1)
+        for rank in range(returned + 1)
+    ]
+    table = np.zeros((most + 1, most + 1))
+    found = values([judged for *_, judged in cases], known_measure(measure))
+    for (rank, returned, _), value in zip(cases, found, strict=True):
+        table[rank, returned] = value
+    return table
+
+
+def _answers(
+    pipelines: Sequence[Pipeline], questions: QuestionSet, index: CachedIndex, cluster: Cluster | None
+) -> Answers:
+    """The answers of each pipeline, for the questions and then the controls."""
+    asked = [one.question for one in (*questions.questions, *questions.controls)]
+    targets = [*(one.target for one in questions.questions), *(None for _ in questions.controls)]
+    groups: dict[Any, list[int]] = {}
+    for place, one in enumerate(pipelines):
+        groups.setdefault(_asks(one), []).append(place)
+    found = []
+    with progress_bar(total=len(pipelines), desc="sweeping", unit="setting", delay=1) as bar:
+        for places in groups.values():
+            group = [pipelines[place] for place in places]
+            if not_in_columns(group[0]) is None:
+                last = first_after_candidates(group[0])
+                traces = [search(one, group[0], index, last=last) for one in asked]
+                found.append(_spread(CandidateTable.of(traces, targets), group, cluster))
+            else:
+                traces = [search(one, group[0], index) for one in asked]
+                found += len(group) * [from_stages(traces, targets)]
+            bar.update(len(group))
+    order = np.argsort([place for places in groups.values() for place in places])
+    every = _joined(found)
+    return Answers(every.rank[order], every.returned[order])
+
+
+def _asks(pipeline: Pipeline) -> Any:
+    """What decides about the candidates; pipelines without columns have something in common only if equal."""
+    if not_in_columns(pipeline):
+        return pipeline
+    return pipeline.layout, pipeline.limit, pipeline.stages[: first_after_candidates(pipeline)]
+
+
+SETTINGS_A_TASK = 250
+
+
+def _spread(table: CandidateTable, group: Sequence[Pipeline], cluster: Cluster | None) -> Answers:
+    """What `answers` gives, computed in parts on the workers of a cluster if there is one."""
+    if cluster is None:
+        return answers(table, group)
+    parts = [group[at : at + SETTINGS_A_TASK] for at in range(0, len(group), SETTINGS_A_TASK)]
+    return _joined(cluster.map(partial(answers, table), parts))
+
+
+FOLDS = 5
+SEED = 0
+
+
+def right_answers(sweep: Sweep, questions: Marks | None = None, controls: Marks | None = None) -> Floats:
+    """The right answers at each setting: the measure summed over the questions, plus the silent controls.
+
+    `questions` and `controls` mark those that count; by default all.
+    """
+    values = sweep.values[:-1] if questions is None else sweep.values[:-1, questions]
+    silent = sweep.silent[:-1] if controls is None else sweep.silent[:-1, controls]
+    found: Floats = values.sum(axis=1) + silent.sum(axis=1)
+    return found
+
+
+def best(sweep: Sweep) -> int:
+    """The place of the setting with the most right answers; of several, the first."""
+    return int(np.argmax(right_answers(sweep)))
+
+
+def pareto(sweep: Sweep) -> list[int]:
+    """The settings that no other beats in one of measure and silence without losing in the other.
+
+    Of settings with the same two numbers the first is listed. Ordered by falling measure.
+    """
+    means, silent = sweep.means[:-1], sweep.silent[:-1].sum(axis=1)
+    front: list[int] = []
+    for place in np.lexsort((np.arange(means.size), -silent, -means)).tolist():
+        if not front or silent[place] > silent[front[-1]]:
+            front.append(place)
+    return front
+
+
+@dataclass(frozen=True)
+class HeldOut:
+    """What choosing is worth: in each fold the setting is chosen on the others, and measured on this one.
+
+    `chosen` has the setting of each fold. `values` and `silent` are the results on questions that did not
+    choose. `flattered` is how much larger the chosen setting's mean is on the questions that chose it.
+    """
+
+    chosen: tuple[Setting, ...]
+    values: Floats
+    silent: Share
+    flattered: float
+    paired: Paired
+
+    @property
+    def mean(self) -> float:
+        """The mean of the measure on questions that did not choose the setting."""
+        return float(self.values.mean())
+
+    def as_json(self) -> dict[str, Any]:
+        """The figures under the key `held_out` of `workbench sweep --json`."""
+        return {
+            "folds": len(self.chosen),
+            "chosen": [list(one) for one in self.chosen],
+            "mean": self.mean,
+            "silent": self.silent.hits,
+            "flattered": self.flattered,
+            "paired_with_current": self.paired.as_json(),
+        }
+
+
+def held_out(sweep: Sweep, folds: int = FOLDS) -> HeldOut | None:
+    """Choose in `folds` parts and measure on the rest. None for fewer files than two.
+
+    All questions about one file are in the same part, since they resemble each other.
+    """
+    files = np.unique([one.target for one in sweep.questions.questions], return_inverse=True)[1]
+    folds = min(folds, int(files.max()) + 1)
+    if folds < 2:
+        return None
+    parts = _dealt(int(files.max()) + 1, folds)[files]
+    of_controls = _dealt(sweep.silent.shape[1], folds)
+    values, silent = np.zeros(parts.size), np.zeros(of_controls.size, bool)
+    chosen = []
+    for fold in range(folds):
+        place = int(np.argmax(right_answers(sweep, parts != fold, of_controls != fold)))
+        values[parts == fold] = sweep.values[place, parts == fold]
+        silent[of_controls == fold] = sweep.silent[place, of_controls == fold]
+        chosen.append(sweep.settings[place])
+    verdict = paired_values(sweep.values[-1], values, sweep.measure)
+    flattered = sweep.score(best(sweep)) - float(values.mean())
+    return HeldOut(tuple(chosen), values, Share(int(silent.sum()), silent.size), flattered, verdict)
+
+
+def _dealt(count: int, folds: int) -> Numbers:
+    """A part for each of so many things, shuffled, and of equal sizes."""
+    return np.random.default_rng(SEED).permutation(count) % folds
+
+
+def as_json(sweep: Sweep) -> dict[str, Any]:
+    """A sweep under the keys of `workbench sweep --json`: every setting, the best, and its held-out worth."""
+    held, front = held_out(sweep), set(pareto(sweep))
+    return {
+        "system": sweep.pipeline.name,
+        "measure": sweep.measure,
+        "n": sweep.values.shape[1],
+        "controls": sweep.silent.shape[1],
+        "axes": [
+            {"name": one.name, "values": list(one.values), "now": one.now(sweep.pipeline)}
+            for one in sweep.axes
+        ],
+        "by_stages": sweep.by_stages,
+        "current": {"setting": list(sweep.now), "mean": sweep.score(-1), "silent": sweep.silence(-1).hits},
+        "best": best(sweep),
+        "held_out": held.as_json() if held else None,
+        "settings": [
+            {
+                "setting": list(one),
+                "mean": sweep.score(place),
+                "silent": sweep.silence(place).hits,
+                "pareto": place in front,
+            }
+            for place, one in enumerate(sweep.settings)
+        ],
+    }

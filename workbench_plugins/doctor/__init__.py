@@ -1,0 +1,11 @@
+"""Checks of the installation, of the model and of the indexes, and the list of all indexes."""
+
+from __future__ import annotations
+
+from workbench.registry import declare
+
+declare(
+    "workbench_plugins.doctor.commands",
+    command={"doctor": "Start: Check the installation and the index.", "indexes": ""},
+    work="indexes",
+)

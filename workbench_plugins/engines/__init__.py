@@ -1,0 +1,37 @@
+"""How other search engines fuse two lists, and the museum of public bugs."""
+
+from __future__ import annotations
+
+from workbench.registry import declare
+
+declare(
+    "workbench_plugins.engines.presets",
+    system=(
+        "engine-rrf-60 engine-qdrant-k2 engine-weaviate-relative engine-qdrant-dbsf "
+        "engine-haystack-dbsf engine-tm2c2 engine-combmnz engine-opensearch-harmonic"
+    ),
+)
+declare("workbench_plugins.engines.lists", index="lists")
+declare("workbench_plugins.engines.museum", view="SpecimenRun SpecimenRuns", museum="specimens")
+declare("workbench_plugins.engines.whose_fusion", view="Comparison")
+declare("workbench_plugins.engines.widget", "lab", widget="FusionLab")
+declare(
+    "workbench_plugins.engines.specimens",
+    specimen=(
+        "openclaw-and-join mulder-silent-syntax-error mem0-semantic-gate qmd-filter-after-top-k "
+        "score-depends-on-size qdrant-fusion-per-shard qdrant-grouping-widens-the-pool "
+        "openclaw-unreachable-floor threshold-on-rrf-scale qdrant-local-threshold floor-before-squash "
+        "openviking-fill-below-floor agentmemory-token-budget openclaw-clamped-bm25 qmd-upside-down "
+        "fts5-idf-floor weaviate-single-hit haystack-dbsf-zero lancedb-inverted lancedb-absence-rewarded "
+        "txtai-half-penalty memory-lancedb-pro-unweighted-branch qmd-blend-floor metronix-constant-score "
+        "llamaindex-weights-ignored qdrant-k2 tarsy-credit-for-absence typesense-tied-ranks "
+        "langchain-duplicate-chunks"
+    ),
+)
+declare(
+    "workbench_plugins.engines.commands",
+    command={
+        "museum": "Measure: Run specimens of public bugs, as shipped and fixed.",
+        "fusion": "Measure: Fuse the same two lists with every engine, and compare the orders.",
+    },
+)

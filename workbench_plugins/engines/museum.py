@@ -1,0 +1,321 @@
+"""The bug museum: public bugs of hybrid search, each in the smallest input that shows it.
+
+A specimen has two sides, the code as shipped and as fixed, which differ in one change: two fusions of the
+same lists (`fused`), two pipelines over the same few notes (`searched`), or two functions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from rich.console import Group, RenderableType
+
+from workbench.errors import InputError
+from workbench.memory.embedding.local import ToyEmbedder
+from workbench.memory.files import content_hash
+from workbench.memory.index import MemoryIndex
+from workbench.memory.sources import LineChunker
+from workbench.memory.store.contract import Cached, Settings
+from workbench.memory.store.sqlite.store import Store
+from workbench.records import Document, Tabular
+from workbench.registry import Registry, registrar
+from workbench.retrieval.fusion import Fusion
+from workbench.retrieval.pipeline import Pipeline, search
+from workbench.views.frames import Frame, Types, frame, made_frame
+from workbench.views.text import Column, PlainTable, Table, plain, rendered, rich_table
+from workbench_plugins.engines.lists import fusion_of_lists
+from workbench_plugins.engines.presets import fuse
+
+Answer = Mapping[str, float]
+"""The result of one side, best first: names and their scores."""
+
+Axes = Mapping[str, tuple[str, ...]]
+"""A toy vector has one dimension per entry: how many words of the text belong to that topic."""
+
+FOUR_NOTES = {
+    "memory/depot.md": "Rocky Point is where the bark is packed into bags.",
+    "memory/disk.md": "The server reported a disk error at night, and the disk was changed.",
+    "memory/backup.md": "The backup of the server runs on the second disk.",
+    "memory/codes.md": "ENOENT means that a file was not there.",
+}
+SERVER_AND_GARDEN: Axes = {"server": ("server", "disk", "backup"), "garden": ("bark", "soil")}
+TEA_AND_BIKE: Axes = {"tea": ("tea",), "bike": ("bike",)}
+
+
+@dataclass(frozen=True)
+class FusedLists:
+    """A fusion of two lists of scores by id; calling it gives the answer."""
+
+    fusion: Fusion
+    vector: Answer
+    keyword: Answer
+
+    def __call__(self) -> Answer:
+        return fused_scores(self.fusion, self.vector, self.keyword)
+
+    @property
+    def pipeline(self) -> Pipeline:
+        """The same fusion as a system for given lists."""
+        return fusion_of_lists("lists", self.fusion)
+
+
+@dataclass(frozen=True)
+class SmallSearch:
+    """A question that a pipeline answers from a few notes; calling it gives the answer."""
+
+    pipeline: Pipeline
+    question: str
+    notes: Mapping[str, str]
+    axes: Axes
+
+    def __call__(self) -> Answer:
+        with small_memory(self.notes, self.axes) as index:
+            return {one.chunk.path: one.score for one in search(self.question, self.pipeline, index).results}
+
+
+@dataclass(frozen=True)
+class Side:
+    """One side of a specimen: a line that says what it does, and the code that gives its answer."""
+
+    says: str
+    answer: Callable[[], Answer]
+
+    @property
+    def pipeline(self) -> Pipeline | None:
+        """The pipeline of a side that searches notes or fuses two lists; None for any other function."""
+        return self.answer.pipeline if isinstance(self.answer, SmallSearch | FusedLists) else None
+
+
+class Sides(NamedTuple):
+    """The code with the bug, and the code with the fix."""
+
+    shipped: Side
+    fixed: Side
+
+
+def fused(shipped: Fusion, fixed: Fusion, vector: Answer, keyword: Answer) -> Sides:
+    """Two fusions of the same two lists of scores by id; larger is better."""
+    return Sides(*(Side(one.says, FusedLists(one, vector, keyword)) for one in (shipped, fixed)))
+
+
+def searched(
+    shipped: Pipeline,
+    fixed: Pipeline,
+    question: str,
+    notes: Mapping[str, str] = FOUR_NOTES,
+    axes: Axes = SERVER_AND_GARDEN,
+) -> Sides:
+    """Two pipelines that search the same few notes and differ in exactly one stage, or in their layout.
+
+    Raises InputError when they differ in more than that, or in nothing.
+    """
+    differences = shipped.diff(fixed)
+    if len(differences) != 1:
+        raise InputError(
+            f"{shipped.name} and {fixed.name} differ in {len(differences)} stages.",
+            "Write one specimen for each change of the fix.",
+        )
+    (one,) = differences
+    return Sides(
+        *(
+            Side(part.says if part else f"no {one.slot}", SmallSearch(pipeline, question, notes, axes))
+            for part, pipeline in ((one.before, shipped), (one.after, fixed))
+        )
+    )
+
+
+def small_memory(notes: Mapping[str, str], axes: Axes) -> MemoryIndex:
+    """An index of a few notes in RAM, with vectors that you can compute by hand; close it after use."""
+    embedder, chunker = ToyEmbedder(axes), LineChunker()
+    settings = Settings(embedder.name, embedder.revision, embedder.dimensions, "lines")
+    index = MemoryIndex(Store.create(Path(":memory:"), settings), embedder)
+    for path, text in notes.items():
+        document = Document(path, "memory", text, content_hash(text), len(text), 0)
+        passages = chunker.chunk(text)
+        vectors = embedder.embed([passage.text for passage in passages], "passage").vectors
+        index.add(document, passages, [Cached(vector, 1.0) for vector in vectors])
+    return index
+
+
+def fused_scores(fusion: Fusion, vector: Answer, keyword: Answer) -> dict[str, float]:
+    """The fused scores of two lists of scores by id: best first, equal scores by id."""
+    return {hit.id: hit.score for hit in fuse(fusion, vector, keyword)}
+
+
+def first(answer: Answer) -> str | None:
+    """The name with the best score; None for an empty answer and for a tie at the top."""
+    best = [name for name, score in answer.items() if score == max(answer.values())]
+    return best[0] if len(best) == 1 else None
+
+
+def by_score(scores: Answer) -> Answer:
+    """Scores as an answer: best first, equal scores by name."""
+    return dict(sorted(scores.items(), key=lambda pair: (-pair[1], pair[0])))
+
+
+@dataclass(frozen=True)
+class Specimen:
+    """A public bug: its reports, the symptom, the mechanism, the one change, and an input that shows it.
+
+    `world` describes the input. `healthy` tests an answer, and `expected` states this test in words. `note`
+    says what is simplified, `no_case` why it is not one question to one memory.
+    """
+
+    name: str
+    references: tuple[str, ...]
+    symptom: str
+    mechanism: str
+    change: str
+    world: str
+    expected: str
+    healthy: Callable[[Answer], bool]
+    sides: Sides
+    note: str = ""
+    no_case: str = ""
+
+    def run(self) -> SpecimenRun:
+        """Compute both answers and check each of them."""
+        shipped, fixed = dict(self.sides.shipped.answer()), dict(self.sides.fixed.answer())
+        return SpecimenRun(self, shipped, fixed, self.healthy(shipped), self.healthy(fixed))
+
+
+SPECIMENS = Registry[Specimen]("specimen", (), "List them: workbench museum")
+registrar.register(Specimen, SPECIMENS.add)
+
+
+def specimen(name: str) -> Specimen:
+    """The specimen of that name. Raises InputError for an unknown name, and suggests the nearest ones."""
+    return SPECIMENS.named(name)
+
+
+def run_specimens(names: Iterable[str] | None = None) -> SpecimenRuns:
+    """The answers of the specimens of these names, by default of all. Raises InputError for unknown ones."""
+    return SpecimenRuns(specimen(name).run() for name in (SPECIMENS if names is None else names))
+
+
+@dataclass(frozen=True)
+class SpecimenRun(Tabular):
+    """Both answers of a specimen, and whether each is as expected."""
+
+    specimen: Specimen
+    shipped: Answer
+    fixed: Answer
+    shipped_healthy: bool
+    fixed_healthy: bool
+
+    @property
+    def shows(self) -> bool:
+        """Whether the shipped side has the bug and the fixed side does not."""
+        return self.fixed_healthy and not self.shipped_healthy
+
+    @property
+    def by_side(self) -> tuple[tuple[str, Side, Answer, bool], ...]:
+        """For each side its name, what it does, its answer, and whether this is as expected."""
+        shipped, fixed = self.specimen.sides
+        return (
+            ("shipped", shipped, self.shipped, self.shipped_healthy),
+            ("fixed", fixed, self.fixed, self.fixed_healthy),
+        )
+
+    @property
+    def report(self) -> dict[str, str]:
+        """The report in words, by the names of its parts."""
+        parts = ("symptom", "mechanism", "change", "world", "expected")
+        return {name: getattr(self.specimen, name) for name in parts}
+
+    def as_json(self) -> dict[str, Any]:
+        """The specimen and its answers as plain data."""
+        sides = {
+            name: {
+                "does": side.says,
+                "answers": [{"name": one, "score": score} for one, score in answer.items()],
+                "as_expected": healthy,
+            }
+            for name, side, answer, healthy in self.by_side
+        }
+        one = self.specimen
+        named = {"name": one.name, "references": list(one.references), **self.report, "note": one.note}
+        return {**named, **sides, "shows": self.shows}
+
+
+class SpecimenRuns(list[SpecimenRun], Tabular):
+    """The answers of several specimens."""
+
+
+@rendered.register(SpecimenRuns)
+def rendered_runs(runs: Sequence[SpecimenRun]) -> RenderableType:
+    """One line per specimen with whether it shows its bug, and below the number of those that do."""
+    rows = [
+        (one.name, one.references[0], one.symptom, "yes" if run.shows else "no")
+        for run in runs
+        for one in [run.specimen]
+    ]
+    columns = Column("specimen", "whole"), "reported in", "symptom", Column("shown", "whole")
+    shown = sum(run.shows for run in runs)
+    total = f"{shown} of {len(runs)} specimens have their bug as shipped, and lose it with the change."
+    return Group(rich_table(Table("specimens", columns, rows)), plain(total))
+
+
+@rendered.register
+def rendered_run(run: SpecimenRun) -> RenderableType:
+    """A specimen in full: the report in words, both answers, and whether each is as expected."""
+    one = run.specimen
+    report = PlainTable(show_header=False)
+    report.add_column(style="bold", no_wrap=True)
+    report.add_column()
+    for name, text in run.report.items():
+        report.add_row("input" if name == "world" else name, text)
+    rows = [
+        (name, side.says, answer_text(answer), "yes" if healthy else "no")
+        for name, side, answer, healthy in run.by_side
+    ]
+    answers = rich_table(Table("answers", ["", "does", "answers", "as expected"], rows))
+    heading = plain(one.name, "bold"), plain(", ".join(one.references), "dim")
+    note = [plain(one.note, "dim")] if one.note else []
+    return Group(*heading, report, answers, plain(_outcome(run)), *note)
+
+
+def answer_text(answer: Answer) -> str:
+    """An answer in a line: `exact 0.5, vec-1 0.5`."""
+    return ", ".join(f"{name} {score:.4g}" for name, score in answer.items()) or "nothing"
+
+
+def _outcome(run: SpecimenRun) -> str:
+    if run.shows:
+        return "The shipped side has the bug, and the change fixes it."
+    state = {True: "as expected", False: "not as expected"}
+    return (
+        f"This specimen does not show its bug: the shipped answer is {state[run.shipped_healthy]}, "
+        f"the fixed answer is {state[run.fixed_healthy]}."
+    )
+
+
+SPECIMEN_COLUMNS: Types = {
+    "specimen": "str", "reported_in": "str", "symptom": "str", "mechanism": "str", "change": "str",
+    "shipped": "str", "fixed": "str", "shipped_as_expected": "bool", "fixed_as_expected": "bool",
+    "shown": "bool",
+}  # fmt: skip
+
+
+@frame.register
+def _run_frame(run: SpecimenRun) -> Frame:
+    return _runs_frame(SpecimenRuns([run]))
+
+
+@frame.register
+def _runs_frame(runs: SpecimenRuns) -> Frame:
+    return made_frame(
+        SPECIMEN_COLUMNS,
+        (
+            [
+                *(one.name, one.references[0], one.symptom, one.mechanism, one.change),
+                *(answer_text(run.shipped), answer_text(run.fixed)),
+                *(run.shipped_healthy, run.fixed_healthy, run.shows),
+            ]
+            for run in runs
+            for one in [run.specimen]
+        ),
+    )

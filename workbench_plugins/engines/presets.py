@@ -1,0 +1,335 @@
+"""The fusions of other engines by name: for any two lists, and some of them as pipelines.
+
+A pipeline here has our index and our legs with the fusion of that engine, so only the fusion differs.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from workbench.errors import InputError
+from workbench.records import Floats
+from workbench.registry import Registry, registrar
+from workbench.retrieval.columns import Columns
+from workbench.retrieval.cutoff import Limit, Order
+from workbench.retrieval.fusion import Fusion, RankSum, WeightedRRF
+from workbench.retrieval.legs import Depth, KeywordLeg, Union, VectorLeg
+from workbench.retrieval.pipeline import Pipeline, Source
+from workbench.retrieval.query import JoinedWords
+from workbench.retrieval.scoring import Cosine, PositiveRank, sample_deviation
+from workbench.systems.registry import register
+from workbench_plugins.engines.fusions import (
+    AS_GIVEN,
+    CLAMPED,
+    SATURATING,
+    SHARE,
+    ElasticsearchMinMax,
+    FromInfimum,
+    GeometricMean,
+    HarmonicMean,
+    LargerPlusShare,
+    LargerScore,
+    MinMax,
+    Normalisation,
+    OpenSearchMinMax,
+    QdrantRankSum,
+    ScoreSum,
+    ScoreSumTimesLegs,
+    SharedWeightedScores,
+    ThreeSigma,
+    WeightedScores,
+    its_sign,
+    itself,
+    no_number,
+    one,
+    one_half,
+    zero,
+)
+
+LEGS = ("vector", "keyword")
+
+
+@dataclass(frozen=True)
+class Engine:
+    """A fusion with the name of the engine that ships it, and its source."""
+
+    name: str
+    fusion: Fusion
+    source: Source
+
+
+@dataclass(frozen=True)
+class LegPart:
+    """The rank and score of a candidate in one leg, and the leg's part of the fused score."""
+
+    rank: int
+    score: float
+    part: float
+
+
+@dataclass(frozen=True)
+class FusedHit:
+    """One candidate after fusion; `vector` or `keyword` is None if that leg did not find it.
+
+    `first` and `last` are its possible places, counted from 1; they differ in a tie.
+    """
+
+    id: str
+    score: float
+    first: int
+    last: int
+    vector: LegPart | None
+    keyword: LegPart | None
+
+    @property
+    def tied(self) -> bool:
+        return self.last > self.first
+
+
+TIED = 1e-12
+"""Relative tolerance for a tie: scores this close differ only by rounding."""
+
+
+def tied(one: float, other: float) -> bool:
+    """Whether two fused scores differ by no more than rounding."""
+    return math.isclose(one, other, rel_tol=TIED, abs_tol=TIED)
+
+
+def fuse(fusion: Fusion, vector: Mapping[str, float], keyword: Mapping[str, float]) -> list[FusedHit]:
+    """Fuse two lists of scores by id into one: best first, equal scores by id; larger scores are better.
+
+    Ranks are computed from the scores, equal scores by id, so the order of the input does not matter. Raises
+    InputError for a score that is not finite.
+
+    >>> [hit.id for hit in fuse(ENGINES["rrf-60"].fusion, {"a": 0.9, "b": 0.8}, {"b": 7.0})]
+    ['b', 'a']
+    """
+    ids, of = two_legs(vector, keyword)
+    if not ids:
+        return []
+    # Adding 0.0 turns -0.0, which the worst hit of a list may get, into 0.0.
+    columns = [np.asarray(column, float) + 0.0 for column in (fusion.formula(of), *fusion.contributions(of))]
+    scores, *parts = [column.tolist() for column in columns]
+    groups: list[list[int]] = []
+    for row in sorted(range(len(ids)), key=lambda row: (-scores[row], ids[row])):
+        if groups and tied(scores[groups[-1][0]], scores[row]):
+            groups[-1].append(row)
+        else:
+            groups.append([row])
+    hits: list[FusedHit] = []
+    for group in groups:
+        first, last = len(hits) + 1, len(hits) + len(group)
+        for row in group:
+            legs = [_leg_part(of, leg, row, part[row]) for leg, part in zip(LEGS, parts, strict=True)]
+            hits.append(FusedHit(ids[row], scores[row], first, last, *legs))
+    return hits
+
+
+def _leg_part(of: Columns, leg: str, row: int, part: float) -> LegPart | None:
+    rank = of[f"{leg}_rank"][row]
+    return None if np.isnan(rank) else LegPart(int(rank), float(of[f"{leg}_score"][row]), part)
+
+
+def two_legs(vector: Mapping[str, float], keyword: Mapping[str, float]) -> tuple[list[str], Columns]:
+    """The sorted ids of two lists of scores, and the lists as columns with one row per id."""
+    ids = sorted({*vector, *keyword})
+    return ids, Columns(_columns("vector", vector, ids) | _columns("keyword", keyword, ids))
+
+
+def _columns(leg: str, scores: Mapping[str, float], ids: list[str]) -> dict[str, Floats]:
+    for name, score in scores.items():
+        if not math.isfinite(score):
+            raise InputError(f"The {leg} score of {name!r} is {score}.", "Give every hit a finite score.")
+    ranked = {name: rank for rank, name in enumerate(sorted(scores, key=lambda n: (-scores[n], n)), 1)}
+    return {
+        f"{leg}_score": np.array([scores.get(name, math.nan) for name in ids]),
+        f"{leg}_rank": np.array([ranked.get(name, math.nan) for name in ids], float),
+    }
+
+
+def normalised(scale: Normalisation, scores: list[float]) -> list[float]:
+    """The scores of one leg after normalisation, in their order.
+
+    >>> normalised(MinMax(one), [9.0, 4.0, 4.0]), normalised(MinMax(zero), [9.0])
+    ([1.0, 0.0, 0.0], [0.0])
+    """
+    if not scores:
+        return []
+    column = np.array(scores, float)
+    on_scale = np.broadcast_to(scale.of(Columns({"score": column}), "score"), column.shape)
+    return [float(score) + 0.0 for score in on_scale]
+
+
+QDRANT = "qdrant/qdrant-client", "1.20", "qdrant_client/hybrid/fusion.py"
+WEAVIATE = "weaviate/weaviate", "1.24", "usecases/traverser/hybrid/hybrid_fusion.go"
+LLAMA = "run-llama/llama_index", "0.14", "core/retrievers/fusion_retriever.py"
+RANX = Source("AmenRa/ranx", "0.3.21", "ranx/fusion, norm='min-max'", note="Equal scores become 0.")
+OPENSEARCH = Source(
+    "opensearch-project/neural-search",
+    "main",
+    "processor/normalization/MinMaxScoreNormalizationTechnique.java, processor/combination",
+    note="Simplified: float64 instead of float32.",
+)
+AUTORAG = Source(
+    "Marker-Inc-Korea/AutoRAG",
+    "main",
+    "autorag/nodes/hybridretrieval/hybrid_cc.py",
+    note="A list of equal scores gives 0 / 0 there, and the resulting NaN is replaced with 0.",
+)
+
+
+def _in(file: tuple[str, str, str], function: str, issue: str = "", note: str = "") -> Source:
+    """The source of a function: its file is given as repository, release and path."""
+    repository, release, path = file
+    return Source(repository, release, f"{path}, {function}", issue, note)
+
+
+def _weighted(vector: float, keyword: float, scale: Normalisation) -> WeightedScores:
+    """The convex combination of both legs on the same scale."""
+    return WeightedScores(vector, keyword, scale, scale)
+
+
+_CORMACK = Source(
+    "Cormack, Clarke, Büttcher",
+    "SIGIR 2009",
+    "Reciprocal rank fusion outperforms Condorcet",
+    note="In Elasticsearch, OpenSearch's score-ranker-processor, Azure, Milvus, LangChain, ranx.",
+)
+_TXTAI = Source(
+    "neuml/txtai",
+    "master",
+    "embeddings/search/hybrid.py, rrf",
+    note="Called RRF, but k is 0: the reciprocal of the rank. It does not query a leg of weight 0.",
+)
+_MEMSEARCH = Source(
+    "zilliztech/memsearch",
+    "proposed",
+    "RRF × (k + 1) / lists",
+    "#496",
+    "Haystack's DocumentJoiner computes the same: k = 61 over ranks from 0, over lists / k.",
+)
+_WEAVIATE_1_20 = Source(
+    "weaviate/weaviate", "1.20.0", "usecases/traverser/hybrid, FusionRelativeScore", "#3243"
+)
+_HAYSTACK = Source("deepset-ai/haystack", "2.x", "components/joiners/document_joiner.py", "#12507")
+_BRUCH = Source(
+    "Bruch, Gai, Ingber",
+    "TOIS 2023",
+    "An analysis of fusion functions for hybrid retrieval, arXiv 2210.11934",
+    note="AutoRAG's tmm computes the same.",
+)
+_BASIC_MEMORY = Source(
+    "basicmachines-co/basic-memory", "since #577", "max(v, f) + 0.3 × min(v, f), f = s / max s"
+)
+_ELASTIC = Source("elastic/elasticsearch", "9.x", "x-pack/rank-rrf, linear/MinMaxScoreNormalizer.java")
+_OPENCLAW = Source("openclaw/openclaw", "2026.3.7", "src/memory/hybrid.ts", "#33757")
+_A_QUERY = "Divided by num_queries, 4 by default. Two lists are the result of one query."
+
+_ALL = (
+    Engine("rrf-60", RankSum(), _CORMACK),
+    Engine("weaviate-ranked", RankSum(0.5, 0.5, k=60, first=0), _in(WEAVIATE, "FusionRanked")),
+    Engine("llamaindex-rrf", RankSum(k=60, first=0), _in(LLAMA, "_reciprocal_rerank_fusion", "#21444")),
+    Engine("qdrant-k2", QdrantRankSum(), _in(QDRANT, "reciprocal_rank_fusion")),
+    Engine("qdrant-k2-weighted", QdrantRankSum(vector=2.0, keyword=1.0), _in(QDRANT, "weights")),
+    Engine("qdrant-k60", QdrantRankSum(k=60), _in(QDRANT, "ranking_constant_k")),
+    Engine("txtai", RankSum(0.5, 0.5, k=0), _TXTAI),
+    Engine("normalised-rrf", WeightedRRF(1.0, 1.0), _MEMSEARCH),
+    Engine("weaviate-relative", _weighted(0.7, 0.3, MinMax(one)), _in(WEAVIATE, "FusionRelativeScore")),
+    Engine("weaviate-relative-before-3243", _weighted(0.7, 0.3, MinMax(zero)), _WEAVIATE_1_20),
+    Engine(
+        "llamaindex-relative",
+        SharedWeightedScores(0.5, 0.5, MinMax(its_sign), MinMax(its_sign)),
+        _in(LLAMA, "_relative_score_fusion", note=_A_QUERY),
+    ),
+    Engine(
+        "llamaindex-dist-based",
+        SharedWeightedScores(0.5, 0.5, ThreeSigma(its_sign), ThreeSigma(its_sign)),
+        _in(LLAMA, "dist_based"),
+    ),
+    Engine(
+        "qdrant-dbsf",
+        ScoreSum(ThreeSigma(one_half, sample_deviation), ThreeSigma(one_half, sample_deviation)),
+        _in(QDRANT, "distribution_based_score_fusion"),
+    ),
+    Engine("haystack-dbsf", LargerScore(ThreeSigma(zero), ThreeSigma(zero)), _HAYSTACK),
+    Engine(
+        "haystack-dbsf-12508",
+        LargerScore(ThreeSigma(itself), ThreeSigma(itself)),
+        replace(_HAYSTACK, release="PR#12508"),
+    ),
+    Engine("autorag-mm", _weighted(0.5, 0.5, MinMax(no_number)), AUTORAG),
+    Engine("autorag-dbsf", _weighted(0.5, 0.5, ThreeSigma(no_number)), AUTORAG),
+    Engine("tm2c2", WeightedScores(0.8, 0.2, FromInfimum(-1.0), FromInfimum(0.0)), _BRUCH),
+    Engine("combsum", ScoreSum(), RANX),
+    Engine("combmnz", ScoreSumTimesLegs(), RANX),
+    Engine("combmax", LargerScore(), RANX),
+    Engine("basic-memory", LargerPlusShare(AS_GIVEN, SHARE, share=0.3), _BASIC_MEMORY),
+    Engine("opensearch-arithmetic", _weighted(0.5, 0.5, OpenSearchMinMax()), OPENSEARCH),
+    Engine("opensearch-geometric", GeometricMean(OpenSearchMinMax(), OpenSearchMinMax()), OPENSEARCH),
+    Engine("opensearch-harmonic", HarmonicMean(OpenSearchMinMax(), OpenSearchMinMax()), OPENSEARCH),
+    Engine("elasticsearch-linear", _weighted(1.0, 1.0, ElasticsearchMinMax()), _ELASTIC),
+    Engine("openclaw-now", WeightedScores(0.7, 0.3, AS_GIVEN, SATURATING), _OPENCLAW),
+    Engine(
+        "openclaw-clamped",
+        WeightedScores(0.7, 0.3, AS_GIVEN, CLAMPED),
+        replace(_OPENCLAW, release="2026.2.13", issue="#5767, PR#20994"),
+    ),
+)
+
+ENGINES = Registry[Engine]("engine", _ALL, "List them: list(workbench_plugins.engines.presets.ENGINES)")
+
+
+@registrar.register(Engine)
+def _add(engine: Engine) -> None:
+    if not isinstance(engine.fusion, Fusion):
+        raise InputError(
+            f"The fusion of the engine {engine.name!r} is {engine.fusion!r}.",
+            "Give an instance of a class that is derived from workbench.retrieval.fusion.Fusion.",
+        )
+    ENGINES.add(engine)
+
+
+ELEVEN = (
+    "rrf-60", "weaviate-ranked", "qdrant-k2", "txtai", "weaviate-relative", "qdrant-dbsf", "haystack-dbsf",
+    "openclaw-now", "openclaw-clamped", "basic-memory", "tm2c2",
+)  # fmt: skip
+"""The eleven engines whose results differ most for the same two lists."""
+
+
+def engine_pipeline(engine: Engine) -> Pipeline:
+    """A pipeline of our index and our legs with the fusion of that engine: the system `engine-NAME`."""
+    depth = Depth(multiplier=4, cap=200)
+    note = f"{engine.source.note} " if engine.source.note else ""
+    return Pipeline(
+        f"engine-{engine.name}",
+        stages=(
+            JoinedWords(join="OR"),
+            KeywordLeg(depth),
+            VectorLeg(depth),
+            Union(),
+            PositiveRank(),
+            Cosine(),
+            engine.fusion,
+            Order(ties=("vector_rank", "keyword_rank")),
+            Limit(6),
+        ),
+        source=replace(
+            engine.source,
+            note=f"{note}Only the fusion is the engine's. The legs (24 candidates each) are ours. No floor.",
+        ),
+    )
+
+
+PIPELINES = tuple(
+    engine_pipeline(ENGINES[name])
+    for name in (
+        "rrf-60", "qdrant-k2", "weaviate-relative", "qdrant-dbsf", "haystack-dbsf", "tm2c2", "combmnz",
+        "opensearch-harmonic",
+    )
+)  # fmt: skip
+
+register(*PIPELINES)

@@ -1,0 +1,507 @@
+"""The specimens of the museum: what computes each bug as shipped and as fixed; `specimens.yaml` tells of it.
+
+First the bugs around the fusion: the MATCH expression, the pool of candidates, floors, fills and budgets.
+Then the bugs of fusions: how BM25 becomes a score, and how scores and ranks are scaled, weighted and summed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import yaml
+
+from workbench.contracts import Context
+from workbench.memory.store.sqlite.fts5 import quoted
+from workbench.records import Query, Trace
+from workbench.registry import register
+from workbench.retrieval.columns import Numbers, Term, filled
+from workbench.retrieval.cutoff import MinScore
+from workbench.retrieval.fusion import RankSum, WeightedSum, reciprocal_rank
+from workbench.retrieval.legs import Depth, KeywordLeg, Union, VectorLeg
+from workbench.retrieval.scoring import absolute_rank, relevance
+from workbench.systems.openclaw import OR_JOIN, SHIPPED
+from workbench_plugins.bm25 import bm25, fts5_idf, lucene_idf
+from workbench_plugins.engines.fusions import (
+    AS_GIVEN,
+    SATURATING,
+    BM25Conversion,
+    MinMax,
+    Normalisation,
+    ScoreSum,
+    WeightedScores,
+    one,
+    zero,
+)
+from workbench_plugins.engines.museum import (
+    SERVER_AND_GARDEN,
+    Answer,
+    Side,
+    Sides,
+    Specimen,
+    by_score,
+    first,
+    fused,
+    fused_scores,
+    searched,
+    small_memory,
+)
+from workbench_plugins.engines.presets import ENGINES, engine_pipeline, normalised
+
+REPORTS = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
+
+
+def reported(name: str, healthy: Callable[[Answer], bool], sides: Sides) -> Specimen:
+    """The specimen whose report in words `specimens.yaml` has under this name."""
+    report = {**REPORTS[name], "references": tuple(REPORTS[name]["references"])}
+    return Specimen(name, healthy=healthy, sides=sides, **report)
+
+
+NO_FLOOR, ANY_WORD = SHIPPED.asking(min_score=0.0), SHIPPED.but(OR_JOIN)
+RRF, QDRANT = engine_pipeline(ENGINES["rrf-60"]), engine_pipeline(ENGINES["qdrant-k2"])
+TWO_OF_EACH = RRF.asking(limit=2).with_stage(KeywordLeg(Depth(1, 200))).with_stage(VectorLeg(Depth(1, 200)))
+
+
+def at_least(scores: Answer, floor: float) -> dict[str, float]:
+    """The scores that are not below `floor`."""
+    return {name: score for name, score in scores.items() if score >= floor}
+
+
+def top(scores: Answer, count: int) -> dict[str, float]:
+    """The best `count` of the scores, equal scores by name."""
+    return dict(islice(by_score(scores).items(), count))
+
+
+def squashed(scores: Answer) -> dict[str, float]:
+    """s / (1 + s): the same order, on another scale."""
+    return {name: score / (1 + score) for name, score in scores.items()}
+
+
+MAILS = {"case/mail.md": "Two mails came from @jpl.nasa.gov on Tuesday.", "case/call.md": "A call from home."}
+LISTED = set('"./$:^{}()*+-~')
+
+
+def listed_only(token: str) -> str:
+    """The token in quotes if it contains a listed character, and else as it is."""
+    return quoted(token) if LISTED & set(token) else token
+
+
+def _found(quote: Callable[[str], str], question: str) -> Answer:
+    match = " ".join(quote(token) for token in question.split())
+    with small_memory(MAILS, SERVER_AND_GARDEN) as index:
+        try:
+            hits = index.keyword(Query(expression=match), 5)
+        except Exception:  # mulder swallows every error of FTS5, and this reproduces it
+            return {}
+        paths = [chunk.path for chunk in index.chunks(hits.rows)]
+        return by_score(dict(zip(paths, (-hits.raw).tolist(), strict=True)))
+
+
+@dataclass(frozen=True)
+class VectorPool(Union):
+    """The candidates: the vector leg's chunks alone; the keyword leg only adds to their scores."""
+
+    says = "candidates = the vector leg's hits"
+
+    def run(self, trace: Trace, context: Context) -> Trace:
+        vector, keyword = trace.legs["vector"].hits, trace.legs["keyword"]
+        inside = np.isin(keyword.hits.rows, vector.rows)
+        hits = replace(keyword.hits, rows=keyword.hits.rows[inside], raw=keyword.hits.raw[inside])
+        seen = replace(trace, legs={**trace.legs, "keyword": replace(keyword, hits=hits)})
+        return replace(super().run(seen, context), legs=trace.legs)
+
+
+NEAREST = {"chats/a": 0.83, "chats/b": 0.82, "chats/c": 0.80, "notes/wanted": 0.74, "notes/other": 0.40}
+
+
+def _in_notes(scores: Answer) -> Answer:
+    return {name: score for name, score in scores.items() if name.startswith("notes/")}
+
+
+VECTOR = {"a": 0.90, "b": 0.84, "c": 0.80, "d": 0.61, "e": 0.30, "f": 0.28}
+KEYWORD = {"b": 8.0, "f": 6.5, "a": 5.0, "e": 1.0, "c": 0.5, "d": 0.2}
+
+
+def _score_of_b(pools: Mapping[int, int]) -> Answer:
+    """The score of b for each number of requested results, with its number of candidates a leg."""
+    fusion = ENGINES["weaviate-relative"].fusion
+    return {
+        f"b, {asked} asked for": fused_scores(fusion, top(VECTOR, pool), top(KEYWORD, pool))["b"]
+        for asked, pool in pools.items()
+    }
+
+
+def _with_k2(vector: Answer, keyword: Answer) -> Answer:
+    return fused_scores(ENGINES["qdrant-k2"].fusion, vector, keyword)
+
+
+def _on_shards(*shards: str) -> Answer:
+    """What passes 0.4 if each shard, named by its points, fuses its own ranks."""
+    passing: dict[str, float] = {}
+    for shard in shards:
+        legs = ({name: leg[name] for name in shard} for leg in (VECTOR, KEYWORD))
+        passing |= at_least(_with_k2(*legs), 0.4)
+    return by_score(passing)
+
+
+def _prefetched(depth: int) -> Answer:
+    return top(_with_k2(top(VECTOR, depth), top(KEYWORD, depth)), 3)
+
+
+FUSED = {"first": 1.0, "second": 0.9, "third": 0.55}
+RECALLED = {"preference": 0.61, "event": 0.31, "noise": 0.11}
+RECORDS = {"the decision": (25.3, 2_400), "a build log": (3.1, 300), "a stack trace": (2.0, 250)}
+
+
+def _within_budget(left: int, cut: bool) -> Answer:
+    """The records that fit into so many tokens, best first; with `cut`, the last one is cut to fit."""
+    told = {}
+    for name, (score, tokens) in RECORDS.items():
+        if tokens <= left or (cut and left > 0):
+            told[name], left = score, left - min(tokens, left)
+    return told
+
+
+STRONG_AND_WEAK = {"strong": 9.1, "weak": 1.2}
+YOUNG_MEMORY = {"MEMORY.md": "tea in the morning", "memory/tea.md": "tea with rooibos leaves"}
+
+
+def _relevances(idf: Callable[[int, int], float]) -> Answer:
+    scores = {
+        f"{word}: {path}": float(relevance(-score))
+        for word in ("tea", "rooibos")
+        for path, score in bm25(idf, word, YOUNG_MEMORY).items()
+    }
+    return by_score(scores)
+
+
+@dataclass(frozen=True)
+class OneMinusScores(WeightedScores):
+    """One minus the convex combination, as if its parts were distances."""
+
+    @property
+    def says(self) -> str:
+        return super().says.replace("score = ", "score = 1 - (") + ")"
+
+    def together(self, vector: Any, keyword: Any) -> Any:
+        return 1 - super().together(vector, keyword)
+
+
+COPIES = {"another": 0.95, "copy 1": 0.90, "copy 2": 0.90}, {"copy 1": 0.80, "copy 2": 0.80}
+
+
+def _averaged(depth: int) -> Answer:
+    dense, sparse = (dict(list(scores.items())[:depth]) for scores in COPIES)
+    return fused_scores(WeightedScores(0.5, 0.5), dense, sparse)
+
+
+def _branches(keyword_weight: float) -> Answer:
+    return by_score({"the answer": 0.7 * 0.82, "a word in common": keyword_weight * min(25.86, 1.0)})
+
+
+RERANKED = {"an on-topic question": 0.95, "nonsense": 0.02}
+
+DENSE = {"a matching question": [0.81, 0.40, 0.35], "nonsense": [0.22, 0.21, 0.19]}
+GRAPH = 0.3 * 0.5
+"""The graph leg's part of every score: its weight times the default importance."""
+
+
+def _best_scores(scale: Normalisation) -> Answer:
+    return {
+        name: max(0.6 * score + GRAPH for score in normalised(scale, scores))
+        for name, scores in DENSE.items()
+    }
+
+
+@dataclass(frozen=True)
+class CreditedRankSum(RankSum):
+    """Reciprocal rank fusion that gives an absent candidate the rank `limit`: COALESCE(rank, limit)."""
+
+    limit: float = 3
+
+    @property
+    def says(self) -> str:
+        return super().says.replace("absent adds nothing", f"absent has rank {self.limit:g}")
+
+    def contributions(self, of: Numbers) -> tuple[Any, ...]:
+        return tuple(
+            reciprocal_rank(filled(of[f"{leg}_rank"], self.limit), self.weight(of, leg), of.constant(self.k))
+            for leg in self.legs
+        )
+
+
+@dataclass(frozen=True)
+class SharedRankSum(RankSum):
+    """Reciprocal rank fusion with shared ranks: a rank is one more than the number of higher scores."""
+
+    @property
+    def says(self) -> str:
+        return f"{super().says}; equal scores share a rank"
+
+    def part(self, of: Numbers, leg: str) -> Any:
+        name = f"{leg}_score"
+        score = of[name]
+
+        def shared(own: float) -> Any:
+            return of.over(lambda column: 1.0 + np.sum(column > own), name)
+
+        # One row is a term, whose rank counts over the whole column.
+        rank = shared(float(score)) if isinstance(score, Term) else np.array([shared(one) for one in score])
+        return reciprocal_rank(rank, self.weight(of, leg), of.constant(self.k))
+
+
+CHUNKS = ("manual", "manual", "manual", "exact"), ("exact", "minutes")
+
+
+def _ensemble(before: Callable[[Iterable[str]], Iterable[str]]) -> Answer:
+    scores: dict[str, float] = {}
+    for names in CHUNKS:
+        for rank, name in enumerate(before(names), 1):
+            scores[name] = scores.get(name, 0.0) + float(reciprocal_rank(rank, 0.5, 60))
+    return by_score(scores)
+
+
+register(
+    reported(
+        "openclaw-and-join",
+        healthy=lambda answer: "memory/depot.md" in answer,
+        sides=searched(NO_FLOOR, NO_FLOOR.but(OR_JOIN), "Rocky Point bagging operations"),
+    ),
+    reported(
+        "mulder-silent-syntax-error",
+        healthy=lambda answer: "case/mail.md" in answer,
+        sides=Sides(
+            Side(
+                "quote a token that has a listed character; an error is no hits",
+                lambda: _found(listed_only, "@nasa"),
+            ),
+            Side("quote every token", lambda: _found(quoted, "@nasa")),
+        ),
+    ),
+    reported(
+        "mem0-semantic-gate",
+        healthy=lambda answer: "memory/codes.md" in answer,
+        sides=searched(TWO_OF_EACH.with_stage(VectorPool()), TWO_OF_EACH, "ENOENT on the server disk"),
+    ),
+    reported(
+        "qmd-filter-after-top-k",
+        healthy=lambda answer: "notes/wanted" in answer,
+        sides=Sides(
+            Side("the nearest 3, then the collection", lambda: _in_notes(top(NEAREST, 3))),
+            Side("the collection, then the nearest 3", lambda: top(_in_notes(NEAREST), 3)),
+        ),
+    ),
+    reported(
+        "score-depends-on-size",
+        healthy=lambda answer: len(set(answer.values())) == 1,
+        sides=Sides(
+            Side("as many candidates as results", lambda: _score_of_b({3: 3, 6: 6})),
+            Side("a hundred candidates or more, cut afterwards", lambda: _score_of_b({3: 100, 6: 100})),
+        ),
+    ),
+    reported(
+        "qdrant-fusion-per-shard",
+        healthy=lambda answer: answer == _on_shards("abcdef"),
+        sides=Sides(
+            Side("fuse on each shard, then merge", lambda: _on_shards("ace", "bdf")),
+            Side("merge, then fuse", lambda: _on_shards("abcdef")),
+        ),
+    ),
+    reported(
+        "qdrant-grouping-widens-the-pool",
+        healthy=lambda answer: answer == _prefetched(3),
+        sides=Sides(
+            Side("prefetch limits × group size", lambda: _prefetched(6)),
+            Side("prefetch limits as asked", lambda: _prefetched(3)),
+        ),
+    ),
+    reported(
+        "openclaw-unreachable-floor",
+        healthy=lambda answer: "memory/depot.md" in answer,
+        sides=searched(ANY_WORD, ANY_WORD.with_stage(MinScore(0.3)), "Rocky Point bagging operations"),
+    ),
+    reported(
+        "threshold-on-rrf-scale",
+        healthy=bool,
+        sides=searched(RRF.asking(min_score=0.3), RRF, "disk error"),
+    ),
+    reported(
+        "qdrant-local-threshold",
+        healthy=lambda answer: bool(answer) and min(answer.values()) >= 0.4,
+        sides=searched(QDRANT, QDRANT.asking(min_score=0.4), "disk error"),
+    ),
+    reported(
+        "floor-before-squash",
+        healthy=lambda answer: bool(answer) and min(answer.values()) >= 0.45,
+        sides=Sides(
+            Side("floor, then squash", lambda: squashed(at_least(FUSED, 0.45))),
+            Side("squash, then floor", lambda: at_least(squashed(FUSED), 0.45)),
+        ),
+    ),
+    reported(
+        "openviking-fill-below-floor",
+        healthy=lambda answer: bool(answer) and min(answer.values()) >= 0.25,
+        sides=Sides(
+            Side("floor, then fill up to the limit", lambda: top(at_least(RECALLED, 0.25) | RECALLED, 3)),
+            Side("floor, then limit", lambda: top(at_least(RECALLED, 0.25), 3)),
+        ),
+    ),
+    reported(
+        "agentmemory-token-budget",
+        healthy=lambda answer: first(answer) == "the decision",
+        sides=Sides(
+            Side("leave out what does not fit", lambda: _within_budget(900, cut=False)),
+            Side("cut what does not fit", lambda: _within_budget(900, cut=True)),
+        ),
+    ),
+    reported(
+        "openclaw-clamped-bm25",
+        healthy=lambda answer: answer["strong"] > answer["weak"],
+        sides=fused(ENGINES["openclaw-clamped"].fusion, ENGINES["openclaw-now"].fusion, {}, STRONG_AND_WEAK),
+    ),
+    reported(
+        "qmd-upside-down",
+        healthy=lambda answer: answer["strong"] > answer["weak"],
+        sides=fused(
+            ScoreSum(AS_GIVEN, BM25Conversion(absolute_rank)),
+            ScoreSum(AS_GIVEN, SATURATING),
+            {},
+            STRONG_AND_WEAK,
+        ),
+    ),
+    reported(
+        "fts5-idf-floor",
+        healthy=lambda answer: min(answer.values()) >= 0.1,
+        sides=Sides(
+            Side("idf = ln((N - n + 0.5) / (n + 0.5)), at least 0.000001", lambda: _relevances(fts5_idf)),
+            Side("idf = ln(1 + (N - n + 0.5) / (n + 0.5))", lambda: _relevances(lucene_idf)),
+        ),
+    ),
+    reported(
+        "weaviate-single-hit",
+        healthy=lambda answer: answer["exact"] > 0,
+        sides=fused(
+            WeightedScores(0.5, 0.5, MinMax(zero), MinMax(zero)),
+            WeightedScores(0.5, 0.5, MinMax(one), MinMax(one)),
+            {"vec-1": 0.91, "vec-2": 0.74, "vec-3": 0.55},
+            {"exact": 6.2},
+        ),
+    ),
+    reported(
+        "haystack-dbsf-zero",
+        healthy=lambda answer: answer["answer"] > 0,
+        sides=fused(
+            ENGINES["haystack-dbsf"].fusion,
+            ENGINES["haystack-dbsf-12508"].fusion,
+            {"answer": 0.95},
+            {"minutes": 12.0, "agenda": 10.0, "invoice": 8.0},
+        ),
+    ),
+    reported(
+        "lancedb-inverted",
+        healthy=lambda answer: first(answer) == "match",
+        sides=fused(
+            OneMinusScores(0.7, 0.3),
+            WeightedScores(0.7, 0.3),
+            {"match": 0.98, "near": 0.60, "far": 0.10},
+            {"match": 0.90, "near": 0.50, "far": 0.20},
+        ),
+    ),
+    reported(
+        "lancedb-absence-rewarded",
+        healthy=lambda answer: first(answer) == "matched",
+        sides=fused(
+            WeightedSum(0.7, 0.3, absent=1.0),
+            WeightedSum(0.7, 0.3, absent=0.0),
+            {"matched": 0.80, "unmatched": 0.70},
+            {"matched": 0.60},
+        ),
+    ),
+    reported(
+        "txtai-half-penalty",
+        healthy=lambda answer: answer["copy 1"] == answer.get("copy 2"),
+        sides=Sides(
+            Side("0.5 × dense + 0.5 × sparse, 2 candidates a leg", lambda: _averaged(2)),
+            Side("0.5 × dense + 0.5 × sparse, 3 candidates a leg", lambda: _averaged(3)),
+        ),
+    ),
+    reported(
+        "memory-lancedb-pro-unweighted-branch",
+        healthy=lambda answer: first(answer) == "the answer",
+        sides=Sides(
+            Side("a keyword-only hit scores min(1, bm25)", lambda: _branches(1.0)),
+            Side("a keyword-only hit scores 0.3 × min(1, bm25)", lambda: _branches(0.3)),
+        ),
+    ),
+    reported(
+        "qmd-blend-floor",
+        healthy=lambda answer: answer["nonsense"] < 0.5 <= answer["an on-topic question"],
+        sides=Sides(
+            Side(
+                "0.75 / rank + 0.25 × rerank score",
+                lambda: {name: 0.75 * (1 / 1) + 0.25 * score for name, score in RERANKED.items()},
+            ),
+            Side("rerank score", lambda: RERANKED),
+        ),
+    ),
+    reported(
+        "metronix-constant-score",
+        healthy=lambda answer: answer["nonsense"] < answer["a matching question"],
+        sides=Sides(
+            Side("0.6 × min-max of dense + 0.3 × 0.5", lambda: _best_scores(MinMax())),
+            Side("0.6 × dense + 0.3 × 0.5", lambda: _best_scores(AS_GIVEN)),
+        ),
+    ),
+    reported(
+        "llamaindex-weights-ignored",
+        healthy=lambda answer: answer["node C"] == answer["node D"] == 0,
+        sides=fused(
+            ENGINES["llamaindex-rrf"].fusion,
+            RankSum(k=60, first=0, keyword=0.0),
+            {"node A": 0.9, "node B": 0.8},
+            {"node C": 0.9, "node D": 0.8},
+        ),
+    ),
+    reported(
+        "qdrant-k2",
+        healthy=lambda answer: first(answer) == "agreed",
+        sides=fused(
+            ENGINES["qdrant-k2"].fusion,
+            ENGINES["qdrant-k60"].fusion,
+            {"outlier": 0.9, "v2": 0.8, "v3": 0.7, "agreed": 0.6},
+            {"k1": 9.0, "k2": 8.0, "k3": 7.0, "agreed": 6.0},
+        ),
+    ),
+    reported(
+        "tarsy-credit-for-absence",
+        healthy=lambda answer: first(answer) == "both",
+        sides=fused(
+            CreditedRankSum(limit=3),
+            RankSum(),
+            {"alone": 0.9, "both": 0.8, "v3": 0.7},
+            {"k1": 9.0, "both": 8.0, "k3": 7.0},
+        ),
+    ),
+    reported(
+        "typesense-tied-ranks",
+        healthy=lambda answer: first(answer) == "13 red apple",
+        sides=fused(
+            RankSum(vector=0.3, keyword=0.7, k=0),
+            SharedRankSum(vector=0.3, keyword=0.7, k=0),
+            {"13 red apple": 0.88, "19 green apple": 0.87, "03 apple pie": 0.71},
+            {"03 apple pie": 9999.0, "13 red apple": 9999.0, "19 green apple": 9999.0},
+        ),
+    ),
+    reported(
+        "langchain-duplicate-chunks",
+        healthy=lambda answer: first(answer) == "exact",
+        sides=Sides(
+            Side("Σ over chunks of 0.5 / (60 + rank)", lambda: _ensemble(list)),
+            Side("Σ over documents of 0.5 / (60 + rank)", lambda: _ensemble(dict.fromkeys)),
+        ),
+    ),
+)

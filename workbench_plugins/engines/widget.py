@@ -1,0 +1,306 @@
+"""The fusion lab: two lists, a fusion method with its weights, and a floor on the fused scores."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+import ipywidgets as w
+
+from workbench.contracts import Index
+from workbench.errors import InputError
+from workbench.records import Candidate, Trace
+from workbench.retrieval.columns import parameters
+from workbench.retrieval.fusion import Fusion
+from workbench.retrieval.index_adapters import CachedIndex
+from workbench.retrieval.pipeline import Pipeline, search
+from workbench.views.figures.style import live, restyle
+from workbench.views.text import ABSENT, Table, apart
+from workbench.views.widgets.panel import Link, Number, Panel, Selection, number_text
+from workbench_plugins.engines.figure import (
+    MOST_ROWS,
+    figure_height,
+    fusion_axes,
+    fusion_figure,
+    fusion_updates,
+    row_of,
+    shown,
+)
+from workbench_plugins.engines.presets import ENGINES, PIPELINES, FusedHit, LegPart, fuse
+from workbench_plugins.engines.whose_fusion import (
+    EXAMPLE,
+    Lists,
+    lists_of,
+    named_candidates,
+    place_text,
+)
+
+# The sliders: the label, the ends, and the step.
+PARAMETERS = {
+    "keyword": ("keyword weight", 0.0, 2.0, 0.05),
+    "vector": ("vector weight", 0.0, 2.0, 0.05),
+    "k": ("k", 0.0, 100.0, 1.0),
+    "share": ("bonus share", 0.0, 1.0, 0.05),
+}
+NOTHING = "nothing"
+
+
+class FusionLab(Panel):
+    """Fuses two lists with any engine's method; sliders set its weights and constants, and a floor.
+
+    `settings` are `method`, `min_score`, `watch`, and those of `keyword`, `vector`, `k` and `share` that the
+    method has. With an `index`, the lists are the hits of the legs for `question`, which is a setting too;
+    `trace` is then the search with this fusion. Without an index, they are `lists`: the scores of the vector
+    leg by id, and those of the keyword leg; larger is better. `places` are the candidates in the figure.
+
+    By default, `min_score` is OpenClaw's 0.35, or half of the best score if no candidate would pass 0.35.
+    It stays when you choose another method. A `watch`ed file stays chosen when a question does not bring it.
+    """
+
+    name = "fusion-lab"
+    _candidates: Mapping[str, Candidate]
+
+    def __init__(
+        self,
+        lists: Lists = EXAMPLE,
+        index: Index | None = None,
+        question: str = "",
+        watch: str = NOTHING,
+        method: str = "rrf-60",
+        min_score: float | None = None,
+        link: Link = True,
+    ) -> None:
+        self._index = None if index is None else CachedIndex(index)
+        self.selects = {} if index is None else {"question": "question", "watch": "file"}
+        self.lists, self._candidates = lists, {}
+        self._ask(question)
+        self.question = w.Text(
+            value=question, description="question", disabled=index is None, continuous_update=False,
+            layout={"width": "55em"},
+        )  # fmt: skip
+        self.method = w.Dropdown(options=list(ENGINES), description="method", layout={"width": "24em"})
+        self.watch = w.Dropdown(options=self._watchable(), description="watch", layout={"width": "27em"})
+        self.numbers = {
+            name: Number(label, low, low, high, step, self._changed)
+            for name, (label, low, high, step) in PARAMETERS.items()
+        }
+        self.floor = Number("min score", 0.35, 0.0, 1.0, 0.005, self._changed)
+        self.controls = {
+            "question": self.question,
+            "method": self.method,
+            **{name: number.slider for name, number in self.numbers.items()},
+            "min_score": self.floor.slider,
+            "watch": self.watch,
+        }
+        with self._together():
+            self.settings = {"method": method, "watch": watch}
+            self._take_over_parameters()
+            self.places = fuse(self.fusion, *self.lists)
+            self.settings = {"min_score": self._first_floor if min_score is None else min_score}
+        self.figure = live(fusion_figure(self.places, self.floor.value, self.watched))
+        self.question.observe(self._question_changed, "value")
+        self.method.observe(self._method_changed, "value")
+        self.watch.observe(self._lists_changed, "value")
+        asked = [] if index is None else [self.question]
+        rows = [number.row for number in (*self.numbers.values(), self.floor)]
+        self.lay_out([*asked, self.method, self.watch, *rows], self.figure, link)
+
+    @property
+    def _first_floor(self) -> float:
+        """OpenClaw's floor, 0.35, or half of the best score if no candidate would pass it."""
+        best = max((one.score for one in self.places), default=1.0)
+        half = max(0.0, best) / 2
+        return self.floor.value if best >= self.floor.value else half - half % self.floor.slider.step
+
+    def _ask(self, question: str) -> None:
+        if self._index is not None:
+            self._candidates = named_candidates(question, self._index)
+            self.lists = lists_of(self._candidates)
+
+    @property
+    def fusion(self) -> Fusion:
+        """The method with the current values of its sliders."""
+        return replace(ENGINES[self.method.value].fusion, **self._parameters)
+
+    @property
+    def _parameters(self) -> dict[str, float]:
+        return {name: n.value for name, n in self.numbers.items() if not n.slider.disabled}
+
+    @property
+    def pipeline(self) -> Pipeline:
+        """The engines' legs with this fusion and this floor."""
+        fused = PIPELINES[0].with_stage(self.fusion).asking(min_score=self.floor.value)
+        return replace(fused, name=f"engine-{self.method.value}")
+
+    @property
+    def trace(self) -> Trace:
+        """The search for the question with this fusion. Raises InputError if two lists were given."""
+        if self._index is None:
+            raise InputError(
+                "This fusion lab shows two given lists, not a search.", "Give it an index and a question."
+            )
+        return search(self.question.value, self.pipeline, self._index)
+
+    @property
+    def watched(self) -> set[str]:
+        """The watched ids: one, or all chunks of a file."""
+        return {name for name in (*self.lists[0], *self.lists[1]) if _watch_name(name) == self.watch.value}
+
+    def _watchable(self) -> list[str]:
+        return [NOTHING, *sorted({_watch_name(name) for name in (*self.lists[0], *self.lists[1])})]
+
+    def _offer(self, kept: str) -> None:
+        """Offers what can be watched, and keeps a file that no list has now: another question may."""
+        with self._together():
+            self.watch.options = list(dict.fromkeys([*self._watchable(), kept]))
+            self.watch.value = kept
+
+    def follow(self, chosen: Selection) -> None:
+        """Fuses the lists of the selected question, watches the selected file, and marks the chunk."""
+        if self._index is None:
+            return
+        if chosen.question:
+            self.question.value = chosen.question
+        if chosen.file and chosen.file != self.watch.value:
+            self._offer(chosen.file)
+        self._changed(None)
+
+    def picked(self, name: str, point: int) -> Mapping[str, Any]:
+        """A candidate's mark selects its chunk and its question."""
+        row, drawn = row_of(name, point), shown(self.places, self.watched)
+        if row is None or row >= len(drawn) or not self._candidates:
+            return {}
+        return {"question": self.question.value, "chunk": self._candidates[drawn[row].id].chunk}
+
+    def _chosen(self, what: str, value: Any) -> None:
+        if value != NOTHING:
+            super()._chosen(what, value)
+
+    @property
+    def _marked(self) -> set[str]:
+        """The ids of the selected chunk."""
+        return {name for name, one in self._candidates.items() if self.selection.covers(one.chunk)}
+
+    @property
+    def sentence(self) -> str:
+        if not self.places:
+            return "Neither list has a candidate."
+        floor = self.floor.value
+        passing = sum(one.score >= floor for one in self.places)
+        ties = {one.first for one in self.places if one.tied}
+        leaders, best = [one.id for one in self.places if one.first == 1], self.places[0].score
+        told = [
+            f"{self.method.value}: {self.fusion.says}.",
+            f"{' = '.join(leaders)} {'is' if len(leaders) == 1 else 'are'} first with {best:.4g}.",
+            f"{len(ties)} ties." if len(ties) != 1 else "One tie.",
+            f"{passing} of {len(self.places)} candidates pass {number_text(floor, 0.01)}.",
+            *([f"The figure shows {MOST_ROWS} of them."] if len(self.places) > MOST_ROWS else []),
+        ]
+        return " ".join([*told, *self._of_the_watched])
+
+    @property
+    def _of_the_watched(self) -> list[str]:
+        """What becomes of the watched file's best chunk, as one sentence, if a file is watched."""
+        if self.watch.value == NOTHING:
+            return []
+        watched = self.watched
+        best = next((one for one in self.places if one.id in watched), None)
+        return [_told(best, self.floor.value) if best else f"{self.watch.value} is in neither list."]
+
+    @property
+    def table(self) -> Table:
+        legs = [name for leg in ("keyword", "vector") for name in (f"{leg} rank", "score", "gives")]
+        return Table(
+            f"{self.method.value}: all candidates, best first",
+            ("candidate", "place", *legs, "fused score", f"floor {number_text(self.floor.value, 0.01)}"),
+            tuple(self._row(one) for one in self.places),
+        )
+
+    def _row(self, one: FusedHit) -> tuple[str, ...]:
+        fate = "passes" if one.score >= self.floor.value else "dropped"
+        return (one.id, place_text(one), *_cells(one.keyword), *_cells(one.vector), f"{one.score:.4f}", fate)
+
+    @property
+    def code(self) -> str:
+        numbers = "".join(f", {name}={value!r}" for name, value in self._parameters.items())
+        needed = ["from workbench_plugins.engines.whose_fusion import legs_of"] if self._index else []
+        lists = (
+            [f"vector, keyword = legs_of({self.question.value!r}, index)"]
+            if self._index
+            else [f"vector = {dict(self.lists[0])!r}", f"keyword = {dict(self.lists[1])!r}"]
+        )
+        return "\n".join(
+            [
+                "from dataclasses import replace",
+                "",
+                *needed,
+                "from workbench_plugins.engines.presets import ENGINES, fuse",
+                "",
+                *lists,
+                f"fusion = replace(ENGINES[{self.method.value!r}].fusion{numbers})",
+                "hits = fuse(fusion, vector, keyword)",
+                "for hit in hits:",
+                f"    print(hit.id, hit.score, hit.score >= {self.floor.value!r})",
+            ]
+        )
+
+    @contextmanager
+    def _together(self) -> Iterator[None]:
+        """Changes several controls, and draws the figure once afterwards."""
+        self._quiet = True
+        try:
+            yield
+        finally:
+            self._quiet = False
+
+    def _question_changed(self, _: Any) -> None:
+        self._ask(self.question.value)
+        self._offer(self.watch.value)
+        self._lists_changed(None)
+
+    def _method_changed(self, _: Any) -> None:
+        with self._together():
+            self._take_over_parameters()
+        self._changed(None)
+
+    def _take_over_parameters(self) -> None:
+        """Sets the sliders to the method's default values, and disables those that it does not have."""
+        own = parameters(ENGINES[self.method.value].fusion)
+        ranges = ENGINES[self.method.value].fusion.ranges
+        for name, number in self.numbers.items():
+            _, low, high, step = PARAMETERS[name]
+            number.enable(name in own)
+            if name in own:
+                number.span(max(low, ranges.get(name, (low, high))[0]), high, step, own[name])
+
+    def _lists_changed(self, _: Any) -> None:
+        if not self._quiet:
+            self.figure.layout.height = figure_height(fuse(self.fusion, *self.lists))
+            self._changed(None)
+
+    def _changed(self, _: Any) -> None:
+        if not self._quiet:
+            self.places = fuse(self.fusion, *self.lists)
+            floor = self.floor.value
+            updates = fusion_updates(self.places, floor, self.watched, self._marked)
+            restyle(self.figure, updates, fusion_axes(self.places, floor))
+            self.tell()
+
+
+def _watch_name(name: str) -> str:
+    """The choice that watches a candidate: its file, if its name is a place in a file."""
+    return name.rpartition(":")[0] or name
+
+
+def _cells(given: LegPart | None) -> tuple[str, str, str]:
+    if given is None:
+        return ABSENT, ABSENT, ABSENT
+    return f"{given.rank}", f"{given.score:.4g}", f"{given.part:.4f}"
+
+
+def _told(one: FusedHit, floor: float) -> str:
+    score, least = apart(one.score, floor)
+    fate = f"≥ {least}, it passes" if one.score >= floor else f"< {least}, it is dropped"
+    return f"{one.id} is {place_text(one)}: {score} {fate}."

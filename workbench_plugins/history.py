@@ -1,0 +1,83 @@
+"""How systems change: their named changes, and their releases in the order of time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from types import ModuleType
+
+from workbench.errors import InputError
+from workbench.records import Stage
+from workbench.registry import Registry, declared, declared_module, registrar
+from workbench.retrieval.pipeline import Change, Pipeline
+from workbench.systems import openclaw, tutorial
+from workbench.systems.registry import SYSTEMS
+
+
+def _modules(names: Iterable[str] | None = None) -> Iterator[ModuleType]:
+    """The modules that define systems and their changes; those of the systems of these names alone."""
+    wanted = set(SYSTEMS) if names is None else set(names)
+    own = [one for one in (openclaw, tutorial) if wanted & {made.name for made in one.PIPELINES}]
+    others = (declared_module("system", name) for name in declared("system") if name in wanted)
+    yield from dict.fromkeys([*own, *(one for one in others if one)])
+
+
+def changes() -> list[Change]:
+    """Every named change: those that the systems are made of, and the optional ones beside them."""
+    beside = [one for module in _modules() for one in vars(module).values() if isinstance(one, Change)]
+    made = [change for pipeline in SYSTEMS.values() for change in pipeline.changes]
+    return list(dict.fromkeys([*beside, *made]))
+
+
+def changes_of(name: str) -> dict[str, Change]:
+    """The named changes that a system can take: those of all systems whose names begin as its own does.
+
+    `openclaw-2026.9.6` takes what is named beside any `openclaw-…`.
+    """
+    family = name.partition("-")[0]
+    alike = [one for one in SYSTEMS if one.partition("-")[0] == family]
+    made = [change for one in alike for change in SYSTEMS[one].changes]
+    beside = [one for module in _modules(alike) for one in vars(module).values() if isinstance(one, Change)]
+    return {one.name: one for one in reversed([*beside, *made])}
+
+
+def where_is(stage: Stage) -> tuple[str, str]:
+    """The module and the name of the change whose stage this is, so that code can import it.
+
+    Raises InputError for a stage that no module names.
+    """
+    for module in _modules():
+        for name, one in vars(module).items():
+            if isinstance(one, Change) and one.stage == stage:
+                return module.__name__, name
+    raise InputError(f"No module names a change with the stage: {stage.says}.", "Name the change there.")
+
+
+@dataclass(frozen=True)
+class ReleaseLine:
+    """The releases of one system, oldest first, and what the names of its other pipelines begin with."""
+
+    name: str
+    prefix: str
+    releases: tuple[Pipeline, ...]
+
+
+LINES = Registry[ReleaseLine]("line of releases", (), "Name the systems with --system.", kind="line")
+
+
+registrar.register(ReleaseLine, LINES.add)
+
+
+def line_of(name: str) -> ReleaseLine:
+    """The line of releases that a system belongs to: the one that has it, or that its name begins like.
+
+    Raises InputError for a system without releases, such as a fusion of another engine.
+    """
+    lines = sorted(LINES.values(), key=lambda line: name not in {one.name for one in line.releases})
+    for line in lines:
+        if name in {one.name for one in line.releases} or (line.prefix and name.startswith(line.prefix)):
+            return line
+    raise InputError(
+        f"{name} has no releases that are known here.",
+        f"These have: {', '.join(LINES) or 'none'}. Name the systems with --system.",
+    )

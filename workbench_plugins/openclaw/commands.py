@@ -1,0 +1,52 @@
+"""`workbench config`: the settings in use of an openclaw.json, and what each of its keys does here."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from workbench.cli.app import AsJson, app
+from workbench.cli.output import put
+from workbench.safe_text import masked
+from workbench_plugins.openclaw.config import Configuration, read
+
+MARKS = {"used": "✓", "no effect": "–", "unknown": "?"}
+
+
+def configuration_text(made: Configuration) -> str:
+    """The settings in use, then one line per key: ✓ used, – no effect, ? unknown. Secrets are masked."""
+    lines = [f"{name:<10} {value}" for name, value in _summary(made).items()]
+    keys = [f"{MARKS[one.fate]} {one.key} = {one.value}\n    {one.says}" for one in made.findings]
+    return masked("\n".join([*lines, "", *(keys or ["The file sets no key of memory search."])]))
+
+
+def configuration_data(made: Configuration) -> dict[str, Any]:
+    """The same for JSON."""
+    keys = [{name: masked(text) for name, text in one._asdict().items()} for one in made.findings]
+    return {**{name: masked(text) for name, text in _summary(made).items()}, "keys": keys}
+
+
+def _summary(made: Configuration) -> dict[str, str]:
+    return {
+        "agent": made.agent,
+        "system": made.pipeline.name,
+        "release": f"{made.choice.release}, because {made.choice.why}",
+        "model": made.model or "the workbench's own",
+        "chunker": made.chunker.name,
+        "store": str(made.store),
+    }
+
+
+@app.command()
+def config(
+    file: Annotated[str, typer.Argument(help="An openclaw.json, or FILE#AGENT.")],
+    release: Annotated[
+        str, typer.Option("--release", help="The release of OpenClaw that reads the file.")
+    ] = "",
+    as_json: AsJson = False,
+) -> None:
+    """Print what each key of an openclaw.json does here. Exit code 1 when one is not known."""
+    made = read(file, release=release)
+    put(configuration_data(made) if as_json else configuration_text(made), as_json)
+    raise typer.Exit(1 if any(one.fate == "unknown" for one in made.findings) else 0)

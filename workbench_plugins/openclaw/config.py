@@ -1,0 +1,678 @@
+"""An openclaw.json as a system: the pipeline, the model and the chunker that it configures, key by key.
+
+Two forms are read: `agents.defaults.memorySearch`, with an agent's own under `agents.list`, and
+`memory.search` since 2026.9.6, with an agent's own under `agents.entries`. A configuration is read for the
+release that you name, or for the one that wrote it. The keys are parameters of a pipeline's stages, also
+when they are typed as `--set KEY=value`.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+import os
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from workbench.errors import InputError
+from workbench.memory.sources import Chunker, LineChunker
+from workbench.registry import register
+from workbench.retrieval.columns import parameters
+from workbench.retrieval.pipeline import Pipeline
+from workbench.retrieval.settings import with_settings
+from workbench.safe_text import masked, one_line
+from workbench.systems.openclaw import WORKAROUND
+from workbench.systems.registry import SYSTEMS, Key, Language
+from workbench_plugins.openclaw.config_file import (
+    AUTO,
+    FEBRUARY_FORM,
+    NOT_SHOWN,
+    SEPTEMBER_FORM,
+    Given,
+    MemorySearch,
+    at,
+    below,
+    leaves,
+    load,
+    merged,
+    parsed,
+    providers,
+    resolved,
+    shown,
+    trees,
+    without,
+)
+from workbench_plugins.openclaw.indexing import LimitedChunker, SeptemberChunker
+from workbench_plugins.openclaw.releases import DECAY, DIVERSE, HISTORY, WEIGHED
+from workbench_plugins.openclaw.sessions import Thresholds
+
+if TYPE_CHECKING:
+    from workbench_plugins.providers.embedder import Provider
+
+SINCE_15 = ("query.hybrid.mmr", "query.hybrid.temporalDecay")
+NEWEST = HISTORY[-1]
+
+
+class Choice(NamedTuple):
+    """A release's pipeline, and why it was chosen."""
+
+    pipeline: Pipeline
+    why: str
+
+    @property
+    def release(self) -> str:
+        return version_of(self.pipeline)
+
+    @property
+    def says(self) -> str:
+        """The system and its release, for people."""
+        return f"OpenClaw {self.release}"
+
+
+def version_of(pipeline: Pipeline) -> str:
+    """The release in a pipeline's name, such as `2026.2.13`."""
+    return pipeline.name.removeprefix("openclaw-")
+
+
+def releases() -> list[str]:
+    """The releases that search differently from the one before, oldest first."""
+    return [version_of(one) for one in HISTORY]
+
+
+def release_named(text: str) -> Choice:
+    """The release that `text` names: it searches as the newest of `releases()` that is not later.
+
+    Raises InputError for text that is no version, and for one before the first.
+    """
+    version = _version(text)
+    older = [one for one in HISTORY if version is not None and (_version(one.name) or version) <= version]
+    if not older:
+        raise InputError(
+            f"{text!r} is not a release whose search is known.", f"Name one of {', '.join(releases())}."
+        )
+    name = text.removeprefix("openclaw-")
+    why = "you named it" if name == version_of(older[-1]) else f"{name} searches like it"
+    return Choice(older[-1], why)
+
+
+def _version(text: str) -> tuple[int, ...] | None:
+    found = re.search(r"(\d{4})\.(\d+)\.(\d+)", text)
+    return tuple(map(int, found.groups())) if found else None
+
+
+def stated_release(data: Mapping[str, Any], form: str) -> Choice | None:
+    """The release that the file itself names, by the form of its settings or in `meta.lastTouchedVersion`."""
+    if form == SEPTEMBER_FORM:
+        return Choice(NEWEST, f"older releases do not read {SEPTEMBER_FORM}")
+    text = str(at(data, "meta.lastTouchedVersion", ""))
+    version = _version(text)
+    if version is None:
+        return None
+    if version < (_version(HISTORY[0].name) or version):
+        return Choice(HISTORY[0], f"{text} wrote the file, and nothing older is known")
+    pipeline = release_named(text).pipeline
+    like = "" if version == _version(pipeline.name) else ", which searches like it"
+    return Choice(pipeline, f"{text} wrote the file{like}")
+
+
+def agreed_release(keys: set[str], made: Callable[[Pipeline], Pipeline], file: Path) -> Choice:
+    """The release of a file that names none, when all releases that know its keys answer the same.
+
+    `made` gives the pipeline that the file configures of a release. Raises InputError when two differ.
+    """
+    late = any(below(key, SINCE_15) for key in keys)
+    able = HISTORY[1:-1] if late else HISTORY[:-1]
+    built = [made(one) for one in able]
+    if any(before.diff(after) for before, after in pairwise(built)):
+        names = [version_of(one) for one in able]
+        raise InputError(
+            f"{file} does not say which release of OpenClaw wrote it (meta.lastTouchedVersion), and the "
+            f"releases that it may be for answer differently: {', '.join(names)}.",
+            f"Name yours: --release {names[-1]}, or as a system: -s openclaw-{names[-1]}@{file}",
+        )
+    return Choice(able[-1], "all releases that know its keys answer the same")
+
+
+def with_switches(release: Pipeline, search: MemorySearch) -> Pipeline:
+    """A release with what its settings switch on and off; the newest has no switches."""
+    hybrid = search.query.hybrid
+    if not hybrid.enabled:
+        return replace(WORKAROUND, name=f"{release.name}-vector-only")
+    if release in (HISTORY[0], NEWEST):
+        return release
+    more = [
+        *([DIVERSE] if hybrid.mmr.enabled else []),
+        *([WEIGHED, DECAY] if hybrid.temporal_decay.enabled else []),
+    ]
+    return release.but(*more)
+
+
+NO_EFFECT: Mapping[str, str] = {
+    "enabled": "the workbench always searches; in OpenClaw, false removes the tools",
+    "fallback": "the workbench never switches models silently",
+    "remote.apiKey": "keys are read from the environment only",
+    "remote.headers": "no headers are added to requests",
+    "remote.batch": "the providers' batch APIs are not used",
+    "local": "GGUF models are not read; index with --model FOLDER for a sentence-transformers model",
+    "store.driver": "the index is always SQLite",
+    "store.vector": "the vector search is always an exact scan",
+    "store.fts": "the full-text index uses unicode61; the trigram tokenizer is a system of its own",
+    "sync.onSessionStart": "`workbench index` and `workbench watch` bring the index up to date",
+    "sync.onSearch": "`workbench index` and `workbench watch` bring the index up to date",
+    "sync.watch": "`workbench watch` follows changes",
+    "sync.intervalMinutes": "`workbench watch` follows every change",
+    "sync.sessions.postCompactionForce": "transcripts are read when they have grown",
+    "cache": "vectors are always cached",
+}
+"""Keys, with their subkeys, that have no effect in the workbench, and the reason."""
+
+
+class KeyReport(NamedTuple):
+    """The effect of a key of the file in the workbench."""
+
+    key: str
+    value: str
+    fate: Literal["used", "no effect", "unknown"]
+    says: str
+
+
+@dataclass(frozen=True)
+class Configuration:
+    """An openclaw.json in the workbench's terms, with the effect of each of its keys.
+
+    `model` is a name for `embedder_named`, None where OpenClaw's is not available here. `environment` holds
+    the variables that name the provider's address, as the file gives it. `store` is OpenClaw's own index.
+    """
+
+    file: Path
+    agent: str
+    search: MemorySearch
+    pipeline: Pipeline
+    choice: Choice
+    model: str | None
+    environment: Mapping[str, str]
+    chunker: Chunker
+    store: Path
+    workspace: Path | None
+    citations: str
+    findings: Sequence[KeyReport] = field(default=(), repr=False)
+
+    @property
+    def extra_paths(self) -> list[str]:
+        return [one.path for one in self.search.extra_paths]
+
+    @property
+    def sessions(self) -> Path | None:
+        """The folder of the agent's transcripts; None if transcripts are not searched."""
+        return _state() / "agents" / self.agent / "sessions" if "sessions" in self.search.sources else None
+
+    @property
+    def thresholds(self) -> Thresholds:
+        """How much a transcript must grow before it is indexed again."""
+        return Thresholds(self.search.sync.sessions.delta_bytes, self.search.sync.sessions.delta_messages)
+
+    @property
+    def quiet(self) -> float:
+        """How many seconds without a change `watch` waits for."""
+        return self.search.sync.watch_debounce_ms / 1000
+
+    @property
+    def address_variables(self) -> list[str]:
+        """The environment variables in which the user names the address of this configuration's provider."""
+        return [one.url_variable for one in _providers(self.search)]
+
+    def unnamed_addresses(self) -> dict[str, str]:
+        """The provider's addresses, by variable, that only the file names and the user does not.
+
+        The workbench sends nothing there, since the file may be somebody else's.
+        """
+        usual = {one.url_variable: one.base_url for one in _providers(self.search)}
+        return {
+            variable: address
+            for variable, address in self.environment.items()
+            if not os.environ.get(variable) and address.rstrip("/") != usual[variable]
+        }
+
+    @property
+    def unused(self) -> list[KeyReport]:
+        """The keys that have no effect here or are unknown."""
+        return [one for one in self.findings if one.fate != "used"]
+
+
+def read(name: str | os.PathLike[str], system: Pipeline | None = None, release: str = "") -> Configuration:
+    """The configuration `FILE`, or `FILE#AGENT` for an agent that is not the first or the default one.
+
+    Its settings change `system` when that is given, and otherwise the search of a release of OpenClaw:
+    `release`, or the one that wrote the file. Raises InputError for a file that cannot be read or is no
+    JSON5 object, for an agent that is not there, for values of another type or beyond repair, and when the
+    release is unknown and matters.
+    """
+    text, _, agent = os.fspath(name).partition("#")
+    return configured(load(Path(text).expanduser()), Path(text), agent, system, release)
+
+
+def configured(
+    data: Mapping[str, Any], file: Path, agent: str = "", system: Pipeline | None = None, release: str = ""
+) -> Configuration:
+    """The configuration of `data`, which comes from `file`. Raises InputError as `read` does."""
+    form, agent, defaults, overrides = trees(data, file, agent)
+    given = [*defaults.given(), *overrides.given()]
+    keys = {one.key for one in given}
+    raw = merged(defaults.settings, overrides.settings)
+    if system is not None:
+        choice: Choice | None = Choice(system, "you named it")
+    else:
+        choice = release_named(release) if release else stated_release(data, form)
+    newest = choice is not None and choice.pipeline is NEWEST
+    if newest:
+        raw = without(raw, [tuple(key.split(".")) for key in RETIRED_KEYS])
+        raw["provider"] = "openai" if raw.get("provider") in (None, AUTO) else raw["provider"]
+    search, unknown = resolved(raw, f"{file}: {form}")
+    if choice is None:
+        choice = agreed_release(keys, lambda one: tuned(with_switches(one, search), search), file)
+    pipeline, model = _pipeline(choice, search, keys), _model(search)
+    url = search.remote.base_url if search.remote else None
+    workspace = at(data, "agents.defaults.workspace")
+    configuration = Configuration(
+        file,
+        agent,
+        search,
+        replace(pipeline, name=f"{pipeline.name}@{file.name}"),
+        choice,
+        model,
+        environment={one.url_variable: url for one in _providers(search) if url},
+        chunker=_chunker(newest, search, model),
+        store=_store(search, agent),
+        workspace=Path(workspace).expanduser() if isinstance(workspace, str) and workspace else None,
+        citations=str(at(data, "memory.citations", "auto")),
+    )
+    findings = [_finding(one, given, unknown, configuration, newest) for one in given]
+    return replace(configuration, findings=(*findings, *_beside(data, form)))
+
+
+# The parts of a configuration
+
+
+def _pipeline(choice: Choice, search: MemorySearch, keys: set[str]) -> Pipeline:
+    """The chosen system with the file's settings; another system takes those that it has stages for."""
+    if choice.pipeline not in HISTORY:
+        return tuned(choice.pipeline, search, keys)
+    return tuned(with_switches(choice.pipeline, search), search)
+
+
+def _model(search: MemorySearch) -> str | None:
+    if search.provider == AUTO and providers():
+        return f"{AUTO}/{search.model}".rstrip("/")
+    return f"{search.provider}/{search.model}" if search.provider in providers() else None
+
+
+def _providers(search: MemorySearch) -> list[Provider]:
+    """The providers that may answer: `auto` chooses among those with a key."""
+    known = providers()
+    if search.provider == AUTO:
+        return [one for one in known.values() if one.needs_key]
+    return [known[search.provider]] if search.provider in known else []
+
+
+def _chunker(newest: bool, search: MemorySearch, model: str | None) -> Chunker:
+    kind = SeptemberChunker if newest else LineChunker
+    chunker = kind(search.chunking.tokens, search.chunking.overlap)
+    if model is None:
+        return chunker
+    from workbench_plugins.providers.limits import longest
+
+    return LimitedChunker(chunker, longest(search.provider, search.model))
+
+
+def _store(search: MemorySearch, agent: str) -> Path:
+    path = search.store.path or f"{_state()}/memory/{{agentId}}.sqlite"
+    return Path(path.replace("{agentId}", agent)).expanduser()
+
+
+def _state() -> Path:
+    """OpenClaw's state folder."""
+    return Path(os.environ.get("OPENCLAW_STATE_DIR") or "~/.openclaw").expanduser()
+
+
+# The effect of each key
+
+
+def _finding(
+    one: Given, given: Sequence[Given], unknown: Sequence[str], made: Configuration, newest: bool
+) -> KeyReport:
+    def found(fate: Literal["used", "no effect"], says: str) -> KeyReport:
+        return KeyReport(one.place, shown(one.key, one.value), fate, says)
+
+    if below(one.key, unknown):
+        near = difflib.get_close_matches(one.key, _known(), n=1, cutoff=0.6)
+        return _unknown(one.place, f"unknown; the most similar key is {near[0]}" if near else "unknown")
+    later = [other.place for other in given if other.key == one.key][-1]
+    if later != one.place and one.key != "extraPaths":
+        return found("no effect", f"{later} overrides it")
+    if newest and (above := below(one.key, RETIRED_KEYS)):
+        return found("no effect", f"2026.9.6 no longer reads {above}: its values are fixed")
+    if above := below(one.key, NO_EFFECT):
+        return found("no effect", NO_EFFECT[above])
+    became = _became(one, made)
+    return found("used", became) if became else found("no effect", _why_not(one, made))
+
+
+def _unknown(place: str, says: str) -> KeyReport:
+    """A key that is not known. Its value is not shown: nobody can say whether it is a secret."""
+    return KeyReport(one_line(masked(place)), NOT_SHOWN, "unknown", says)
+
+
+def _beside(data: Mapping[str, Any], form: str) -> Iterator[KeyReport]:
+    """The keys about memory outside the settings of memory search: citations, workspace, and others."""
+    memory = at(data, "memory", {})
+    for one in leaves(memory if isinstance(memory, Mapping) else {}, "memory"):
+        if one.key == "citations":
+            yield KeyReport(
+                one.place, shown(one.key, one.value), "used", "the citations of the agent's tools"
+            )
+        elif not below(one.key, ("search",)):
+            yield _unknown(one.place, "unknown")
+    if (workspace := at(data, "agents.defaults.workspace")) is not None:
+        yield KeyReport("agents.defaults.workspace", shown("", workspace), "used", "the default of --memory")
+    if form == SEPTEMBER_FORM and at(data, FEBRUARY_FORM) is not None:
+        yield KeyReport(FEBRUARY_FORM, "…", "no effect", f"{SEPTEMBER_FORM} overrides it")
+
+
+def _became(one: Given, made: Configuration) -> str:
+    """The effect of a key in the workbench, empty if it has none."""
+    search = made.search
+    slots = [slot for slot, key in SLOTS.items() if key == one.key and has(made.pipeline, slot)]
+    if slots:
+        value = at(search.model_dump(by_alias=True), one.key)
+        return f"{', '.join(slots)} = {value:.6g}" + (f", not {one.value}" if value != one.value else "")
+    match one.key:
+        case "provider" | "model" if made.model:
+            return f"the model {made.model}"
+        case "remote.baseUrl":
+            variables = " or ".join(made.unnamed_addresses())
+            return (
+                f"not used until you name it: --base-url or {variables}"
+                if variables
+                else "the provider's address"
+            )
+        case "chunking.tokens" | "chunking.overlap":
+            return f"the chunker {made.chunker.name}"
+        case "extraPaths":
+            every = (
+                "; its patterns have no effect" if any(path.pattern for path in search.extra_paths) else ""
+            )
+            return f"extra paths {', '.join(made.extra_paths)}{every}"
+        case "sources" | "experimental.sessionMemory":
+            refused = isinstance(one.value, list) and set(one.value) - set(search.sources)
+            also = "; sessions need experimental.sessionMemory too" if refused else ""
+            return f"the sources {', '.join(search.sources)}{also}"
+        case "store.path":
+            return f"OpenClaw's own index, {made.store}, which is only read"
+        case "sync.watchDebounceMs":
+            return f"`workbench watch` waits for {made.quiet:g} s without a change"
+        case "sync.sessions.deltaBytes" | "sync.sessions.deltaMessages":
+            enough = made.thresholds
+            return (
+                f"`workbench watch` reads a transcript after {enough.bytes} bytes or {enough.messages} lines"
+            )
+        case "query.hybrid.enabled":
+            return "two legs" if search.query.hybrid.enabled else "the vector leg only"
+        case "query.hybrid.mmr.enabled" if has(made.pipeline, "diversity.relevance_weight"):
+            return "the stage diversity"
+        case "query.hybrid.temporalDecay.enabled" if has(made.pipeline, "recency.half_life_days"):
+            return "the stage recency"
+        case _:
+            return ""
+
+
+def _why_not(one: Given, made: Configuration) -> str:
+    if one.key in ("provider", "model"):
+        return f"{made.search.provider} is not available here; the workbench uses its own model"
+    if one.key == "remote.baseUrl":
+        return f"{made.search.provider} is not available here"
+    return f"{made.pipeline.name} has no such stage"
+
+
+def _known() -> list[str]:
+    blank = MemorySearch.model_validate({}).model_dump(by_alias=True)
+    return [one.key for one in leaves(blank, "")]
+
+
+# OpenClaw's own keys as parameters of a pipeline's stages
+
+SLOTS: Mapping[str, str] = {
+    "limit.count": "query.maxResults",
+    "floor.floor": "query.minScore",
+    "fusion.vector": "query.hybrid.vectorWeight",
+    "fusion.keyword": "query.hybrid.textWeight",
+    "rescue.floor": "query.hybrid.textWeight",
+    "keyword_leg.depth.multiplier": "query.hybrid.candidateMultiplier",
+    "vector_leg.depth.multiplier": "query.hybrid.candidateMultiplier",
+    "diversity.relevance_weight": "query.hybrid.mmr.lambda",
+    "recency.half_life_days": "query.hybrid.temporalDecay.halfLifeDays",
+}
+"""Which parameter of a stage takes which key's value."""
+
+SWITCHES: Mapping[str, str] = {
+    "query.hybrid.enabled": "keyword_leg",
+    "query.hybrid.mmr.enabled": "diversity",
+    "query.hybrid.temporalDecay.enabled": "recency",
+}
+"""Keys that add stages to a pipeline, or take them away, with the slot of such a stage."""
+
+COUNTS: Mapping[str, tuple[float, float]] = {
+    "query.maxResults": (1, 10_000),
+    "query.hybrid.candidateMultiplier": (1, 20),
+    "query.hybrid.temporalDecay.halfLifeDays": (1, 100_000),
+}
+"""Keys that take whole numbers, and their ranges; other numbers go from 0 to 1."""
+
+RETIRED_KEYS = (
+    "store.driver", "store.path", "store.vector", "chunking", "sync.onSessionStart", "sync.onSearch",
+    "sync.watch", "sync.watchDebounceMs", "sync.intervalMinutes", "query.hybrid", "cache",
+    "remote.batch.wait", "remote.batch.concurrency", "remote.batch.pollIntervalMs",
+    "remote.batch.timeoutMinutes",
+)  # fmt: skip
+"""Keys, with their subkeys, that have no effect since 2026.9.6."""
+
+WEIGHTS = ("query.hybrid.vectorWeight", "query.hybrid.textWeight")
+PREFIXES = (f"{FEBRUARY_FORM}.", f"{SEPTEMBER_FORM}.", "memorySearch.")
+
+
+def has(pipeline: Pipeline, setting: str) -> bool:
+    """Whether a pipeline has that parameter; a rescue down to 0 does not follow the keyword weight."""
+    slot, _, parameter = setting.partition(".")
+    known = next((parameters(stage) for stage in pipeline.stages if stage.slot == slot), {})
+    return parameter in known and not (slot == "rescue" and known[parameter] == 0)
+
+
+def tuned(base: Pipeline, search: MemorySearch, keys: Collection[str] | None = None) -> Pipeline:
+    """`base` with the values of `search` in its stages: of all keys, or of `keys` alone.
+
+    One weight changes the other too, since OpenClaw scales them to sum to 1.
+    """
+    values = search.model_dump(by_alias=True)
+    if keys is not None and set(keys) & set(WEIGHTS):
+        keys = {*keys, *WEIGHTS}
+    settings = [
+        f"{slot}={at(values, key)}"
+        for slot, key in SLOTS.items()
+        if has(base, slot) and (keys is None or key in keys)
+    ]
+    return with_settings(base, settings)
+
+
+def key_of(setting: str) -> str:
+    """OpenClaw's key in `KEY=value`, with or without the path of its settings before it; empty if it is none.
+
+    >>> key_of("agents.defaults.memorySearch.query.minScore=0.2"), key_of("fusion.vector=1")
+    ('query.minScore', '')
+    """
+    bare = _bare(setting)
+    return bare if bare in (*SLOTS.values(), *SWITCHES) else ""
+
+
+def _bare(setting: str) -> str:
+    name = setting.partition("=")[0].strip()
+    return next((name.removeprefix(one) for one in PREFIXES if name.startswith(one)), name)
+
+
+def fits(pipeline: Pipeline, key: str) -> bool:
+    """Whether a pipeline has what a key sets."""
+    return key in SWITCHES or any(has(pipeline, slot) for slot, one in SLOTS.items() if one == key)
+
+
+def with_keys(pipeline: Pipeline, settings: Sequence[str]) -> Pipeline:
+    """`pipeline` with each `KEY=value` set as OpenClaw would read it: ranges, scaled weights, switches.
+
+    Raises InputError for a value that cannot be used, and for a key that the pipeline has no stage for.
+    """
+    typed = {key_of(one): _value(one.partition("=")[2].strip()) for one in settings}
+    if not typed:
+        return pipeline
+    try:
+        search, _ = resolved(_nested(_present(pipeline) | typed), "--set")
+    except InputError as error:
+        problem = error.problem.replace("--set.", "--set ")
+        raise InputError(problem, "Give a value that OpenClaw accepts.") from None
+    for key in SWITCHES:
+        if key in typed:
+            pipeline = _switched(pipeline, key, bool(typed[key]))
+    missing = [key for key in typed if not fits(pipeline, key)]
+    if missing:
+        raise InputError(
+            f"{pipeline.name} has no stage that {missing[0]} sets.",
+            f"See its stages: workbench show {pipeline.name.partition('@')[0]}",
+        )
+    return tuned(pipeline, search, typed)
+
+
+def check_key(setting: str) -> None:
+    """Raises InputError for text that is meant as an OpenClaw key and is none, naming the nearest."""
+    name, bare = setting.partition("=")[0].strip(), _bare(setting)
+    known = [*dict.fromkeys(SLOTS.values()), *SWITCHES]
+    same = [key for key in known if key.lower() == bare.lower() or key.lower().endswith(f".{bare.lower()}")]
+    if bare != name or same:
+        near = same or difflib.get_close_matches(bare, known, n=2, cutoff=0.3)
+        raise InputError(
+            f"--set takes no OpenClaw key {bare}{f'; the nearest is {near[0]}' if near else ''}.",
+            f"It takes {', '.join(known)}; every other key belongs in a file: --config FILE",
+        )
+
+
+def keys_of(pipeline: Pipeline) -> list[Key]:
+    """The keys that a pipeline has stages for, and that its release reads, with the values that they take."""
+    found: list[Key] = []
+    for slot, key in SLOTS.items():
+        if has(pipeline, slot) and key not in [one.name for one in found]:
+            stage, _, parameter = slot.partition(".")
+            low, high = COUNTS.get(key, (0.0, 1.0))
+            found.append(Key(key, parameters(pipeline[stage])[parameter], low, high, key in COUNTS))
+    slots = {stage.slot for stage in pipeline.stages}
+    for key, slot in SWITCHES.items():
+        on = slot in slots
+        if on or slot != "keyword_leg":
+            found.append(Key(key, on, choices=(not on,)))
+    return [one for one in found if reads(pipeline, one.name)]
+
+
+def reads(pipeline: Pipeline, key: str) -> bool:
+    """Whether the release of a pipeline reads a key."""
+    return not (pipeline.name.startswith(HISTORY[-1].name) and below(key, RETIRED_KEYS))
+
+
+def to_paste(pipeline: Pipeline, values: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The values as an openclaw.json has them; None if the pipeline's release no longer reads a key.
+
+    Both weights are written, since OpenClaw scales them together.
+    """
+    if not all(reads(pipeline, key) for key in values):
+        return None
+    if set(values) & set(WEIGHTS):
+        values = {**values, **_present(pipeline)}
+    form = SEPTEMBER_FORM if pipeline.name.startswith(HISTORY[-1].name) else FEBRUARY_FORM
+    return _nested({f"{form}.{key}": value for key, value in values.items()})
+
+
+def _value(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
+def _present(pipeline: Pipeline) -> dict[str, Any]:
+    """The weights that the pipeline has now: a weight that is set is scaled together with the other one."""
+    slots = {key: slot for slot, key in SLOTS.items() if slot.startswith("fusion.") and has(pipeline, slot)}
+    return {key: parameters(pipeline["fusion"])[slot.partition(".")[2]] for key, slot in slots.items()}
+
+
+def _nested(flat: Mapping[str, Any]) -> dict[str, Any]:
+    tree: dict[str, Any] = {}
+    for key, value in flat.items():
+        *outer, last = key.split(".")
+        inner = tree
+        for part in outer:
+            inner = inner.setdefault(part, {})
+        inner[last] = value
+    return tree
+
+
+def _switched(pipeline: Pipeline, key: str, on: bool) -> Pipeline:
+    slots = [stage.slot for stage in pipeline.stages]
+    if key == "query.hybrid.enabled":
+        return pipeline if on else replace(WORKAROUND, name=f"{pipeline.name}-vector-only")
+    slot, changes = ("diversity", [DIVERSE]) if "mmr" in key else ("recency", [WEIGHED, DECAY])
+    if on == (slot in slots):
+        return pipeline
+    if not on:
+        return replace(pipeline, stages=tuple(one for one in pipeline.stages if one.slot != slot))
+    if not any(pipeline.name.startswith(one.name) for one in HISTORY[1:-1]):
+        raise InputError(
+            f"{pipeline.name} cannot switch {key} on.",
+            "Name a release from 2026.2.15 to 2026.7.1, such as -s openclaw-2026.2.15.",
+        )
+    return replace(pipeline.but(*changes), name=pipeline.name)
+
+
+# OpenClaw's settings as a language: `--config openclaw.json` and `--set query.minScore=0.3`
+
+RELEASE = re.compile(r"openclaw-\d+\.\d+\.\d+[\w.-]*")
+
+
+def is_file(name: str) -> bool:
+    """Whether a name ends in that of an OpenClaw configuration, with or without `#AGENT`."""
+    return Path(name.partition("#")[0]).suffix in (".json", ".json5")
+
+
+def system_of(name: str) -> Pipeline:
+    """The pipeline of FILE, or of `SYSTEM@FILE`: the file changes the system, which may be any release.
+
+    Raises InputError for a file that cannot be used.
+    """
+    base, _, file = name.partition("@")
+    if base in SYSTEMS:
+        return read(file, SYSTEMS[base]).pipeline
+    return read(file, release=base).pipeline if RELEASE.fullmatch(base) else read(name).pipeline
+
+
+register(
+    Language(
+        "openclaw.json",
+        reads=is_file,
+        system=system_of,
+        read=lambda file, release: read(file, release=release),
+        key_of=key_of,
+        check=check_key,
+        fits=fits,
+        with_keys=with_keys,
+        parsed=parsed,
+        configured=lambda data, file, agent, release: configured(data, file, agent, release=release).pipeline,
+        keys=keys_of,
+        to_paste=to_paste,
+    )
+)

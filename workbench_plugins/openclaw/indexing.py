@@ -1,0 +1,348 @@
+"""How OpenClaw's releases index a memory: which files they list, and how they cut each file.
+
+Two rules of cutting changed from 2026.2.13 (`memory.chunking.LineChunker`) to 2026.9.6. A character's weight
+follows the tokens that it becomes, so Chinese text is no longer four times over its budget. The text carried
+into the next chunk can no longer push that chunk past its budget (openclaw#138722, fixed by #138798).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from workbench.errors import InputError
+from workbench.memory.files import HEADS, FileRules, content_hash
+from workbench.memory.sources import (
+    USUAL_LONGEST,
+    Chunker,
+    Indexing,
+    LineChunker,
+    Segment,
+    chunker_of_file,
+    parts,
+    sizes_in,
+    utf16_length,
+)
+from workbench.records import Passage
+from workbench.registry import register
+from workbench_plugins.openclaw.annotations import ROOT_FILES, Entry, entries, without_annotations
+
+CHARACTERS_PER_TOKEN = 4
+
+
+WEIGHTS: dict[int, tuple[tuple[int, int], ...]] = {
+    # Common: middle dot, kana and CJK punctuation, unified ideographs, Hangul syllables, fullwidth forms.
+    4: ((0xB7, 0xB7), (0x3000, 0x319F), (0x4E00, 0x9FA5), (0xAC00, 0xD7AF), (0xFF01, 0xFF60)),
+    # Rarer ones of the basic plane: jamo, radicals, enclosed letters, extension A, Yi, compatibility.
+    12: (
+        (0x1100, 0x11FF), (0x2E80, 0x2FFF), (0x31A0, 0x4DFF), (0x9FA6, 0x9FFF), (0xA000, 0xA4FF),
+        (0xA700, 0xA707), (0xA960, 0xA97F), (0xD7B0, 0xD7FF), (0xF900, 0xFAFF), (0x1D360, 0x1D371),
+    ),
+    # Tone marks, vertical and halfwidth forms, fullwidth signs.
+    8: (
+        (0x2C7, 0x2C7), (0x2C9, 0x2CB), (0x2D9, 0x2D9), (0x2EA, 0x2EB), (0x305, 0x305), (0x323, 0x323),
+        (0xFE10, 0xFE4F), (0xFF61, 0xFFDC), (0xFFE0, 0xFFE6),
+    ),
+    # Supplementary planes: rare kana, enclosed ideographs, extensions B and later.
+    16: (
+        (0x16FE0, 0x16FFF), (0x1AFF0, 0x1AFFF), (0x1B000, 0x1B16F), (0x1F200, 0x1F2FF), (0x20000, 0x2FA1F),
+        (0x30000, 0x3347F),
+    ),
+}  # fmt: skip
+
+
+_HEAVY = re.compile(
+    "|".join(
+        f"(?P<w{weight}>[{''.join(f'{chr(first)}-{chr(last)}' for first, last in ranges)}])"
+        for weight, ranges in WEIGHTS.items()
+    )
+)
+
+
+def weight(text: str) -> int:
+    """The weight of a text: four for each token that it is likely to become.
+
+    >>> weight("abc"), weight("中文"), weight("a中"), weight("😀"), weight("\\U00020000")
+    (3, 8, 5, 2, 16)
+    """
+    units = utf16_length(text)
+    if text.isascii():
+        return units
+    return units + sum(
+        int(found.lastgroup[1:]) - utf16_length(found[0])
+        for found in _HEAVY.finditer(text)
+        if found.lastgroup
+    )
+
+
+@dataclass(frozen=True)
+class WeightedChunker(LineChunker):
+    """Cuts whole lines up to a `weight` of tokens × 4, and repeats at most overlap × 4 in the next chunk.
+
+    A line that is too heavy is cut between characters; all pieces keep its line number. The overlap is whole
+    lines from the end, or the tail of the last one, and never more than the next line leaves room for.
+    Source: openclaw 2026.9.6, packages/memory-host-sdk/src/host/markdown-chunks.ts (chunking version 5).
+    Comments such as `<!-- importance: … -->` are removed from the text before it is cut.
+    """
+
+    @property
+    def name(self) -> str:
+        return f"openclaw-2026.9.6 tokens={self.tokens} overlap={self.overlap}"
+
+    def segments(self, line: str, number: int) -> Iterator[Segment]:
+        if not line:
+            yield Segment("", number, 1)
+        for coarse in _whole_units(line, self.budget):
+            for piece in _light_pieces(coarse, self.budget):
+                yield Segment(piece, number, weight(piece) + 1)
+
+    def carried(self, segments: Sequence[Segment], incoming: Segment) -> list[Segment]:
+        """The last segments that fit; at least the tail of the last one, if that fits."""
+        window = min(self.overlap * CHARACTERS_PER_TOKEN, max(0, self.budget - incoming.cost))
+        kept: list[Segment] = []
+        for segment in reversed(segments):
+            room = window - sum(one.cost for one in kept)
+            if room <= 0:
+                break
+            if segment.cost > room:
+                tail = "" if kept else _tail(segment.text, room - 1)
+                return [Segment(tail, segment.line, weight(tail) + 1)] if tail else kept
+            kept.insert(0, segment)
+        return kept
+
+
+@dataclass(frozen=True)
+class EntryChunker(WeightedChunker):
+    """Cuts each entry with `WeightedChunker`: no chunk reaches into the next bullet or heading.
+
+    OpenClaw 2026.9.6 does this for the root MEMORY.md and USER.md only.
+    """
+
+    @property
+    def name(self) -> str:
+        return f"openclaw-2026.9.6-entries tokens={self.tokens} overlap={self.overlap}"
+
+    def chunk(self, text: str) -> list[Passage]:
+        return [passage for passage, _ in self.by_entry(text)]
+
+    def by_entry(self, text: str) -> list[tuple[Passage, Entry]]:
+        """Each passage with the entry that it belongs to."""
+        lines = text.split("\n")
+        return [
+            (passage, entry)
+            for entry in entries(text)
+            for passage in self.passages(lines[entry.start_line - 1 : entry.end_line], entry.start_line)
+        ]
+
+
+_UNSPACED = re.compile(
+    "[\u2e80-\u9fff\ua000-\ua4ff\uac00-\ud7af\uf900-\ufaff\uff01-\uff60\uffe0-\uffe6\U00020000-\U0002fa1f]"
+)
+
+
+def july_weight(text: str) -> int:
+    """What a text costs in 2026.7.1: four for a character of Chinese, Japanese or Korean, else UTF-16 units.
+
+    >>> july_weight("abc"), july_weight("a中"), july_weight("😀"), july_weight("\\U00020000")
+    (3, 5, 2, 4)
+    """
+    return utf16_length(text) + sum(4 - utf16_length(found) for found in _UNSPACED.findall(text))
+
+
+@dataclass(frozen=True)
+class JulyChunker(LineChunker):
+    """Between February's cutting and September's: characters stay whole, and the overlap is not bounded.
+
+    A line of more than the budget is cut at that many UTF-16 units; a piece that is too heavy then is cut
+    again, into pieces of `tokens` units. Whole segments are carried, of any length.
+    Source: openclaw 2026.7.1, packages/memory-host-sdk/src/host/internal.ts, chunkMarkdown.
+    """
+
+    @property
+    def name(self) -> str:
+        return f"openclaw-2026.7.1 tokens={self.tokens} overlap={self.overlap}"
+
+    def segments(self, line: str, number: int) -> Iterator[Segment]:
+        if not line:
+            yield Segment("", number, 1)
+        for coarse in _whole_units(line, self.budget):
+            pieces = _fine(coarse, self.tokens) if july_weight(coarse) > self.budget else [coarse]
+            yield from (Segment(piece, number, july_weight(piece) + 1) for piece in pieces)
+
+
+def _fine(text: str, units: int) -> Iterator[str]:
+    """Pieces of `units` UTF-16 units; a character that begins within a piece ends in it."""
+    start, size = 0, 0
+    for place, character in enumerate(text):
+        if size >= units:
+            yield text[start:place]
+            start, size = place, 0
+        size += utf16_length(character)
+    yield text[start:]
+
+
+def _whole_units(line: str, units: int) -> Iterator[str]:
+    """Pieces of at most `units` UTF-16 units; a surrogate pair is never split."""
+    data = line.encode("utf-16-le", "surrogatepass")
+    start = 0
+    while start < len(data):
+        end = min(start + units * 2, len(data))
+        if end < len(data) and 0xD8 <= data[end - 1] <= 0xDB and 0xDC <= data[end + 1] <= 0xDF:
+            end -= 2
+        yield data[start:end].decode("utf-16-le", "surrogatepass")
+        start = end
+
+
+def _light_pieces(text: str, budget: int) -> Iterator[str]:
+    if weight(text) <= budget:
+        yield text
+        return
+    start, size = 0, 0
+    for place, character in enumerate(text):
+        heavier = weight(character)
+        if size + heavier > budget:
+            yield text[start:place]
+            start, size = place, 0
+        size += heavier
+    yield text[start:]
+
+
+def _tail(text: str, room: int) -> str:
+    size, start = 0, len(text)
+    while start > 0 and size + weight(text[start - 1]) <= room:
+        start -= 1
+        size += weight(text[start])
+    return text[start:]
+
+
+LONGEST_CHARACTER = 4
+"""Bytes in UTF-8."""
+
+
+@dataclass(frozen=True)
+class LimitedChunker:
+    """What another chunker cuts, cut again to at most `most` bytes; the parts of a passage share its lines.
+
+    Source: openclaw 2026.2.13, src/memory/embedding-chunk-limits.ts, enforceEmbeddingMaxInputTokens.
+    """
+
+    chunker: Chunker
+    most: int
+
+    def __post_init__(self) -> None:
+        if self.most < LONGEST_CHARACTER:
+            raise InputError(
+                f"A limit of {self.most} bytes is too small for some characters.",
+                f"Use at least {LONGEST_CHARACTER}.",
+            )
+
+    @property
+    def name(self) -> str:
+        return f"{self.chunker.name} bytes={self.most}"
+
+    def of_file(self, path: str) -> Chunker:
+        """The same limit for the chunker of one file."""
+        return LimitedChunker(chunker_of_file(self.chunker, path), self.most)
+
+    def chunk(self, text: str) -> list[Passage]:
+        """The passages of `text` in order, each of at most `most` bytes."""
+        return [part for passage in self.chunker.chunk(text) for part in within(passage, self.most)]
+
+
+def within(passage: Passage, most: int) -> list[Passage]:
+    """The passage in parts of at most `most` bytes, each with its own hash and all of its lines."""
+    return [
+        Passage(text, passage.start_line, passage.end_line, content_hash(text))
+        for text in parts(passage.text, most)
+    ]
+
+
+# Each release
+
+FEBRUARY_FILES = FileRules(HEADS, anywhere=False, every_folder=True)
+"""Source: openclaw 2026.2.13, src/memory/internal.ts, listMemoryFiles."""
+
+JULY_FILES = FileRules(("MEMORY.md",), anywhere=False, every_folder=True)
+"""Source: openclaw 2026.7.1, packages/memory-host-sdk/src/host/internal.ts, listMemoryFiles."""
+
+SEPTEMBER_FILES = FileRules(ROOT_FILES, anywhere=False, every_folder=True)
+"""Source: openclaw 2026.9.6, packages/memory-host-sdk/src/host/internal.ts, listMemoryFiles."""
+
+
+@dataclass(frozen=True)
+class UnannotatedChunker:
+    """Removes the annotations from a text, and then cuts the text with another chunker."""
+
+    chunker: Chunker
+
+    @property
+    def name(self) -> str:
+        return f"{self.chunker.name} without annotations"
+
+    def chunk(self, text: str) -> list[Passage]:
+        """The passages of the text without its annotations."""
+        return self.chunker.chunk(without_annotations(text))
+
+
+@dataclass(frozen=True)
+class SeptemberChunker(WeightedChunker):
+    """Cuts as 2026.9.6 does: it removes annotations, and cuts the root MEMORY.md and USER.md by entry.
+
+    Transcripts keep their annotations. Source: openclaw 2026.9.6,
+    extensions/memory-core/src/memory/manager-index-preparation.ts.
+    """
+
+    @property
+    def name(self) -> str:
+        return f"openclaw-2026.9.6-by-file tokens={self.tokens} overlap={self.overlap}"
+
+    def of_file(self, path: str) -> Chunker:
+        """The chunker of one file of the memory."""
+        kind = EntryChunker if path in ROOT_FILES else WeightedChunker
+        return UnannotatedChunker(kind(self.tokens, self.overlap))
+
+
+FEBRUARY = Indexing(
+    "openclaw-2026.2.13", LimitedChunker(LineChunker(), USUAL_LONGEST), FEBRUARY_FILES, ties_by_row=True
+)
+JULY = Indexing(
+    "openclaw-2026.7.1", LimitedChunker(JulyChunker(), USUAL_LONGEST), JULY_FILES, ties_by_row=True
+)
+SEPTEMBER = Indexing("openclaw-2026.9.6", SeptemberChunker(), SEPTEMBER_FILES, ties_by_row=True)
+
+INDEXINGS = (FEBRUARY, JULY, SEPTEMBER)
+
+KINDS = (LineChunker, JulyChunker, WeightedChunker, EntryChunker, SeptemberChunker)
+
+
+def chunker_named(name: str) -> Chunker | None:
+    """The chunker that has this name, as an index keeps it; None for one that is not OpenClaw's.
+
+    >>> chunker_named("openclaw-2026.2.13 tokens=200 overlap=40")
+    LineChunker(tokens=200, overlap=40)
+    """
+    sizes = sizes_in(name)
+    if sizes is None:
+        return None
+    plain, _, most = name.partition(" bytes=")
+    limit = int(most) if most.isdecimal() else 0
+    for kind in KINDS:
+        made: Chunker = kind(*sizes)
+        limited = LimitedChunker(made, limit) if limit >= LONGEST_CHARACTER else made
+        if made.name == plain and limited.name == name:
+            return limited
+    return None
+
+
+SAME = {
+    "openclaw-2026.2.12": FEBRUARY,
+    "openclaw-2026.2.15": FEBRUARY,
+    "openclaw-2026.2.27": FEBRUARY,
+    "openclaw-2026.3.7": FEBRUARY,
+    "openclaw-2026.3.31-trigram": FEBRUARY,
+    "openclaw-2026.9.6-trigram": SEPTEMBER,
+}
+"""Releases that index as another one does."""
+
+register(*INDEXINGS, *(replace(one, name=name) for name, one in SAME.items()))

@@ -1,0 +1,250 @@
+"""An index laid out in passages: stems, windows that know where they stand, and vectors of words."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.contracts import Index
+from workbench.memory.choices import index_home
+from workbench.memory.embedding.local import Embedder, LocalEmbedder
+from workbench.records import Floats, Hits, Query, Rows, Vector
+from workbench.retrieval.index_adapters import IndexAdapter, adapted, innermost, kept
+from workbench_plugins.recommended.arranged import HeldWords, Passages, WindowVectors, WordEmbedder, arrange
+from workbench_plugins.recommended.codes import Codes, best_matches
+from workbench_plugins.recommended.codes import cosines as passage_cosines
+from workbench_plugins.recommended.keywords import STOP_STEMS, StemIndex, content_stems, porter_stems
+from workbench_plugins.recommended.tokens import AskedWords, asked_words
+
+Numbers = NDArray[np.float32]
+
+
+class KnownNumbers:
+    """Numbers of chunks for each question, computed once; those of a chunk depend on no other chunk."""
+
+    def __init__(self) -> None:
+        self._known: dict[Hashable, dict[int, Numbers]] = {}
+
+    def of(self, question: Hashable, rows: Rows, work_out: Callable[[Rows], Numbers]) -> Numbers:
+        """The numbers of these chunks: (chunks, ...). `work_out` computes those that are not known."""
+        known = self._known.setdefault(question, {})
+        new = [row for row in rows.tolist() if row not in known]
+        known.update(zip(new, work_out(np.array(new, np.int64)) if new else [], strict=True))
+        return np.array([known[row] for row in rows.tolist()], np.float32)
+
+
+RARE = 2
+"""How many of a question's words count as its rare ones."""
+COMMON = 1e-3
+"""What a word that every file has still weighs, so that a question of such words alone has weights, too."""
+
+
+class PassageIndex(IndexAdapter):
+    """An index whose keyword leg counts stems, and whose vector leg takes the best window of each chunk."""
+
+    def __init__(self, inner: Index, passages: Passages) -> None:
+        super().__init__(inner)
+        self.passages = passages
+        self._asked: dict[str, AskedWords] = {}
+        self._cosines, self._matches = KnownNumbers(), KnownNumbers()
+
+    @property
+    def model(self) -> str:
+        """The model and the version of its weights; empty without a model on this machine."""
+        embedder = word_embedder(self)
+        return "" if embedder is None else f"{embedder.name} {embedder.revision.partition('/')[0]}"
+
+    def compiled(self, query: Query) -> str:
+        """The stems that are looked up, joined with the query's operator."""
+        return query.expression or f" {query.operator} ".join(_stems_of(query))
+
+    def keyword(self, query: Query, limit: int) -> Hits:
+        """The best chunks by BM25 over stems; larger is better."""
+        if query.expression is not None:
+            return self.inner.keyword(query, limit)
+        stems, table = _stems_of(query), self.passages.chunk_stems
+        scores = table.scores(stems)
+        found = scores > 0
+        if query.operator == "AND":
+            for stem in stems:
+                found &= table.having(stem)
+        best = np.argsort(np.where(found, -scores, np.inf), kind="stable")[: min(limit, int(found.sum()))]
+        return Hits(self.passages.rows[best], scores[best], larger_is_better=True)
+
+    def vector(self, query: Vector, limit: int) -> Hits:
+        """The chunks with the nearest windows; without windows, the nearest chunks."""
+        windows = self.passages.windows
+        if windows is None:
+            return self.inner.vector(query, limit)
+        distance = 1 - _best_window(windows, query, self.passages.rows.size)
+        best = np.argsort(distance, kind="stable")[:limit]
+        return Hits(self.passages.rows[best], distance[best])
+
+    # What the stages observe
+
+    def keyword_scores(self, question: str, rows: Rows) -> tuple[Floats, float]:
+        """BM25 of each of these chunks for a question, and the most that a chunk could score."""
+        return _scored(self.passages.chunk_stems, question, self.passages.places(rows))
+
+    def file_scores(self, question: str, rows: Rows) -> tuple[Floats, float]:
+        """BM25 of the whole file of each of these chunks, and the most that a file could score."""
+        return _scored(self.passages.file_stems, question, self._files(rows))
+
+    def title_shares(self, question: str, rows: Rows) -> Floats:
+        """The share of the question's words, by their rarity in the files, that title and path have."""
+        stems = content_stems(question)
+        weights = np.array([self.passages.file_stems.idf(stem) for stem in stems])
+        files = self._files(rows)
+        has = np.array([self.passages.title_stems.having(stem)[files] for stem in stems], float)
+        return np.asarray(weights @ has.reshape(len(stems), files.size) / (weights.sum() or 1.0))
+
+    def cosines(self, question: Vector, rows: Rows) -> Floats:
+        """The cosine of the best passage of each of these chunks; NaN without windows, -1 without words."""
+        windows = self.passages.windows
+        if windows is None:
+            return np.full(rows.size, np.nan)
+
+        def work_out(new: Rows) -> NDArray[np.float32]:
+            held, first, some = _held(windows.passages, self.passages.places(new))
+            found = np.full(new.size, -1, np.float32)
+            if held.size:
+                each = passage_cosines(question, windows.passage_codes.of(held))
+                found[some] = np.maximum.reduceat(each, first)
+            return found
+
+        return self._cosines.of(question.tobytes(), rows, work_out).astype(float)
+
+    def word_matches(self, question: str, rows: Rows) -> tuple[Floats, Floats]:
+        """How well each of these chunks has the question's content words, and how well its rare ones.
+
+        Each word of the question looks for its best word in the chunk (MaxSim). The first number is the mean
+        of these cosines, weighted by the root of each word's rarity in the files. The second is the lower of
+        the two rarest words' cosines. Both are NaN without windows, and 0 for a chunk without words.
+        """
+        windows, asked = self.passages.windows, self.question_words(question)
+        if windows is None or asked is None or not rows.size:
+            return np.full(rows.size, np.nan), np.full(rows.size, np.nan)
+        weights = np.array([self._rarity(word) for word in asked.texts])
+
+        def work_out(new: Rows) -> NDArray[np.float32]:
+            held, first, some = _held(windows.words, self.passages.places(new))
+            found = np.zeros((new.size, len(asked.pieces)), np.float32)
+            found[some] = best_matches(asked.pieces, windows.codes.of(held), first)
+            return found
+
+        _, _, some = _held(windows.words, self.passages.places(rows))
+        pieces = self._matches.of(question, rows, work_out)[some]
+        members = np.equal.outer(asked.owners, np.arange(weights.size)).astype(float)
+        words = pieces @ (members / members.sum(axis=0))
+        rare = np.argsort(-weights, kind="stable")[:RARE]
+        roots = np.sqrt(weights) + COMMON
+        matched, lowest = np.zeros(rows.size), np.zeros(rows.size)
+        matched[some] = words @ (roots / roots.sum())
+        lowest[some] = words[:, rare].min(axis=1)
+        return matched, lowest
+
+    def _rarity(self, word: str) -> float:
+        """The IDF of a word over the files, by its rarest stem; 0 for a function word."""
+        stems = [stem for stem in porter_stems(word) if stem not in STOP_STEMS]
+        return max((self.passages.file_stems.idf(stem) for stem in stems), default=0.0)
+
+    def question_words(self, question: str) -> AskedWords | None:
+        """The question's content words with their vectors; None without a model on this machine."""
+        embedder = word_embedder(self)
+        if embedder is None:
+            return None
+        if not isinstance(embedder, LocalEmbedder):
+            return embedder.question_words(question)
+        if question not in self._asked:
+            self._asked[question] = asked_words(embedder, question)
+        return self._asked[question]
+
+    def read_of(self, row: int) -> tuple[NDArray[np.float32], Codes, Codes] | None:
+        """The vectors of a chunk's windows, and the codes of its words and passages; None without them."""
+        windows = self.passages.windows
+        if windows is None:
+            return None
+        (place,) = self.passages.places(np.array([row], np.int64)).tolist()
+        words = np.arange(windows.words[place], windows.words[place + 1])
+        passages = np.arange(windows.passages[place], windows.passages[place + 1])
+        vectors = windows.vectors[windows.owners == place]
+        return vectors, windows.codes.of(words), windows.passage_codes.of(passages)
+
+    def _files(self, rows: Rows) -> NDArray[np.int64]:
+        return self.passages.files[self.passages.places(rows)]
+
+
+def _held(
+    ends: NDArray[np.int64], places: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """What these chunks hold, one after another, where each chunk's begin, and which chunks hold anything."""
+    starts, counts = ends[places], ends[places + 1] - ends[places]
+    some = np.flatnonzero(counts)
+    first = np.cumsum(counts[some]) - counts[some]
+    held = np.arange(int(counts.sum())) + np.repeat(starts[some] - first, counts[some])
+    return held, first, some
+
+
+def _scored(table: StemIndex, question: str, places: NDArray[np.int64]) -> tuple[Floats, float]:
+    stems = content_stems(question)
+    return table.scores(stems)[places], table.most(stems)
+
+
+def _stems_of(query: Query) -> list[str]:
+    stems = list(dict.fromkeys(stem for clause in query.clauses for stem in porter_stems(clause.text)))
+    return [stem for stem in stems if stem not in STOP_STEMS] or stems
+
+
+def _best_window(windows: WindowVectors, question: Vector, chunks: int) -> Floats:
+    best = np.full(chunks, -1.0)
+    if windows.owners.size:
+        first = np.flatnonzero(np.diff(windows.owners, prepend=-1))
+        cosine = windows.vectors @ question
+        best[windows.owners[first]] = np.maximum.reduceat(cosine, first)
+    return best
+
+
+def local_embedder(index: Index) -> LocalEmbedder | None:
+    """The model of an index, if it runs on this machine."""
+    found = word_embedder(index)
+    return found if isinstance(found, LocalEmbedder) else None
+
+
+def word_embedder(index: Index) -> WordEmbedder | None:
+    """The model of an index, if it runs on this machine, or what the index holds of its reading."""
+    embedder: Embedder | None = getattr(innermost(index), "embedder", None)
+    return embedder if isinstance(embedder, LocalEmbedder | HeldWords) else None
+
+
+def passages_of(index: Index) -> PassageIndex | None:
+    """The passages of an index that is laid out in passages; None for another."""
+    return adapted(index, PassageIndex)
+
+
+def cache_of(index: Index) -> Path:
+    """The file of an index's word vectors: beside the index, or in the user's cache folder."""
+    name = index.name
+    if Path(name).is_file():
+        return Path(f"{name}.words")
+    return index_home() / f"words-{hashlib.sha256(name.encode()).hexdigest()[:12]}"
+
+
+@dataclass(frozen=True)
+class PassagesLayout:
+    """Passages beside an index: stems, and with a model on this machine windows and vectors of words."""
+
+    says = (
+        "stems of chunks, files and titles; with a model on this machine also windows with title, headings "
+        "and speakers in front, and the vectors of their words"
+    )
+    unit = "passages"
+
+    def of(self, index: Index) -> Index:
+        """The index in passages, arranged once for each generation; the first time takes a while."""
+        arranged = kept(index, self, lambda: arrange(index, word_embedder(index), cache_of(index)))
+        return PassageIndex(index, arranged)

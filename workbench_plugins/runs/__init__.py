@@ -1,0 +1,16 @@
+"""Results of other engines: read, written, compared with ours, searched for what is missing, and linted."""
+
+from __future__ import annotations
+
+from workbench.registry import declare
+
+declare("workbench_plugins.runs.comparing", view="RunComparison MissingDocuments")
+declare("workbench_plugins.runs.linting", view="RunFindings")
+declare("workbench_plugins.runs.gate", view="GateResult")
+declare(
+    "workbench_plugins.runs.commands",
+    command={
+        "runs": "Report: Runs: the results of other engines, beside ours.",
+        "gate": "Report: Compare today's answers with saved ones, for the CI of a team.",
+    },
+)

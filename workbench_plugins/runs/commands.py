@@ -1,0 +1,315 @@
+"""Commands for the results of other engines: import, export, compare, lint, and blame for what is missing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from workbench.cli.app import (
+    SHIPPED,
+    AsJson,
+    AskedFloor,
+    AskedLimit,
+    AskedSystem,
+    IndexFile,
+    IndexOptions,
+    ReEmbed,
+    System,
+    SystemOptions,
+    app,
+    shared_options,
+)
+from workbench.cli.output import put, tell
+from workbench.errors import InputError
+from workbench.measure.evaluation import evaluate
+from workbench.measure.questions import check_targets, load_questions
+from workbench.retrieval.index_adapters import CachedIndex
+from workbench.safe_text import counted
+from workbench_plugins.runs import comparing, linting
+from workbench_plugins.runs import gate as gates
+from workbench_plugins.runs.collections import read_collection, write_beir
+from workbench_plugins.runs.json_runs import read_run, write_json
+from workbench_plugins.runs.recorder import run_of
+from workbench_plugins.runs.runs import Run, named_apart
+from workbench_plugins.runs.trec import (
+    Truth,
+    ids_of,
+    read_qrels,
+    read_topics,
+    truth_of_qrels,
+    truth_of_questions,
+    write_qrels,
+    write_trec,
+)
+
+runs = typer.Typer(
+    help="Runs: the results of other engines, beside ours.", no_args_is_help=True, rich_markup_mode=None
+)
+app.add_typer(runs, name="runs")
+
+File = Annotated[Path, typer.Argument(readable=False, help="A run: TREC's form, or JSON lines.")]
+Files = Annotated[list[Path] | None, typer.Argument(readable=False, help="Runs: TREC's form, or JSON lines.")]
+IdField = Annotated[
+    str | None, typer.Option("--id-field", help="Where a JSON result has its id, such as _source.path.")
+]
+QrelsFile = Annotated[
+    Path | None, typer.Option("--qrels", readable=False, help="Which documents are right, in TREC's form.")
+]
+Labels = Annotated[
+    Path | None,
+    typer.Option("--questions", readable=False, help="Labelled questions (YAML), instead of --qrels."),
+]
+Topics = Annotated[
+    Path | None,
+    typer.Option("--topics", readable=False, help="With --qrels: the questions, as lines of id, tab, text."),
+]
+Systems = Annotated[
+    list[str] | None, typer.Option("--system", "-s", help="A system of ours to run, too; can be repeated.")
+]
+Cut = Annotated[int | None, typer.Option("--limit", min=1, help="Only so many first results count.")]
+
+
+@dataclass(frozen=True)
+class TruthOptions:
+    """Options that say which documents are right."""
+
+    qrels: QrelsFile = None
+    questions: Labels = None
+    topics: Topics = None
+
+    def truth(self) -> Truth:
+        """The judgements, or the labels. Raises InputError unless one of them is given."""
+        if (self.qrels is None) == (self.questions is None):
+            raise InputError("Which documents are right?", "Give --qrels FILE, or --questions FILE.")
+        if self.qrels is None:
+            return truth_of_questions(load_questions(str(self.questions)))
+        return truth_of_qrels(read_qrels(self.qrels), read_topics(self.topics) if self.topics else None)
+
+
+@dataclass(frozen=True)
+class RunOptions(IndexOptions):
+    """The runs that a command looks at: files, and systems of ours that it runs."""
+
+    files: Files = None
+    systems: Systems = None
+    limit: Cut = None
+    id_field: IdField = None
+
+    def read(self) -> list[Run]:
+        """The runs in the files."""
+        return [read_run(one, id_field=self.id_field) for one in self.files or ()]
+
+    def ours(self, truth: Truth) -> list[Run]:
+        """What our systems return for the questions. Raises InputError if their text is not known."""
+        if not self.systems:
+            return []
+        every = (*truth.questions, *truth.unanswerable)
+        asked = {one: truth.texts[one] for one in every if one in truth.texts}
+        if not asked:
+            raise InputError(
+                "The text of the questions is not known, so no system can be asked.", "Add --topics FILE."
+            )
+        pipelines = [SystemOptions(self.limit).pipeline(one) for one in self.systems]
+        with self.opened() as opened:
+            index = CachedIndex(opened)
+            return [run_of(one, asked, index) for one in pipelines]
+
+
+@runs.command("import")
+def import_(
+    file: File,
+    out: Annotated[Path, typer.Option("--out", "-o", help="What to write: .jsonl, or .trec.")],
+    name: Annotated[str | None, typer.Option(help="The name of the run.")] = None,
+    id_field: IdField = None,
+) -> None:
+    """Read a run of any known form, and write it as JSON lines or in TREC's form."""
+    read = read_run(file, name, id_field)
+    _write(read, out)
+    put(str(read))
+
+
+@runs.command("export")
+@shared_options
+def export(
+    out: Annotated[Path, typer.Option("--out", "-o", help="The run to write: .jsonl, or .trec.")],
+    questions: Annotated[Path, typer.Option("--questions", readable=False, help="The questions (YAML).")],
+    where: IndexOptions,
+    system: System = SHIPPED,
+    limit: AskedLimit = None,
+    min_score: AskedFloor = None,
+    qrels: Annotated[
+        Path | None, typer.Option("--qrels", help="Write the labels here, in TREC's form.")
+    ] = None,
+    topics: Annotated[
+        Path | None, typer.Option("--topics", help="Write the questions here: id, tab, text.")
+    ] = None,
+) -> None:
+    """Write what a system of ours returns as a run, with the labels and the questions for another engine."""
+    asked = load_questions(questions)
+    pipeline = SystemOptions(limit, min_score).pipeline(system)
+    with where.opened() as opened:
+        made = run_of(pipeline, ids_of(asked), opened)
+    _write(made, out)
+    if qrels:
+        write_qrels(truth_of_questions(asked).grades, qrels)
+    if topics:
+        told = "".join(f"{id_}\t{' '.join(text.split())}\n" for id_, text in ids_of(asked).items())
+        topics.write_text(told, encoding="utf-8")
+    put(str(made))
+
+
+def _write(run: Run, out: Path) -> None:
+    if out.suffix not in (".jsonl", ".json", ".trec", ".txt", ".run"):
+        raise InputError(f"{out} has an unknown ending.", "Use .jsonl for JSON lines, .trec for TREC's form.")
+    try:
+        (write_json if out.suffix in (".jsonl", ".json") else write_trec)(run, out)
+    except OSError as error:
+        raise InputError(f"{out} cannot be written: {error.strerror}.", "Check the path.") from None
+
+
+@runs.command("compare")
+@shared_options
+def compare(
+    given: RunOptions,
+    right: TruthOptions,
+    measure: Annotated[
+        str, typer.Option("--measure", help="What is compared: hits, RR, nDCG@10, …")
+    ] = "hits",
+    as_json: AsJson = False,
+) -> None:
+    """Compare runs question by question, also with systems of ours; each later one with the first.
+
+    Exit code 1 if the questions cannot tell any two apart.
+    """
+    truth = right.truth()
+    read = [*given.read(), *given.ours(truth)]
+    if not read:
+        raise InputError("There is no run to compare.", "Give run files, or --system NAME.")
+    found = comparing.compare(named_apart(read), truth, measure, given.limit)
+    put(found.as_json() if as_json else comparing.rendered_comparison(found, "--json lists all"), as_json)
+    raise typer.Exit(0 if any(one.differs for one in found.verdicts) or not found.verdicts else 1)
+
+
+@runs.command("lint")
+@shared_options
+def lint(
+    given: RunOptions,
+    questions: Labels = None,
+    scale: Annotated[
+        str | None, typer.Option("--scale", help="What scores should be within, such as 0:1.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Find suspicious scores, ranks and ids in runs, also in those of our systems. Exit code 1 if any."""
+    read = given.read()
+    if given.systems:
+        read += given.ours(TruthOptions(questions=questions).truth())
+    if not read:
+        raise InputError("There is no run to look at.", "Give run files, or --system NAME --questions FILE.")
+    found = [linting.lint(one, _scale(scale), given.limit) for one in read]
+    if as_json:
+        put([one.as_json() for one in found], as_json)
+    else:
+        for one in found:
+            put(one)
+    raise typer.Exit(1 if any(found) else 0)
+
+
+def _scale(given: str | None) -> tuple[float, float] | None:
+    if given is None:
+        return None
+    low, colon, high = given.partition(":")
+    try:
+        ends = float(low), float(high)
+    except ValueError:
+        ends = 1.0, 0.0
+    if not colon or not ends[0] < ends[1]:
+        raise InputError(f"{given!r} is not a scale.", "Give two numbers, the smaller first, such as 0:1.")
+    return ends
+
+
+@runs.command("blame")
+@shared_options
+def blame(
+    file: File,
+    right: TruthOptions,
+    memory: Annotated[
+        str | None,
+        typer.Option("--memory", "-m", help="The same memory here: where are the documents in our legs?"),
+    ] = None,
+    system: Annotated[
+        str, typer.Option("--system", "-s", help="With --memory: the system to ask.")
+    ] = SHIPPED,
+    limit: Cut = None,
+    id_field: IdField = None,
+    index_file: IndexFile = None,
+    re_embed: ReEmbed = False,
+    as_json: AsJson = False,
+) -> None:
+    """List the documents that a run should return and does not, and where they stand in our legs.
+
+    Exit code 1 if one is missing.
+    """
+    truth, run = right.truth(), read_run(file, id_field=id_field)
+    if memory is None:
+        found = comparing.missing_documents(run, truth, limit)
+        tell("With --memory FOLDER you also see where these documents stand in our legs.")
+    else:
+        pipeline = SystemOptions(limit).pipeline(system)
+        with IndexOptions(memory, index_file, re_embed).opened() as opened:
+            found = comparing.missing_documents(run, truth, limit, opened, pipeline)
+    put(found.as_json() if as_json else found, as_json)
+    raise typer.Exit(1 if found else 0)
+
+
+@runs.command("convert")
+def convert(
+    source: Annotated[Path, typer.Argument(readable=False, help="A test collection: a file or a folder.")],
+    form: Annotated[str, typer.Option("--from", help="Its form: beir, trec, longmemeval or locomo.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="The BEIR folder to write.")],
+) -> None:
+    """Write a test collection as a BEIR folder: corpus.jsonl, queries.jsonl and qrels/test.tsv."""
+    collection = read_collection(source, form)
+    write_beir(collection, out)
+    asked = counted(len(collection.questions), "question")
+    put(f"{out}: {counted(len(collection.documents), 'document')}, {asked}.")
+
+
+@app.command()
+@shared_options
+def gate(
+    where: IndexOptions,
+    changes: SystemOptions,
+    questions: Annotated[
+        Path, typer.Option("--questions", "-q", readable=False, help="A YAML file of labelled questions.")
+    ],
+    against: Annotated[
+        Path | None, typer.Option("--against", readable=False, help="The saved answers to compare with.")
+    ] = None,
+    save: Annotated[Path | None, typer.Option("--save", help="Write today's answers to this file.")] = None,
+    system: AskedSystem = None,
+    as_json: AsJson = False,
+) -> None:
+    """Compare today's answers with saved ones, for the CI of a team: who flipped, and why.
+
+    Exit code 1 if hits, RR or silence on unanswerable questions fall by more than the paired test allows for
+    luck. Exit code 2 if a question, a label or a file is gone.
+    """
+    if against is None and save is None:
+        raise InputError("There is nothing to compare with.", "Give --against FILE, or first --save FILE.")
+    saved = gates.read_saved(against) if against else None
+    asked, pipeline = load_questions(questions), changes.pipeline(where.system(system))
+    with where.opened() as opened, opened.snapshot():
+        check_targets(asked, opened.paths())
+        (found,) = evaluate(asked, [pipeline], opened)
+        result = gates.gate(found, saved, opened) if saved else None
+    if save:
+        gates.write_saved(gates.saved_of(found), save)
+        asked_of = counted(len(found.asked), "question")
+        tell(f"Saved the answers of {pipeline.name} to {asked_of} as {save}.")
+    if result:
+        put(result.as_json() if as_json else result, as_json)
+        raise typer.Exit(0 if result.passes else 1)

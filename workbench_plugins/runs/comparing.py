@@ -1,0 +1,298 @@
+"""Compares runs question by question, and looks for the documents that a run should have returned."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from rich.console import Group, RenderableType
+
+from workbench.contracts import Index
+from workbench.errors import InputError
+from workbench.measure.paired import HITS, Paired, corrected, known_measure, paired_values
+from workbench.records import Floats, Shown
+from workbench.retrieval.explain import Fate, explain
+from workbench.retrieval.index_adapters import CachedIndex
+from workbench.retrieval.pipeline import Pipeline, search
+from workbench.views.text import ABSENT, ALL_FLIPS, Table, numbers, plain, rendered, rich_table
+from workbench_plugins.runs.runs import Run
+from workbench_plugins.runs.trec import Truth, match
+
+
+@dataclass(frozen=True)
+class RunScores:
+    """The figures of one run over `n` questions: those with a right document, and MRR.
+
+    Of the `unanswerable` questions `silent` get nothing. `depth` is the length of the longest answer,
+    `questions_lacking` the number of questions that the run does not have.
+    """
+
+    name: str
+    n: int
+    hits: int
+    mrr: float
+    unanswerable: int
+    silent: int
+    depth: int
+    questions_lacking: int
+
+
+@dataclass(frozen=True)
+class RunFlip:
+    """A question that one run answers and the other does not."""
+
+    run: str
+    question: str
+    text: str
+    gained: bool
+
+
+@dataclass(frozen=True)
+class RunComparison(Shown):
+    """Runs on the same questions; `verdicts` compare each later run with the first one."""
+
+    measure: str
+    scored: tuple[RunScores, ...]
+    verdicts: tuple[Paired, ...]
+    flips: tuple[RunFlip, ...]
+    remarks: tuple[str, ...]
+
+    def as_json(self) -> dict[str, Any]:
+        """The figures as plain data."""
+        return {
+            "measure": self.measure,
+            "runs": [asdict(one) for one in self.scored],
+            "paired": [one.as_json() for one in self.verdicts],
+            "flips": [asdict(one) for one in self.flips],
+            "remarks": list(self.remarks),
+        }
+
+
+def compare(
+    runs: Sequence[Run], truth: Truth, measure: Any = HITS, limit: int | None = None
+) -> RunComparison:
+    """Compares each later run with the first one; a question that a run lacks counts as not answered.
+
+    `measure` is HITS or a measure of ir_measures. `limit` cuts every answer. Raises InputError for an unknown
+    measure, for no question with an answer, and for a run that has none of the questions.
+    """
+    if not truth.questions:
+        raise InputError("No question has a document that answers it.", "Give judgements above 0.")
+    values = [values_of(one, truth, measure, limit) for one in runs]
+    hits = [values_of(one, truth, HITS, limit) for one in runs]
+    found = [paired_values(values[0], one, str(measure)) for one in values[1:]]
+    verdicts = corrected(found)
+    flips = [
+        RunFlip(one.name, question, truth.text(question), bool(after > before))
+        for one, row in zip(runs[1:], hits[1:], strict=True)
+        for question, before, after in zip(truth.questions, hits[0], row, strict=True)
+        if before != after
+    ]
+    scored = tuple(_scored(one, truth, row, limit) for one, row in zip(runs, hits, strict=True))
+    return RunComparison(str(measure), scored, tuple(verdicts), tuple(flips), tuple(_remarks(scored, limit)))
+
+
+def _scored(run: Run, truth: Truth, hits: Floats, limit: int | None) -> RunScores:
+    matched = match(run, truth)
+    every = [*truth.questions, *truth.unanswerable]
+    return RunScores(
+        run.name,
+        n=hits.size,
+        hits=int(hits.sum()),
+        mrr=float(values_of(run, truth, "RR", limit).mean()),
+        unanswerable=len(truth.unanswerable),
+        silent=sum(not run.returned(matched.get(one, ""), limit) for one in truth.unanswerable),
+        depth=run.depth if limit is None else min(limit, run.depth),
+        questions_lacking=len(every) - len(matched),
+    )
+
+
+def _remarks(scored: Sequence[RunScores], limit: int | None) -> list[str]:
+    remarks = [
+        f"{one.name} does not have {one.questions_lacking} of the questions; they count as not answered."
+        for one in scored
+        if one.questions_lacking
+    ]
+    depths = {one.depth for one in scored}
+    if limit is None and len(depths) > 1:
+        told = ", ".join(f"{one.name} up to {one.depth}" for one in scored)
+        remarks.append(f"The answers have different lengths ({told}): --limit cuts all to the same.")
+    return remarks
+
+
+def values_of(run: Run, truth: Truth, measure: Any = HITS, limit: int | None = None) -> Floats:
+    """The value of a measure for each question of the truth, in its order; 0 where nothing was returned.
+
+    HITS is 1 if a right document is among the results. Other measures use the grades.
+    """
+    from ir_measures import Qrel, ScoredDoc, iter_calc
+
+    matched = match(run, truth)
+    known = known_measure("RR" if measure == HITS else measure)
+    qrels = [
+        Qrel(question, document, grade)
+        for question, grades in truth.grades.items()
+        for document, grade in grades.items()
+    ]
+    returned = [
+        ScoredDoc(question, document, -float(place))
+        for question in truth.questions
+        for place, document in enumerate(run.returned(matched.get(question, ""), limit))
+    ]
+    found = {one.query_id: float(one.value) for one in iter_calc([known], qrels, returned)}
+    values = np.array([found.get(one, 0.0) for one in truth.questions])
+    return (values > 0).astype(float) if measure == HITS else values
+
+
+# Documents that a run should have returned: where they are lost, and where they stand in our legs
+
+
+@dataclass(frozen=True)
+class Ours:
+    """What happens to the same document in one of our pipelines, on the same memory.
+
+    `legs` has for each leg its `rank` there, `of` how many matches, and the `depth` of the leg.
+    """
+
+    fate: str
+    position: int | None
+    legs: Mapping[str, Mapping[str, int | None]]
+
+
+@dataclass(frozen=True)
+class MissingDocument:
+    """A document that answers a question and is not among its results.
+
+    `position` is its place in the run if the limit cuts it off. `instead` is the first of the answer.
+    """
+
+    question: str
+    text: str
+    document: str
+    position: int | None
+    instead: str | None
+    ours: Ours | None = None
+
+
+class MissingDocuments(list[MissingDocument]):
+    """The missing documents of one run, in the order of the questions."""
+
+    def __init__(self, run: str, missing: Any = (), system: str = "") -> None:
+        super().__init__(missing)
+        self.run = run
+        self.system = system
+
+    def as_json(self) -> list[dict[str, Any]]:
+        """One object a document; `ours` is null without a memory."""
+        return [asdict(one) for one in self]
+
+
+def missing_documents(
+    run: Run,
+    truth: Truth,
+    limit: int | None = None,
+    index: Index | None = None,
+    pipeline: Pipeline | None = None,
+) -> MissingDocuments:
+    """The right documents that a run does not return among its first `limit` results.
+
+    With an index and a pipeline, each one is looked up there, too: its rank in every leg, and its fate. This
+    needs the text of the questions. Raises InputError if it is not known.
+    """
+    cached = CachedIndex(index) if index is not None else None
+    matched, found = match(run, truth), []
+    for question in truth.questions:
+        own = matched.get(question, "")
+        every = run.returned(own)
+        text = truth.texts.get(question) or run.texts.get(own, "")
+        for document in truth.right(question):
+            if document in every[:limit]:
+                continue
+            position = every.index(document) + 1 if document in every else None
+            ours = _ours(text, document, cached, pipeline, question) if cached and pipeline else None
+            first = every[0] if every else None
+            found.append(MissingDocument(question, text or question, document, position, first, ours))
+    return MissingDocuments(run.name, found, pipeline.name if pipeline and index else "")
+
+
+def _ours(text: str, document: str, index: CachedIndex, pipeline: Pipeline, question: str) -> Ours:
+    if not text:
+        raise InputError(
+            f"The text of the question {question} is not known, so it cannot be asked here.",
+            "Give --questions FILE or --topics FILE, or a run of JSON lines with the questions.",
+        )
+    told = explain(search(text, pipeline, index), index, document)
+    if told.fate is Fate.NEVER_INDEXED:
+        return Ours(told.fate.value, None, {})
+    best = told.verdicts[0]
+    legs = {one.leg: {"rank": one.rank, "of": one.matched, "depth": one.depth} for one in best.leg_ranks}
+    return Ours(told.fate.value, best.candidate.position if best.candidate else None, legs)
+
+
+# In words
+
+MOST_FLIPS = 10
+
+
+@rendered.register
+def rendered_comparison(found: RunComparison, all_flips: str = ALL_FLIPS) -> RenderableType:
+    """The figures of each run, the verdict on each later one, and the first questions that changed sides.
+
+    `all_flips` says where the reader finds all of them.
+    """
+    heads = numbers("hits", "hit rate", "MRR", "unanswerable,\nnothing\nreturned")
+    rows = [
+        (
+            *(one.name, f"{one.hits}/{one.n}", f"{one.hits / one.n:.1%}", f"{one.mrr:.3f}"),
+            f"{one.silent}/{one.unanswerable}" if one.unanswerable else ABSENT,
+        )
+        for one in found.scored
+    ]
+    parts: list[RenderableType] = [rich_table(Table("", ["run", *heads], rows))]
+    first = found.scored[0].name
+    if found.verdicts:
+        told = [
+            (one.name, str(verdict)) for one, verdict in zip(found.scored[1:], found.verdicts, strict=True)
+        ]
+        verdicts = Table("", ["run", f"{found.measure}, question by question"], told)
+        parts += [plain(""), plain(f"compared with {first}"), rich_table(verdicts)]
+    if found.verdicts and found.flips:
+        flips = [("+" if one.gained else "−", one.run, one.text) for one in found.flips[:MOST_FLIPS]]
+        heading = plain(f"found (+) or lost (−) against {first}")
+        parts += [plain(""), heading, rich_table(Table("", ["", "run", "question"], flips))]
+        rest = len(found.flips) - MOST_FLIPS
+        parts += [plain(f"and {rest} more; {all_flips}")] if rest > 0 else []
+    return Group(*parts, *map(plain, found.remarks))
+
+
+@rendered.register
+def rendered_missing(missing: MissingDocuments) -> RenderableType:
+    """One line a missing document: where it is in the run, and where it stands in our legs."""
+    if not missing:
+        return plain(f"{missing.run} returns every document that answers a question.")
+    what = "document that answers" if len(missing) == 1 else "documents that answer"
+    head = f"{missing.run} does not return {len(missing)} {what} a question"
+    ours = [f"in {missing.system}"] if missing.system else []
+    rows = [(one.text, one.document, _in_run(one), *[ours_text(one.ours) for _ in ours]) for one in missing]
+    columns = ["question", "missing document", "in the run", *ours]
+    return Group(plain(head, "bold"), rich_table(Table("", columns, rows)))
+
+
+def _in_run(one: MissingDocument) -> str:
+    if one.position is not None:
+        return f"place {one.position}, beyond the limit"
+    return f"absent; first is {one.instead}" if one.instead else "nothing returned"
+
+
+def ours_text(ours: Ours | None) -> str:
+    """What happens to a document in one of our pipelines, and its rank in each leg."""
+    if ours is None:
+        return ABSENT
+    place = f" at {ours.position}" if ours.fate == "returned" else ""
+    legs = [
+        f"{leg} {one['rank']} of {one['of']}" if one["rank"] else f"{leg} no match"
+        for leg, one in ours.legs.items()
+    ]
+    return "; ".join([f"{ours.fate}{place}", *legs])

@@ -1,0 +1,244 @@
+"""Finds what is suspicious in the scores, ranks and ids of a run, without any judgement."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from rich.console import Group, RenderableType
+
+from workbench.records import Floats
+from workbench.views.text import Table, plain, rendered, rich_table
+from workbench_plugins.runs.runs import Run, RunRanking
+
+ENOUGH = 3
+"""A pattern over all questions is told from so many questions on."""
+
+RRF_MOST = 0.05
+"""The best score of a fusion of ranks with k = 60 and three lists is 3 / 61."""
+
+
+@dataclass(frozen=True)
+class RunFinding:
+    """Something suspicious: its kind, in how many questions it is, the first place, and what it means.
+
+    `specimens` names the public bugs of the museum that look like this.
+    """
+
+    kind: str
+    questions: int
+    first: str
+    says: str
+    specimens: tuple[str, ...] = ()
+
+
+class RunFindings(list[RunFinding]):
+    """What is suspicious in one run."""
+
+    def __init__(self, run: Run, found: Sequence[RunFinding]) -> None:
+        super().__init__(found)
+        self.run = run
+
+    def as_json(self) -> dict[str, Any]:
+        """The run's name and size, and one object a finding."""
+        findings = [asdict(one) for one in self]
+        return {"run": self.run.name, "questions": len(self.run.rows), "findings": findings}
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A check of one ranking: the row at which it fails, or None."""
+
+    kind: str
+    says: str
+    fails: Callable[[RunRanking], int | None]
+    specimens: tuple[str, ...] = ()
+
+
+def lint(run: Run, scale: tuple[float, float] | None = None, limit: int | None = None) -> RunFindings:
+    """What is suspicious in a run; `scale` is what its scores should be within, `limit` its largest answer.
+
+    Without a scale, scores beyond 0 to 1 are told only if nearly all are within.
+    """
+    rankings = {question: run.ranking(question) for question in run.rows}
+    rules = [*RULES, *_asked_rules(run, scale, limit)]
+    found = [finding for rule in rules for finding in _applied(rule, rankings)]
+    return RunFindings(run, [*found, *_patterns(rankings, run)])
+
+
+def _applied(rule: Rule, rankings: Mapping[str, RunRanking]) -> Iterator[RunFinding]:
+    failing = {question: row for question, one in rankings.items() if (row := rule.fails(one)) is not None}
+    if failing:
+        question, row = next(iter(failing.items()))
+        first = _place(question, rankings[question], row)
+        yield RunFinding(rule.kind, len(failing), first, rule.says, rule.specimens)
+
+
+def _place(question: str, ranking: RunRanking, row: int) -> str:
+    line = f", line {ranking.lines[row]}" if ranking.lines[row] else ""
+    return f"question {question!r:.80}{line}: {ranking.ids[row]} ({ranking.scores[row]:g})"
+
+
+def _first(failing: Floats | np.ndarray[Any, Any]) -> int | None:
+    places = np.flatnonzero(failing)
+    return int(places[0]) if places.size else None
+
+
+def _duplicate(one: RunRanking) -> int | None:
+    seen: set[str] = set()
+    for row, id_ in enumerate(one.ids):
+        if id_ in seen:
+            return row
+        seen.add(id_)
+    return None
+
+
+def _constant(one: RunRanking) -> int | None:
+    return 0 if len(one.ids) > 1 and np.ptp(one.scores) == 0 else None
+
+
+def _tie(one: RunRanking) -> int | None:
+    """Equal scores next to each other in a ranking that is not constant."""
+    if _constant(one) is not None:
+        return None
+    place = _first(np.diff(one.scores[_rank_order(one)]) == 0)
+    return None if place is None else place + 1
+
+
+def _disorder(one: RunRanking) -> int | None:
+    """A score above the one before it: the scores do not fall with the rank."""
+    place = _first(np.diff(one.scores[_rank_order(one)]) > 0)
+    return None if place is None else int(_rank_order(one)[place + 1])
+
+
+def _rank_order(one: RunRanking) -> np.ndarray[Any, Any]:
+    return np.arange(len(one.ids)) if np.isnan(one.ranks).any() else np.argsort(one.ranks, kind="stable")
+
+
+def _ranks(one: RunRanking) -> int | None:
+    """A rank that is not the next number, counted from 1 (or from 0, as some tools do)."""
+    if not len(one.ids) or np.isnan(one.ranks).any():
+        return None
+    order = _rank_order(one)
+    start = one.ranks[order[0]] if one.ranks[order[0]] in (0, 1) else 1
+    place = _first(one.ranks[order] != np.arange(start, start + len(one.ids)))
+    return None if place is None else int(order[place])
+
+
+RULES = (
+    Rule(
+        "absent scores",
+        "A score is NaN or missing: sorting puts it anywhere.",
+        lambda one: _first(np.isnan(one.scores)),
+    ),
+    Rule(
+        "infinite scores",
+        "A score is infinite: a division by 0, or a distance of nothing.",
+        lambda one: _first(np.isinf(one.scores)),
+    ),
+    Rule(
+        "duplicate ids",
+        "A document is there twice: its chunks are counted as documents, or a join doubles it.",
+        _duplicate,
+        ("langchain-duplicate-chunks",),
+    ),
+    Rule(
+        "constant scores",
+        "All results of a question have one score, so only the order of ids decides.",
+        _constant,
+        ("openclaw-clamped-bm25",),
+    ),
+    Rule(
+        "ties",
+        "Neighbours have equal scores: their order may change from search to search.",
+        _tie,
+        ("typesense-tied-ranks",),
+    ),
+    Rule(
+        "score against rank",
+        "A later rank has a larger score: a distance, or a score from another stage.",
+        _disorder,
+        ("qmd-upside-down", "lancedb-inverted"),
+    ),
+    Rule("ranks", "The ranks are not 1, 2, 3, …: results were removed or merged after ranking.", _ranks),
+)
+
+
+def _asked_rules(run: Run, scale: tuple[float, float] | None, limit: int | None) -> Iterator[Rule]:
+    """The rules on the scale and the limit that are asked; a run mostly within 0 and 1 has that scale."""
+    within = [0 <= score <= 1 for score in run.scores]
+    if scale is not None or (within and np.mean(within) >= 0.9):
+        low, high = scale or (0.0, 1.0)
+        yield Rule(
+            "scores out of scale",
+            f"A score is outside {low:g} to {high:g}: two scales are mixed.",
+            lambda one: _first((one.scores < low) | (one.scores > high)),
+            ("automem-unbounded-keyword",),
+        )
+    if limit is not None:
+        yield Rule(
+            "limit",
+            f"A question has more than {limit} results: the limit is applied before a later step adds some.",
+            lambda one: limit if len(one.ids) > limit else None,
+        )
+
+
+def _patterns(rankings: Mapping[str, RunRanking], run: Run) -> Iterator[RunFinding]:
+    """What only all questions together show."""
+    some = {question: one for question, one in rankings.items() if len(one.ids)}
+    if len(some) < ENOUGH:
+        return
+    yield from _parts_without_effect(some, run)
+    best = np.array([one.scores.max() for one in some.values()])
+    if not np.isfinite(best).all():
+        return
+    if np.ptp(best) == 0:
+        says = (
+            f"The best score of every question is {best[0]:g}: it is scaled by its own hits, so a question "
+            "that nothing answers gets it, too."
+        )
+        yield _everywhere(some, "constant best score", says, "metronix-constant-score", "qmd-blend-floor")
+    elif 0 < best.max() <= RRF_MOST:
+        says = (
+            f"No score is above {best.max():.3g}: these are fused ranks. A threshold for cosines drops all."
+        )
+        yield _everywhere(some, "scores of ranks", says, "threshold-on-rrf-scale")
+
+
+def _everywhere(some: Mapping[str, RunRanking], kind: str, says: str, *specimens: str) -> RunFinding:
+    """A finding in all of these questions."""
+    question, one = next(iter(some.items()))
+    return RunFinding(kind, len(some), _place(question, one, 0), says, specimens)
+
+
+def _parts_without_effect(some: Mapping[str, RunRanking], run: Run) -> Iterator[RunFinding]:
+    """A sub-score that is the same for all results, or another one that alone gives the whole order."""
+    longer = {question: one for question, one in some.items() if len(one.ids) > 1}
+    if len(longer) < ENOUGH or len(run.parts) < 2:
+        return
+    for name in sorted(run.parts):
+        values = [np.nan_to_num(each.parts[name]) for each in longer.values()]
+        if all(np.ptp(each) == 0 for each in values):
+            says = f"The sub-score {name} is the same for all results of every question: it has no effect."
+            specimens = "automem-dead-keyword-weight", "openclaw-clamped-bm25"
+            yield _everywhere(longer, "sub-score without effect", says, *specimens)
+        elif not name.endswith("_rank") and all(np.all(np.diff(each) < 0) for each in values):
+            says = (
+                f"The order is that of {name} alone in every question: the other sub-scores change nothing."
+            )
+            yield _everywhere(longer, "one sub-score decides", says, "basic-memory-dead-full-text")
+
+
+@rendered.register
+def rendered_findings(found: RunFindings) -> RenderableType:
+    """One line a finding: in how many questions, the first place, what it means, and specimens like it."""
+    questions = len(found.run.rows)
+    if not found:
+        return plain(f"{found.run}: nothing suspicious.")
+    rows = [(one.kind, f"{one.questions} of {questions}", one.first) for one in found]
+    table = rich_table(Table("", ["what", "questions", "first"], rows))
+    like = {one.kind: f" See workbench museum {one.specimens[0]}." if one.specimens else "" for one in found}
+    says = [plain(f"{one.kind}: {one.says}{like[one.kind]}") for one in found]
+    return Group(plain(str(found.run), "bold"), table, *says)

@@ -1,0 +1,131 @@
+"""A run: what an engine returned for each question, with its scores, its ranks and its sub-scores."""
+
+from __future__ import annotations
+
+import math
+from array import array
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from workbench.errors import InputError
+from workbench.records import Floats, Rows, Shown
+from workbench.safe_text import counted
+
+
+@dataclass(frozen=True, eq=False)
+class RunRanking:
+    """What one question got, in the order of the file; row i of every array belongs to `ids[i]`.
+
+    `scores` and `ranks` are as stated, NaN where absent; `parts` are sub-scores by name. `lines` are the
+    lines of the file, 0 without one.
+    """
+
+    ids: tuple[str, ...]
+    scores: Floats
+    ranks: Floats
+    lines: Rows
+    parts: Mapping[str, Floats]
+
+
+@dataclass(eq=False, repr=False)
+class Run(Shown):
+    """The results of one engine for many questions, in columns: `rows[id]` are the rows of a question.
+
+    With `by_score` the answer is ordered as TREC's tools do it: by falling score, ties by id. Without it, the
+    order is the one in which the engine returned the results. `parts` are sub-scores by name and row, `texts`
+    the questions by id, as far as the file has them. `file` is where the run was read, or empty. A run is
+    filled with `question` and `add`.
+    """
+
+    name: str
+    by_score: bool = False
+    file: str = ""
+    ids: list[str] = field(default_factory=list)
+    scores: array[float] = field(default_factory=lambda: array("d"))
+    ranks: array[float] = field(default_factory=lambda: array("d"))
+    lines: array[int] = field(default_factory=lambda: array("q"))
+    rows: dict[str, array[int]] = field(default_factory=dict)
+    parts: dict[str, dict[int, float]] = field(default_factory=dict)
+    texts: dict[str, str] = field(default_factory=dict)
+
+    def question(self, id_: str, text: str = "", line: int = 0) -> None:
+        """Begins a question, which may get no result. Raises InputError for a second one of this id."""
+        if id_ in self.rows:
+            raise InputError(
+                f"{self.file}, line {line}: the question {id_!r} is there twice.", "Give each question once."
+            )
+        self.rows[id_] = array("q")
+        if text:
+            self.texts[id_] = text
+
+    def add(
+        self, question: str, id_: str, score: float, rank: float = np.nan, line: int = 0,
+        parts: Mapping[str, float] | None = None,
+    ) -> None:  # fmt: skip
+        """Adds a result to a question that has begun."""
+        row = len(self.ids)
+        self.ids.append(id_)
+        self.scores.append(score)
+        self.ranks.append(rank)
+        self.lines.append(line)
+        self.rows[question].append(row)
+        for name, value in (parts or {}).items():
+            self.parts.setdefault(name, {})[row] = value
+
+    def __repr__(self) -> str:
+        """One line; `workbench.show` prints it, too."""
+        return (
+            f"<Run: {self.name}, {counted(len(self.rows), 'question')}, {counted(len(self.ids), 'result')}>"
+        )
+
+    def __str__(self) -> str:
+        """The number of questions and results, and the sub-scores."""
+        parts = f", sub-scores {', '.join(sorted(self.parts))}" if self.parts else ""
+        return (
+            f"{self.name}: {counted(len(self.rows), 'question')}, {counted(len(self.ids), 'result')}{parts}"
+        )
+
+    def ranking(self, question: str) -> RunRanking:
+        """What the question of this id got; an empty ranking if the run does not have it."""
+        rows = self.rows.get(question, array("q"))
+        return RunRanking(
+            tuple(self.ids[row] for row in rows),
+            np.array([self.scores[row] for row in rows], float),
+            np.array([self.ranks[row] for row in rows], float),
+            np.array([self.lines[row] for row in rows], np.int64),
+            {
+                name: np.array([self.parts[name].get(row, np.nan) for row in rows], float)
+                for name in sorted(self.parts)
+            },
+        )
+
+    def answer(self, question: str, limit: int | None = None) -> list[tuple[str, float]]:
+        """The first `limit` documents of a question with their scores, best first, each document once."""
+        found = [(self.ids[row], self.scores[row]) for row in self.rows.get(question, ())]
+        if self.by_score:
+            found.sort(key=lambda one: (math.isnan(one[1]), -one[1], one[0]))
+        once: dict[str, float] = {}
+        for id_, score in found:
+            once.setdefault(id_, score)
+        return list(once.items())[:limit]
+
+    def returned(self, question: str, limit: int | None = None) -> list[str]:
+        """The ids of `answer`."""
+        return [id_ for id_, _ in self.answer(question, limit)]
+
+    @property
+    def depth(self) -> int:
+        """The largest number of results of a question."""
+        return max(map(len, self.rows.values()), default=0)
+
+
+def named_apart(runs: Iterable[Run]) -> list[Run]:
+    """The runs, with a number behind the name where two have the same."""
+    seen: dict[str, int] = {}
+    made = []
+    for run in runs:
+        seen[run.name] = seen.get(run.name, 0) + 1
+        made.append(run if seen[run.name] == 1 else replace(run, name=f"{run.name} ({seen[run.name]})"))
+    return made
