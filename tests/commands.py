@@ -6,13 +6,15 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 import typer
 
-from tests.conftest import PROJECT
 from workbench import cli
+
+PROJECT = Path(__file__).parent.parent
 
 
 class Outcome(NamedTuple):

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from tests import world
+from tests.commands import PROJECT, Run, runner
 from tests.home import Home
 from tests.installed import install, nothing_registered  # noqa: F401
 from tests.milvus import lite
@@ -29,7 +30,6 @@ settings.load_profile("busy")
 collect_ignore_glob = ["strangers/*"]
 """The package of a stranger: importing its modules registers what they have."""
 
-PROJECT = Path(__file__).parent.parent
 SAMPLE = PROJECT / "sample_memory"
 
 PATIENT: dict[str, Any] = {"timeout": 600, "startup_timeout": 600, "iopub_timeout": 60}
@@ -76,6 +76,12 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
     made = Home(world.write(tmp_path / "memory_of_wren"), tmp_path / "index" / "i.sqlite")
     made.sync()
     return made
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    """The command line, in this process."""
+    return runner(monkeypatch, capsys)
 
 
 @pytest.fixture(scope="session")

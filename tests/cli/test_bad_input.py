@@ -14,7 +14,7 @@ import pytest
 
 from tests import world
 from tests.cli.test_cli import Place
-from tests.commands import Outcome, Run, python, runner
+from tests.commands import Outcome, Run, python
 from workbench.memory.embedding.local import PACKAGED_IN, PACKAGED_MODEL, PACKAGED_SHA256, packaged_model
 from workbench.memory.sources import LineChunker
 from workbench.memory.store.contract import Settings
@@ -44,11 +44,6 @@ def place(original: Place, tmp_path: Path) -> Iterator[Place]:
     yield made
     assert made.index.read_bytes() == original.index.read_bytes()
     assert set(os.listdir(made.index.parent)) <= {made.index.name, f"{made.index.name}.lock"}
-
-
-@pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    return runner(monkeypatch, capsys)
 
 
 def refuses(outcome: Outcome, *names: object) -> bool:

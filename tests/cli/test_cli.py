@@ -9,7 +9,7 @@ import pytest
 
 import workbench
 from tests import world
-from tests.commands import Run, python, runner
+from tests.commands import Run, python
 from workbench.cli.app import IndexOptions
 from workbench.memory.embedding import local
 from workbench.memory.store.sqlite.store import Store
@@ -48,11 +48,6 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Place:
     (made.folder / "questions.yaml").write_text(QUESTIONS, encoding="utf-8")
     index_folder(made.folder, index_path=made.index)
     return made
-
-
-@pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    return runner(monkeypatch, capsys)
 
 
 # search

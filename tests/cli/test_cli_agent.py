@@ -4,12 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.commands import Run, runner
-
-
-@pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    return runner(monkeypatch, capsys)
+from tests.commands import Run
 
 
 @pytest.fixture

@@ -8,17 +8,12 @@ from pathlib import Path
 import pytest
 
 from tests import world
-from tests.commands import Run, runner
+from tests.commands import Run
 from workbench import __version__
 from workbench.memory.sync import index_folder
 from workbench.systems.registry import ON_A_SERVER, SYSTEMS
 
 SHIPPED, FIXED = "openclaw-2026.2.13", "openclaw-2026.2.13+or+rrf+minmax"
-
-
-@pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    return runner(monkeypatch, capsys)
 
 
 def test_systems_lists_every_system(run: Run) -> None:

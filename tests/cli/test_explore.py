@@ -15,7 +15,7 @@ import pytest
 
 from tests import world
 from tests.browser import OUTPUT, becomes, browsing, click_mark, needs_chromium
-from tests.commands import Run, runner
+from tests.commands import Run
 
 HOSTILE = "<b>notes</b>/<img src=x onerror=alert(1)>.md"
 NOTES = {
@@ -24,11 +24,6 @@ NOTES = {
     HOSTILE: "# Boiler <script>alert(2)</script>\n\nDue. </pre></details><img src=x onerror=alert(3)>\n",
 }
 ADDRESS = re.compile(r"http://127\.0\.0\.1:\d+/\?token=\w+")
-
-
-@pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    return runner(monkeypatch, capsys)
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import typer.main
 
-from tests.commands import Run, runner
+from tests.commands import Run
 from tests.conftest import PROJECT
 from workbench.cli.app import app
 
@@ -27,11 +27,6 @@ def commands(group: Any, *before: str) -> Iterator[tuple[tuple[str, ...], Any]]:
 
 
 COMMANDS = dict(commands(ROOT))
-
-
-@pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    return runner(monkeypatch, capsys)
 
 
 def pages() -> str:

@@ -23,7 +23,6 @@ import psutil
 import pytest
 from nbclient import NotebookClient
 
-from tests import commands
 from tests.browser import free_port
 from tests.commands import Outcome, Run
 from tests.conftest import PATIENT, PROJECT, SAMPLE
@@ -82,11 +81,6 @@ def test_a_file_in_the_folders_place_is_named(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"lab.* cannot be used: .*\n.*--to FOLDER"):
         copy_to(tmp_path / "lab")
     assert (tmp_path / "lab").read_text() == "a note"
-
-
-@pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    return commands.runner(monkeypatch, capsys)
 
 
 def test_two_folders_of_notebooks_are_one_too_many(run: Run, tmp_path: Path) -> None:

@@ -107,11 +107,6 @@ def test_a_sweep_on_the_cluster_has_the_same_bits(
 
 
 @pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    return runner(monkeypatch, capsys)
-
-
-@pytest.fixture
 def bench(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
     return runner(monkeypatch, capsys, published.bench)
 

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from tests.commands import Run, runner
+from tests.commands import Run
 from tests.conftest import PROJECT, SAMPLE
 from tests.home import Home
 from workbench.errors import InputError
@@ -217,11 +217,6 @@ def test_an_index_of_either_engine_in_fp32_is_used_by_both_and_so_is_an_earlier_
         with open_index(home.root, index_path=place) as index:
             assert index.embedder.backend == "openvino"  # type: ignore[attr-defined]
             assert index.embed("tea").shape == (384,)
-
-
-@pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    return runner(monkeypatch, capsys)
 
 
 def test_the_command_keeps_a_precision(run: Run, home: Home, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,7 +20,7 @@ from typing import Any
 import pytest
 
 from tests import world
-from tests.commands import Run, runner
+from tests.commands import Run
 from workbench.errors import InputError
 from workbench.memory.files import list_files
 from workbench.memory.sync import index_folder
@@ -415,11 +415,6 @@ def test_too_many_folders_to_watch_are_an_error_with_a_remedy(
 
 
 # The command
-
-
-@pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    return runner(monkeypatch, capsys)
 
 
 WATCH = """\

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tests import world
-from tests.commands import Run, runner
+from tests.commands import Run
 from workbench.errors import InputError
 from workbench.memory.files import FileRules, folders, list_files
 from workbench.memory.index import MemoryIndex
@@ -96,11 +96,6 @@ def test_equal_hits_keep_the_order_of_storing_only_where_a_release_is_asked_for(
 
 def _paths(index: MemoryIndex, limit: int = 8) -> list[str]:
     return [one.path for one in index.chunks(np.asarray(index.keyword(TEA, limit).rows))]
-
-
-@pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    return runner(monkeypatch, capsys)
 
 
 def test_the_command_indexes_as_a_release(run: Run, wren: Path, tmp_path: Path) -> None:

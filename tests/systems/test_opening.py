@@ -10,7 +10,7 @@ import pytest
 
 import workbench as wb
 from tests import openclaw_store, world
-from tests.commands import Run, runner
+from tests.commands import Run
 from tests.extensions.memory_index import InMemoryIndex
 from tests.home import Home
 from tests.installed import Install
@@ -23,11 +23,6 @@ from workbench_plugins.openclaw.live_index import LiveIndex
 TWO = wb.system("openclaw-2026.2.13+or")
 DATABASE = "mysql://wren:hunter2@db.example/memory"
 REFUSED = "mysql:// is not supported yet by any installed store"
-
-
-@pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    return runner(monkeypatch, capsys)
 
 
 @pytest.fixture

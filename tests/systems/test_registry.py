@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import pytest
 
 import workbench as wb
-from tests.commands import Run, runner
+from tests.commands import Run
 from tests.installed import Install
 from workbench import registry as extensions
 from workbench.errors import InputError
@@ -53,11 +53,6 @@ def add():
     wb.register(replace(shipped, name="theirs"))
 """
 LATE_FAILURE = f"{PACKAGE}\nadd()\nraise RuntimeError('no such luck')\n"
-
-
-@pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    return runner(monkeypatch, capsys)
 
 
 # what is registered is listed and run
