@@ -34,7 +34,7 @@ from workbench.retrieval.index_adapters import CachedIndex
 from workbench.retrieval.pipeline import search
 from workbench.systems.openclaw import SHIPPED, THREE_FIXES
 from workbench.systems.registry import system
-from workbench_plugins.recommended.tokens import word_vectors
+from workbench_plugins.recommended.words import word_vectors
 from workbench_plugins.runs.collections import Locomo, load
 
 TURNS, NEAREST, LIMIT = 5, 10, 10

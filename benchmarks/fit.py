@@ -36,7 +36,7 @@ from workbench.memory.sync import index_folder
 from workbench.records import Floats, Trace
 from workbench.retrieval.pipeline import search
 from workbench_plugins.recommended.pipelines import FILE, RECOMMENDED
-from workbench_plugins.recommended.silence import FEATURES
+from workbench_plugins.recommended.stages import FEATURES
 from workbench_plugins.runs.collections import load
 
 PARTS = ("vector", "keyword", "title", "late")

@@ -16,7 +16,7 @@ from workbench.retrieval.pipeline import Pipeline
 from workbench.systems.openclaw import SHIPPED, THREE_FIXES, WORKAROUND
 from workbench.systems.registry import SYSTEMS, with_reranker
 from workbench_plugins.openclaw.releases import FEBRUARY_27, SEPTEMBER
-from workbench_plugins.recommended.late import LateOfIndex
+from workbench_plugins.recommended.pipelines import LateOfIndex
 
 SET = QuestionSet(
     questions=(

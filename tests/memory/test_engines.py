@@ -36,7 +36,7 @@ from workbench.memory.embedding.local import (
 from workbench.memory.embedding.named import embedder_named
 from workbench.memory.embedding.openvino_engine import RANGES, OpenVinoEngine
 from workbench.memory.sync import index_folder, open_index
-from workbench_plugins.recommended.tokens import word_vectors
+from workbench_plugins.recommended.words import word_vectors
 
 EVERY = [
     ModelVariant("torch"),

@@ -13,8 +13,7 @@ from workbench.retrieval.explain import Fate, explain
 from workbench.retrieval.pipeline import search
 from workbench_plugins.recommended.layout import passages_of
 from workbench_plugins.recommended.pipelines import RECOMMENDED, WEIGHTS, without_each
-from workbench_plugins.recommended.silence import Answerable, Calibration, SilenceFloor, accepting
-from workbench_plugins.recommended.stages import NO_WORDS
+from workbench_plugins.recommended.stages import NO_WORDS, Answerable, Calibration, SilenceFloor, accepting
 
 QUESTION = "rear hub of the bike"
 

@@ -21,8 +21,7 @@ from workbench.retrieval.settings import with_settings
 from workbench.systems.openclaw import THREE_FIXES
 from workbench.systems.registry import SYSTEMS, reranker_named, with_reranker
 from workbench_plugins.providers.reranking import KEY, JudgeReranker, LocalCrossEncoder, RemoteReranker
-from workbench_plugins.recommended.late import LateOfIndex, LateReranker
-from workbench_plugins.recommended.pipelines import RECOMMENDED
+from workbench_plugins.recommended.pipelines import RECOMMENDED, LateOfIndex, LateReranker
 
 QUESTION = "rooibos tea"
 REMOTE = "cohere:some/model@http://127.0.0.1:9/v2"

@@ -41,7 +41,7 @@ from workbench_plugins.engines.museum import run_specimens
 from workbench_plugins.engines.whose_fusion import EXAMPLE, whose_fusion
 from workbench_plugins.recommended.pipelines import RECOMMENDED
 from workbench_plugins.recommended.reliability import reliability
-from workbench_plugins.recommended.silence import Answerable
+from workbench_plugins.recommended.stages import Answerable
 
 SET = QuestionSet(
     questions=(

@@ -21,9 +21,8 @@ from workbench.retrieval.query import BLANKS
 from workbench_plugins.cases.indexing import CaseEmbedder, in_base64, unusable
 from workbench_plugins.cases.model import Case, CaseModel, CaseWindows, CaseWords
 from workbench_plugins.recommended.arranged import WindowsRead
-from workbench_plugins.recommended.codes import Codes
 from workbench_plugins.recommended.layout import PassageIndex, PassagesLayout, passages_of
-from workbench_plugins.recommended.tokens import AskedWords
+from workbench_plugins.recommended.words import AskedWords, Codes
 
 MOST_READ = 12_000_000
 """Characters that may be spent on what a model has read word by word; a case has at most 20,000,000."""

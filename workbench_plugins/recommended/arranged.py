@@ -24,10 +24,9 @@ from workbench.errors import StorageError
 from workbench.memory.embedding.local import LocalEmbedder
 from workbench.progress import progress
 from workbench.records import Chunk, Rows
-from workbench_plugins.recommended.codes import Codes, coded, coded_in_four_bits
 from workbench_plugins.recommended.keywords import StemIndex
-from workbench_plugins.recommended.tokens import AskedWords, word_vectors
 from workbench_plugins.recommended.windows import lines_of, outline, windows_of
+from workbench_plugins.recommended.words import AskedWords, Codes, coded, coded_in_four_bits, word_vectors
 
 VERSION = 1
 

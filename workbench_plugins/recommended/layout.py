@@ -16,10 +16,9 @@ from workbench.memory.embedding.local import Embedder, LocalEmbedder
 from workbench.records import Floats, Hits, Query, Rows, Vector
 from workbench.retrieval.index_adapters import IndexAdapter, adapted, innermost, kept
 from workbench_plugins.recommended.arranged import HeldWords, Passages, WindowVectors, WordEmbedder, arrange
-from workbench_plugins.recommended.codes import Codes, best_matches
-from workbench_plugins.recommended.codes import cosines as passage_cosines
 from workbench_plugins.recommended.keywords import STOP_STEMS, StemIndex, content_stems, porter_stems
-from workbench_plugins.recommended.tokens import AskedWords, asked_words
+from workbench_plugins.recommended.words import AskedWords, Codes, asked_words, best_matches
+from workbench_plugins.recommended.words import cosines as passage_cosines
 
 Numbers = NDArray[np.float32]
 

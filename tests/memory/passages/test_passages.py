@@ -15,10 +15,17 @@ from workbench.memory.sources import LineChunker
 from workbench.memory.store.postings import K1, B
 from workbench.records import Chunk
 from workbench_plugins.recommended.arranged import PassageCache
-from workbench_plugins.recommended.codes import best_matches, coded, coded_in_four_bits, cosines, max_sim
 from workbench_plugins.recommended.keywords import STOP_STEMS, StemIndex, content_stems, porter_stems
-from workbench_plugins.recommended.tokens import PASSAGE, passages
 from workbench_plugins.recommended.windows import MOST_PIECES, outline, windows_of
+from workbench_plugins.recommended.words import (
+    PASSAGE,
+    best_matches,
+    coded,
+    coded_in_four_bits,
+    cosines,
+    max_sim,
+    passages,
+)
 
 LINES = ("# Chat on 8 May", "", "## Evening", "", "- **Ada:** A kite.", "- **Ben:** Oh.")
 TALK = "\n".join([*LINES, "- **Ada:** Red.", "- **Ben:** Red?"])
