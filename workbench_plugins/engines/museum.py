@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import yaml
 from rich.console import Group, RenderableType
 
 from workbench.errors import InputError
@@ -32,6 +34,9 @@ from workbench_plugins.engines.presets import fuse
 Answer = Mapping[str, float]
 """The result of one side, best first: names and their scores."""
 
+Healthy = Callable[[Answer], bool]
+"""Whether an answer is as expected."""
+
 Axes = Mapping[str, tuple[str, ...]]
 """A toy vector has one dimension per entry: how many words of the text belong to that topic."""
 
@@ -42,7 +47,6 @@ FOUR_NOTES = {
     "memory/codes.md": "ENOENT means that a file was not there.",
 }
 SERVER_AND_GARDEN: Axes = {"server": ("server", "disk", "backup"), "garden": ("bark", "soil")}
-TEA_AND_BIKE: Axes = {"tea": ("tea",), "bike": ("bike",)}
 
 
 @dataclass(frozen=True)
@@ -94,11 +98,6 @@ class Sides(NamedTuple):
 
     shipped: Side
     fixed: Side
-
-
-def fused(shipped: Fusion, fixed: Fusion, vector: Answer, keyword: Answer) -> Sides:
-    """Two fusions of the same two lists of scores by id; larger is better."""
-    return Sides(*(Side(one.says, FusedLists(one, vector, keyword)) for one in (shipped, fixed)))
 
 
 def searched(
@@ -171,7 +170,7 @@ class Specimen:
     change: str
     world: str
     expected: str
-    healthy: Callable[[Answer], bool]
+    healthy: Healthy
     sides: Sides
     note: str = ""
     no_case: str = ""
@@ -182,8 +181,67 @@ class Specimen:
         return SpecimenRun(self, shipped, fixed, self.healthy(shipped), self.healthy(fixed))
 
 
+WORDS = ("symptom", "mechanism", "change", "world", "expected", "note", "no_case")
+"""The parts of a report that are words."""
 SPECIMENS = Registry[Specimen]("specimen", (), "List them: workbench museum")
 registrar.register(Specimen, SPECIMENS.add)
+
+
+def is_healthy(answer: Answer, rule: str, wanted: Any) -> bool:
+    """Whether an answer is as a report's rule says.
+
+    `first` and `found` name a candidate, `order` two of which the first one scores higher, and `scores` the
+    lowest and the highest score of an answer that is not empty.
+    """
+    match rule:
+        case "first":
+            return first(answer) == wanted
+        case "found":
+            return wanted in answer
+        case "order":
+            return answer[wanted[0]] > answer[wanted[1]]
+        case "scores":
+            return bool(answer) and all(wanted[0] <= score <= wanted[1] for score in answer.values())
+    raise InputError(f"There is no rule {rule!r} for a specimen.", "Use first, found, order or scores.")
+
+
+class Reports:
+    """The specimens of one module, told and fed by the YAML file beside it, by name.
+
+    Of a report, `vector` and `keyword` are the lists of a fusion; `question`, `notes` and `axes` those of a
+    search; `healthy` is a rule of `is_healthy`, unless a function is given. Two sides differ in one change.
+    """
+
+    def __init__(self, module: str) -> None:
+        file = Path(module).with_suffix(".yaml")
+        self.told: Mapping[str, dict[str, Any]] = yaml.safe_load(file.read_text(encoding="utf-8"))
+
+    def computed(self, name: str, shipped: Side, fixed: Side, healthy: Healthy | None = None) -> Specimen:
+        """Two functions."""
+        return self._specimen(name, Sides(shipped, fixed), healthy)
+
+    def fused(self, name: str, shipped: Fusion, fixed: Fusion, healthy: Healthy | None = None) -> Specimen:
+        """Two fusions of the report's two lists of scores by id; larger is better."""
+        lists = self.told[name]["vector"], self.told[name]["keyword"]
+        sides = Sides(*(Side(one.says, FusedLists(one, *lists)) for one in (shipped, fixed)))
+        return self._specimen(name, sides, healthy)
+
+    def searched(
+        self, name: str, shipped: Pipeline, fixed: Pipeline, healthy: Healthy | None = None
+    ) -> Specimen:
+        """Two pipelines that search the report's few notes, by default FOUR_NOTES."""
+        told = self.told[name]
+        axes = {axis: tuple(words) for axis, words in told.get("axes", SERVER_AND_GARDEN).items()}
+        sides = searched(shipped, fixed, told["question"], told.get("notes", FOUR_NOTES), axes)
+        return self._specimen(name, sides, healthy)
+
+    def _specimen(self, name: str, sides: Sides, healthy: Healthy | None) -> Specimen:
+        told = self.told[name]
+        words = {one: told[one] for one in WORDS if one in told}
+        if healthy is None:
+            [(rule, wanted)] = told["healthy"].items()
+            healthy = partial(is_healthy, rule=rule, wanted=wanted)
+        return Specimen(name, tuple(told["references"]), healthy=healthy, sides=sides, **words)
 
 
 def specimen(name: str) -> Specimen:
@@ -223,8 +281,7 @@ class SpecimenRun(Tabular):
     @property
     def report(self) -> dict[str, str]:
         """The report in words, by the names of its parts."""
-        parts = ("symptom", "mechanism", "change", "world", "expected")
-        return {name: getattr(self.specimen, name) for name in parts}
+        return {name: getattr(self.specimen, name) for name in WORDS[:5]}
 
     def as_json(self) -> dict[str, Any]:
         """The specimen and its answers as plain data."""

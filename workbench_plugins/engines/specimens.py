@@ -9,11 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from itertools import islice
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-import yaml
 
 from workbench.contracts import Context
 from workbench.memory.store.sqlite.fts5 import quoted
@@ -40,27 +38,15 @@ from workbench_plugins.engines.fusions import (
 from workbench_plugins.engines.museum import (
     SERVER_AND_GARDEN,
     Answer,
+    Reports,
     Side,
-    Sides,
-    Specimen,
     by_score,
-    first,
-    fused,
     fused_scores,
-    searched,
     small_memory,
 )
 from workbench_plugins.engines.presets import ENGINES, engine_pipeline, normalised
 
-REPORTS = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
-
-
-def reported(name: str, healthy: Callable[[Answer], bool], sides: Sides) -> Specimen:
-    """The specimen whose report in words `specimens.yaml` has under this name."""
-    report = {**REPORTS[name], "references": tuple(REPORTS[name]["references"])}
-    return Specimen(name, healthy=healthy, sides=sides, **report)
-
-
+TOLD = Reports(__file__)
 NO_FLOOR, ANY_WORD = SHIPPED.asking(min_score=0.0), SHIPPED.but(OR_JOIN)
 RRF, QDRANT = engine_pipeline(ENGINES["rrf-60"]), engine_pipeline(ENGINES["qdrant-k2"])
 TWO_OF_EACH = RRF.asking(limit=2).with_stage(KeywordLeg(Depth(1, 200))).with_stage(VectorLeg(Depth(1, 200)))
@@ -266,242 +252,123 @@ def _ensemble(before: Callable[[Iterable[str]], Iterable[str]]) -> Answer:
 
 
 register(
-    reported(
-        "openclaw-and-join",
-        healthy=lambda answer: "memory/depot.md" in answer,
-        sides=searched(NO_FLOOR, NO_FLOOR.but(OR_JOIN), "Rocky Point bagging operations"),
-    ),
-    reported(
+    TOLD.searched("openclaw-and-join", NO_FLOOR, NO_FLOOR.but(OR_JOIN)),
+    TOLD.computed(
         "mulder-silent-syntax-error",
-        healthy=lambda answer: "case/mail.md" in answer,
-        sides=Sides(
-            Side(
-                "quote a token that has a listed character; an error is no hits",
-                lambda: _found(listed_only, "@nasa"),
-            ),
-            Side("quote every token", lambda: _found(quoted, "@nasa")),
+        Side(
+            "quote a token that has a listed character; an error is no hits",
+            lambda: _found(listed_only, "@nasa"),
         ),
+        Side("quote every token", lambda: _found(quoted, "@nasa")),
     ),
-    reported(
-        "mem0-semantic-gate",
-        healthy=lambda answer: "memory/codes.md" in answer,
-        sides=searched(TWO_OF_EACH.with_stage(VectorPool()), TWO_OF_EACH, "ENOENT on the server disk"),
-    ),
-    reported(
+    TOLD.searched("mem0-semantic-gate", TWO_OF_EACH.with_stage(VectorPool()), TWO_OF_EACH),
+    TOLD.computed(
         "qmd-filter-after-top-k",
-        healthy=lambda answer: "notes/wanted" in answer,
-        sides=Sides(
-            Side("the nearest 3, then the collection", lambda: _in_notes(top(NEAREST, 3))),
-            Side("the collection, then the nearest 3", lambda: top(_in_notes(NEAREST), 3)),
-        ),
+        Side("the nearest 3, then the collection", lambda: _in_notes(top(NEAREST, 3))),
+        Side("the collection, then the nearest 3", lambda: top(_in_notes(NEAREST), 3)),
     ),
-    reported(
+    TOLD.computed(
         "score-depends-on-size",
-        healthy=lambda answer: len(set(answer.values())) == 1,
-        sides=Sides(
-            Side("as many candidates as results", lambda: _score_of_b({3: 3, 6: 6})),
-            Side("a hundred candidates or more, cut afterwards", lambda: _score_of_b({3: 100, 6: 100})),
-        ),
+        Side("as many candidates as results", lambda: _score_of_b({3: 3, 6: 6})),
+        Side("a hundred candidates or more, cut afterwards", lambda: _score_of_b({3: 100, 6: 100})),
+        lambda answer: len(set(answer.values())) == 1,
     ),
-    reported(
+    TOLD.computed(
         "qdrant-fusion-per-shard",
-        healthy=lambda answer: answer == _on_shards("abcdef"),
-        sides=Sides(
-            Side("fuse on each shard, then merge", lambda: _on_shards("ace", "bdf")),
-            Side("merge, then fuse", lambda: _on_shards("abcdef")),
-        ),
+        Side("fuse on each shard, then merge", lambda: _on_shards("ace", "bdf")),
+        Side("merge, then fuse", lambda: _on_shards("abcdef")),
+        lambda answer: answer == _on_shards("abcdef"),
     ),
-    reported(
+    TOLD.computed(
         "qdrant-grouping-widens-the-pool",
-        healthy=lambda answer: answer == _prefetched(3),
-        sides=Sides(
-            Side("prefetch limits × group size", lambda: _prefetched(6)),
-            Side("prefetch limits as asked", lambda: _prefetched(3)),
-        ),
+        Side("prefetch limits × group size", lambda: _prefetched(6)),
+        Side("prefetch limits as asked", lambda: _prefetched(3)),
+        lambda answer: answer == _prefetched(3),
     ),
-    reported(
-        "openclaw-unreachable-floor",
-        healthy=lambda answer: "memory/depot.md" in answer,
-        sides=searched(ANY_WORD, ANY_WORD.with_stage(MinScore(0.3)), "Rocky Point bagging operations"),
-    ),
-    reported(
-        "threshold-on-rrf-scale",
-        healthy=bool,
-        sides=searched(RRF.asking(min_score=0.3), RRF, "disk error"),
-    ),
-    reported(
-        "qdrant-local-threshold",
-        healthy=lambda answer: bool(answer) and min(answer.values()) >= 0.4,
-        sides=searched(QDRANT, QDRANT.asking(min_score=0.4), "disk error"),
-    ),
-    reported(
+    TOLD.searched("openclaw-unreachable-floor", ANY_WORD, ANY_WORD.with_stage(MinScore(0.3))),
+    TOLD.searched("threshold-on-rrf-scale", RRF.asking(min_score=0.3), RRF, bool),
+    TOLD.searched("qdrant-local-threshold", QDRANT, QDRANT.asking(min_score=0.4)),
+    TOLD.computed(
         "floor-before-squash",
-        healthy=lambda answer: bool(answer) and min(answer.values()) >= 0.45,
-        sides=Sides(
-            Side("floor, then squash", lambda: squashed(at_least(FUSED, 0.45))),
-            Side("squash, then floor", lambda: at_least(squashed(FUSED), 0.45)),
-        ),
+        Side("floor, then squash", lambda: squashed(at_least(FUSED, 0.45))),
+        Side("squash, then floor", lambda: at_least(squashed(FUSED), 0.45)),
     ),
-    reported(
+    TOLD.computed(
         "openviking-fill-below-floor",
-        healthy=lambda answer: bool(answer) and min(answer.values()) >= 0.25,
-        sides=Sides(
-            Side("floor, then fill up to the limit", lambda: top(at_least(RECALLED, 0.25) | RECALLED, 3)),
-            Side("floor, then limit", lambda: top(at_least(RECALLED, 0.25), 3)),
-        ),
+        Side("floor, then fill up to the limit", lambda: top(at_least(RECALLED, 0.25) | RECALLED, 3)),
+        Side("floor, then limit", lambda: top(at_least(RECALLED, 0.25), 3)),
     ),
-    reported(
+    TOLD.computed(
         "agentmemory-token-budget",
-        healthy=lambda answer: first(answer) == "the decision",
-        sides=Sides(
-            Side("leave out what does not fit", lambda: _within_budget(900, cut=False)),
-            Side("cut what does not fit", lambda: _within_budget(900, cut=True)),
-        ),
+        Side("leave out what does not fit", lambda: _within_budget(900, cut=False)),
+        Side("cut what does not fit", lambda: _within_budget(900, cut=True)),
     ),
-    reported(
-        "openclaw-clamped-bm25",
-        healthy=lambda answer: answer["strong"] > answer["weak"],
-        sides=fused(ENGINES["openclaw-clamped"].fusion, ENGINES["openclaw-now"].fusion, {}, STRONG_AND_WEAK),
+    TOLD.fused("openclaw-clamped-bm25", ENGINES["openclaw-clamped"].fusion, ENGINES["openclaw-now"].fusion),
+    TOLD.fused(
+        "qmd-upside-down", ScoreSum(AS_GIVEN, BM25Conversion(absolute_rank)), ScoreSum(AS_GIVEN, SATURATING)
     ),
-    reported(
-        "qmd-upside-down",
-        healthy=lambda answer: answer["strong"] > answer["weak"],
-        sides=fused(
-            ScoreSum(AS_GIVEN, BM25Conversion(absolute_rank)),
-            ScoreSum(AS_GIVEN, SATURATING),
-            {},
-            STRONG_AND_WEAK,
-        ),
-    ),
-    reported(
+    TOLD.computed(
         "fts5-idf-floor",
-        healthy=lambda answer: min(answer.values()) >= 0.1,
-        sides=Sides(
-            Side("idf = ln((N - n + 0.5) / (n + 0.5)), at least 0.000001", lambda: _relevances(fts5_idf)),
-            Side("idf = ln(1 + (N - n + 0.5) / (n + 0.5))", lambda: _relevances(lucene_idf)),
-        ),
+        Side("idf = ln((N - n + 0.5) / (n + 0.5)), at least 0.000001", lambda: _relevances(fts5_idf)),
+        Side("idf = ln(1 + (N - n + 0.5) / (n + 0.5))", lambda: _relevances(lucene_idf)),
     ),
-    reported(
+    TOLD.fused(
         "weaviate-single-hit",
-        healthy=lambda answer: answer["exact"] > 0,
-        sides=fused(
-            WeightedScores(0.5, 0.5, MinMax(zero), MinMax(zero)),
-            WeightedScores(0.5, 0.5, MinMax(one), MinMax(one)),
-            {"vec-1": 0.91, "vec-2": 0.74, "vec-3": 0.55},
-            {"exact": 6.2},
-        ),
+        WeightedScores(0.5, 0.5, MinMax(zero), MinMax(zero)),
+        WeightedScores(0.5, 0.5, MinMax(one), MinMax(one)),
+        lambda answer: answer["exact"] > 0,
     ),
-    reported(
+    TOLD.fused(
         "haystack-dbsf-zero",
-        healthy=lambda answer: answer["answer"] > 0,
-        sides=fused(
-            ENGINES["haystack-dbsf"].fusion,
-            ENGINES["haystack-dbsf-12508"].fusion,
-            {"answer": 0.95},
-            {"minutes": 12.0, "agenda": 10.0, "invoice": 8.0},
-        ),
+        ENGINES["haystack-dbsf"].fusion,
+        ENGINES["haystack-dbsf-12508"].fusion,
+        lambda answer: answer["answer"] > 0,
     ),
-    reported(
-        "lancedb-inverted",
-        healthy=lambda answer: first(answer) == "match",
-        sides=fused(
-            OneMinusScores(0.7, 0.3),
-            WeightedScores(0.7, 0.3),
-            {"match": 0.98, "near": 0.60, "far": 0.10},
-            {"match": 0.90, "near": 0.50, "far": 0.20},
-        ),
+    TOLD.fused("lancedb-inverted", OneMinusScores(0.7, 0.3), WeightedScores(0.7, 0.3)),
+    TOLD.fused(
+        "lancedb-absence-rewarded", WeightedSum(0.7, 0.3, absent=1.0), WeightedSum(0.7, 0.3, absent=0.0)
     ),
-    reported(
-        "lancedb-absence-rewarded",
-        healthy=lambda answer: first(answer) == "matched",
-        sides=fused(
-            WeightedSum(0.7, 0.3, absent=1.0),
-            WeightedSum(0.7, 0.3, absent=0.0),
-            {"matched": 0.80, "unmatched": 0.70},
-            {"matched": 0.60},
-        ),
-    ),
-    reported(
+    TOLD.computed(
         "txtai-half-penalty",
-        healthy=lambda answer: answer["copy 1"] == answer.get("copy 2"),
-        sides=Sides(
-            Side("0.5 × dense + 0.5 × sparse, 2 candidates a leg", lambda: _averaged(2)),
-            Side("0.5 × dense + 0.5 × sparse, 3 candidates a leg", lambda: _averaged(3)),
-        ),
+        Side("0.5 × dense + 0.5 × sparse, 2 candidates a leg", lambda: _averaged(2)),
+        Side("0.5 × dense + 0.5 × sparse, 3 candidates a leg", lambda: _averaged(3)),
+        lambda answer: answer["copy 1"] == answer.get("copy 2"),
     ),
-    reported(
+    TOLD.computed(
         "memory-lancedb-pro-unweighted-branch",
-        healthy=lambda answer: first(answer) == "the answer",
-        sides=Sides(
-            Side("a keyword-only hit scores min(1, bm25)", lambda: _branches(1.0)),
-            Side("a keyword-only hit scores 0.3 × min(1, bm25)", lambda: _branches(0.3)),
-        ),
+        Side("a keyword-only hit scores min(1, bm25)", lambda: _branches(1.0)),
+        Side("a keyword-only hit scores 0.3 × min(1, bm25)", lambda: _branches(0.3)),
     ),
-    reported(
+    TOLD.computed(
         "qmd-blend-floor",
-        healthy=lambda answer: answer["nonsense"] < 0.5 <= answer["an on-topic question"],
-        sides=Sides(
-            Side(
-                "0.75 / rank + 0.25 × rerank score",
-                lambda: {name: 0.75 * (1 / 1) + 0.25 * score for name, score in RERANKED.items()},
-            ),
-            Side("rerank score", lambda: RERANKED),
+        Side(
+            "0.75 / rank + 0.25 × rerank score",
+            lambda: {name: 0.75 * (1 / 1) + 0.25 * score for name, score in RERANKED.items()},
         ),
+        Side("rerank score", lambda: RERANKED),
+        lambda answer: answer["nonsense"] < 0.5 <= answer["an on-topic question"],
     ),
-    reported(
+    TOLD.computed(
         "metronix-constant-score",
-        healthy=lambda answer: answer["nonsense"] < answer["a matching question"],
-        sides=Sides(
-            Side("0.6 × min-max of dense + 0.3 × 0.5", lambda: _best_scores(MinMax())),
-            Side("0.6 × dense + 0.3 × 0.5", lambda: _best_scores(AS_GIVEN)),
-        ),
+        Side("0.6 × min-max of dense + 0.3 × 0.5", lambda: _best_scores(MinMax())),
+        Side("0.6 × dense + 0.3 × 0.5", lambda: _best_scores(AS_GIVEN)),
     ),
-    reported(
+    TOLD.fused(
         "llamaindex-weights-ignored",
-        healthy=lambda answer: answer["node C"] == answer["node D"] == 0,
-        sides=fused(
-            ENGINES["llamaindex-rrf"].fusion,
-            RankSum(k=60, first=0, keyword=0.0),
-            {"node A": 0.9, "node B": 0.8},
-            {"node C": 0.9, "node D": 0.8},
-        ),
+        ENGINES["llamaindex-rrf"].fusion,
+        RankSum(k=60, first=0, keyword=0.0),
+        lambda answer: answer["node C"] == answer["node D"] == 0,
     ),
-    reported(
-        "qdrant-k2",
-        healthy=lambda answer: first(answer) == "agreed",
-        sides=fused(
-            ENGINES["qdrant-k2"].fusion,
-            ENGINES["qdrant-k60"].fusion,
-            {"outlier": 0.9, "v2": 0.8, "v3": 0.7, "agreed": 0.6},
-            {"k1": 9.0, "k2": 8.0, "k3": 7.0, "agreed": 6.0},
-        ),
-    ),
-    reported(
-        "tarsy-credit-for-absence",
-        healthy=lambda answer: first(answer) == "both",
-        sides=fused(
-            CreditedRankSum(limit=3),
-            RankSum(),
-            {"alone": 0.9, "both": 0.8, "v3": 0.7},
-            {"k1": 9.0, "both": 8.0, "k3": 7.0},
-        ),
-    ),
-    reported(
+    TOLD.fused("qdrant-k2", ENGINES["qdrant-k2"].fusion, ENGINES["qdrant-k60"].fusion),
+    TOLD.fused("tarsy-credit-for-absence", CreditedRankSum(limit=3), RankSum()),
+    TOLD.fused(
         "typesense-tied-ranks",
-        healthy=lambda answer: first(answer) == "13 red apple",
-        sides=fused(
-            RankSum(vector=0.3, keyword=0.7, k=0),
-            SharedRankSum(vector=0.3, keyword=0.7, k=0),
-            {"13 red apple": 0.88, "19 green apple": 0.87, "03 apple pie": 0.71},
-            {"03 apple pie": 9999.0, "13 red apple": 9999.0, "19 green apple": 9999.0},
-        ),
+        RankSum(vector=0.3, keyword=0.7, k=0),
+        SharedRankSum(vector=0.3, keyword=0.7, k=0),
     ),
-    reported(
+    TOLD.computed(
         "langchain-duplicate-chunks",
-        healthy=lambda answer: first(answer) == "exact",
-        sides=Sides(
-            Side("Σ over chunks of 0.5 / (60 + rank)", lambda: _ensemble(list)),
-            Side("Σ over documents of 0.5 / (60 + rank)", lambda: _ensemble(dict.fromkeys)),
-        ),
+        Side("Σ over chunks of 0.5 / (60 + rank)", lambda: _ensemble(list)),
+        Side("Σ over documents of 0.5 / (60 + rank)", lambda: _ensemble(dict.fromkeys)),
     ),
 )

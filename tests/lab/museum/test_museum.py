@@ -14,15 +14,15 @@ from workbench.retrieval.pipeline import search
 from workbench.systems.openclaw import SHIPPED, THREE_FIXES
 from workbench.views.text import rendered
 from workbench_plugins.automem.pipelines import DEAD_KEYWORD
-from workbench_plugins.automem.specimens import FIVE_MEMORIES
 from workbench_plugins.engines.museum import (
     SPECIMENS,
-    TEA_AND_BIKE,
     FusedLists,
+    SmallSearch,
     Specimen,
     SpecimenRun,
     SpecimenRuns,
     first,
+    is_healthy,
     searched,
     small_memory,
     specimen,
@@ -77,6 +77,13 @@ def test_two_pipelines_that_differ_in_two_stages_are_two_specimens() -> None:
         searched(SHIPPED, THREE_FIXES, "tea", {}, {"tea": ("tea",)})
     with pytest.raises(InputError, match="differ in 0 stages"):
         searched(SHIPPED, SHIPPED, "tea", {}, {"tea": ("tea",)})
+
+
+def test_a_rule_that_does_not_exist_is_refused_and_an_empty_answer_has_no_scores() -> None:
+    assert is_healthy({"a": 0.5}, "scores", [0.4, 0.6])
+    assert not is_healthy({}, "scores", [0.4, 0.6])
+    with pytest.raises(InputError, match="no rule 'last'"):
+        is_healthy({"a": 0.5}, "last", "a")
 
 
 def test_an_unknown_specimen_names_the_nearest() -> None:
@@ -158,5 +165,7 @@ def test_the_list_of_findings_counts_those_that_show_their_bug() -> None:
 
 
 def test_the_floor_cuts_nothing_before_the_keyword_weight_works() -> None:
-    with small_memory(FIVE_MEMORIES, TEA_AND_BIKE) as index:
-        assert len(search("autojack blue tin tea", DEAD_KEYWORD, index).results) == 5
+    asked = specimen("automem-floor-cuts-more").sides.shipped.answer
+    assert isinstance(asked, SmallSearch)
+    with small_memory(asked.notes, asked.axes) as index:
+        assert len(search(asked.question, DEAD_KEYWORD, index).results) == 5
