@@ -84,6 +84,12 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> 
     return runner(monkeypatch, capsys)
 
 
+@pytest.fixture
+def in_project(monkeypatch: pytest.MonkeyPatch, sample: MemoryIndex) -> None:
+    """The project's folder as the present one: commands find the sample memory and its index there."""
+    monkeypatch.chdir(PROJECT)
+
+
 @pytest.fixture(scope="session")
 def sample() -> Iterator[MemoryIndex]:
     """The sample memory, indexed with the packaged model where `workbench index` puts it."""

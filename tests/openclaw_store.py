@@ -23,34 +23,8 @@ from workbench.memory.embedding.local import Embedder
 from workbench.memory.files import content_hash
 from workbench.memory.sources import Chunker, LineChunker, chunk_id
 
-FEBRUARY = """
-    CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL);
-    CREATE TABLE files (
-        path TEXT PRIMARY KEY, source TEXT NOT NULL DEFAULT 'memory', hash TEXT NOT NULL,
-        mtime INTEGER NOT NULL, size INTEGER NOT NULL
-    );
-    CREATE TABLE chunks (
-        id TEXT PRIMARY KEY, path TEXT NOT NULL, source TEXT NOT NULL DEFAULT 'memory',
-        start_line INTEGER NOT NULL, end_line INTEGER NOT NULL, hash TEXT NOT NULL, model TEXT NOT NULL,
-        text TEXT NOT NULL, embedding TEXT NOT NULL, updated_at INTEGER NOT NULL
-    );
-"""
-
-AGENT = """
-    CREATE TABLE memory_index_meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
-    CREATE TABLE memory_index_sources (
-        id INTEGER PRIMARY KEY, path TEXT NOT NULL, source TEXT NOT NULL DEFAULT 'memory',
-        hash TEXT NOT NULL, mtime REAL NOT NULL, size INTEGER NOT NULL, UNIQUE (path, source)
-    ) STRICT;
-    CREATE TABLE memory_index_chunks (
-        chunk_rowid INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, path TEXT NOT NULL,
-        source TEXT NOT NULL DEFAULT 'memory', start_line INTEGER NOT NULL, end_line INTEGER NOT NULL,
-        hash TEXT NOT NULL, model TEXT NOT NULL, text TEXT NOT NULL, embedding BLOB NOT NULL,
-        updated_at INTEGER NOT NULL
-    ) STRICT;
-    CREATE TABLE sessions (id TEXT PRIMARY KEY);
-"""
-
+TABLES = Path(__file__).with_name("openclaw_tables")
+FEBRUARY, AGENT = ((TABLES / f"{name}.sql").read_text(encoding="utf-8") for name in ("february", "agent"))
 FULL_TEXT = """
     CREATE VIRTUAL TABLE {full_text} USING fts5 (
         text, id UNINDEXED, path UNINDEXED, source UNINDEXED, model UNINDEXED,

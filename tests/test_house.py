@@ -30,19 +30,9 @@ They only ever fall. The aim is 10,000, 30,000 and 20,000.
 """
 
 LATE = {
-    "distributed",
-    "httpx2",
-    "itables",
-    "json5",
-    "openvino",
-    "pandas",
-    "pymilvus",
-    "sentence_transformers",
-    "tenacity",
-    "tokenizers",
-    "torch",
-    "transformers",
-}
+    "distributed", "httpx2", "itables", "json5", "openvino", "pandas", "pymilvus", "sentence_transformers",
+    "tenacity", "tokenizers", "torch", "transformers",
+}  # fmt: skip
 """Libraries that are slow to load, or that an extra brings: they are imported when they are first needed."""
 
 PRIVATE = ("_widget_data", "_send_animate_msg", "_handle_comm_msg", "_msg_buffer", "__mro__[", "torch.ops.")
@@ -84,23 +74,15 @@ def docstring_lines(tree: ast.AST) -> set[int]:
     for node in ast.walk(tree):
         body = getattr(node, "body", None)
         for one in body if isinstance(body, list) else ():
-            if (
-                isinstance(one, ast.Expr)
-                and isinstance(one.value, ast.Constant)
-                and isinstance(one.value.value, str)
-            ):
-                lines.update(range(one.lineno, (one.end_lineno or one.lineno) + 1))
+            match one:
+                case ast.Expr(value=ast.Constant(value=str())):
+                    lines.update(range(one.lineno, (one.end_lineno or one.lineno) + 1))
     return lines
 
 
 BLANK = {
-    tokenize.COMMENT,
-    tokenize.NL,
-    tokenize.NEWLINE,
-    tokenize.INDENT,
-    tokenize.DEDENT,
-    tokenize.ENDMARKER,
-}
+    tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER,
+}  # fmt: skip
 
 
 def code_lines(text: str) -> int:
@@ -117,12 +99,8 @@ def lines_of(file: Path) -> int:
 
 
 def test_code_lines_leave_out_comments_docstrings_and_blanks() -> None:
-    assert (
-        code_lines(
-            '"""Doc."""\n\n# why\ndef f():\n    """Doc\n    goes on."""\n    return (\n        1\n    )\n'
-        )
-        == 4
-    )
+    text = '"""Doc."""\n\n# why\ndef f():\n    """Doc\n    goes on."""\n    return (\n        1\n    )\n'
+    assert code_lines(text) == 4
 
 
 @pytest.mark.parametrize("room", BUDGETS)

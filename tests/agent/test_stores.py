@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests import world
-from tests.commands import Run, runner
+from tests.commands import Run
 from tests.openclaw_store import OpenClaw
 from workbench.errors import InputError
 from workbench_plugins.agent.contracts import FEBRUARY, SEPTEMBER
@@ -19,9 +19,6 @@ from workbench_plugins.openclaw.releases import SEPTEMBER as PIPELINE
 @pytest.fixture
 def store(tmp_path: Path) -> OpenClaw:
     return OpenClaw(tmp_path / "agent" / "wren.sqlite").create()
-
-
-run = pytest.fixture(runner)
 
 
 def test_a_store_is_searched_and_explained(store: OpenClaw) -> None:

@@ -8,9 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.commands import Run, runner
-from tests.conftest import PROJECT
-from workbench.memory.index import MemoryIndex
+from tests.commands import Run
 from workbench.views.blame import SHOWN_FLIPS
 
 QUESTION = "how should I evaluate if a claim is actually true"
@@ -19,10 +17,7 @@ BACKUP = "memory/reference/backup-and-restore.md"
 SHIPPED = "openclaw-2026.2.13"
 
 
-@pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], sample: MemoryIndex) -> Run:
-    monkeypatch.chdir(PROJECT)
-    return runner(monkeypatch, capsys)
+pytestmark = pytest.mark.usefixtures("in_project")
 
 
 def test_the_page_has_its_five_parts(run: Run) -> None:

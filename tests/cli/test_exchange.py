@@ -7,18 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.commands import Run, runner
-from tests.conftest import PROJECT
-from workbench.memory.index import MemoryIndex
+from tests.commands import Run
 
 QUESTIONS = "sample_memory/questions.yaml"
 FIXED = "openclaw-2026.2.13+or+rrf+minmax"
 
 
-@pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], sample: MemoryIndex) -> Run:
-    monkeypatch.chdir(PROJECT)
-    return runner(monkeypatch, capsys)
+pytestmark = pytest.mark.usefixtures("in_project")
 
 
 def test_runs_are_exported_imported_compared_and_blamed(run: Run, tmp_path: Path) -> None:

@@ -20,9 +20,9 @@ from workbench.memory.store.sqlite import place as lock
 
 
 @pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+def run(run: Run, monkeypatch: pytest.MonkeyPatch) -> Run:
     monkeypatch.setattr(named, "embedder_named", lambda *_: world.EMBEDDER)
-    return runner(monkeypatch, capsys)
+    return run
 
 
 def test_a_full_disk_ends_with_3_and_says_so(run: Run, home: Home) -> None:
@@ -94,7 +94,7 @@ def test_an_index_below_a_file_ends_with_3(run: Run, home: Home) -> None:
 def test_a_provider_that_fails_ends_with_4(
     home: Home, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    run = runner(monkeypatch, capsys)
+    run = runner(monkeypatch, capsys)  # with the embedders as they are
     file = home.file.with_name("remote.sqlite")
     with serving() as server:
         monkeypatch.setenv("OPENAI_BASE_URL", f"{server.url}/openai/v1")

@@ -8,17 +8,12 @@ from pathlib import Path
 import pytest
 
 from tests import world
-from tests.commands import Run, runner
+from tests.commands import Run
 from workbench.memory.index import default_index_path
 from workbench.memory.store.contract import LockedError
 from workbench.memory.store.sqlite.place import alone
 from workbench.memory.sync import index_folder
 from workbench_plugins.doctor.indexes import known_indexes, remove_index
-
-
-@pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], home: Path) -> Run:
-    return runner(monkeypatch, capsys)
 
 
 @pytest.fixture

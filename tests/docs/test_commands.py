@@ -15,9 +15,8 @@ from benchmarks import stores
 from benchmarks.published.__main__ import bench
 from benchmarks.speed import __main__ as speed
 from docs.reference import root_command
-from tests.commands import Run, runner
+from tests.commands import Run
 from tests.conftest import PROJECT
-from workbench.memory.index import MemoryIndex
 from workbench.systems.registry import SYSTEMS
 
 README = (PROJECT / "README.md").read_text(encoding="utf-8")
@@ -37,27 +36,13 @@ NOT_RUN = {
     "memory-search": "it needs a question",
 }
 OTHER_PROGRAMS = {
-    "--build-arg",
-    "--case-update",
-    "--docs",
-    "--explain",
-    "--file",
-    "--import",
-    "--locomo",
-    "--no-deps",
-    "--publish",
-    "--require-hashes",
-    "--rm",
-    "--tag",
-    "--torch-backend",
-}
+    "--build-arg", "--case-update", "--docs", "--explain", "--file", "--import", "--locomo", "--no-deps",
+    "--publish", "--require-hashes", "--rm", "--tag", "--torch-backend",
+}  # fmt: skip
 """Options of pip, pytest, qmd, `python -m tests.run_vectors` and `python -m benchmarks.models`."""
 
 
-@pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], sample: MemoryIndex) -> Run:
-    monkeypatch.chdir(PROJECT)
-    return runner(monkeypatch, capsys)
+pytestmark = pytest.mark.usefixtures("in_project")
 
 
 def words_of(text: str) -> list[str]:

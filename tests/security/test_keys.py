@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests import world
-from tests.commands import Run, runner
+from tests.commands import Run
 from tests.fault_server import KEY, Fault, Server, serving
 from workbench.errors import ProviderError
 from workbench.memory.embedding.named import embedder_named
@@ -25,13 +25,13 @@ def server() -> Iterator[Server]:
 
 
 @pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+def run(run: Run, monkeypatch: pytest.MonkeyPatch) -> Run:
     """The command line of a user who has a key for every provider, and has named no address."""
     for provider in PROVIDERS.values():
         monkeypatch.setenv(provider.url_variable, "")
         for name in provider.key_variables:
             monkeypatch.setenv(name, KEY)
-    return runner(monkeypatch, capsys)
+    return run
 
 
 def configuration(folder: Path, provider: str, address: str, form: str = "september") -> Path:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from tests import world
-from tests.commands import Outcome, Run, python, runner
+from tests.commands import Outcome, Run, python
 from tests.conftest import PROJECT
 from workbench.cli.output import prepare_streams
 from workbench.memory.sync import index_folder
@@ -43,9 +43,6 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (made / "questions.yaml").write_text(json.dumps(labels), encoding="utf-8")
     index_folder(made, index_path=home / "i.sqlite")
     return made
-
-
-run = pytest.fixture(runner)
 
 
 def options(root: Path) -> list[str]:

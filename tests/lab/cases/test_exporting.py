@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.commands import Run, runner
+from tests.commands import Run
 from tests.conftest import SAMPLE
 from tests.lab.cases import example, table
 from workbench.errors import InputError
@@ -21,8 +21,6 @@ from workbench_plugins.cases.running import CaseRun, pipeline_of_case, run_case,
 from workbench_plugins.cases.shrink import shrunk
 from workbench_plugins.cases.specimens import case_of_specimen
 from workbench_plugins.engines.museum import SPECIMENS, Answer
-
-run = pytest.fixture(runner)
 
 NO_CASES = [name for name, one in SPECIMENS.items() if one.no_case]
 CASES = [name for name in SPECIMENS if name not in NO_CASES]

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 
 import pytest
 
 from tests import world
-from tests.commands import Run, runner
+from tests.commands import Run
 from tests.lab.cases import example, run_file, table
 from workbench.errors import InputError, WorkbenchError
 from workbench_plugins.cases.files import (
@@ -23,7 +22,6 @@ from workbench_plugins.cases.model import Case
 from workbench_plugins.cases.running import run_case
 
 GOOD = example("good")
-run = pytest.fixture(runner)
 
 
 def bomb() -> str:
@@ -53,11 +51,9 @@ def test_a_file_of_100_megabytes_is_refused_at_once(tmp_path: Path, run: Run) ->
     file = tmp_path / "large.case.yaml"
     with file.open("wb") as out:
         out.truncate(100_000_000)
-    began = time.monotonic()
     outcome = run("case", "run", file)
     assert (outcome.code, outcome.out) == (2, "")
     assert f"has more than {LARGEST_FILE:,} bytes" in outcome.err
-    assert time.monotonic() - began < 60
 
 
 @pytest.fixture

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests import world
-from tests.commands import Run, runner
-from tests.conftest import PROJECT
+from tests.commands import Run
 from tests.lab.cases import example, table
 from tests.openclaw_store import FORMS, OpenClaw
 from workbench.errors import InputError
@@ -29,10 +28,7 @@ QUESTION = "don't quit too early"
 TARGET = "memory/protocols/tenacity.md"
 
 
-@pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], sample: MemoryIndex) -> Run:
-    monkeypatch.chdir(PROJECT)
-    return runner(monkeypatch, capsys)
+pytestmark = pytest.mark.usefixtures("in_project")
 
 
 def new(run: Run, out: Path, system: str) -> str:
@@ -69,17 +65,15 @@ def test_a_case_without_room_for_words_says_that_it_answers_otherwise(
 WORDS = example("words")
 
 
-@pytest.mark.parametrize(("old", "new", "problem"), table("damaged-words"))
+MORE = "  - {path: bike.md, text: A bike., vectors: [[0.0, 1.0]]}\n"
+HALF = (WORDS, WORDS + MORE, "have windows in the case, and others have none")
+
+
+@pytest.mark.parametrize(("old", "new", "problem"), [*table("damaged-words"), HALF])
 def test_damaged_windows_are_refused_by_name(old: str, new: str, problem: str) -> None:
     assert run_case(parsed_case(WORDS, "whole")).holds
     with pytest.raises(InputError, match=re.escape(problem)):
         run_case(parsed_case(WORDS.replace(old, new), "damaged"))
-
-
-def test_some_passages_without_windows_are_an_error() -> None:
-    more = "  - {path: bike.md, text: A bike., vectors: [[0.0, 1.0]]}\n"
-    with pytest.raises(InputError, match="have windows in the case, and others have none"):
-        run_case(parsed_case(WORDS + more, "half"))
 
 
 # a live store of OpenClaw

@@ -5,9 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-import pytest
-
-from tests.commands import Run, runner
+from tests.commands import Run
 from tests.conftest import PROJECT
 from tests.lab.cases.test_hostile import EVIL, GOOD, evil
 from workbench_plugins.cases.files import parsed_case, save_case
@@ -15,9 +13,6 @@ from workbench_plugins.cases.running import run_case, run_releases
 from workbench_plugins.cases.show import case_html, case_markdown
 
 FILE = PROJECT / "tests" / "cases" / "openclaw-16021.case.yaml"
-
-
-run = pytest.fixture(runner)
 
 
 def tags(page: str) -> set[str]:

@@ -64,14 +64,11 @@ def test_a_case_does_not_say_where_the_folder_of_a_model_is(home: Home) -> None:
     assert "wren/models" not in case_text(made)
 
 
-@pytest.mark.parametrize("vectors", ["none", "float16", "float32"])
-def test_a_case_runs_with_and_without_its_vectors(toy: MemoryIndex, vectors: str) -> None:
-    made = case_of("tea", SHIPPED, toy, toy.paths()[0], vectors=vectors)  # type: ignore[arg-type]
-    assert run_case(made).reasons == run_case(case_of("tea", SHIPPED, toy, toy.paths()[0])).reasons
-
-
-def test_a_memory_without_vectors_needs_its_model(toy: MemoryIndex) -> None:
-    made = case_of("tea", SHIPPED, toy, toy.paths()[0], vectors="none")
+def test_a_case_runs_with_and_without_its_vectors_and_then_needs_its_model(toy: MemoryIndex) -> None:
+    usual = run_case(case_of("tea", SHIPPED, toy, toy.paths()[0]))
+    for vectors in ("float16", "float32", "none"):
+        made = case_of("tea", SHIPPED, toy, toy.paths()[0], vectors=vectors)  # type: ignore[arg-type]
+        assert run_case(made).reasons == usual.reasons
     assert made.model.axes == {axis: list(words) for axis, words in world.AXES.items()}
     without = made.model_copy(update={"model": made.model.model_copy(update={"axes": None})})
     with pytest.raises(InputError, match=r"the model toy \(.*which is not here"):
@@ -93,20 +90,16 @@ def test_an_order_holds_if_the_files_are_returned_so() -> None:
     assert "the order is memory/disk.md, memory/depot.md" in answer.says
 
 
-def test_the_first_bad_and_the_first_good_release_are_named() -> None:
-    matrix = running.run_releases(small("{found: memory/depot.md}", "Rocky Point bags"))
+def test_the_first_bad_release_and_the_first_good_one_after_it_are_named() -> None:
+    case = small("{found: memory/depot.md}", "Rocky Point bags")
+    matrix = running.run_releases(case)
     verdicts = [run.holds for run in matrix.runs]
     assert (matrix.first_bad, verdicts[0]) == (matrix.runs[0], False)
     assert matrix.runs[0].pipeline.name == "openclaw-2026.2.13"
     assert matrix.first_good == matrix.runs[verdicts.index(True)]
-
-
-def test_a_regression_is_bad_after_it_was_good() -> None:
-    case = small("{found: memory/depot.md}", "Rocky Point bags")
     good, bad = "openclaw-2026.9.6", "openclaw-2026.2.13"
-    matrix = Matrix(tuple(running.run_on(case, systems_named([good, bad, good], case))))
-    assert matrix.first_bad is matrix.runs[1]
-    assert matrix.first_good is matrix.runs[2]
+    regression = Matrix(tuple(running.run_on(case, systems_named([good, bad, good], case))))
+    assert (regression.first_bad, regression.first_good) == regression.runs[1:]
 
 
 def test_another_system_keeps_the_limit_of_the_case() -> None:
@@ -145,14 +138,11 @@ def test_a_changed_system_is_described_and_built_again(pipeline: Pipeline) -> No
     assert (again.stages, again.layout) == (pipeline.stages, pipeline.layout)
 
 
-def test_a_stage_that_nobody_named_is_told() -> None:
+def test_a_stage_that_nobody_named_and_an_unknown_change_are_told() -> None:
     with pytest.raises(InputError, match="no named system or change"):
         running.system_of_case(system("am-150").with_stage(TokensOfTheContent()))
-
-
-def test_an_unknown_change_is_told_with_the_nearest() -> None:
-    system = CaseSystem(name=SHIPPED.name, changes=["minmx"])
-    case = small("{nothing: true}").model_copy(update={"system": system})
+    unknown = CaseSystem(name=SHIPPED.name, changes=["minmx"])
+    case = small("{nothing: true}").model_copy(update={"system": unknown})
     with pytest.raises(InputError, match="the nearest are minmax"):
         run_case(case)
 
@@ -205,9 +195,10 @@ assert redacted(shrunk(case, quiet=True)).proof.complete
 """
 
 
-@pytest.mark.parametrize(
-    "guest", ["automem", "basic_memory", "diagnose", "engines", "openclaw", "recommended"]
-)
+GUESTS = ["automem", "basic_memory", "diagnose", "engines", "openclaw", "recommended"]
+
+
+@pytest.mark.parametrize("guest", GUESTS)
 def test_a_case_works_without_a_guest_that_it_does_not_need(guest: str) -> None:
     file = PROJECT / "tests" / "cases" / "openclaw-16021.case.yaml"
     ended = python("-c", BLOCKED.replace("GUEST", guest).replace("FILE", str(file)))

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.commands import runner
+from tests.commands import Run
 from tests.conftest import SAMPLE
 from workbench.errors import InputError
 from workbench.measure.evaluation import AskedQuestion, Evaluation, evaluate
@@ -88,11 +88,8 @@ def test_a_calibration_of_another_model_gives_no_diagram(toy: MemoryIndex) -> No
         reliability(evaluate(asked, [RECOMMENDED], toy)[0])
 
 
-def test_the_command_line_prints_it(
-    sample: MemoryIndex, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    run, asked = runner(monkeypatch, capsys), tmp_path / "asked.yaml"
-    target = "memory/projects/cargo-bike.md"
+def test_the_command_line_prints_it(run: Run, sample: MemoryIndex, tmp_path: Path) -> None:
+    asked, target = tmp_path / "asked.yaml", "memory/projects/cargo-bike.md"
     words = ("rear hub", "brakes of the bike", "long-john")
     told = [f"{{question: {one}, target: {target}}}" for one in words]
     asked.write_text(f"questions: [{', '.join(told)}]\ncontrols: [zebra crossing, tax return]\n", "utf-8")

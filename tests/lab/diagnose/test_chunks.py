@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests import world
-from tests.commands import Run, runner
+from tests.commands import Run
 from tests.home import Home, Watched
 from workbench.errors import InputError
 from workbench.measure.questions import Control, Question, QuestionSet
@@ -170,25 +170,20 @@ def test_without_labels_the_same_own_questions_are_asked_in_both(index: MemoryIn
     assert fix.price.before.hit.size == fix.price.after.hit.size == len(found.prices.questions)
 
 
-def test_the_sizes_are_json_to_paste_where_a_release_has_the_key(
-    index: MemoryIndex,
-) -> None:
-    of_file = replace(NEARLY_TEA, name="openclaw-2026.2.13@openclaw.json")
-    pasted = [one.to_paste for one in tried(index, of_file).fixes if one.value == "100/20"]
-    assert pasted == [
-        {"agents": {"defaults": {"memorySearch": {"chunking": {"tokens": 100, "overlap": 20}}}}}
-    ]
-    newest = replace(NEARLY_TEA, name="openclaw-2026.9.6@openclaw.json")
-    assert [one.to_paste for one in tried(index, newest).fixes if one.value == "100/20"] == [None]
+def test_the_sizes_are_json_to_paste_where_a_release_has_the_key(index: MemoryIndex) -> None:
+    sizes = {"agents": {"defaults": {"memorySearch": {"chunking": {"tokens": 100, "overlap": 20}}}}}
+    for release, pasted in (("2026.2.13", sizes), ("2026.9.6", None)):
+        of_file = replace(NEARLY_TEA, name=f"openclaw-{release}@openclaw.json")
+        assert [one.to_paste for one in tried(index, of_file).fixes if one.value == "100/20"] == [pasted]
 
 
 # On the command line
 
 
 @pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Run:
+def run(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Run:
     monkeypatch.setenv("WORKBENCH_HOME", str(tmp_path / "home"))
-    return runner(monkeypatch, capsys)
+    return run
 
 
 def test_the_command_of_the_page_makes_the_index_that_was_tried(run: Run, tmp_path: Path) -> None:

@@ -8,8 +8,6 @@ from typing import ClassVar
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from tests import world
 from tests.lab.diagnose.claims import FAILING, check_claims, missed
@@ -20,18 +18,18 @@ from workbench.measure.blame import Reruns
 from workbench.measure.evaluation import evaluate
 from workbench.measure.questions import Question, QuestionSet
 from workbench.memory.index import MemoryIndex
-from workbench.records import Chunk, Rows, Trace, Vector
+from workbench.records import Trace, Vector
 from workbench.retrieval.cutoff import MinScore
 from workbench.retrieval.index_adapters import CachedIndex, IndexAdapter
 from workbench.retrieval.pipeline import Pipeline, Source, search
 from workbench.retrieval.settings import with_settings
-from workbench.systems.openclaw import SHIPPED, THREE_FIXES, WITH_EVIDENCE, WORKAROUND
+from workbench.systems.openclaw import SHIPPED, THREE_FIXES, WITH_EVIDENCE
 from workbench.systems.registry import SYSTEMS
 from workbench_plugins.diagnose import fixes
 from workbench_plugins.diagnose.diagnosis import Diagnosis, diagnose
 from workbench_plugins.diagnose.fixes import Fix
 from workbench_plugins.diagnose.goal import Aim, RankedIndex
-from workbench_plugins.diagnose.parameters import first_place, parameters_of, settings_between
+from workbench_plugins.diagnose.parameters import parameters_of, settings_between
 from workbench_plugins.diagnose.show import diagnosis_text
 
 BUGS = {"query", "fusion"}
@@ -63,13 +61,6 @@ def test_every_fix_on_a_missed_question_does_what_it_claims(
         check_claims(diagnose(question.question, SYSTEMS[name], kept, question.target, questions=few), kept)
 
 
-@given(st.integers(1, 300).flatmap(lambda count: st.tuples(st.just(count), st.integers(0, count))))
-def test_the_nearest_of_the_values_that_work_is_found(counts: tuple[int, int]) -> None:
-    count, least = counts
-    found = first_place(range(count), lambda value: value >= least)
-    assert found == (least if least < count else None)
-
-
 def test_the_values_to_try_are_those_that_a_person_would_type() -> None:
     found = {one.name: one for one in parameters_of(SHIPPED)}
     assert found["floor.floor"].below[:3] == [0.34, 0.33, 0.32]
@@ -90,12 +81,6 @@ def made(fix: Fix, pipeline: Pipeline) -> Pipeline:
     names = {"pipeline": pipeline}
     exec(compile(fix.as_python, "fix", "exec"), names)
     return names["pipeline"]
-
-
-def test_the_best_fix_loses_the_least(found: Diagnosis) -> None:
-    ranks = [fix.collateral for fix in found.fixes]
-    assert ranks == sorted(ranks)
-    assert len(found.fixes) <= 5 <= found.found
 
 
 @pytest.mark.parametrize("pipeline", [SHIPPED, WITH_EVIDENCE], ids=lambda one: one.name)
@@ -121,9 +106,12 @@ def test_another_limit_gives_the_trace_of_a_search(name: str, kept: CachedIndex)
         check_same(mine, usual)
 
 
-def test_the_price_is_that_of_an_evaluation(
+def test_the_best_fix_loses_the_least_by_the_price_of_an_evaluation(
     found: Diagnosis, kept: CachedIndex, questions: QuestionSet
 ) -> None:
+    ranks = [fix.collateral for fix in found.fixes]
+    assert ranks == sorted(ranks)
+    assert len(found.fixes) <= 5 <= found.found
     before, *after = evaluate(questions, [SHIPPED, *(fix.pipeline for fix in found.fixes)], kept)
     for fix, one in zip(found.fixes, after, strict=True):
         price = fix.price.before, fix.price.after
@@ -176,7 +164,6 @@ def test_a_question_that_needs_two_repairs_gets_both(kept: CachedIndex, question
 def test_two_settings_that_work_only_together_are_written_as_options() -> None:
     asked = with_settings(SHIPPED, ["fusion.vector=0.4", "floor.floor=0.2"])
     assert set(settings_between(SHIPPED, asked)) == {"fusion.vector=0.4", "floor.floor=0.2"}
-    assert settings_between(SHIPPED, THREE_FIXES) == ()
 
 
 class OtherDimensions(IndexAdapter):
@@ -191,22 +178,6 @@ def test_vectors_of_another_size_are_a_cause_and_no_error(toy: MemoryIndex) -> N
     assert found.causes[0].where == ("vectors",)
     assert "7 dimensions" in found.causes[0].evidence
     assert "--rebuild" in found.causes[0].repair
-
-
-class HalfRead(IndexAdapter):
-    """An index whose model has read only the first half of each chunk."""
-
-    def chunks(self, rows: Rows) -> list[Chunk]:
-        return [replace(one, read_share=0.5) for one in self.inner.chunks(rows)]
-
-
-def test_an_answer_in_text_that_the_model_has_not_read_is_a_cause(tmp_path: Path) -> None:
-    notes = {"memory/long.md": "bike " * 40 + "tea " * 40, "memory/other.md": "tea and tea and bike"}
-    with world.build(tmp_path, notes) as index:
-        found = diagnose("tea", WORKAROUND.asking(1, 0), HalfRead(index), "memory/long.md")
-    (cause,) = [one for one in found.causes if one.where == ("chunk",)]
-    assert cause.verified
-    assert "read 50% of it" in cause.evidence
 
 
 def test_labelled_questions_are_said_to_have_ordered_the_page(found: Diagnosis, kept: CachedIndex) -> None:

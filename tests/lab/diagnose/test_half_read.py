@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
-
-import pytest
 
 from tests.conftest import SAMPLE
 from workbench.memory.embedding.local import LocalEmbedder, Reading, Truncated, Windowed
@@ -30,44 +27,27 @@ def indexed(folder: Path, reading: Reading) -> MemoryIndex:
     return open_index(folder, embedder, index_path=place)
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A few notes of the sample memory. Only MEMORY.md has the answer, at the end of a chunk."""
-    made = tmp_path_factory.mktemp("half") / "memory"
-    shutil.copytree(SAMPLE / "memory" / "protocols", made / "protocols")
-    shutil.copy(SAMPLE / TARGET, made)
-    return made
-
-
-@pytest.fixture(scope="module")
-def cut(folder: Path) -> Iterator[MemoryIndex]:
-    with indexed(folder, Truncated()) as index:
-        yield index
-
-
 def chunk_causes(index: MemoryIndex, question: str) -> list[Cause]:
     found = diagnose(question, VECTORS, CachedIndex(index), TARGET).causes
     return [one for one in found if one.where == ("chunk",)]
 
 
-def test_the_repair_is_to_read_the_chunk_whole(cut: MemoryIndex) -> None:
-    (cause,) = chunk_causes(cut, QUESTION)
-    assert cause.says == "the answer is in a part that the model has not read"
-    assert cause.repair == "workbench index FOLDER --reading windowed --rebuild"
-    assert cause.verified
-    with_answer = [one for one in cut.chunks(cut.rows_of(TARGET)) if "draft and wait" in one.text]
-    assert cause.evidence in [
-        f"{one.place}: the model read {one.read_share:.0%} of it; with all of it, the file would be found"
-        for one in with_answer
-    ]
-
-
-def test_the_repair_finds_the_file(folder: Path, cut: MemoryIndex) -> None:
-    assert TARGET not in search(QUESTION, VECTORS, cut).paths()
+def test_the_repair_is_to_read_the_chunk_whole_and_finds_the_file(tmp_path: Path) -> None:
+    """Of these notes only MEMORY.md has the answer, at the end of a chunk."""
+    folder = tmp_path / "memory"
+    shutil.copytree(SAMPLE / "memory" / "protocols", folder / "protocols")
+    shutil.copy(SAMPLE / TARGET, folder)
+    with indexed(folder, Truncated()) as cut:
+        (cause,) = chunk_causes(cut, QUESTION)
+        assert cause.says == "the answer is in a part that the model has not read"
+        assert cause.repair == "workbench index FOLDER --reading windowed --rebuild"
+        assert cause.verified
+        with_answer = [one for one in cut.chunks(cut.rows_of(TARGET)) if "draft and wait" in one.text]
+        assert cause.evidence in [
+            f"{one.place}: the model read {one.read_share:.0%} of it; with all of it, the file would be found"
+            for one in with_answer
+        ]
+        assert TARGET not in search(QUESTION, VECTORS, cut).paths()
     with indexed(folder, Windowed()) as whole:
         assert TARGET in search(QUESTION, VECTORS, whole).paths()
-
-
-def test_chunks_that_are_read_whole_are_no_cause(folder: Path) -> None:
-    with indexed(folder, Windowed()) as whole:
         assert chunk_causes(whole, "never quit early") == []

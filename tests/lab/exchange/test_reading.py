@@ -16,70 +16,10 @@ from workbench_plugins.runs.json_runs import read_run, write_json
 from workbench_plugins.runs.runs import Run
 from workbench_plugins.runs.trec import read_qrels, read_topics, read_trec, write_qrels, write_trec
 
-EXPLAINED = {
-    "hits": {
-        "hits": [
-            {
-                "_id": "1",
-                "_score": 0.925,
-                "_source": {"path": "memory/horse.md"},
-                "_explanation": {
-                    "value": 0.925,
-                    "description": "arithmetic_mean combination of:",
-                    "details": [
-                        {
-                            "value": 1.0,
-                            "description": "min_max normalization of:",
-                            "details": [
-                                {"value": 1.23, "description": "weight(text:horse in 0) [PerFieldSimilarity]"}
-                            ],
-                        },
-                        {
-                            "value": 0.85,
-                            "description": "min_max normalization of:",
-                            "details": [{"value": 0.01, "description": "within top 100 of knn search"}],
-                        },
-                    ],
-                },
-            }
-        ]
-    }
-}
-RANKED = {
-    "hits": {
-        "hits": [
-            {
-                "_id": "doc_2",
-                "_score": 0.0325,
-                "_explanation": {
-                    "value": 0.0325,
-                    "description": "rrf score: [0.0325] computed for initial ranks [3, 0] as sum",
-                    "details": [
-                        {
-                            "value": 3,
-                            "description": "rrf score: [0.0158], for rank [3] in query at index [0] computed "
-                            "as [1 / (3 + 60)], for matching query with score: ",
-                        },
-                        {"value": 0, "description": "rrf score: [0], result not found in query at index [1]"},
-                    ],
-                },
-            }
-        ]
-    }
-}
-QMD = {
-    "docid": "#6c90f0",
-    "score": 0.89,
-    "file": "qmd://notes/memory/horse.md",
-    "explain": {
-        "ftsScores": [0.892, 0.907],
-        "vectorScores": [0.54, 0.484],
-        "rrf": {"rank": 1, "weight": 0.75, "baseScore": 0.123, "topRankBonus": 0.05, "totalScore": 0.173},
-        "rerankScore": 0.5,
-    },
-}
-LANGCHAIN = [{"page_content": "…", "metadata": {"source": "memory/horse.md"}, "type": "Document"}, 0.81]
-LLAMAINDEX = {"node": {"id_": "n-1", "metadata": {"file_path": "memory/horse.md"}, "text": "…"}, "score": 0.7}
+ENGINES = json.loads(Path(__file__).with_name("engines.json").read_text(encoding="utf-8"))
+"""A response of each engine, or one result of it."""
+EXPLAINED = ENGINES["opensearch"]
+OF_QMD = {"keyword": 0.907, "vector": 0.54, "rrf": 0.173, "rerank": 0.5}
 
 
 def as_file(folder: Path, *records: Any) -> Path:
@@ -92,10 +32,10 @@ def as_file(folder: Path, *records: Any) -> Path:
     ("result", "id_", "score", "parts"),
     [
         (EXPLAINED["hits"]["hits"][0], "1", 0.925, {"keyword": 1.0, "vector": 0.85}),
-        (RANKED["hits"]["hits"][0], "doc_2", 0.0325, {"query 0_rank": 3.0}),
-        (QMD, "memory/horse.md", 0.89, {"keyword": 0.907, "vector": 0.54, "rrf": 0.173, "rerank": 0.5}),
-        (LANGCHAIN, "memory/horse.md", 0.81, {}),
-        (LLAMAINDEX, "memory/horse.md", 0.7, {}),
+        (ENGINES["elasticsearch"]["hits"]["hits"][0], "doc_2", 0.0325, {"query 0_rank": 3.0}),
+        (ENGINES["qmd"], "memory/horse.md", 0.89, OF_QMD),
+        (ENGINES["langchain"], "memory/horse.md", 0.81, {}),
+        (ENGINES["llamaindex"], "memory/horse.md", 0.7, {}),
         ({"id": 7, "score": "0.5", "scores": {"bm25": 3}}, "7", 0.5, {"bm25": 3.0}),
         (["memory/horse.md", 0.25], "memory/horse.md", 0.25, {}),
     ],

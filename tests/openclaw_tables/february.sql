@@ -1,0 +1,10 @@
+CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL);
+CREATE TABLE files (
+    path TEXT PRIMARY KEY, source TEXT NOT NULL DEFAULT 'memory', hash TEXT NOT NULL,
+    mtime INTEGER NOT NULL, size INTEGER NOT NULL
+);
+CREATE TABLE chunks (
+    id TEXT PRIMARY KEY, path TEXT NOT NULL, source TEXT NOT NULL DEFAULT 'memory',
+    start_line INTEGER NOT NULL, end_line INTEGER NOT NULL, hash TEXT NOT NULL, model TEXT NOT NULL,
+    text TEXT NOT NULL, embedding TEXT NOT NULL, updated_at INTEGER NOT NULL
+);
