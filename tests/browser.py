@@ -159,7 +159,7 @@ def _served(command: Sequence[str], folder: Path, own: Mapping[str, str], ready:
     with (folder / "log").open("w") as log:
         server = subprocess.Popen(command, env=variables, stdout=log, stderr=subprocess.STDOUT)
         try:
-            _wait_for(ready, server, folder / "log")
+            wait_for(ready, server, folder / "log")
             yield "/".join(ready.split("/")[:3])
         finally:
             server.terminate()
@@ -178,7 +178,8 @@ def free_port() -> int:
             return port
 
 
-def _wait_for(url: str, server: subprocess.Popen[bytes], log: Path, seconds: float = 300) -> None:
+def wait_for(url: str, server: subprocess.Popen[bytes], log: Path, seconds: float = 300) -> None:
+    """Waits until a server answers at the address. Raises AssertionError with its log when it does not."""
     ends = time.monotonic() + seconds
     while True:
         try:

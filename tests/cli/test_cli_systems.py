@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import pytest
-
 from tests import world
 from tests.commands import Run
 from workbench import __version__
@@ -47,12 +45,9 @@ def test_diff_shows_a_changed_layout(run: Run) -> None:
     assert found["after"].endswith("one MATCH over title and content_stems")
 
 
-def test_diff_of_a_system_with_itself_ends_with_1(run: Run) -> None:
+def test_diff_of_a_system_with_itself_ends_with_1_and_of_three_systems_with_2(run: Run) -> None:
     same = run("systems", SHIPPED, SHIPPED)
     assert (same.code, same.out.strip()) == (1, "no difference")
-
-
-def test_three_systems_are_refused(run: Run) -> None:
     assert run("systems", SHIPPED, FIXED, "bm-head").code == 2
 
 
@@ -69,11 +64,7 @@ def test_compare_sets_answers_side_by_side(run: Run, tmp_path: Path) -> None:
 
 def test_a_specimen_is_run_and_told(run: Run) -> None:
     told = run("museum", "openclaw-clamped-bm25")
-    assert told.code == 0
-    assert "openclaw/openclaw#5767" in told.out
-
-
-def test_an_unknown_specimen_is_refused(run: Run) -> None:
+    assert (told.code, "openclaw/openclaw#5767" in told.out) == (0, True)
     assert run("museum", "unicorn").code == 2
 
 
@@ -83,15 +74,6 @@ def test_two_lists_from_a_file_are_fused_by_every_engine(run: Run, tmp_path: Pat
     shown = run("fusion", "--lists", lists).out
     assert "rrf-60" in shown
     assert "tm2c2" in shown
-
-
-@pytest.mark.parametrize("text", ["[]", "nonsense", '{"vector": {"a": "much"}, "keyword": {}}'])
-def test_lists_of_another_form_are_refused(run: Run, tmp_path: Path, text: str) -> None:
-    lists = tmp_path / "lists.json"
-    lists.write_text(text)
-    refused = run("fusion", "--lists", lists)
-    assert refused.code == 2
-    assert "lists.json" in refused.err
 
 
 def test_a_file_is_watched_by_its_name(run: Run, tmp_path: Path) -> None:

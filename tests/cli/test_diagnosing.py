@@ -23,16 +23,8 @@ pytestmark = pytest.mark.usefixtures("in_project")
 def test_the_page_has_its_five_parts(run: Run) -> None:
     outcome = run("diagnose", QUESTION, "--target", TARGET, "-s", SHIPPED)
     assert (outcome.code, outcome.err) == (0, "")
-    places = [
-        outcome.out.index(head)
-        for head in (
-            "What happened",
-            "Causes",
-            "Fixes: the file is then in the answer",
-            "The price",
-            "As settings",
-        )
-    ]
+    heads = "What happened", "Causes", "Fixes: the file is then in the answer", "The price", "As settings"
+    places = [outcome.out.index(head) for head in heads]
     assert places == sorted(places)
     assert "--set floor.floor=" in outcome.out
 
@@ -113,23 +105,11 @@ def test_bad_input_is_refused_with_a_remedy(
     assert remedy in second
 
 
-def test_labels_whose_files_are_gone_are_named(run: Run, tmp_path: Path) -> None:
-    file = tmp_path / "q.yaml"
-    file.write_text("questions: [{question: tea, target: memory/gone.md}]", encoding="utf-8")
-    outcome = run("diagnose", QUESTION, "-t", TARGET, "-s", SHIPPED, "--questions", file)
-    assert outcome.code == 2
-    assert "memory/gone.md is not in the index" in outcome.err
-
-
 def test_blame_prints_shares_that_sum(run: Run) -> None:
     data = run("blame", "openclaw-2026.2.13", "openclaw-2026.2.13+or+rrf", "--json").json()
     assert sum(one["share"] for one in data["changes"]) == pytest.approx(data["difference"], abs=1e-9)
     text = run("blame", "openclaw-2026.2.13", "openclaw-2026.2.13+or+rrf").out
     assert "Shapley shares, exact" in text
     assert f"{len(data['flips']) - SHOWN_FLIPS} more questions; --json lists all." in text
-
-
-def test_blame_needs_two_systems_that_differ(run: Run) -> None:
-    outcome = run("blame", "openclaw-2026.2.13", "openclaw-2026.2.13")
-    assert outcome.code == 2
-    assert "do not differ" in outcome.err
+    same = run("blame", "openclaw-2026.2.13", "openclaw-2026.2.13")
+    assert (same.code, "do not differ" in same.err) == (2, True)

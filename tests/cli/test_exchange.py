@@ -85,12 +85,13 @@ def test_a_gate_ends_with_1_when_answers_fall_and_says_who_and_why(run: Run, tmp
     assert "below the floor" in told
 
 
-def test_a_gate_names_a_label_whose_file_is_gone(run: Run, tmp_path: Path) -> None:
-    questions = tmp_path / "questions.yaml"
-    questions.write_text("questions: [{question: tea, target: memory/gone.md}]\n")
-    outcome = run("gate", "--questions", questions, "--save", tmp_path / "answers.json")
-    assert outcome.code == 2
-    assert "memory/gone.md is not in the index" in outcome.err
+@pytest.mark.parametrize(
+    "command", [("gate", "--save", "x.json"), ("diagnose", "how do I reason", "-t", "MEMORY.md")]
+)
+def test_a_label_whose_file_is_gone_is_named(run: Run, tmp_path: Path, command: tuple[str, ...]) -> None:
+    (tmp_path / "q.yaml").write_text("questions: [{question: tea, target: memory/gone.md}]\n")
+    outcome = run(*command, "--questions", tmp_path / "q.yaml")
+    assert (outcome.code, "memory/gone.md is not in the index" in outcome.err) == (2, True)
 
 
 def test_triage_prints_specimens_the_check_and_the_lesson(run: Run) -> None:

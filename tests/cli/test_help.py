@@ -34,8 +34,11 @@ def pages() -> str:
     return "\n".join(file.read_text(encoding="utf-8") for file in files)
 
 
-def test_there_are_commands() -> None:
+def test_help_names_the_commands(run: Run) -> None:
     assert len(COMMANDS) >= 17
+    shown = run("-h")
+    assert shown == run("--help")
+    assert all(f"\n  {name} " in shown.out for name in ("index", "search", "explain", "evaluate", "lab"))
 
 
 @pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
@@ -47,20 +50,16 @@ def test_a_command_says_in_a_sentence_what_it_does(run: Run, words: tuple[str, .
     assert re.match(r"[A-Z]\S* .*\.$", (COMMANDS[words].help or "").split("\n")[0])
 
 
-@pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
-def test_every_option_of_a_command_has_help(words: tuple[str, ...]) -> None:
-    without = [one.name for one in COMMANDS[words].params if not (one.help or "").strip()]
-    assert [name for name in without if name != "help"] == []
+def test_every_option_has_help() -> None:
+    options = [(command, one) for command in (ROOT, *COMMANDS.values()) for one in command.params]
+    without = [(command.name, one.name) for command, one in options if not (one.help or "").strip()]
+    assert [pair for pair in without if pair[1] != "help"] == []
 
 
-def test_the_options_before_a_command_have_help() -> None:
-    assert [one.name for one in ROOT.params if not (getattr(one, "help", "") or "").strip()] == []
-
-
-@pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
-def test_a_command_is_in_the_readme_or_the_docs(words: tuple[str, ...]) -> None:
-    name = re.escape(" ".join(words))
-    assert re.search(rf"(workbench (?:--\S+ \S+ )*|`){name}\b", pages())
+def test_every_command_is_in_the_readme_or_the_docs() -> None:
+    text, names = pages(), [" ".join(words) for words in COMMANDS]
+    found = [re.search(rf"(workbench (?:--\S+ \S+ )*|`){re.escape(name)}\b", text) for name in names]
+    assert [name for name, there in zip(names, found, strict=True) if not there] == []
 
 
 def test_the_readme_names_no_command_that_is_not_there() -> None:

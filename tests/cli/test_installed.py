@@ -9,7 +9,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 import urllib.request
 import zipfile
 from collections.abc import Iterator
@@ -23,7 +22,7 @@ import psutil
 import pytest
 from nbclient import NotebookClient
 
-from tests.browser import free_port
+from tests.browser import free_port, wait_for
 from tests.commands import Outcome, Run
 from tests.conftest import PATIENT, PROJECT, SAMPLE
 from workbench.cli.bundled import FOLDERS, copy_to
@@ -69,38 +68,32 @@ def test_what_exists_stays_byte_for_byte_and_is_named(tmp_path: Path) -> None:
     assert f"Kept your versions of: {FIRST}." in str(second)
 
 
-def test_a_link_that_leads_nowhere_is_not_written_through(tmp_path: Path) -> None:
+def test_a_link_that_leads_nowhere_and_a_file_in_the_folders_place_stay(tmp_path: Path) -> None:
     (tmp_path / "notebooks").mkdir()
     (tmp_path / FIRST).symlink_to(tmp_path / "elsewhere")
     assert copy_to(tmp_path).kept == (FIRST,)
     assert not (tmp_path / "elsewhere").exists()
-
-
-def test_a_file_in_the_folders_place_is_named(tmp_path: Path) -> None:
     (tmp_path / "lab").write_text("a note")
     with pytest.raises(InputError, match=r"lab.* cannot be used: .*\n.*--to FOLDER"):
         copy_to(tmp_path / "lab")
     assert (tmp_path / "lab").read_text() == "a note"
 
 
-def test_two_folders_of_notebooks_are_one_too_many(run: Run, tmp_path: Path) -> None:
-    outcome = run("lab", "--to", tmp_path / "lab", "--notebooks", tmp_path)
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        (["--to", "{0}/lab", "--notebooks", "{0}"], "Give one of them"),
+        (["--to", "{0}/lab", "-m", "{0}/nofolder"], "nofolder does not exist"),
+        (["--memory", "{0}", "--notebooks", "{0}"], "There is no notebook {0}/00_start.ipynb"),
+    ],
+)
+def test_a_bad_request_is_refused_before_anything_is_copied_or_indexed(
+    run: Run, tmp_path: Path, options: list[str], problem: str
+) -> None:
+    outcome = run("lab", *(one.format(tmp_path) for one in options))
     assert (outcome.code, outcome.out) == (2, "")
-    assert "Give one of them" in outcome.err
-    assert not (tmp_path / "lab").exists()
-
-
-def test_a_memory_that_is_not_there_is_told_before_anything_is_copied(run: Run, tmp_path: Path) -> None:
-    refused = run("lab", "--to", tmp_path / "mine", "-m", tmp_path / "nofolder")
-    assert refused.code == 2
-    assert "nofolder does not exist" in refused.err
-    assert not (tmp_path / "mine").exists()
-
-
-def test_a_folder_without_notebooks_is_told_before_anything_is_indexed(run: Run, tmp_path: Path) -> None:
-    outcome = run("lab", "--memory", tmp_path, "--notebooks", tmp_path)
-    assert (outcome.code, outcome.out) == (2, "")
-    assert f"There is no notebook {tmp_path / '00_start.ipynb'}" in outcome.err
+    assert problem.format(tmp_path) in outcome.err
+    assert list(tmp_path.iterdir()) == []
 
 
 # the wheel
@@ -128,9 +121,6 @@ def test_the_wheel_has_the_package_the_notebooks_and_the_memories_alone(wheel: P
     assert {name.split("/")[2] for name in {*names} - packed} == {*FOLDERS}
     unwanted = re.compile(r"(^|/)(tests|test-output|site|__pycache__|\.[^/]+)/|\.(pyc|sqlite)$")
     assert [name for name in names if unwanted.search(name)] == []
-
-
-def test_the_wheel_is_small(wheel: Path) -> None:
     assert 200_000 < wheel.stat().st_size < 1_500_000
 
 
@@ -177,12 +167,11 @@ def installed(wheel: Path, sample: MemoryIndex, tmp_path_factory: pytest.TempPat
     return made
 
 
-def test_the_installed_package_is_the_one_that_runs(installed: Installed) -> None:
-    outcome = installed.python("-c", "import workbench; print(workbench.__file__)")
-    assert outcome.out.strip() == str(installed.target / "workbench" / "__init__.py")
-
-
-def test_without_a_memory_the_message_is_plain(installed: Installed) -> None:
+def test_the_installed_package_is_the_one_that_runs_and_without_a_memory_says_so(
+    installed: Installed,
+) -> None:
+    ran = installed.python("-c", "import workbench; print(workbench.__file__)")
+    assert ran.out.strip() == str(installed.target / "workbench" / "__init__.py")
     outcome = installed.workbench("search", "tea")
     assert (outcome.code, outcome.out) == (2, "")
     assert outcome.err.startswith("The memory folder sample_memory does not exist.\n")
@@ -240,22 +229,11 @@ def served(installed: Installed) -> Iterator[Served]:
             stderr=subprocess.STDOUT,
         )  # fmt: skip
     try:
-        yield _awaited(Served(f"http://127.0.0.1:{port}", log, psutil.Process(lab.pid)), lab)
+        wait_for(f"http://127.0.0.1:{port}/api", lab, log)
+        yield Served(f"http://127.0.0.1:{port}", log, psutil.Process(lab.pid))
     finally:
         lab.terminate()
         lab.wait(300)
-
-
-def _awaited(served: Served, lab: subprocess.Popen[bytes], seconds: float = 300) -> Served:
-    ends = time.monotonic() + seconds
-    while time.monotonic() < ends:
-        assert lab.poll() is None, served.log.read_text()
-        try:
-            served.get("/api")
-            return served
-        except OSError:
-            time.sleep(0.3)
-    raise AssertionError(served.log.read_text())
 
 
 def test_the_lab_is_copied_beside_nothing_and_opens(installed: Installed, served: Served) -> None:

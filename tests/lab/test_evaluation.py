@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,7 +10,7 @@ from ir_measures import RR, R
 
 from workbench.errors import InputError
 from workbench.measure.evaluation import Evaluation, Judged, Share, evaluate, means
-from workbench.measure.questions import Control, Question, QuestionSet
+from workbench.measure.questions import Control, Question, QuestionSet, load_questions
 from workbench.memory.index import MemoryIndex
 from workbench.systems.openclaw import SHIPPED, WORKAROUND
 
@@ -83,3 +84,21 @@ def test_what_is_no_question_set_and_no_list_of_pipelines_is_refused(
 ) -> None:
     with pytest.raises(InputError, match=told):
         evaluate(*given, toy)
+
+
+# labelled questions
+
+
+def test_the_sample_questions_are_the_report_s_57(questions: QuestionSet) -> None:
+    assert len(questions.questions) == 57
+    assert len(questions.targets) == 11
+    assert questions.kinds == ["direct", "natural", "vague", "adjacent", "cross_domain"]
+    assert all(5 <= [q.target for q in questions.questions].count(t) <= 6 for t in questions.targets)
+    assert sum(question.from_report for question in questions.questions) == 12
+    assert len(questions.controls) >= 15
+
+
+def test_controls_may_be_plain_strings(tmp_path: Path) -> None:
+    file = tmp_path / "q.yaml"
+    file.write_text("questions: [{question: a, target: b.md}]\ncontrols: [c, {question: d}]\n")
+    assert [one.question for one in load_questions(file).controls] == ["c", "d"]
