@@ -36,7 +36,7 @@ from workbench.memory.sync import index_folder
 from workbench.records import Floats, Trace
 from workbench.retrieval.pipeline import search
 from workbench.retrieval.query import STOP_WORDS
-from workbench_plugins.recommended.keywords import StemIndex, content_stems, porter_stems
+from workbench_plugins.recommended.keywords import StemIndex, porter_stems, question_stems
 from workbench_plugins.recommended.layout import passages_of
 from workbench_plugins.recommended.pipelines import RECOMMENDED
 from workbench_plugins.runs.collections import load
@@ -100,7 +100,7 @@ def other_name(question: str, texts: Iterable[str], names: frozenset[str], files
              for stem in porter_stems(word)}  # fmt: skip
     if not asked:
         return 0.0
-    weights = {stem: files.idf(stem) for stem in content_stems(question)}
+    weights = {stem: files.idf(stem) for stem in question_stems(question)}
     lines = [set(porter_stems(line)) for text in texts for line in text.splitlines()]
     shares = [sum(weight for stem, weight in weights.items() if stem in line) for line in lines]
     named = [share for share, line in zip(shares, lines, strict=True) if asked & line]

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.arithmetic import evaluated
+from tests.home import Home
 from workbench.measure.questions import QuestionSet
 from workbench.memory.index import MemoryIndex
 from workbench.records import Candidate, DropKind, Stage, Trace
@@ -16,13 +20,21 @@ from workbench.retrieval.cutoff import EvidenceFloor, Limit, MinScore
 from workbench.retrieval.explain import Explanation, Fate, Verdict, explain
 from workbench.retrieval.index_adapters import CachedIndex
 from workbench.retrieval.pipeline import Pipeline, search
+from workbench.retrieval.query import STOP_WORDS, UnicodeWords
 from workbench.systems.registry import SYSTEMS
 from workbench.views.text import explanation_text
 from workbench_plugins.automem.recall import AdaptiveFloor
+from workbench_plugins.basic_memory.notes import NotesLayout, note_of
 from workbench_plugins.basic_memory.scores import MinSimilarity
 from workbench_plugins.openclaw.ranking import ReadableProjects
 from workbench_plugins.qmd.fusion import CandidateLimit
+from workbench_plugins.recommended.pipelines import RECOMMENDED
 from workbench_plugins.recommended.stages import BestOfFile
+
+WORDS = """
+canning cans willing having can will the it café teas backup_plan a tomato Tomato
+""".split()  # noqa: SIM905
+"""Words of the question: content words whose stems are those of function words, and function words."""
 
 QUESTIONS_EACH = 4
 """How many questions each system is asked; together the systems are asked all of them."""
@@ -121,10 +133,46 @@ def check_decision(trace: Trace, candidate: Candidate, line: str) -> None:
             assert value == pytest.approx(candidate.numbers[threshold.measure], nan_ok=True)
 
 
+def searched_text(index: MemoryIndex, path: str, pipeline: Pipeline, verdict: Verdict) -> str:
+    """The text that a system's keyword leg searches: of a note, Basic Memory indexes the beginning."""
+    if not isinstance(pipeline.layout, NotesLayout):
+        return verdict.chunk.text
+    (document,) = [one for one in index.store.documents() if one.path == path]
+    return note_of(document, pipeline.layout.project).content_stems
+
+
+def check_found(verdict: Verdict, text: str, trigrams: bool = False) -> None:
+    """A word that a leg does not find in a text is not there. Trigrams find no word of two characters."""
+    for leg_rank in verdict.leg_ranks:
+        for word in leg_rank.missing:
+            if trigrams and len(word) < 3:
+                continue
+            said = re.compile(rf"(?<!\w){re.escape(word)}(?!\w)", re.IGNORECASE)
+            assert not said.search(text), (leg_rank.leg, word, verdict.chunk.place)
+
+
 def told(explanation: Explanation) -> Mapping[str, list[str]]:
     """The lines of each chunk that the text tells about, by the place of the chunk."""
     blocks = explanation_text(explanation, chunks=len(explanation.verdicts)).split("\n\n")[1:]
     return {block.split("\n")[0].rpartition(": ")[0]: block.split("\n") for block in blocks}
+
+
+@pytest.fixture(scope="module")
+def canned(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MemoryIndex]:
+    """Notes of the words that the questions have, indexed."""
+    home = Home(tmp_path_factory.mktemp("canned"), tmp_path_factory.mktemp("place") / "index.sqlite")
+    texts = (
+        "canning tomato cans having the backup_plan",
+        "willing to wait, it will",
+        "doings a café can have",
+    )
+    for number, text in enumerate(texts):
+        note = home.root / "memory" / f"{number}.md"
+        note.parent.mkdir(exist_ok=True)
+        note.write_text(f"{text}\n")
+    home.sync()
+    with closing(home.opened()) as index:
+        yield index
 
 
 @pytest.fixture(scope="module")
@@ -144,7 +192,36 @@ def test_every_sentence_about_every_file_is_true(
             explanation = explain(trace, cached, path)
             lines = told(explanation)
             for verdict in explanation.verdicts:
+                check_found(
+                    verdict, searched_text(sample, path, pipeline, verdict), "trigram" in pipeline.name
+                )
                 if verdict.candidate is not None:
                     check_lines(trace, verdict, lines[verdict.chunk.place])
                 else:
                     assert not any(verdict.chunk.id == chunk.id for chunk in trace.chunks)
+
+
+@given(
+    st.lists(st.sampled_from(WORDS), min_size=1, max_size=4),
+    st.sampled_from([one for one in SYSTEMS.values() if one.layout == RECOMMENDED.layout]),
+    st.sampled_from([None, UnicodeWords("OR"), UnicodeWords("AND")]),
+)
+def test_a_word_that_is_lacking_is_not_there(
+    canned: MemoryIndex, words: list[str], pipeline: Pipeline, query: UnicodeWords | None
+) -> None:
+    asked = pipeline.with_stage(query) if query else pipeline
+    trace = search(" ".join(words), asked, canned)
+    for path in canned.store.stamps():
+        for verdict in explain(trace, canned, path).verdicts:
+            check_found(verdict, verdict.chunk.text)
+            match = verdict.leg_ranks[0]
+            content = [word for word in words if word.lower() not in STOP_WORDS]
+            if any(word in verdict.chunk.text.split() for word in content) and asked is pipeline:
+                assert match.rank is not None, (words, verdict.chunk.text)
+
+
+def test_a_word_with_the_stem_of_a_function_word_is_found(canned: MemoryIndex) -> None:
+    for word, path in (("canning", "memory/0.md"), ("cans", "memory/0.md"), ("willing", "memory/1.md")):
+        found = search(word, RECOMMENDED, canned).legs["keyword"].hits
+        assert [chunk.path for chunk in canned.chunks(found.rows)] == [path]
+    assert search("Can I, or will it?", RECOMMENDED, canned).legs["keyword"].asked is None

@@ -64,7 +64,7 @@ def test_a_search_that_no_leg_answers_says_so(toy: MemoryIndex) -> None:
 def test_an_explanation_says_which_words_are_missing_and_the_formula(toy: MemoryIndex) -> None:
     trace = search("tea for the hub", SHIPPED, toy)
     text = explanation_text(explain(trace, toy, "memory/tea.md"))
-    assert "it lacks “for”, “hub”" in text
+    assert "it does not find “for”, “hub”" in text
     assert re.search(r"score = 0\.7 × [\d.]+ \+ 0\.3 × 0 = [\d.]+", text)
 
 
@@ -82,7 +82,7 @@ def test_an_explanation_says_what_a_floor_on_evidence_asks_for(sample: MemoryInd
 def test_a_long_line_of_an_explanation_goes_on_below_its_beginning(toy: MemoryIndex) -> None:
     trace = search("a wheel that grinds on the way uphill", SHIPPED, toy)
     lines = printed(explain(trace, toy, "memory/tea.md"), width=60).splitlines()
-    at = next(place for place, line in enumerate(lines) if "it lacks" in line)
+    at = next(place for place, line in enumerate(lines) if "it does not find" in line)
     assert lines[at].startswith("  keyword leg")
     assert re.match(r"  \S", lines[at + 1])
 

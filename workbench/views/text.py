@@ -378,12 +378,12 @@ def _leg_rank_line(leg_rank: LegRank, asked: str | None) -> str:
     lacks = _words(leg_rank.missing)
     if leg_rank.rank is None:
         nothing = ", the question has no word to match" if asked is None else ""
-        reason = f", it lacks {lacks}" if lacks else nothing
+        reason = f": it does not find {lacks}" if lacks else nothing
         return f"{leg_rank.leg} leg: no match{reason} ({_matches(leg_rank.matched)})"
     place = f"{leg_rank.leg} leg: rank {leg_rank.rank} of {leg_rank.matched}"
     raw = f"{leg_rank.number} {leg_rank.raw:.4g}"
     pool = "" if leg_rank.brought else f", beyond this leg's depth of {leg_rank.depth}"
-    return f"{place}, {raw}{pool}" + (f", without {lacks}" if lacks else "")
+    return f"{place}, {raw}{pool}" + (f", without a match for {lacks}" if lacks else "")
 
 
 def _words(words: Sequence[str]) -> str:

@@ -662,7 +662,7 @@ def _concerns(leg_rank: LegRank, slot: str) -> bool:
 
 def _leg_rank(leg_rank: LegRank) -> str:
     lacks = ", ".join(f"“{word}”" for word in leg_rank.missing)
-    without = f", it lacks {lacks}" if lacks else ""
+    without = f": it does not find {lacks}" if lacks else ""
     if leg_rank.rank is None:
         return f"no match{without}"
     beyond = "" if leg_rank.brought else f", beyond its depth of {leg_rank.depth}"

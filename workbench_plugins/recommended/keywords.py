@@ -9,6 +9,7 @@ import re
 import threading
 from collections import Counter
 from collections.abc import Sequence
+from functools import lru_cache
 from itertools import chain, pairwise
 
 import apsw
@@ -31,8 +32,12 @@ def porter_stems(text: str) -> list[str]:
     >>> porter_stems("The backups were running, café 日本語")
     ['the', 'backup', 'were', 'run', 'cafe', '日本', '本語']
     """
+    return _tokens(text, "porter")
+
+
+def _tokens(text: str, *kind: str) -> list[str]:
     spaced = UNSPACED.sub(lambda run: f" {' '.join(_pairs(run[0]))} ", text)
-    found = _tokenizer()(
+    found = _tokenizer(*kind, "unicode61")(
         spaced.encode("utf-8", "replace"), apsw.FTS5_TOKENIZE_DOCUMENT, None, include_offsets=False,
         include_colocated=False,
     )  # fmt: skip
@@ -43,29 +48,35 @@ def _pairs(run: str) -> list[str]:
     return [a + b for a, b in pairwise(run)] or [run]
 
 
-def _tokenizer() -> apsw.FTS5Tokenizer:
+def _tokenizer(*names: str) -> apsw.FTS5Tokenizer:
     """The tokenizer of this thread; a connection belongs to one thread."""
-    if not hasattr(_CONNECTIONS, "porter"):
-        _CONNECTIONS.database = apsw.Connection(":memory:")
-        _CONNECTIONS.porter = _CONNECTIONS.database.fts5_tokenizer(
-            "porter", ["unicode61", "remove_diacritics", "2"]
-        )
-    tokenizer: apsw.FTS5Tokenizer = _CONNECTIONS.porter
-    return tokenizer
-
-
-STOP_STEMS = frozenset(stem for word in STOP_WORDS for stem in porter_stems(word))
+    held: dict[tuple[str, ...], apsw.FTS5Tokenizer] = vars(_CONNECTIONS).setdefault("tokenizers", {})
+    if names not in held:
+        name, *options = (*names, "remove_diacritics", "2")
+        held[names] = apsw.Connection(":memory:").fts5_tokenizer(name, options)
+    return held[names]
 
 
 def content_stems(text: str) -> list[str]:
+    """The stems of a text without its function words, in order.
+
+    The function words go before stemming: "cans" and "willing" have the stems of "can" and "will".
+
+    >>> content_stems("Who is willing to open the cans?")
+    ['will', 'open', 'can']
+    """
+    return [_stem(word) for word in _tokens(text) if word not in STOP_WORDS]
+
+
+@lru_cache(maxsize=100_000)
+def _stem(word: str) -> str:
+    (stem,) = _tokens(word, "porter")
+    return stem
+
+
+def question_stems(text: str) -> list[str]:
     """The stems of a question without function words, each once; all stems if there are only those."""
-    stems = list(dict.fromkeys(porter_stems(text)))
-    return [stem for stem in stems if stem not in STOP_STEMS] or stems
-
-
-def _content_counts(text: str) -> dict[str, int]:
-    """How often a text has each of its stems, without function words."""
-    return {stem: n for stem, n in Counter(porter_stems(text)).items() if stem not in STOP_STEMS}
+    return list(dict.fromkeys(content_stems(text) or porter_stems(text)))
 
 
 class StemIndex:
@@ -76,7 +87,7 @@ class StemIndex:
     """
 
     def __init__(self, texts: Sequence[str]) -> None:
-        counted = [_content_counts(text) for text in texts]
+        counted = [Counter(content_stems(text)) for text in texts]
         lengths = np.array([sum(counts.values()) for counts in counted], float)
         self.size = len(texts)
         self._normal = K1 * (1 - B + B * lengths / max(lengths.mean(), 1.0)) if len(texts) else lengths

@@ -16,7 +16,7 @@ from workbench.memory.embedding.local import Embedder, LocalEmbedder
 from workbench.records import Floats, Hits, Query, Rows, Vector
 from workbench.retrieval.index_adapters import IndexAdapter, adapted, innermost, kept
 from workbench_plugins.recommended.arranged import HeldWords, Passages, WindowVectors, WordEmbedder, arrange
-from workbench_plugins.recommended.keywords import STOP_STEMS, StemIndex, content_stems, porter_stems
+from workbench_plugins.recommended.keywords import StemIndex, content_stems, porter_stems, question_stems
 from workbench_plugins.recommended.words import AskedWords, Codes, asked_words, best_matches
 from workbench_plugins.recommended.words import cosines as passage_cosines
 
@@ -68,12 +68,17 @@ class PassageIndex(IndexAdapter):
             return self.inner.keyword(query, limit)
         stems, table = _stems_of(query), self.passages.chunk_stems
         scores = table.scores(stems)
-        found = scores > 0
-        if query.operator == "AND":
-            for stem in stems:
-                found &= table.having(stem)
+        every_or_any = np.logical_and if query.operator == "AND" else np.logical_or
+        has = table.having if content_stems(_words_of(query)) else self._texts_having
+        found = every_or_any.reduce([has(stem) for stem in stems])
         best = np.argsort(np.where(found, -scores, np.inf), kind="stable")[: min(limit, int(found.sum()))]
         return Hits(self.passages.rows[best], scores[best], larger_is_better=True)
+
+    def _texts_having(self, stem: str) -> NDArray[np.bool_]:
+        """Which texts have a function word; the table does not count them."""
+        return np.array(
+            [stem in porter_stems(chunk.text) for chunk in self.inner.chunks(self.passages.rows)], bool
+        )
 
     def vector(self, query: Vector, limit: int) -> Hits:
         """The chunks with the nearest windows; without windows, the nearest chunks."""
@@ -96,7 +101,7 @@ class PassageIndex(IndexAdapter):
 
     def title_shares(self, question: str, rows: Rows) -> Floats:
         """The share of the question's words, by their rarity in the files, that title and path have."""
-        stems = content_stems(question)
+        stems = question_stems(question)
         weights = np.array([self.passages.file_stems.idf(stem) for stem in stems])
         files = self._files(rows)
         has = np.array([self.passages.title_stems.having(stem)[files] for stem in stems], float)
@@ -149,8 +154,7 @@ class PassageIndex(IndexAdapter):
 
     def _rarity(self, word: str) -> float:
         """The IDF of a word over the files, by its rarest stem; 0 for a function word."""
-        stems = [stem for stem in porter_stems(word) if stem not in STOP_STEMS]
-        return max((self.passages.file_stems.idf(stem) for stem in stems), default=0.0)
+        return max(map(self.passages.file_stems.idf, content_stems(word)), default=0.0)
 
     def question_words(self, question: str) -> AskedWords | None:
         """The question's content words with their vectors; None without a model on this machine."""
@@ -190,13 +194,16 @@ def _held(
 
 
 def _scored(table: StemIndex, question: str, places: NDArray[np.int64]) -> tuple[Floats, float]:
-    stems = content_stems(question)
+    stems = question_stems(question)
     return table.scores(stems)[places], table.most(stems)
 
 
+def _words_of(query: Query) -> str:
+    return " ".join(clause.text for clause in query.clauses)
+
+
 def _stems_of(query: Query) -> list[str]:
-    stems = list(dict.fromkeys(stem for clause in query.clauses for stem in porter_stems(clause.text)))
-    return [stem for stem in stems if stem not in STOP_STEMS] or stems
+    return question_stems(_words_of(query))
 
 
 def _best_window(windows: WindowVectors, question: Vector, chunks: int) -> Floats:

@@ -16,7 +16,8 @@ from workbench.errors import InputError
 from workbench.records import KEPT, DropKind, Floats, Threshold, Trace
 from workbench.retrieval.columns import ColumnStage, Numbers, PlainStage, filled
 from workbench.retrieval.cutoff import MinScore, dropped
-from workbench.retrieval.query import PrunedUnicodeWords
+from workbench.retrieval.query import PrunedUnicodeWords, unicode_words
+from workbench_plugins.recommended.keywords import content_stems
 from workbench_plugins.recommended.layout import PassageIndex, passages_of
 
 NO_WORDS = (
@@ -39,10 +40,13 @@ def _passages(context: Context) -> PassageIndex:
 class ContentWords(PrunedUnicodeWords):
     """The query: the question's words of any script, without function words, joined with `join`.
 
-    A question of function words alone keeps them.
+    A question of function words alone has no query.
     """
 
     join: Literal["AND", "OR"] = "OR"
+
+    def words(self, question: str) -> list[str]:
+        return [word for word in unicode_words(question) if content_stems(word)]
 
     @property
     def says(self) -> str:

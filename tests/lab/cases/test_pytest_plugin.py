@@ -55,7 +55,7 @@ def test_each_outcome_is_told(report: str, name: str) -> None:
 
 
 def test_a_failure_is_explained_without_a_traceback(report: str) -> None:
-    assert "keyword leg: no match, it lacks “bagging”, “operations” (0 chunks match)" in report
+    assert "keyword leg: no match: it does not find “bagging”, “operations” (0 chunks match)" in report
     assert "observed before: below the floor" in report
     assert "observed now: matched by no leg" in report
     assert "no-case.case.yaml, line 2: titel: Extra inputs are not permitted." in report

@@ -15,7 +15,7 @@ from workbench.memory.sources import LineChunker
 from workbench.memory.store.postings import K1, B
 from workbench.records import Chunk
 from workbench_plugins.recommended.arranged import PassageCache
-from workbench_plugins.recommended.keywords import STOP_STEMS, StemIndex, content_stems, porter_stems
+from workbench_plugins.recommended.keywords import StemIndex, content_stems, question_stems
 from workbench_plugins.recommended.windows import MOST_PIECES, outline, windows_of
 from workbench_plugins.recommended.words import (
     PASSAGE,
@@ -136,7 +136,7 @@ def test_a_text_whose_vector_is_not_the_mean_of_its_pieces_is_one_passage() -> N
 
 def test_bm25_counts_stems_and_never_passes_its_most() -> None:
     table = StemIndex(["The backups were running.", "A backup, backup, backup.", "Tea."])
-    stems = content_stems("running the backups")
+    stems = question_stems("running the backups")
     scores = table.scores(stems)
     assert stems == ["run", "backup"]
     assert scores[0] > scores[1] > scores[2] == 0
@@ -148,7 +148,7 @@ def test_bm25_counts_stems_and_never_passes_its_most() -> None:
 )
 def test_bm25_of_each_text_is_the_formula_with_its_own_counts(texts: list[list[str]]) -> None:
     table = StemIndex([" ".join(words) for words in texts])
-    counted = [[one for one in porter_stems(" ".join(words)) if one not in STOP_STEMS] for words in texts]
+    counted = [content_stems(" ".join(words)) for words in texts]
     mean = max(sum(map(len, counted)) / max(len(texts), 1), 1.0)
     for stem in ("tea", "oak", "e", "日本", "nothing"):
         having = [stem in own for own in counted]
