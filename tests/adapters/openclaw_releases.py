@@ -19,12 +19,12 @@ from workbench.retrieval.columns import Columns
 from workbench.retrieval.cutoff import Limit, MinScore
 from workbench.retrieval.pipeline import Running
 from workbench.retrieval.scoring import ClampedRank, Relevance
-from workbench_plugins.openclaw import ranking, words
-from workbench_plugins.openclaw.diversity import MMR, UnspacedMMR, jaccard, mmr_score, pick
+from workbench_plugins.openclaw import keyword as words
+from workbench_plugins.openclaw import ranking
 from workbench_plugins.openclaw.indexing import EntryChunker, WeightedChunker, weight
-from workbench_plugins.openclaw.ranking import SpareSlots
+from workbench_plugins.openclaw.keyword import CHINESE, ENGLISH, HAN, keywords
+from workbench_plugins.openclaw.ranking import MMR, SpareSlots, UnspacedMMR, jaccard, mmr_score, pick
 from workbench_plugins.openclaw.releases import FEBRUARY_15, SEPTEMBER
-from workbench_plugins.openclaw.words import CHINESE, ENGLISH, HAN, keywords
 
 WINTER = ("2026.2.15", "2026.2.17", "2026.2.26", "2026.2.27", "2026.3.2")
 SPRING = ("2026.3.7", "2026.3.13", "2026.7.1")

@@ -10,8 +10,8 @@ import pytest
 from tests.agent.test_agent import QUESTION, over
 from tests.agent.test_mcp import call, listed
 from workbench.errors import InputError
-from workbench_plugins.cases.files import load_case
 from workbench_plugins.cases.making import MOST_CASES
+from workbench_plugins.cases.model import load_case
 from workbench_plugins.cases.running import run_case
 
 TARGET = "memory/bike.md"

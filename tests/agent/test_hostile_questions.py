@@ -25,8 +25,7 @@ from workbench.retrieval.pipeline import Pipeline, Running, search
 from workbench.retrieval.query import BLANKS, LONGEST_QUESTION, check_question, unicode_words
 from workbench.systems.registry import SYSTEMS
 from workbench_plugins.basic_memory.query import Relaxation
-from workbench_plugins.openclaw.keyword import ManyQueries
-from workbench_plugins.openclaw.words import PathIndex
+from workbench_plugins.openclaw.keyword import ManyQueries, PathIndex
 
 QUESTIONS = 20_000
 SHORT = 10_000

@@ -285,7 +285,7 @@ def test_a_search_in_openvino_loads_neither_torch_nor_what_other_commands_need(
         "except SystemExit as end: print('code', end.code)\n"
         "heavy = {'torch', 'transformers', 'sentence_transformers', 'sklearn', 'pandas', 'plotly'}\n"
         "other = {'openvino_telemetry', 'openvino.tools', 'urllib.request', 'filelock', "
-        "'workbench_plugins.openclaw.config_file'}\n"
+        "'workbench_plugins.openclaw.config'}\n"
         "ours = [one for one in sys.modules if one.startswith('workbench')]\n"
         "print('loaded', sorted((heavy | other) & set(sys.modules)), len(ours) <= 90 or ours)\n"
     )

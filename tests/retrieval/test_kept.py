@@ -11,7 +11,7 @@ from tests import world
 from workbench.memory.sync import index_folder
 from workbench.retrieval.index_adapters import IndexAdapter, kept
 from workbench.retrieval.pipeline import search
-from workbench_plugins.openclaw import diversity
+from workbench_plugins.openclaw import ranking
 from workbench_plugins.openclaw.releases import SEPTEMBER
 
 
@@ -35,13 +35,13 @@ def test_what_is_kept_for_an_index_is_not_that_of_another(tmp_path: Path) -> Non
 def test_similarities_that_are_kept_are_those_that_are_computed(
     tables: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(diversity, "MOST_TABLES", tables)
+    monkeypatch.setattr(ranking, "MOST_TABLES", tables)
     with world.build(tmp_path) as index:
         for units in (5, 20, 700, 5):
-            changed = SEPTEMBER.with_stage(diversity.UnspacedMMR(units=units))
+            changed = SEPTEMBER.with_stage(ranking.UnspacedMMR(units=units))
             for question in ("rooibos tea", "bike", "rooibos tea"):
                 with monkeypatch.context() as patch:
-                    patch.setattr(diversity, "MOST_CHUNKS", 0)
+                    patch.setattr(ranking, "MOST_CHUNKS", 0)
                     computed = search(question, changed, index).columns["mmr_similarity"]
                 remembered = search(question, changed, index).columns["mmr_similarity"]
                 assert np.array_equal(remembered, computed)

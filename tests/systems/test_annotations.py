@@ -12,7 +12,7 @@ from tests import world
 from workbench.memory.index import MemoryIndex
 from workbench.memory.sync import index_folder, open_index
 from workbench.systems.registry import indexing
-from workbench_plugins.openclaw.annotations import (
+from workbench_plugins.openclaw.indexing import (
     INVALID_PROJECT,
     Annotations,
     annotations_of,

@@ -16,8 +16,14 @@ from workbench.errors import InputError
 from workbench.retrieval.columns import parameters
 from workbench.systems.openclaw import SHIPPED
 from workbench.systems.registry import SYSTEMS, system
-from workbench_plugins.openclaw.config import Configuration, KeyReport, configured, read, with_keys
-from workbench_plugins.openclaw.config_file import MemorySearch
+from workbench_plugins.openclaw.config import (
+    Configuration,
+    KeyReport,
+    MemorySearch,
+    configured,
+    read,
+    with_keys,
+)
 from workbench_plugins.openclaw.releases import HISTORY, SEPTEMBER
 from workbench_plugins.openclaw.sessions import Thresholds
 from workbench_plugins.providers.catalogue import PROVIDERS

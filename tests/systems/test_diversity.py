@@ -12,7 +12,7 @@ from tests.adapters.openclaw_february import FixedIndex
 from workbench.memory.index import MemoryIndex
 from workbench.records import Chunk
 from workbench.retrieval.pipeline import search
-from workbench_plugins.openclaw.diversity import (
+from workbench_plugins.openclaw.ranking import (
     MMR,
     UnspacedMMR,
     jaccard,

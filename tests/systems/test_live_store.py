@@ -316,7 +316,7 @@ def test_an_interrupted_write_is_not_undone_by_a_reader(february: OpenClaw, tmp_
 def test_a_writer_that_never_ends_is_waited_for_and_named(
     february: OpenClaw, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("workbench_plugins.openclaw.live_store.BUSY_SECONDS", 0.1)
+    monkeypatch.setattr("workbench_plugins.openclaw.live_index.BUSY_SECONDS", 0.1)
     with february.opened() as db:
         db.execute("BEGIN EXCLUSIVE")
         started = time.monotonic()

@@ -22,9 +22,16 @@ from workbench.retrieval.explain import Fate, explain
 from workbench.retrieval.pipeline import Pipeline, search
 from workbench.retrieval.query import unicode_words
 from workbench.systems.openclaw import SHIPPED
-from workbench_plugins.openclaw.annotations import entries
-from workbench_plugins.openclaw.indexing import EntryChunker, WeightedChunker, weight
-from workbench_plugins.openclaw.keyword import LegOfMany
+from workbench_plugins.openclaw.indexing import EntryChunker, WeightedChunker, entries, weight
+from workbench_plugins.openclaw.keyword import (
+    EVERY_LANGUAGE,
+    FEATURES,
+    LegOfMany,
+    PathsLayout,
+    boosted,
+    features,
+    keywords,
+)
 from workbench_plugins.openclaw.ranking import ProjectAffinity, ReadableProjects, Recency
 from workbench_plugins.openclaw.releases import (
     DECAY,
@@ -39,14 +46,6 @@ from workbench_plugins.openclaw.releases import (
     SEPTEMBER_TRIGRAM,
     TRIGRAM,
     WEIGHED,
-)
-from workbench_plugins.openclaw.words import (
-    EVERY_LANGUAGE,
-    FEATURES,
-    PathsLayout,
-    boosted,
-    features,
-    keywords,
 )
 
 few = settings(max_examples=50, deadline=None)

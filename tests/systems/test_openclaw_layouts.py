@@ -18,8 +18,8 @@ from workbench.retrieval.explain import Fate, explain
 from workbench.retrieval.index_adapters import CachedIndex
 from workbench.retrieval.pipeline import Pipeline, search
 from workbench.retrieval.scoring import relevance
+from workbench_plugins.openclaw.keyword import PathIndex, PathsLayout, TextTable, TrigramLayout, path_plans
 from workbench_plugins.openclaw.releases import MARCH, SEPTEMBER, SEPTEMBER_TRIGRAM, TRIGRAM
-from workbench_plugins.openclaw.words import PathIndex, PathsLayout, TextTable, TrigramLayout, path_plans
 
 NOTES = {
     "memory/baby.md": "元宝老婆刚怀孕，下个月去医院。\n",

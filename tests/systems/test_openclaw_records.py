@@ -22,10 +22,9 @@ from workbench.memory.sources import Indexing, chunker_of_file
 from workbench.memory.store.sqlite.store import Store
 from workbench.records import Hits, Query
 from workbench.systems.registry import indexing
-from workbench_plugins.openclaw import words as layouts
-from workbench_plugins.openclaw.live_index import LiveIndex
-from workbench_plugins.openclaw.live_store import LiveStore
-from workbench_plugins.openclaw.words import TextsLaidOut, TextTable, Tokenizer, TrigramIndex
+from workbench_plugins.openclaw import keyword as layouts
+from workbench_plugins.openclaw.keyword import TextsLaidOut, TextTable, Tokenizer, TrigramIndex
+from workbench_plugins.openclaw.live_index import LiveIndex, LiveStore
 
 RECORDS = Path(__file__).parent.parent / "records"
 SYSTEMS = {

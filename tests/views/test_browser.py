@@ -39,7 +39,7 @@ from workbench.memory.index import MemoryIndex
 from workbench.retrieval.pipeline import search
 from workbench.systems.registry import SYSTEMS
 from workbench.views.text import explanation_text
-from workbench_plugins.cases.files import load_case
+from workbench_plugins.cases.model import load_case
 from workbench_plugins.cases.running import run_case
 
 TENACITY = "memory/protocols/tenacity.md"

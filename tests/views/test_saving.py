@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from workbench.memory.index import MemoryIndex
-from workbench_plugins.cases.files import load_case
+from workbench_plugins.cases.model import load_case
 from workbench_plugins.cases.running import run_case
 from workbench_plugins.explore.explorer import QuestionExplorer
 

@@ -28,14 +28,22 @@ from workbench.errors import InputError
 from workbench.measure.questions import load_questions
 from workbench.memory.store.sqlite.place import make_folder
 from workbench.records import Trace
-from workbench.registry import part_of
 from workbench.retrieval.pipeline import search
 from workbench.retrieval.query import check_question
 from workbench.safe_text import counted
 from workbench_plugins.cases import making
-from workbench_plugins.cases.files import case_files, load_case, replace_text, save_case
 from workbench_plugins.cases.issue import case_of_issue
-from workbench_plugins.cases.model import SUFFIX, Case, CaseSystem, Elsewhere, Expected
+from workbench_plugins.cases.model import (
+    SUFFIX,
+    Case,
+    CaseSystem,
+    Elsewhere,
+    Expected,
+    case_files,
+    load_case,
+    replace_text,
+    save_case,
+)
 from workbench_plugins.cases.redact import redacted
 from workbench_plugins.cases.running import (
     MOST_RETURNED,
@@ -216,10 +224,7 @@ def export(
     )
     make_folder(folder)
     if asked is None:
-        part_of("museum", "specimens")
-        from workbench_plugins.cases.specimens import export_museum
-
-        written, left_out = export_museum(folder, overwrite)
+        written, left_out = making.export_museum(folder, overwrite)
         put(f"{folder}: {counted(len(written), 'case')}.")
         put("\n".join(f"No case: {name}, since {reason}." for name, reason in left_out.items()))
     else:

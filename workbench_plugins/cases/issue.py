@@ -20,10 +20,10 @@ from workbench.memory.files import read_input
 from workbench.retrieval.query import check_question
 from workbench.safe_text import MASK, is_secret_name, masked
 from workbench.systems.registry import LANGUAGES
-from workbench_plugins.cases.files import LARGEST_FILE
 from workbench_plugins.cases.indexing import opened_memory, read_folder
 from workbench_plugins.cases.making import Travelling, carried, environment
 from workbench_plugins.cases.model import (
+    LARGEST_FILE,
     Case,
     CaseConfiguration,
     CaseEnvironment,

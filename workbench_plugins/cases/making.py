@@ -1,7 +1,7 @@
 """Makes a case of a search: its notes, vectors, system, expectation, and what was observed.
 
-A case is made of a question, of labelled questions, of a trace, or of a diagnosis. Nobody has to think of the
-name of its file: it comes from the question, and is never that of another file.
+A case is made of a question, of labelled questions, of a trace, of a diagnosis, or of a specimen. Nobody has
+to think of the name of its file: it comes from the question, and is never that of another file.
 """
 
 from __future__ import annotations
@@ -27,11 +27,10 @@ from workbench.memory.index import MemoryIndex, OpenIndex
 from workbench.memory.sources import LineChunker, sizes_in
 from workbench.memory.store.sqlite.database import libraries
 from workbench.records import Chunk, Trace, Vector
-from workbench.registry import declared
+from workbench.registry import declared, part_of
 from workbench.retrieval.index_adapters import innermost
 from workbench.retrieval.pipeline import Pipeline, Source
 from workbench.safe_text import counted
-from workbench_plugins.cases.files import save_case
 from workbench_plugins.cases.indexing import Numbers, packed
 from workbench_plugins.cases.model import (
     SUFFIX,
@@ -39,17 +38,22 @@ from workbench_plugins.cases.model import (
     CaseAnnotations,
     CaseChunker,
     CaseEnvironment,
+    CaseLists,
     CaseMemory,
     CaseModel,
     CaseNote,
     CasePassage,
     CaseQuestion,
+    CaseSystem,
+    Elsewhere,
     Expected,
+    save_case,
 )
 from workbench_plugins.cases.running import run_case, system_of_case, with_observations
 
 if TYPE_CHECKING:
     from workbench_plugins.diagnose.diagnosis import Diagnosis
+    from workbench_plugins.engines.museum import Side, Specimen
 
 Travelling = Literal["none", "float16", "float32"]
 
@@ -309,3 +313,89 @@ def case_of_diagnosis(diagnosis: Diagnosis, index: Index, vectors: Travelling = 
         case Aim.IN:
             expected = Expected(found=goal.path)
     return case_of(diagnosis.question, diagnosis.pipeline, index, expect=expected, vectors=vectors)
+
+
+# The museum's specimens
+
+
+def case_of_specimen(specimen: Specimen) -> Case:
+    """A specimen as a case: the shipped side should answer as the fixed side does.
+
+    Where both sides return the same files in the same order, their scores are compared, too. Raises
+    InputError for a specimen that is neither a search of a memory nor a fusion of two lists, with the reason.
+    """
+    shipped, fixed = specimen.sides
+    if shipped.pipeline is None or fixed.pipeline is None:
+        reason = specimen.no_case or "it is a function, and neither a search nor a fusion"
+        raise InputError(
+            f"The specimen {specimen.name} is no case: {reason}.",
+            f"Look at it in the museum: workbench museum {specimen.name}",
+        )
+    good = _system(specimen, fixed, "fixed")
+    memory, model, question = _asked(specimen, shipped)
+    case = Case(
+        title=specimen.symptom,
+        references=list(specimen.references),
+        note=f"{specimen.mechanism} {specimen.note}".strip(),
+        known_bug=f"{specimen.name}: {specimen.change}",
+        system=_system(specimen, shipped, "shipped"),
+        elsewhere=[Elsewhere(system=good)],
+        questions=[CaseQuestion(question=question, expect=Expected(same_as=good))],
+        model=model,
+        memory=memory,
+        environment=environment(),
+    )
+    run = run_case(case)
+    if run.holds:
+        with_scores = CaseQuestion(question=question, expect=Expected(same_as=good, scores=True))
+        run = run_case(case.model_copy(update={"questions": [with_scores]}))
+    return with_observations(run)
+
+
+def _system(specimen: Specimen, side: Side, which: str) -> CaseSystem:
+    """The side's pipeline by the name of a system, or as a side of the specimen."""
+    from workbench_plugins.engines.museum import SmallSearch
+
+    own = CaseSystem.model_validate({"specimen": specimen.name, "side": which})
+    if not isinstance(side.answer, SmallSearch):
+        return own
+    try:
+        return system_of_case(side.answer.pipeline)
+    except InputError:
+        return own
+
+
+def _asked(specimen: Specimen, side: Side) -> tuple[CaseMemory, CaseModel, str]:
+    """The memory of a side with its model, and the question to it."""
+    from workbench_plugins.engines.museum import FusedLists, SmallSearch
+
+    answer = side.answer
+    if isinstance(answer, FusedLists):
+        lists = CaseLists(vector=dict(answer.vector), keyword=dict(answer.keyword))
+        return CaseMemory(lists=lists), CaseModel(), specimen.world
+    assert isinstance(answer, SmallSearch)
+    toy = ToyEmbedder(answer.axes)
+    model = CaseModel(
+        name=toy.name,
+        revision=toy.revision,
+        dimensions=toy.dimensions,
+        axes={axis: list(words) for axis, words in answer.axes.items()},
+    )
+    notes = [CaseNote(path=path, text=text) for path, text in answer.notes.items()]
+    return CaseMemory(notes=notes), model, answer.question
+
+
+def export_museum(folder: Path, overwrite: bool = False) -> tuple[list[Path], dict[str, str]]:
+    """Writes each specimen that is a case into a folder; returns the files, and why the others are none.
+
+    Raises InputError for a file that exists, unless `overwrite`, and StorageError if one cannot be written.
+    """
+    written, left_out = [], {}
+    for name, one in part_of("museum", "specimens").SPECIMENS.items():
+        try:
+            made = case_of_specimen(one)
+        except InputError as error:
+            left_out[name] = error.problem.partition(": ")[2].rstrip(".")
+        else:
+            written.append(save_case(made, folder / f"{name}{SUFFIX}", overwrite))
+    return written, left_out

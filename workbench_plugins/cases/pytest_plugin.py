@@ -15,7 +15,7 @@ import pytest
 
 if TYPE_CHECKING:
     from workbench.retrieval.pipeline import Pipeline
-    from workbench_plugins.cases.files import CaseFile
+    from workbench_plugins.cases.model import CaseFile
     from workbench_plugins.cases.running import Answered, CaseRun
 
 SUFFIX = ".case.yaml"
@@ -66,14 +66,14 @@ class CollectedCase(pytest.File):
     @cached_property
     def loaded(self) -> CaseFile:
         """The case and its file."""
-        from workbench_plugins.cases.files import load_case
+        from workbench_plugins.cases.model import load_case
 
         return load_case(self.path)
 
     @cached_property
     def ran(self) -> CaseRun:
         """The case on its own system; with --case-update its observations are written into the file."""
-        from workbench_plugins.cases.files import case_text, replace_text
+        from workbench_plugins.cases.model import case_text, replace_text
         from workbench_plugins.cases.running import run_case, with_observations
 
         run = run_case(self.loaded.case, folder=self.path.parent)

@@ -24,9 +24,8 @@ from workbench.retrieval.legs import legs_of
 from workbench.retrieval.pipeline import Change, Difference, Pipeline, search
 from workbench.retrieval.settings import with_settings
 from workbench.systems.registry import LANGUAGES, SYSTEMS, is_configuration, with_settings_of_any_language
-from workbench_plugins.cases.files import LARGEST_FILE
 from workbench_plugins.cases.indexing import beside, opened_memory
-from workbench_plugins.cases.model import Case, CaseQuestion, CaseSystem, Expected, Observed
+from workbench_plugins.cases.model import LARGEST_FILE, Case, CaseQuestion, CaseSystem, Expected, Observed
 from workbench_plugins.history import changes_of, line_of
 
 

@@ -30,9 +30,8 @@ from workbench.views.text import (
     rendered_explanation,
     rendered_trace,
 )
-from workbench_plugins.cases.files import case_text
 from workbench_plugins.cases.making import environment
-from workbench_plugins.cases.model import Case, Observed
+from workbench_plugins.cases.model import Case, Observed, case_text
 from workbench_plugins.cases.running import Answered, CaseRun, Matrix
 
 

@@ -24,7 +24,6 @@ from workbench.errors import InputError, WorkbenchError
 from workbench.progress import progress_bar
 from workbench.retrieval.query import BLANKS
 from workbench.safe_text import counted
-from workbench_plugins.cases.files import CaseFile, case_text, replace_text
 from workbench_plugins.cases.indexing import (
     chunker_of,
     cosines_alone,
@@ -33,7 +32,15 @@ from workbench_plugins.cases.indexing import (
     opened_memory,
     packed,
 )
-from workbench_plugins.cases.model import Case, CaseNote, CasePassage, VectorText
+from workbench_plugins.cases.model import (
+    Case,
+    CaseFile,
+    CaseNote,
+    CasePassage,
+    VectorText,
+    case_text,
+    replace_text,
+)
 from workbench_plugins.cases.running import pipeline_of_case, run_on, with_observations
 
 

@@ -23,6 +23,6 @@ declare(
 declare("workbench_plugins.openclaw.config", language="openclaw.json")
 declare("workbench_plugins.openclaw.live_index", memory="openclaw")
 declare("workbench_plugins.openclaw.sessions", source="sessions")
-declare("workbench_plugins.openclaw.annotations", annotations="stored")
-declare("workbench_plugins.openclaw.words", kept_words="openclaw")
+declare("workbench_plugins.openclaw.indexing", annotations="stored")
+declare("workbench_plugins.openclaw.keyword", kept_words="openclaw")
 declare("workbench_plugins.openclaw.commands", command={"config": ""})

@@ -1,42 +1,639 @@
-"""OpenClaw's later keyword legs: more than one query, a lexical boost, the paths of files.
+"""OpenClaw's later keyword searches: stop words, tables of trigrams and paths, several queries, and scores.
 
-Source: the published builds of 2026.7.1 and 2026.9.6: extensions/memory-core/src/memory, manager-search.ts
-and the keyword part of manager.ts, which is manager-keyword-retrieval.ts in 2026.9.6.
+Stop words are removed from a question by the rules of 2026.9.6 (query-expansion.ts). The sets of stop words
+are our own, with about the stated sizes: function words, vague words for times and things, and words of
+request. Source of the tables: openclaw, packages/memory-host-sdk/src/host/memory-schema.ts;
+`store.fts.tokenizer` since #56707.
 
-How OpenClaw scores the hits of its later keyword legs: lexical boost, path scores, exact paths.
-
-Source: the published builds of 2026.7.1 and 2026.9.6: extensions/memory-core/src/memory, manager-search.ts.
+Source of plans, legs and scores: the published builds of 2026.7.1 and 2026.9.6, extensions/memory-core/src/
+memory: manager-search.ts and the keyword part of manager.ts, which is manager-keyword-retrieval.ts in
+2026.9.6.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import json
+import re
+import unicodedata
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, NamedTuple
+from functools import lru_cache
+from itertools import pairwise
+from typing import Any, ClassVar, Literal, NamedTuple
 
+import apsw
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.contracts import Context, Index
+from workbench.contracts import Context, Index, Layout
+from workbench.memory.sources import utf16_length
+from workbench.memory.store.sqlite.fts5 import match_expression
 from workbench.records import Chunk, Floats, Hits, Leg, Query, Rows, Trace
 from workbench.retrieval.columns import ColumnStage, Numbers, PlainStage, filled, with_column
-from workbench.retrieval.index_adapters import adapted
+from workbench.retrieval.index_adapters import IndexAdapter, adapted, kept
 from workbench.retrieval.legs import Depth, QueryLeg, no_hits, with_leg
-from workbench.retrieval.query import unicode_words
+from workbench.retrieval.query import BLANKS, UnicodeWords, unicode_words, words_query
 from workbench.retrieval.scoring import relevance
-from workbench_plugins.openclaw.words import (
-    FEATURES,
-    MOST_TERMS,
-    STRICT,
-    PathIndex,
-    boosted,
-    exact_path_tiers,
-    fallback_terms,
-    features,
-    ordered,
-    path_key,
-    ranking_words,
+from workbench_plugins.whole_files import whole_documents
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+ENGLISH = _words(
+    # articles, pronouns and demonstratives
+    "a an the this that these those i me my we our you your he she it its they them "
+    # auxiliaries
+    "is are was were be been being have has had do does did will would could should can may might "
+    # prepositions and conjunctions
+    "in on at to for of with by from about into through during between above below under over before after "
+    "and or but if then because as while when where what which who how why "
+    # vague times and things
+    "yesterday today tomorrow earlier later recently ago now just "
+    "thing things stuff something anything everything nothing "
+    # words of request
+    "please help find show get tell give"
 )
+
+SPANISH = _words(
+    "el la los las un una unos unas este esta ese esa yo me mi tu tus su usted ustedes "
+    "nosotros nosotras ellos ellas de del a en con por para sobre entre y o pero si porque como es son fue "
+    "fueron ser estar haber tener hacer ayer hoy mañana antes después ahora recientemente que qué cómo "
+    "cuando cuándo donde dónde favor ayuda"
+)
+
+PORTUGUESE = _words(
+    "o a os as um uma uns umas este esta esse essa eu me meu minha nos nós você vocês ele ela eles "
+    "elas de do da em com por para sobre entre e ou mas se porque como é são foi foram ser estar ter "
+    "fazer ontem hoje amanhã antes depois agora recentemente que quando onde favor ajuda"
+)
+
+ARABIC = _words(
+    "ال و أو لكن ثم بل أنا نحن هو هي هم هذا هذه ذلك تلك هنا هناك من إلى الى في على عن مع بين ل ب ك كان "
+    "كانت يكون تكون أصبح يمكن ممكن أمس بالأمس اليوم غدا الآن قبل بعد مؤخرا لماذا كيف ماذا متى أين هل "
+    "فضلا ساعد"
+)
+
+PARTICLES = (
+    *("에서", "으로", "에게", "한테", "처럼", "같이", "보다", "까지", "부터", "마다", "밖에", "대로"),
+    *"은는이가을를의에로와과도만",
+)
+"""Korean particles, which follow a noun without a space, longest first."""
+
+KOREAN = frozenset(PARTICLES) | _words(
+    # pronouns and places
+    "께 나 나는 내가 나를 너 우리 저 저희 그 그녀 그들 이것 저것 그것 여기 저기 거기 "
+    # auxiliary verbs, dependent nouns, adverbs
+    "있다 없다 하다 되다 이다 아니다 주다 오다 가다 것 거 등 수 때 곳 중 분 "
+    "잘 더 또 매우 정말 아주 많이 너무 좀 그리고 하지만 그래서 그런데 그러나 또는 그러면 "
+    # questions, vague times, requests
+    "왜 어떻게 뭐 언제 어디 누구 무엇 어떤 어제 오늘 내일 최근 지금 아까 나중 전에 제발 부탁"
+)
+
+JAPANESE = _words(
+    "これ それ あれ この その あの ここ そこ あそこ する した して です ます いる ある なる できる "
+    "の こと もの ため そして しかし また でも から まで より だけ なぜ どう 何 いつ どこ 誰 どれ "
+    "昨日 今日 明日 最近 今 さっき 前 後"
+)
+
+CHINESE = _words(
+    "我 我们 你 你们 他 她 它 他们 这 那 这个 那个 这些 那些 的 了 着 过 得 地 吗 呢 吧 啊 呀 嘛 啦 "
+    "是 有 在 被 把 给 让 用 到 去 来 做 说 看 找 想 要 能 会 可以 和 与 或 但 但是 因为 所以 如果 虽然 而 "
+    "也 都 就 还 又 再 才 只 之前 以前 之后 以后 刚才 现在 昨天 今天 明天 最近 东西 事情 事 什么 哪个 哪些 "
+    "怎么 为什么 多少 请 帮 帮忙 告诉"
+)
+
+EVERY_LANGUAGE = ENGLISH | SPANISH | PORTUGUESE | ARABIC | KOREAN | JAPANESE | CHINESE
+KEPT_WORDS = EVERY_LANGUAGE
+"""Words that a redacted case keeps."""
+
+HAN = re.compile(r"[\u4e00-\u9fff]")
+KANA = re.compile(r"[\u3040-\u30ff]")
+HANGUL = re.compile(r"[\uac00-\ud7af\u3131-\u3163]")
+SYLLABLE = re.compile(r"[\uac00-\ud7af]")
+JAPANESE_RUNS = re.compile(r"[a-z0-9_]+|[\u30a0-\u30ff]+|[\u4e00-\u9fff]+|[\u3040-\u309f]{2,}")
+ASCII_LETTERS = re.compile(r"[A-Za-z]+")
+ASCII_WORD = re.compile(r"[A-Za-z0-9_]+")
+ASCII_DIGITS = re.compile(r"[0-9]+")
+
+Cut = Callable[[str], Iterable[str]]
+"""A function that cuts a segment without spaces and punctuation into tokens."""
+
+
+def keywords(question: str, cut: Cut | None = None, stop: frozenset[str] = EVERY_LANGUAGE) -> list[str]:
+    """The question's meaningful words, in lower case, each once, in their order.
+
+    Stop words, ASCII words of one or two letters, and tokens of digits or symbols only are removed.
+    `cut` splits segments: `for_words` (the default) or `for_trigrams`.
+    Source: openclaw 2026.9.6, packages/memory-host-sdk/src/host/query-expansion.ts, extractKeywords.
+
+    >>> keywords("that thing we discussed about the API"), keywords("what is AI"), keywords("bug #1234 in v2")
+    (['discussed', 'api'], [], ['bug', 'v2'])
+    """
+    cut = cut or for_words
+    tokens = (token for segment in _segments(question.strip(BLANKS).lower()) for token in cut(segment))
+    return list(dict.fromkeys(token for token in tokens if token not in stop and says_something(token)))
+
+
+def says_something(token: str) -> bool:
+    """Whether a token can be a keyword at all.
+
+    >>> [says_something(token) for token in ("api", "ai", "2026", "v2", "日")]
+    [True, False, False, True, True]
+    """
+    if ASCII_LETTERS.fullmatch(token):
+        return len(token) >= 3
+    return not ASCII_DIGITS.fullmatch(token) and any(unicodedata.category(c)[0] not in "PS" for c in token)
+
+
+def for_words(segment: str, split_han: bool = True) -> Iterator[str]:
+    """The tokens of a segment for an index of whole words, with single Han characters and pairs of them.
+
+    >>> list(for_words("讨论")), list(for_words("서버에서")), list(for_words("デプロイの戦略"))
+    (['讨', '论', '讨论'], ['서버에서', '서버'], ['デプロイ', '戦略', '戦略'])
+    """
+    if KANA.search(segment):
+        for run in JAPANESE_RUNS.findall(segment):
+            yield run
+            yield from _pairs(run) if split_han and HAN.match(run) else ()
+    elif HAN.search(segment):
+        characters = HAN.findall(segment)
+        yield from [*characters, *_pairs(characters)] if split_han else ["".join(characters)]
+    else:
+        yield from _korean(segment) if HANGUL.search(segment) else (segment,)
+
+
+def for_trigrams(segment: str) -> Iterator[str]:
+    """The tokens of a segment for an index of trigrams: a block of Han characters is not split.
+
+    >>> list(for_trigrams("讨论的方案"))
+    ['讨论的方案']
+    """
+    return for_words(segment, split_han=False)
+
+
+def _pairs(characters: Iterable[str]) -> Iterator[str]:
+    return (left + right for left, right in pairwise(characters))
+
+
+def _korean(segment: str) -> Iterator[str]:
+    """A word, unless it is a stop word with a particle, and its stem if the stem can stand alone."""
+    stem = next((segment[: -len(p)] for p in PARTICLES if segment.endswith(p) and segment != p), None)
+    if stem not in KOREAN:
+        yield segment
+    if stem and (len(stem) >= 2 if SYLLABLE.search(stem) else ASCII_WORD.fullmatch(stem)):
+        yield stem
+
+
+def _segments(text: str) -> list[str]:
+    """The text split at white space, as JavaScript defines it, and at punctuation of any script."""
+    spaced = "".join(" " if c in BLANKS or unicodedata.category(c)[0] == "P" else c for c in text)
+    return [segment for segment in spaced.split(" ") if segment]
+
+
+TOKENIZERS = {"unicode61": "unicode61", "trigram": "trigram case_sensitive 0"}
+Tokenizer = Literal["unicode61", "trigram"]
+
+SUBSTRINGS = {
+    # FTS5's words contain no % and no backslash, so the underscore is the only wildcard to escape.
+    "like": r"text LIKE '%' || replace(value, '_', '\_') || '%' ESCAPE '\'",
+    "composed": "composed_contains(text, value)",
+}
+Substring = Literal["like", "composed"]
+"""How a substring is searched: with LIKE, which ignores ASCII case, or with `composed_contains`."""
+
+SEARCH_SQL = """
+    SELECT rowid, {rank} AS raw FROM texts
+    WHERE {match} AND NOT EXISTS (SELECT 1 FROM json_each(?2) WHERE NOT {substring})
+    ORDER BY raw, rowid LIMIT ?3
+"""
+
+
+def composed_contains(text: str, part: str) -> bool:
+    """Whether `part` is in `text`, ignoring case and Unicode composition.
+
+    >>> composed_contains("CAFE\\u0301.md", "café"), composed_contains("cafe.md", "café")
+    (True, False)
+    """
+    composed = (unicodedata.normalize("NFC", one) for one in (part, text))
+    return re.search(re.escape(next(composed)), next(composed), re.IGNORECASE) is not None
+
+
+def _contains(*values: apsw.SQLiteValue) -> bool:
+    text, part = values
+    return composed_contains(str(text), str(part))
+
+
+class TextTable:
+    """An FTS5 table of `texts`, numbered from row 0, with one of FTS5's tokenizers."""
+
+    def __init__(self, texts: Sequence[str], tokenizer: Tokenizer, substring: Substring) -> None:
+        self._substring = SUBSTRINGS[substring]
+        self._db = apsw.Connection(":memory:")
+        self._db.create_scalar_function("composed_contains", _contains, 2, deterministic=True)
+        self._db.execute(
+            f"CREATE VIRTUAL TABLE texts USING fts5 (text, tokenize = '{TOKENIZERS[tokenizer]}')"
+        )
+        with self._db:
+            self._db.executemany("INSERT INTO texts (rowid, text) VALUES (?, ?)", list(enumerate(texts)))
+
+    def search(self, query: Query | None, substrings: Sequence[str], limit: int) -> Hits:
+        """The rows that match and contain all substrings, by (bm25, row); no rows for an empty query.
+
+        FTS5's bm25 is negative; a row that only substrings found has 0.
+        """
+        if query is None and not substrings:
+            return Hits(np.empty(0, np.int64), np.empty(0))
+        match = match_expression(query) if query else None
+        sql = SEARCH_SQL.format(
+            rank="bm25(texts)" if match else "0.0",
+            match="texts MATCH ?1" if match else "?1 IS NULL",
+            substring=self._substring,
+        )
+        found = self._db.execute(sql, (match, json.dumps(list(substrings)), limit)).fetchall()
+        return Hits(np.array([row for row, _ in found], np.int64), np.array([raw for _, raw in found], float))
+
+
+STRICT = UnicodeWords(join="AND")
+MOST_TERMS = 6
+SHORTEST_TRIGRAM = 3
+KNOWN = 8_192
+"""The size of the caches of texts and paths."""
+
+# The plan of a keyword query
+
+
+class KeywordPlan(NamedTuple):
+    """A query for FTS5, and the words that must be found as substrings."""
+
+    query: Query | None
+    substrings: tuple[str, ...] = ()
+
+
+Apart = Callable[[str], bool]
+"""Whether a word is searched as a substring."""
+
+
+def planned(words: Sequence[str], apart: Apart) -> KeywordPlan:
+    """A plan that joins all words with AND, except those that are searched as substrings."""
+    whole = [word for word in words if not apart(word)]
+    return KeywordPlan(words_query(whole), tuple(filter(apart, words)))
+
+
+def too_short(word: str) -> bool:
+    """Whether a word is too short for a table of trigrams: 2026.9.6 searches it as a substring."""
+    return len(word) < SHORTEST_TRIGRAM
+
+
+UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\u3131-\u3163]")
+
+
+def too_short_and_unspaced(word: str) -> bool:
+    """Whether 2026.3.31 searches a word as a substring: only short words of Chinese, Japanese and Korean.
+
+    Any other short word goes to the trigrams, which cannot find it, so the whole AND fails.
+
+    >>> [too_short_and_unspaced(word) for word in ("怀孕", "AI", "飞书插件")]
+    [True, False, False]
+    """
+    return too_short(word) and UNSPACED.search(word) is not None
+
+
+def keyword_plan(question: str, tokenizer: Tokenizer) -> KeywordPlan:
+    """The plan with which 2026.9.6 searches the chunks.
+
+    >>> plan = keyword_plan("AI plan", "trigram")
+    >>> [clause.text for clause in plan.query.clauses], plan.substrings
+    (['plan'], ('AI',))
+    """
+    if tokenizer == "unicode61":
+        return KeywordPlan(STRICT.query(question))
+    return planned(unicode_words(question), too_short)
+
+
+def path_plans(question: str, tokenizer: Tokenizer) -> list[KeywordPlan]:
+    """The plans with which 2026.9.6 searches the paths.
+
+    They are the plan for the chunks, and non-ASCII words in composed and in decomposed Unicode.
+
+    >>> path_plans("café notes", "unicode61")[1].substrings
+    ('café',)
+    """
+    words = [marked_words(unicodedata.normalize(form, question)) for form in ("NFC", "NFD")]
+    if tokenizer == "trigram":
+        plans = [planned(some, too_short) for some in words]
+    else:
+        beyond = [planned(some, lambda word: not word.isascii()) for some in words]
+        plans = [keyword_plan(question, tokenizer), *(plan for plan in beyond if plan.substrings)]
+    return list(dict.fromkeys(plans))
+
+
+def marked_words(text: str) -> list[str]:
+    """The words of a text; combining marks belong to words."""
+    spaced = "".join(c if c == "_" or unicodedata.category(c)[0] in "LMN" else " " for c in text)
+    return [word for word in spaced.split(" ") if word]
+
+
+CUTS: Mapping[str, Cut] = {"unicode61": for_words, "trigram": for_trigrams}
+"""How a segment is cut, by the name of FTS5's tokenizer."""
+
+
+def fallback_terms(question: str, tokenizer: Tokenizer = "unicode61") -> list[str]:
+    """At most six keywords of the question, which may be searched one by one."""
+    whole = question.strip(BLANKS).lower()
+    return [word for word in keywords(question, CUTS[tokenizer]) if word != whole][:MOST_TERMS]
+
+
+# The lexical boost
+
+
+def _lower_words(text: str) -> list[str]:
+    return [word.lower() for word in unicode_words(unicodedata.normalize("NFC", text))]
+
+
+def ranking_words(question: str) -> list[str]:
+    """The question's distinct words in lower case."""
+    return list(dict.fromkeys(_lower_words(question)))
+
+
+FEATURES = ("query_coverage", "query_density", "path_words", "text_length")
+"""What the boost uses: two shares, the number of words in the path, and the text's UTF-16 units."""
+
+
+def features(words: Sequence[str], chunks: Sequence[Chunk]) -> Floats:
+    """The FEATURES of each chunk, one row each; `words` must be distinct and in lower case."""
+    seen = np.empty((len(FEATURES), len(chunks)))
+    for place, chunk in enumerate(chunks):
+        text, path = _distinct(chunk.text), path_identifier(chunk.path)
+        found, in_path = (sum(word in those for word in words) for those in (text, path))
+        shares = found / max(len(words), 1), found / max(len(text), 1)
+        seen[:, place] = *shares, in_path, utf16_length(chunk.text)
+    return seen
+
+
+@lru_cache(maxsize=KNOWN)
+def _distinct(text: str) -> frozenset[str]:
+    return frozenset(_lower_words(text))
+
+
+def boosted(base: Any, coverage: Any, density: Any, path_words: Any, length: Any) -> Any:
+    """A BM25 score plus a boost for shared words, at most 1. Works on columns and terms.
+
+    A text of 29 characters or more gets the full 0.18 for its length, so nearly every chunk gets it.
+    Source: openclaw 2026.9.6, scoreFallbackKeywordResult.
+    """
+    text = 0.45 * coverage + 0.2 * density + 0.18 * path_words
+    return np.minimum(1.0, base + text + np.minimum(length / 160, 0.18))
+
+
+# Paths
+
+
+@lru_cache(maxsize=KNOWN)
+def path_identifier(text: str) -> str:
+    """A path in the form that is compared: with slashes, in composed Unicode and lower case.
+
+    >>> path_identifier(".\\\\Notes\\\\A.md")
+    'notes/a.md'
+    """
+    slashed = re.sub(r"^\./", "", text.strip(BLANKS).replace("\\", "/"))
+    return unicodedata.normalize("NFC", slashed).lower()
+
+
+def exact_path_tier(question: str, path: str) -> int:
+    """3 if the question is the path, 2 for the file name, 1 for the file name without its ending, else 0.
+
+    Case and Unicode composition do not matter. Source: openclaw 2026.9.6, prepareExactPathMatcher.
+
+    >>> [exact_path_tier(q, "memory/notes.old.md") for q in ("memory/notes.old.md", "NOTES.old", "notes")]
+    [3, 1, 0]
+    """
+    asked = path_identifier(question)
+    names = _names(path) if asked not in ("", ".") else ()
+    return 3 - names.index(asked) if asked in names else 0
+
+
+@lru_cache(maxsize=KNOWN)
+def _names(path: str) -> tuple[str, str, str]:
+    """The names of a file that a question can use: path, file name, file name without its ending."""
+    whole = path_identifier(path)
+    last = whole.rsplit("/", 1)[-1]
+    place = last.rfind(".")
+    return whole, last, last[:place] if place > 0 else last
+
+
+def ordered(columns: Sequence[NDArray[Any]], place: Callable[[int], Any]) -> Rows:
+    """The rows sorted by these columns, ascending, first column first; equal rows are sorted by `place`."""
+    order = np.lexsort(tuple(reversed(columns)))
+    differ = np.any([column[order[1:]] != column[order[:-1]] for column in columns], axis=0)
+    for begin, end in pairwise([0, *(np.flatnonzero(differ) + 1).tolist(), order.size]):
+        if end - begin > 1:
+            order[begin:end] = sorted(order[begin:end].tolist(), key=place)
+    return order
+
+
+@lru_cache(maxsize=KNOWN)
+def path_key(path: str) -> tuple[str, str]:
+    """The sort key of a path among equal scores: case-insensitive, then small letters first.
+
+    OpenClaw compares with localeCompare(), which orders punctuation differently. This matters only between
+    equal scores.
+    """
+    return path.casefold(), path.swapcase()
+
+
+NO_CHUNK = -1
+"""The row of a file that has no chunk."""
+MOST_PATHS = 200
+"""The largest number of exact paths that OpenClaw looks up."""
+
+
+# Chunks cut into trigrams
+
+
+class TextsLaidOut(NamedTuple):
+    """A table of the chunks' texts, in the order of their ids, and the row of each in the index."""
+
+    table: TextTable
+    rows: Rows
+
+
+def _texts(index: Index, paths: Sequence[str], substring: Substring) -> TextsLaidOut:
+    rows = np.concatenate([np.empty(0, np.int64), *(index.rows_of(path) for path in paths)])
+    by_id = sorted(zip(index.chunks(rows), rows.tolist(), strict=True), key=lambda pair: pair[0].id)
+    table = TextTable([chunk.text for chunk, _ in by_id], "trigram", substring)
+    return TextsLaidOut(table, np.array([row for _, row in by_id], np.int64))
+
+
+class TrigramIndex(IndexAdapter):
+    """An index whose keyword search uses trigrams, and substrings for the words that `apart` selects."""
+
+    def __init__(self, inner: Index, texts: TextsLaidOut, apart: Apart) -> None:
+        super().__init__(inner)
+        self.texts, self.apart = texts, apart
+
+    def keyword(self, query: Query, limit: int) -> Hits:
+        """The chunks that match; only an AND of words is split into words and substrings."""
+        plan = KeywordPlan(query)
+        if query.operator == "AND" and query.expression is None:
+            plan = planned([clause.text for clause in query.clauses], self.apart)
+        hits = self.texts.table.search(plan.query, plan.substrings, limit)
+        return Hits(self.texts.rows[hits.rows], hits.raw)
+
+
+@dataclass(frozen=True)
+class TrigramLayout:
+    """Chunks in a full-text index of trigrams, as in 2026.3.31: any three characters can be found.
+
+    Short words of Chinese, Japanese and Korean are searched with LIKE. A hit that only LIKE found gets a bm25
+    of 0, which is the best possible value.
+    """
+
+    substring: ClassVar[Substring] = "like"
+    says: ClassVar[str] = (
+        "a full-text index of trigrams; words of one or two characters are searched with LIKE in Chinese, "
+        "Japanese and Korean, and are not found in other scripts"
+    )
+
+    def apart(self, word: str) -> bool:
+        """Whether a word is searched as a substring."""
+        return too_short_and_unspaced(word)
+
+    def of(self, index: Index) -> Index:
+        """The index with its chunks in trigrams, built once for each generation.
+
+        Raises InputError for an index that does not keep whole documents.
+        """
+
+        def arranged() -> TextsLaidOut:
+            return _texts(index, _paths_of(index, self), self.substring)
+
+        return TrigramIndex(index, kept(index, self, arranged), self.apart)
+
+
+def _paths_of(index: Index, layout: Layout) -> list[str]:
+    return [one.path for one in whole_documents(index, layout)]
+
+
+@dataclass(frozen=True)
+class ShortWordsLayout(TrigramLayout):
+    """`TrigramLayout` as in 2026.9.6: short words of any script are searched as substrings.
+
+    Composed and decomposed Unicode count as equal.
+    """
+
+    substring: ClassVar[Substring] = "composed"
+    says: ClassVar[str] = (
+        "a full-text index of trigrams; words of one or two characters are searched as substrings"
+    )
+
+    def apart(self, word: str) -> bool:
+        return too_short(word)
+
+
+# Paths
+
+
+def _path_table(index: Index, files: Sequence[str], tokenizer: Tokenizer) -> Paths:
+    paths = sorted(files)
+    return Paths(paths, np.array([_first_chunk(index, path) for path in paths], np.int64), tokenizer)
+
+
+def _first_chunk(index: Index, path: str) -> int:
+    rows = index.rows_of(path)
+    first = min(zip(index.chunks(rows), rows.tolist(), strict=True), key=_place, default=None)
+    return first[1] if first else NO_CHUNK
+
+
+def _place(pair: tuple[Chunk, int]) -> tuple[int, int, str]:
+    chunk, _ = pair
+    return chunk.start_line, chunk.end_line, chunk.id
+
+
+def exact_path_tiers(question: str, index: Index, chunks: Sequence[Chunk]) -> Floats:
+    """`exact_path_tier` of each chunk's path."""
+    paths = adapted(index, PathIndex)
+    if paths and not paths.exact_paths(question).size:
+        return np.zeros(len(chunks))
+    return np.array([exact_path_tier(question, chunk.path) for chunk in chunks], float)
+
+
+class Paths:
+    """The paths of files in a full-text table; `first` holds the row of each file's first chunk, or NO_CHUNK.
+
+    A file without chunks is never found, but its path counts in the bm25 of the others.
+    """
+
+    def __init__(self, paths: Sequence[str], first: Rows, tokenizer: Tokenizer) -> None:
+        self._paths = paths
+        self._first = first
+        self._tokenizer = tokenizer
+        self._table = TextTable(paths, tokenizer, "composed")
+        # The table and the paths never change, and different questions share terms.
+        self.matching = lru_cache(maxsize=KNOWN)(self._matching)
+        self.exactly = lru_cache(maxsize=KNOWN)(self._exactly)
+
+    def _matching(self, question: str) -> Hits:
+        best: dict[int, tuple[float, float]] = {}
+        for plan in path_plans(question, self._tokenizer):
+            hits = self._table.search(plan.query, plan.substrings, len(self._paths))
+            scores = relevance(hits.raw).tolist()
+            for place, score, raw in zip(hits.rows.tolist(), scores, hits.raw.tolist(), strict=True):
+                if self._first[place] != NO_CHUNK:
+                    best[place] = max(best.get(place, (0.0, 0.0)), (score, raw))
+        order = sorted(best, key=lambda place: (-best[place][0], path_key(self._paths[place])))
+        return Hits(self._first[order], np.array([best[place][1] for place in order], float))
+
+    def _exactly(self, question: str) -> Rows:
+        found = [place for place, row in enumerate(self._first.tolist()) if row != NO_CHUNK]
+        tiers = [(-exact_path_tier(question, self._paths[place]), place) for place in found]
+        exact = sorted((tier, place) for tier, place in tiers if tier)[:MOST_PATHS]
+        return self._first[[place for _, place in exact]]
+
+
+class PathIndex(IndexAdapter):
+    """An index that also searches the paths of files, and knows its tokenizer."""
+
+    def __init__(self, inner: Index, paths: Paths, tokenizer: Tokenizer) -> None:
+        super().__init__(inner)
+        self.path_table, self.tokenizer = paths, tokenizer
+
+    def path_hits(self, question: str, limit: int) -> Hits:
+        """The files whose path has all words of the question, each as its first chunk, best first.
+
+        `raw` is bm25 over the paths. A file that only substrings found gets 0, the best possible value.
+        """
+        found = self.path_table.matching(question)
+        return Hits(found.rows[:limit], found.raw[:limit])
+
+    def exact_paths(self, question: str) -> Rows:
+        """The first chunks of the files whose path, name or stem is the question, at most 200."""
+        return self.path_table.exactly(question)
+
+
+@dataclass(frozen=True)
+class PathsLayout:
+    """A full-text index of the files' paths beside the one of the chunks, as in 2026.9.6.
+
+    With the tokenizer trigram, both tables hold trigrams.
+    """
+
+    tokenizer: Tokenizer = "unicode61"
+
+    @property
+    def says(self) -> str:
+        chunks = ShortWordsLayout.says if self.tokenizer == "trigram" else "the full-text index of the chunks"
+        return f"{chunks}, and another one of the files' paths"
+
+    def of(self, index: Index) -> Index:
+        """The index with a table of its paths, built once for each generation.
+
+        Raises InputError for an index that does not keep whole documents.
+        """
+        paths = kept(index, self, lambda: _path_table(index, _paths_of(index, self), self.tokenizer))
+        chunks = ShortWordsLayout().of(index) if self.tokenizer == "trigram" else index
+        return PathIndex(chunks, paths, self.tokenizer)
 
 
 @dataclass(frozen=True)

@@ -17,17 +17,19 @@ from workbench.retrieval.pipeline import Change, Pipeline, Source
 from workbench.retrieval.query import UnicodeWords
 from workbench.systems.openclaw import DEPTH, SHIPPED, SIGN, SIMPLIFIED
 from workbench_plugins.history import ReleaseLine
-from workbench_plugins.openclaw.diversity import MMR
 from workbench_plugins.openclaw.keyword import (
     FallbackWhenEmpty,
     MatchedRelevance,
     PathScore,
+    PathsLayout,
     PathTier,
     Pool,
     SupplementWhenThin,
+    TrigramLayout,
 )
 from workbench_plugins.openclaw.ranking import (
     FEBRUARY_NAMES,
+    MMR,
     ByTier,
     Importance,
     KeywordRescue,
@@ -38,7 +40,6 @@ from workbench_plugins.openclaw.ranking import (
     TieredMMR,
     WeighedSum,
 )
-from workbench_plugins.openclaw.words import PathsLayout, TrigramLayout
 
 POOL = Pool(cap=200)
 CORE = "extensions/memory-core/src/memory"

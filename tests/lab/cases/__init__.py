@@ -7,7 +7,7 @@ from typing import Any
 
 import yaml
 
-from workbench_plugins.cases.files import load_case
+from workbench_plugins.cases.model import load_case
 from workbench_plugins.cases.running import CaseRun, run_case
 
 GIVEN = Path(__file__).parent / "given"

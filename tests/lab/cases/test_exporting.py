@@ -14,12 +14,11 @@ from workbench.measure.evaluation import evaluate
 from workbench.measure.questions import QuestionSet
 from workbench.memory.index import MemoryIndex
 from workbench.systems.registry import system
-from workbench_plugins.cases.files import case_text, load_case, parsed_case
-from workbench_plugins.cases.model import Case
+from workbench_plugins.cases.making import case_of_specimen
+from workbench_plugins.cases.model import Case, case_text, load_case, parsed_case
 from workbench_plugins.cases.redact import redacted
 from workbench_plugins.cases.running import CaseRun, pipeline_of_case, run_case, systems_named
 from workbench_plugins.cases.shrink import shrunk
-from workbench_plugins.cases.specimens import case_of_specimen
 from workbench_plugins.engines.museum import SPECIMENS, Answer
 
 NO_CASES = [name for name, one in SPECIMENS.items() if one.no_case]

@@ -10,15 +10,15 @@ from tests import world
 from tests.commands import Run
 from tests.lab.cases import example, run_file, table
 from workbench.errors import InputError, WorkbenchError
-from workbench_plugins.cases.files import (
+from workbench_plugins.cases.model import (
     LARGEST_FILE,
     MOST_VALUES,
+    Case,
     case_text,
     load_case,
     parsed_case,
     save_case,
 )
-from workbench_plugins.cases.model import Case
 from workbench_plugins.cases.running import run_case
 
 GOOD = example("good")

@@ -13,8 +13,8 @@ from tests.commands import Run
 from tests.conftest import PROJECT
 from tests.lab.cases import table
 from workbench.errors import InputError
-from workbench_plugins.cases.files import LARGEST_FILE, case_text, load_case, parsed_case
 from workbench_plugins.cases.issue import case_of_issue
+from workbench_plugins.cases.model import LARGEST_FILE, case_text, load_case, parsed_case
 from workbench_plugins.cases.running import run_case
 
 TEMPLATE = PROJECT / "docs" / "examples" / "issue.md"

@@ -17,8 +17,8 @@ from workbench.memory.sync import index_folder
 from workbench.records import Trace
 from workbench.retrieval.pipeline import search
 from workbench.systems.registry import SYSTEMS
-from workbench_plugins.cases.files import case_text, load_case, parsed_case
 from workbench_plugins.cases.making import case_of, case_of_diagnosis, case_of_trace
+from workbench_plugins.cases.model import case_text, load_case, parsed_case
 from workbench_plugins.cases.redact import redacted
 from workbench_plugins.cases.running import run_case
 from workbench_plugins.diagnose.diagnosis import diagnose

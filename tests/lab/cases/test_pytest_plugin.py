@@ -13,7 +13,7 @@ import pytest
 from tests.commands import python
 from tests.conftest import PROJECT
 from tests.lab.cases import example, table
-from workbench_plugins.cases.files import load_case
+from workbench_plugins.cases.model import load_case
 
 PUBLIC = PROJECT / "tests" / "cases"
 PLUGIN = ("-p", "workbench_plugins.cases.pytest_plugin", "-p", "no:cacheprovider")

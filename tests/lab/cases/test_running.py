@@ -24,9 +24,16 @@ from workbench_plugins.automem import pipelines as automem
 from workbench_plugins.automem.specimens import TokensOfTheContent
 from workbench_plugins.basic_memory import pipelines as basic_memory
 from workbench_plugins.cases import running
-from workbench_plugins.cases.files import case_text, load_case, parsed_case, save_case
 from workbench_plugins.cases.making import case_of
-from workbench_plugins.cases.model import Case, CaseSystem, schema
+from workbench_plugins.cases.model import (
+    Case,
+    CaseSystem,
+    case_text,
+    load_case,
+    parsed_case,
+    save_case,
+    schema,
+)
 from workbench_plugins.cases.running import Matrix, run_case, systems_named
 from workbench_plugins.cases.shrink import in_passages
 from workbench_plugins.openclaw.config import with_keys
@@ -183,7 +190,7 @@ from tests.without import Blocked
 
 sys.meta_path.insert(0, Blocked(["GUEST"]))
 import workbench_plugins.cases.commands, workbench_plugins.cases.issue, workbench_plugins.cases.show
-from workbench_plugins.cases.files import load_case
+from workbench_plugins.cases.model import load_case
 from workbench_plugins.cases.redact import redacted
 from workbench_plugins.cases.running import run_case, system_of_case
 from workbench_plugins.cases.shrink import shrunk

@@ -17,10 +17,18 @@ from workbench.errors import InputError
 from workbench.measure.questions import QuestionSet
 from workbench.memory.index import MemoryIndex
 from workbench.systems.registry import system
-from workbench_plugins.cases.files import CaseFile, case_text, load_case, parsed_case, save_case
 from workbench_plugins.cases.indexing import cosines_alone
 from workbench_plugins.cases.making import case_of
-from workbench_plugins.cases.model import Case, CaseSystem, Elsewhere
+from workbench_plugins.cases.model import (
+    Case,
+    CaseFile,
+    CaseSystem,
+    Elsewhere,
+    case_text,
+    load_case,
+    parsed_case,
+    save_case,
+)
 from workbench_plugins.cases.redact import Kind, Pseudonyms, fold, kept_words, redacted, words_of
 from workbench_plugins.cases.running import run_case
 from workbench_plugins.cases.shrink import (
