@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from docs.reference import PAGES as GENERATED
 from tests import forked
 from tests.conftest import PROJECT
 from workbench import registry
@@ -22,6 +24,7 @@ from workbench_plugins.engines.museum import SPECIMENS
 from workbench_plugins.history import LINES
 
 GUESTS = sorted(path.parent.name for path in (PROJECT / "workbench_plugins").glob("*/__init__.py"))
+WRITTEN = [path for path in sorted((PROJECT / "docs").glob("*.md")) if path.name not in GENERATED]
 REGISTRIES: list[registry.Registry[Any]] = [
     SYSTEMS, ON_A_SERVER, LANGUAGES, LINES, INDEXINGS, RERANKERS, STORES, OPENERS, EMBEDDERS, SPECIMENS,
 ]  # fmt: skip
@@ -61,6 +64,25 @@ def test_three_guests_can_be_deleted(tmp_path: Path) -> None:
     for guest in gone:
         shutil.rmtree(copy / "workbench_plugins" / guest)
     check(without(tmp_path, copy), gone)
+
+
+def guests_in(text: str) -> set[str]:
+    """The guests that declare a command, system, widget or name in the code of `text`, and modules it names."""
+    registry.load_guests()
+    code = " ".join(re.findall(r"```.*?```|`[^`]+`", text, re.DOTALL))
+    commands, words = re.findall(r"workbench ([a-z-]+)", code), re.findall(r"[\w+.-]*\w", code)
+    modules = re.findall(r"workbench_plugins[./]\w+", code)
+    for kind, given in (("command", commands), ("system", words), ("widget", words), ("name", words)):
+        modules += [one.module for name, one in registry.declared(kind).items() if name in given]
+    return {re.split("[./]", module)[1] for module in modules if module.startswith("workbench_plugins")}
+
+
+@pytest.mark.parametrize("page", WRITTEN, ids=lambda page: page.stem)
+def test_a_page_names_the_guests_that_it_uses(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    named = re.search(r"^<!-- guests: (.*) -->$", text, re.M)
+    assert named is not None
+    assert guests_in(text) <= set(named[1].split(", "))
 
 
 def test_each_guest_has_a_short_readme() -> None:

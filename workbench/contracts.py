@@ -1,4 +1,4 @@
-"""What the rooms ask of each other: an index that can be searched, a layout of it, and a running search."""
+"""Interfaces: an index that can be searched, a layout of it, and a running search."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Says how far long work is: a bar in a terminal, and a line now and then elsewhere (a log, a pipe, CI)."""
+"""Reports progress: a bar in a terminal, and a line now and then elsewhere (a log, a pipe, CI)."""
 
 from __future__ import annotations
 

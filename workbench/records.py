@@ -1,4 +1,4 @@
-"""The nouns that every room shares: frozen values that can be read and shown, and do nothing else."""
+"""Shared data types: frozen values that can be read and shown, and do nothing else."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Document:
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A stretch of a document, cut but not yet stored; lines count from 1 and both ends belong to it."""
+    """A passage of a document, cut but not yet stored; lines count from 1 and both ends belong to it."""
 
     text: str
     start_line: int
