@@ -67,9 +67,11 @@ def serve(command: list[str], variables: Mapping[str, str]) -> int:
     """Runs a command until it ends, or until this process is ended; returns its exit code.
 
     An interrupt is the command's alone: a terminal sends it to both, and JupyterLab asks whether it is meant.
+    Neither the command nor what it starts, such as a kernel, imports from the current folder: a memory may
+    hold a `yaml.py`.
     """
     signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
-    with subprocess.Popen(command, env=variables) as running:
+    with subprocess.Popen(command, env={**variables, "PYTHONSAFEPATH": "1"}) as running:
         before = signal.signal(signal.SIGINT, signal.SIG_IGN)
         try:
             return running.wait()
