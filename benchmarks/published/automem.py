@@ -34,9 +34,8 @@ from workbench.retrieval.columns import ColumnStage
 from workbench.retrieval.legs import VectorLeg
 from workbench.retrieval.pipeline import Pipeline, run
 from workbench_plugins.automem import pipelines as automem
-from workbench_plugins.automem.components import ContentKeyword
+from workbench_plugins.automem.components import AdaptiveFloor, ContentKeyword
 from workbench_plugins.automem.memories import Memory, query_tokens
-from workbench_plugins.automem.recall import AdaptiveFloor
 from workbench_plugins.runs.collections import Locomo, LocomoQuestion, Turn, load
 from workbench_plugins.stores.cluster import Cluster
 

@@ -34,7 +34,7 @@ from workbench.retrieval.index_adapters import CachedIndex
 from workbench.retrieval.pipeline import Pipeline, search
 from workbench_plugins.basic_memory import pipelines as basic_memory
 from workbench_plugins.basic_memory.notes import NotesLayout, note_of
-from workbench_plugins.basic_memory.scores import MinSimilarity
+from workbench_plugins.basic_memory.pipelines import MinSimilarity
 from workbench_plugins.runs.collections import Locomo, LocomoQuestion, SessionDocument, load
 from workbench_plugins.stores.cluster import Cluster
 

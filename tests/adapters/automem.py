@@ -13,7 +13,7 @@ import numpy as np
 from tests.adapters import Case, adapts_every, adapts_known
 from tests.adapters import automem_quality as lab
 from workbench.retrieval.columns import Columns, ColumnStage
-from workbench_plugins.automem import components, memories, recall
+from workbench_plugins.automem import components, memories
 from workbench_plugins.automem import pipelines as automem
 from workbench_plugins.frontmatter import age_in_days
 
@@ -202,7 +202,7 @@ def keyword_normalised(case: Case) -> float:
 @adapts_every("adaptive_floor")
 def floor(case: Case) -> dict[str, Any]:
     stage = PROFILES[commit_of(case)]["adaptive_floor"]
-    assert isinstance(stage, recall.AdaptiveFloor)
+    assert isinstance(stage, components.AdaptiveFloor)
     scores = np.array(case.input["scores"], float)
     least = float(stage.floors(scores))
     if np.isnan(least):
@@ -215,15 +215,15 @@ def fetch_limit(case: Case) -> int:
     given = case.input
     tagged = bool(given.get("tags") or given.get("has_tags"))
     if since(case, "0720da2"):
-        return recall.vector_fetch_limit(
+        return components.vector_fetch_limit(
             given["limit"], given.get("overfetch", 4), given.get("cap", 200), tagged
         )
-    return recall.MOST_RESULTS if tagged else int(given["limit"])
+    return components.MOST_RESULTS if tagged else int(given["limit"])
 
 
 @adapts_known("keyword_leg_slots", commit_of)
 def leg_slots(given: Given) -> int:
-    return recall.keyword_leg_slots(given["limit"], given["vector_hits"])
+    return components.keyword_leg_slots(given["limit"], given["vector_hits"])
 
 
 @adapts_known("lab_recall_at_k", commit_of)

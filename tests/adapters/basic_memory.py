@@ -15,7 +15,7 @@ from tests.adapters import Case, adapts_every, adapts_known
 from tests.world import compiled, written
 from workbench.measure.evaluation import Judged, means
 from workbench.retrieval.columns import Columns
-from workbench_plugins.basic_memory import query, scores
+from workbench_plugins.basic_memory import pipelines, query
 from workbench_plugins.basic_memory.notes import EachColumn, Note, NoteStore, OneMatch
 from workbench_plugins.basic_memory.pipelines import FUSION
 from workbench_plugins.runs.collections import evidence_sessions
@@ -145,8 +145,8 @@ def hybrid_fusion(case: Case) -> list[list[Any]]:
     ids = list(dict.fromkeys(id_ for id_, _ in (*keyword, *vector)))
     columns = {**_leg(ids, "keyword", keyword), **_leg(ids, "vector", vector)}
     columns["vector_score"] = columns.pop("vector_raw")
-    columns["keyword_score"] = scores.KeywordOverLargest().formula(Columns(columns))
-    fusion = FUSION.stage if has(case, "f5a0e942") else scores.ScoredRRF()
+    columns["keyword_score"] = pipelines.KeywordOverLargest().formula(Columns(columns))
+    fusion = FUSION.stage if has(case, "f5a0e942") else pipelines.ScoredRRF()
     fused = [[id_, float(score)] for id_, score in zip(ids, fusion.formula(Columns(columns)), strict=True)]
     return sorted(fused, key=lambda one: (-one[1], one[0]))
 
@@ -161,19 +161,19 @@ def _leg(ids: Sequence[str], name: str, hits: Sequence[Sequence[Any]]) -> dict[s
 @adapts_known("min_similarity", commit_of)
 def min_similarity(given: Given) -> list[float]:
     asked = given.get("per_query")
-    stage = scores.MinSimilarity(given["config_default"] if asked is None else asked)
+    stage = pipelines.MinSimilarity(given["config_default"] if asked is None else asked)
     kept = stage.formula(Columns({"similarity": np.array(given["similarities"], float)}))
     return [float(number) for number in kept if not np.isnan(number)]
 
 
 @adapts_known("distance_to_similarity", commit_of)
 def distance_to_similarity(given: Given) -> float:
-    return float(scores.similarity(given["l2_distance"] ** 2 / 2))
+    return float(pipelines.similarity(given["l2_distance"] ** 2 / 2))
 
 
 @adapts_known("candidate_limit", commit_of)
 def candidates(given: Given) -> int:
-    depth = scores.PageDepth(least=given.get("vector_k", scores.PageDepth.least))
+    depth = pipelines.PageDepth(least=given.get("vector_k", pipelines.PageDepth.least))
     return depth.of(given["limit"] + given.get("offset", 0) - 1)  # a page asks for one more
 
 

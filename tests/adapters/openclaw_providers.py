@@ -15,7 +15,7 @@ from workbench.records import Passage
 from workbench_plugins.openclaw.config import FEBRUARY_FORM, at, configured
 from workbench_plugins.openclaw.indexing import within
 from workbench_plugins.providers.clients import retryable
-from workbench_plugins.providers.limits import batches, longest
+from workbench_plugins.providers.embedder import batches, longest
 
 
 @adapts("embedding-limits", *FEBRUARY)

@@ -21,10 +21,8 @@ from workbench.memory.embedding.named import embedder_named
 from workbench.memory.sources import LineChunker, parts
 from workbench.memory.sync import index_folder, open_index
 from workbench_plugins.openclaw.indexing import LimitedChunker
-from workbench_plugins.providers.catalogue import PROVIDERS
 from workbench_plugins.providers.clients import Connection, retryable, wanted_wait
-from workbench_plugins.providers.embedder import RemoteEmbedder, ollama_host, wait
-from workbench_plugins.providers.limits import batches
+from workbench_plugins.providers.embedder import PROVIDERS, RemoteEmbedder, batches, ollama_host, wait
 
 NAMES = list(PROVIDERS)
 

@@ -19,8 +19,7 @@ from workbench.records import Document, Trace
 from workbench.retrieval.pipeline import search
 from workbench.systems.registry import system as named
 from workbench_plugins.basic_memory.notes import note_of
-from workbench_plugins.basic_memory.pipelines import VECTOR_ONLY
-from workbench_plugins.basic_memory.scores import MinSimilarity
+from workbench_plugins.basic_memory.pipelines import VECTOR_ONLY, MinSimilarity
 from workbench_plugins.runs.collections import SessionDocument, load
 
 MODES = ("text", "vector", "hybrid")

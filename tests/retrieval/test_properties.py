@@ -29,7 +29,7 @@ from workbench.retrieval.explain import Fate, explain, steps
 from workbench.retrieval.index_adapters import CachedIndex
 from workbench.retrieval.pipeline import Pipeline, search
 from workbench.systems.registry import SYSTEMS
-from workbench_plugins.basic_memory.scores import MinSimilarity
+from workbench_plugins.basic_memory.pipelines import MinSimilarity
 from workbench_plugins.recommended.layout import PassagesLayout
 from workbench_plugins.recommended.stages import BestOfFile
 

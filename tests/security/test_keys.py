@@ -15,7 +15,7 @@ from tests.fault_server import KEY, Fault, Server, serving
 from workbench.errors import ProviderError
 from workbench.memory.embedding.named import embedder_named
 from workbench.safe_text import masked
-from workbench_plugins.providers.catalogue import PROVIDERS
+from workbench_plugins.providers.embedder import PROVIDERS
 
 
 @pytest.fixture

@@ -24,7 +24,7 @@ from workbench.retrieval.explain import steps
 from workbench.retrieval.pipeline import Pipeline, search
 from workbench.retrieval.settings import with_settings
 from workbench.systems.openclaw import SHIPPED
-from workbench_plugins.automem.components import FinalScore, LinearRecency, Weights
+from workbench_plugins.automem.components import AdaptiveFloor, FinalScore, LinearRecency, Weights
 from workbench_plugins.automem.memories import (
     GraphOfMemories,
     Memories,
@@ -44,7 +44,6 @@ from workbench_plugins.automem.pipelines import (
     SUBSTRING,
     TAG_CAP,
 )
-from workbench_plugins.automem.recall import AdaptiveFloor
 
 
 def test_each_profile_is_the_one_before_with_the_changes_of_its_pull_request() -> None:

@@ -10,6 +10,10 @@ from hypothesis import strategies as st
 from workbench.memory.index import MemoryIndex
 from workbench.retrieval.pipeline import search
 from workbench_plugins.automem.components import (
+    AdaptiveFloor,
+    HalfKept,
+    LargerHalfKept,
+    adaptive_floor,
     gated,
     tag_share,
 )
@@ -20,7 +24,6 @@ from workbench_plugins.automem.memories import (
     query_tokens,
 )
 from workbench_plugins.automem.pipelines import LIVE_KEYWORD
-from workbench_plugins.automem.recall import AdaptiveFloor, HalfKept, LargerHalfKept, adaptive_floor
 
 # Text
 

@@ -33,7 +33,7 @@ from workbench_plugins.basic_memory.notes import (
     OneMatch,
     note_of,
 )
-from workbench_plugins.basic_memory.scores import MinSimilarity
+from workbench_plugins.basic_memory.pipelines import MinSimilarity
 
 PROFILES = (bm.SCORED_RRF, bm.DEAD_FTS, bm.UNGATED, bm.GATED, bm.CJK_REGRESS, bm.HEAD)
 QUESTION = "Who drinks rooibos in the afternoon?"

@@ -26,7 +26,7 @@ from workbench_plugins.openclaw.config import (
 )
 from workbench_plugins.openclaw.releases import HISTORY, SEPTEMBER
 from workbench_plugins.openclaw.sessions import Thresholds
-from workbench_plugins.providers.catalogue import PROVIDERS
+from workbench_plugins.providers.embedder import PROVIDERS
 
 FILE = Path("openclaw.json")
 

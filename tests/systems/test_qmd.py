@@ -21,9 +21,17 @@ from workbench.memory.index import MemoryIndex
 from workbench.records import Chunk, Hits, Trace
 from workbench.retrieval.pipeline import Pipeline, search
 from workbench_plugins.providers.reranking import Service
-from workbench_plugins.qmd.files import FileIndex, FilesLayout, lex_query
 from workbench_plugins.qmd.fusion import best_piece, blend, top_rank_bonus
-from workbench_plugins.qmd.legs import Expansion, Fallback, ModelExpander, Variant, usable
+from workbench_plugins.qmd.legs import (
+    Expansion,
+    Fallback,
+    FileIndex,
+    FilesLayout,
+    ModelExpander,
+    Variant,
+    lex_query,
+    usable,
+)
 from workbench_plugins.qmd.pipelines import NO_MODELS, NO_RERANK, OLDER, WITH_KEYWORDS, with_models
 
 QUESTION = "who drinks rooibos tea?"

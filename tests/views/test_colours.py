@@ -21,9 +21,9 @@ from workbench.systems.openclaw import EIGHT, SHIPPED, THREE_FIXES
 from workbench.views.figures import style
 from workbench.views.widgets.survival import survival_figure
 from workbench.views.widgets.threshold import threshold_figure
-from workbench_plugins.engines.figure import fusion_figure
 from workbench_plugins.engines.presets import ENGINES, fuse
 from workbench_plugins.engines.whose_fusion import EXAMPLE
+from workbench_plugins.engines.widget import fusion_figure
 from workbench_plugins.explore.explorer import explorer_figure
 from workbench_plugins.explore.microscope import dissect
 from workbench_plugins.explore.microscope_widget import microscope_figure

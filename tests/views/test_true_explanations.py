@@ -23,9 +23,9 @@ from workbench.retrieval.pipeline import Pipeline, search
 from workbench.retrieval.query import STOP_WORDS, UnicodeWords
 from workbench.systems.registry import SYSTEMS
 from workbench.views.text import explanation_text
-from workbench_plugins.automem.recall import AdaptiveFloor
+from workbench_plugins.automem.components import AdaptiveFloor
 from workbench_plugins.basic_memory.notes import NotesLayout, note_of
-from workbench_plugins.basic_memory.scores import MinSimilarity
+from workbench_plugins.basic_memory.pipelines import MinSimilarity
 from workbench_plugins.openclaw.ranking import ReadableProjects
 from workbench_plugins.qmd.fusion import CandidateLimit
 from workbench_plugins.recommended.pipelines import RECOMMENDED

@@ -11,10 +11,9 @@ import pytest
 from workbench.errors import InputError
 from workbench.memory.index import MemoryIndex
 from workbench.retrieval.fusion import RankSum
-from workbench_plugins.engines.figure import MOST_ROWS, fusion_figure
 from workbench_plugins.engines.presets import ENGINES, FusedHit, fuse
 from workbench_plugins.engines.whose_fusion import EXAMPLE
-from workbench_plugins.engines.widget import FusionLab
+from workbench_plugins.engines.widget import MOST_ROWS, FusionLab, fusion_figure
 
 QUESTION = "Where is the tea for the hub?"
 

@@ -14,32 +14,30 @@ from workbench.retrieval.legs import Union, VectorLeg
 from workbench.retrieval.pipeline import Change, Pipeline, Source
 from workbench.retrieval.scoring import Cosine
 from workbench_plugins.automem.components import (
+    AdaptiveFloor,
     ClampedKeyword,
     ConfidenceScore,
     DeadKeyword,
     ExactScore,
     ExponentialRecency,
+    Fetch,
+    FinalOrder,
     FinalScore,
+    GraphLeg,
+    GraphQuery,
+    HalfKept,
     ImportanceScore,
+    LargerHalfKept,
     LinearRecency,
+    NoAdaptiveFloor,
     NormalisedGraphScore,
     RawGraphScore,
+    SortKeys,
     SubstringKeyword,
     TagScore,
     WholeWordKeyword,
 )
 from workbench_plugins.automem.memories import GraphOfMemories
-from workbench_plugins.automem.recall import (
-    AdaptiveFloor,
-    Fetch,
-    FinalOrder,
-    GraphLeg,
-    GraphQuery,
-    HalfKept,
-    LargerHalfKept,
-    NoAdaptiveFloor,
-    SortKeys,
-)
 from workbench_plugins.history import ReleaseLine
 
 REPOSITORY = "verygoodplugins/automem"

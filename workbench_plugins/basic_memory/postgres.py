@@ -20,6 +20,7 @@ from workbench.retrieval.pipeline import Pipeline
 from workbench.retrieval.query import with_query
 from workbench_plugins.basic_memory import pipelines
 from workbench_plugins.basic_memory.notes import EachColumn, NotesLayout, note_of
+from workbench_plugins.basic_memory.pipelines import PageDepth
 from workbench_plugins.basic_memory.query import (
     POSTGRES_EDGES,
     AnyPlainWord,
@@ -33,7 +34,6 @@ from workbench_plugins.basic_memory.query import (
     strict_tsquery,
     stripped_words,
 )
-from workbench_plugins.basic_memory.scores import PageDepth
 from workbench_plugins.stores.pipelines import TextIndex, TextLeg, text_table
 from workbench_plugins.whole_files import whole_documents
 

@@ -28,8 +28,7 @@ from workbench.retrieval.fusion import Fusion
 from workbench.retrieval.pipeline import Pipeline, search
 from workbench.views.frames import Frame, Types, frame, made_frame
 from workbench.views.text import Column, PlainTable, Table, plain, rendered, rich_table
-from workbench_plugins.engines.lists import fusion_of_lists
-from workbench_plugins.engines.presets import fuse
+from workbench_plugins.engines.presets import fuse, fusion_of_lists
 
 Answer = Mapping[str, float]
 """The result of one side, best first: names and their scores."""
@@ -195,9 +194,9 @@ def is_healthy(answer: Answer, rule: str, wanted: Any) -> bool:
     """
     match rule:
         case "first":
-            return first(answer) == wanted
+            return bool(first(answer) == wanted)
         case "found":
-            return wanted in answer
+            return str(wanted) in answer
         case "order":
             return answer[wanted[0]] > answer[wanted[1]]
         case "scores":

@@ -58,7 +58,7 @@ AUTO = "auto"
 def providers() -> Mapping[str, Provider]:
     """The services that compute embeddings, by name; none without the guest `providers`."""
     try:
-        from workbench_plugins.providers.catalogue import PROVIDERS
+        from workbench_plugins.providers.embedder import PROVIDERS
     except ImportError:
         return {}
     return PROVIDERS
@@ -740,7 +740,7 @@ def _chunker(newest: bool, search: MemorySearch, model: str | None) -> Chunker:
     chunker = kind(search.chunking.tokens, search.chunking.overlap)
     if model is None:
         return chunker
-    from workbench_plugins.providers.limits import longest
+    from workbench_plugins.providers.embedder import longest
 
     return LimitedChunker(chunker, longest(search.provider, search.model))
 

@@ -766,7 +766,7 @@ def _embedder_of(store: LiveStore, given: Embedder | None) -> Embedder:
         )
     if provider is None:
         return LocalEmbedder()
-    from workbench_plugins.providers.catalogue import remote_embedder
+    from workbench_plugins.providers.embedder import remote_embedder
 
     remote = remote_embedder(provider, made_with.model)
     if made_with.dimensions:

@@ -1,6 +1,10 @@
 """The embedder of a provider's model: parallel requests, retried by OpenClaw's rule, with checked answers.
 
-Source: openclaw 2026.2.13, src/memory/manager.ts.
+The limits of one text and of one request are OpenClaw's: a model's tokens are compared with bytes of UTF-8,
+of which a token has at least one. An index stores its model and the model's address, and never switches to
+another one silently. Keys come from the environment; they are not printed and not stored.
+
+Source: openclaw 2026.2.13, src/memory/manager.ts, embedding-chunk-limits.ts and embeddings.ts.
 """
 
 from __future__ import annotations
@@ -9,7 +13,7 @@ import os
 import random
 import re
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, CancelledError, ThreadPoolExecutor
 from concurrent.futures import wait as wait_for
 from dataclasses import dataclass, field
@@ -22,9 +26,15 @@ from numpy.typing import NDArray
 from workbench.errors import InputError, ProviderError
 from workbench.memory.embedding.engines import Role
 from workbench.memory.embedding.local import Embedded, PartlyEmbeddedError, mean_vectors, unit
-from workbench.memory.sources import parts
+from workbench.memory.embedding.named import EmbedderKind
+from workbench.memory.sources import USUAL_LONGEST, parts
+from workbench.registry import register
 from workbench_plugins.providers.clients import (
     API,
+    GEMINI,
+    OLLAMA,
+    OPENAI,
+    VOYAGE,
     Access,
     BadAnswerError,
     Connection,
@@ -33,7 +43,41 @@ from workbench_plugins.providers.clients import (
     is_plain,
     understood,
 )
-from workbench_plugins.providers.limits import batches, longest
+
+REQUEST_BYTES = 8000
+"""How many bytes of text go into one request, unless one text alone has more."""
+
+LONGEST: Mapping[str, int] = {
+    "gemini": 2048,
+    "openai/text-embedding-ada-002": 8191,
+    "voyage/voyage-3": 32_000,
+    "voyage/voyage-3-lite": 16_000,
+    "voyage/voyage-code-3": 32_000,
+}
+
+
+def longest(provider: str, model: str) -> int:
+    """How many bytes of one text the model takes: its own number, its provider's, or the usual one."""
+    return LONGEST.get(f"{provider}/{model}", LONGEST.get(provider, USUAL_LONGEST))
+
+
+def batches(sizes: Sequence[int], most: int = REQUEST_BYTES, texts: int | None = None) -> list[range]:
+    """Which texts go into which request: runs of at most `most` bytes, and of at most `texts` texts.
+
+    `sizes` are bytes. A text that alone has more goes alone.
+
+    >>> batches([1600, 1600, 9000, 100], most=8000)
+    [range(0, 2), range(2, 3), range(3, 4)]
+    """
+    found: list[range] = []
+    start = total = 0
+    for place, size in enumerate(sizes):
+        if place > start and (total + size > most or place - start == texts):
+            found.append(range(start, place))
+            start, total = place, 0
+        total += size
+    return [*found, range(start, len(sizes))] if sizes else []
+
 
 ATTEMPTS = 4
 FIRST_WAIT, LONGEST_BACKOFF, JITTER = 0.5, 8.0, 0.2
@@ -264,3 +308,90 @@ def unit_vectors(answer: Sequence[Any], count: int, dimensions: int | None) -> N
     if not (np.isfinite(norms) & (norms > 0)).all():
         raise BadAnswerError("a vector has no length, or an infinite one")
     return unit(vectors)
+
+
+AUTO = "auto"
+
+PROVIDERS: Mapping[str, Provider] = {
+    one.name: one
+    for one in (
+        Provider(
+            "openai", "text-embedding-3-small", OPENAI, "https://api.openai.com/v1",
+            "OPENAI_BASE_URL", ("OPENAI_API_KEY",), texts=2048,
+        ),
+        Provider(
+            "gemini", "gemini-embedding-001", GEMINI, "https://generativelanguage.googleapis.com",
+            "GOOGLE_GEMINI_BASE_URL", ("GEMINI_API_KEY", "GOOGLE_API_KEY"), texts=100,
+        ),
+        Provider(
+            "voyage", "voyage-4-large", VOYAGE, "https://api.voyageai.com/v1",
+            "VOYAGE_BASE_URL", ("VOYAGE_API_KEY",), texts=128,
+        ),
+        Provider(
+            "ollama", "nomic-embed-text", OLLAMA, "http://127.0.0.1:11434",
+            "OLLAMA_HOST", ("OLLAMA_API_KEY",), texts=2048, needs_key=False, completed=ollama_host,
+        ),
+    )
+}  # fmt: skip
+
+AUTOMATIC = ("openai", "gemini", "voyage")
+"""The order in which `auto` looks for a key."""
+
+
+def provider_embedder(name: str) -> RemoteEmbedder:
+    """The embedder `provider/model`, a provider's usual model, or `auto`.
+
+    `@256` after a model requests that many dimensions. `auto`, also before a model, is the first of OpenAI,
+    Gemini and Voyage whose key is in the environment. Raises InputError for `auto` when there is no key; the
+    key of a named provider is checked when it is first used.
+    """
+    provider, _, model = name.partition("/")
+    chosen = _first_with_key() if provider == AUTO else PROVIDERS[provider]
+    return remote_embedder(chosen, model)
+
+
+def remote_embedder(provider: Provider, model: str = "") -> RemoteEmbedder:
+    """A provider's model; `@256` after its name requests that many dimensions.
+
+    Raises InputError for dimensions that are not a number.
+    """
+    model, at, output = (model or provider.model).partition("@")
+    if at and not (output.isascii() and output.isdigit() and int(output) > 0):
+        raise InputError(
+            f"The dimensions in {provider.name}/{model}@{output} are not a number above 0.",
+            f"For example: {provider.name}/{model}@256",
+        )
+    access = Access(provider.url, provider.key, model, int(output) if at else None)
+    return RemoteEmbedder(provider, access)
+
+
+def _first_with_key() -> Provider:
+    for name in AUTOMATIC:
+        if PROVIDERS[name].key:
+            return PROVIDERS[name]
+    variables = [variable for name in AUTOMATIC for variable in PROVIDERS[name].key_variables]
+    raise InputError(
+        f"`auto` finds no provider: none of {', '.join(variables)} is set.",
+        "Set one, or name a model: --model all-MiniLM-L6-v2 needs no key.",
+    )
+
+
+def remembered(name: str, revision: str, dimensions: int) -> RemoteEmbedder:
+    """The embedder that made an index.
+
+    Raises InputError when the provider now has another address: the questions would go to another place than
+    the texts did, and perhaps to another model of the same name.
+    """
+    provider = PROVIDERS[name.partition("/")[0]]
+    then = revision.partition(" ")[0]
+    if provider.url != then:
+        raise InputError(
+            f"The index was made with {name} at {then}; {provider.url_variable} now means {provider.url}.",
+            f"If you trust the old address: export {provider.url_variable}={then}",
+        )
+    embedder = remote_embedder(provider, name.partition("/")[2])
+    embedder.dimensions = dimensions
+    return embedder
+
+
+register(*(EmbedderKind(name, provider_embedder, remembered) for name in (*PROVIDERS, AUTO)))

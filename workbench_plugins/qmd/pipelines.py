@@ -14,7 +14,6 @@ from workbench.retrieval.legs import KeywordLeg, Union
 from workbench.retrieval.pipeline import Change, Pipeline, Source
 from workbench.retrieval.rerank import Reranker
 from workbench.retrieval.scoring import Cosine, Relevance
-from workbench_plugins.qmd.files import EveryWordAsPrefix, FilesLayout
 from workbench_plugins.qmd.fusion import (
     Blend,
     BonusRankSum,
@@ -26,8 +25,10 @@ from workbench_plugins.qmd.fusion import (
 )
 from workbench_plugins.qmd.legs import (
     TWENTY,
+    EveryWordAsPrefix,
     Expander,
     Expansion,
+    FilesLayout,
     FileVectorLeg,
     HydeLeg,
     HydeScore,

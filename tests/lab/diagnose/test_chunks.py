@@ -30,9 +30,8 @@ from workbench_plugins.diagnose.chunks import chunker_named, cut_index, rebuilt
 from workbench_plugins.diagnose.diagnosis import Diagnosis, diagnose
 from workbench_plugins.diagnose.show import diagnosis_text
 from workbench_plugins.openclaw.sessions import Sessions
-from workbench_plugins.providers.catalogue import PROVIDERS
 from workbench_plugins.providers.clients import Access
-from workbench_plugins.providers.embedder import RemoteEmbedder
+from workbench_plugins.providers.embedder import PROVIDERS, RemoteEmbedder
 
 ASKED, TARGET = "rooibos", "memory/long.md"
 BIKE = "The bike and its brake were at the shop once more today.\n" * 6
