@@ -20,6 +20,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from tests.conftest import PATIENT, PROJECT
 from tests.docs.prose import Tie, differences, is_check, is_code, says, ties, untied, with_ties, words
 from tests.forked import ForkedKernels
+from tests.test_guests import GUESTS
 from workbench.memory.index import MemoryIndex
 from workbench.views.text import WIDTH
 from workbench_plugins.recommended.pipelines import RECOMMENDED
@@ -89,6 +90,17 @@ def test_a_notebook_runs_in_a_fresh_kernel_and_its_prose_says_its_values(path: P
     assert false_sentences(notebook, path.parent) == []
     done = [cell.execution_count for cell in notebook.cells if cell.cell_type == "code"]
     assert done == list(range(1, len(done) + 1))
+
+
+@every_lesson
+@pytest.mark.usefixtures("read_by_word")
+def test_a_lesson_runs_without_the_guests_that_it_does_not_name(path: Path) -> None:
+    notebook = read(path)
+    others = sorted(set(GUESTS) - set(notebook.metadata.workbench.guests))
+    block = f"import sys; from tests.without import Blocked; sys.meta_path.insert(0, Blocked({others}))"
+    notebook.cells.insert(0, new_code_cell(f"import sys; sys.path.append({str(PROJECT)!r}); {block}"))
+    place = {"metadata": {"path": str(path.parent)}}
+    NotebookClient(notebook, **PATIENT, kernel_manager_class=ForkedKernels, resources=place).execute()
 
 
 @every_notebook
