@@ -73,7 +73,9 @@ SECRET_NAME = re.compile(
 """Names of settings whose values are secret."""
 
 _SECRETS = [
-    (re.compile(r"(?<=://)[^/\s@'\"]+(?=@)"), MASK),
+    # `Path` turns `//` into `/`. A password in an address of a database may hold anything but blanks.
+    (re.compile(r"((?<!http)(?<!https):/+)[^\s'\"]+(?=@)"), rf"\1{MASK}"),
+    (re.compile(r"(:/+)[^/\s@'\"]+(?=@)"), rf"\1{MASK}"),
     (re.compile(r"(?i)\b(authori[sz]ation[\"']?\s*[:=]\s*[\"']?\w+)\s+[^\s\"',;}]+"), rf"\1 {MASK}"),
     (re.compile(r"(?i)\b(bearer)\s+(?=[\w.~+/=-]*\d)[\w.~+/=-]{6,}"), rf"\1 {MASK}"),
     (re.compile(r"(?i)(\bhttps?://[^\s?'\"]+\?)[^\s'\"]+"), rf"\1{MASK}"),

@@ -14,8 +14,10 @@ from tests.commands import Run
 from tests.fault_server import KEY, Fault, Server, serving
 from workbench.errors import ProviderError
 from workbench.memory.embedding.named import embedder_named
+from workbench.registry import ExtensionWarning
 from workbench.safe_text import masked
 from workbench_plugins.providers.embedder import PROVIDERS
+from workbench_plugins.stores.postgres import parse
 
 
 @pytest.fixture
@@ -143,3 +145,30 @@ def test_a_providers_message_shows_no_key_and_no_control_character(
 )  # fmt: skip
 def test_ordinary_text_is_not_masked(text: str) -> None:
     assert masked(text) == text
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "index ADDRESS", "watch ADDRESS", "lab -m ADDRESS", "explore ADDRESS", "search tea --index ADDRESS",
+        "search tea -m ADDRESS", "index sample_memory --index ADDRESS", "index sample_memory --store ADDRESS",
+        "doctor -m ADDRESS", "compare recommended tutorial-day13 --question tea -m ADDRESS",
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("password", ["hunter2", "hun/t@er2"])
+def test_no_command_prints_the_password_of_an_address(
+    run: Run, words: str, password: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "sample_memory").mkdir()
+    address = f"postgresql://me:{password}@127.0.0.1:9/notes"
+    ended = run(*words.replace("ADDRESS", address).split())
+    assert ended.code != 0
+    assert "er2" not in ended.out + ended.err
+    assert [one.name for one in tmp_path.iterdir()] == ["sample_memory"]
+
+
+def test_a_password_in_an_address_is_warned_of() -> None:
+    with pytest.warns(ExtensionWarning, match="PGPASSWORD"):
+        parse("postgresql://me:hunter2@127.0.0.1/notes")
+    parse("postgresql://me@127.0.0.1/notes?service=mine")

@@ -45,22 +45,10 @@ def check_notebook(folder: Path, notebook: str) -> None:
 
 
 def launch(folder: Path, notebook: str, port: int, browser: bool) -> int:
-    """Runs JupyterLab in `folder` with `notebook` open until it ends; returns its exit code.
-
-    Raises InputError when the notebook is missing.
-    """
-    check_notebook(folder, notebook)
+    """Runs JupyterLab in `folder` with `notebook` open until it ends; returns its exit code."""
     with tempfile.TemporaryDirectory() as settings:
         command = [*command_line(folder, notebook, port), *([] if browser else ["--no-browser"])]
         return serve(command, environment(Path(settings)))
-
-
-def index_apart(memory: Path) -> int:
-    """Runs `workbench index` in a process of its own; returns its exit code.
-
-    The model takes 700 MB. They are free again before JupyterLab starts, which may run for days.
-    """
-    return serve([sys.executable, "-m", "workbench", "index", str(memory)], os.environ)
 
 
 def serve(command: list[str], variables: Mapping[str, str]) -> int:
@@ -145,7 +133,8 @@ def lab(
     folder = notebooks or here / NOTEBOOKS
     check_notebook(folder, FIRST)  # before a minute goes into an index
     tell(f"Step 1 of 2: indexing {memory or here / MEMORY}. The first time takes a minute or two.")
-    if code := index_apart(memory or here / MEMORY):
+    # A process of its own gives back the 700 MB of the model before JupyterLab starts.
+    if code := serve([sys.executable, "-m", "workbench", "index", str(memory or here / MEMORY)], os.environ):
         raise typer.Exit(code)
     tell(f"Step 2 of 2: starting JupyterLab with {FIRST}, which takes some seconds. Ctrl-C twice ends it.")
     raise typer.Exit(launch(folder, FIRST, port, browser))

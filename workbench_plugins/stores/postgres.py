@@ -44,7 +44,7 @@ from workbench.memory.store.contract import (
     stopped_after,
 )
 from workbench.records import Chunk, Document, Hits, Passage, Query, Rows, Vector
-from workbench.registry import register
+from workbench.registry import ExtensionWarning, register
 from workbench_plugins.stores.tsquery import tsquery
 
 Rank = Literal["ts_rank", "ts_rank_cd"]
@@ -61,6 +61,10 @@ RULES: dict[str, tuple[Callable[[str], object], str]] = {
     "vectors": (get_args(Search).__contains__, f"Use one of {', '.join(get_args(Search))}."),
 }
 """The parameters of an address that are not libpq's: what each accepts, and the remedy."""
+PASSWORD_SHOWN = (
+    "The password stands in the address, so every user of this machine can read it in the process list. "
+    "Give it in PGPASSWORD, in ~/.pgpass, or by a service file: postgresql://?service=NAME"
+)
 DEFAULTS = {"connect_timeout": "10", "application_name": "workbench"}
 
 
@@ -89,8 +93,8 @@ class Address:
 def parse(address: str) -> Address:
     """Reads `postgresql://USER@HOST:PORT/DATABASE?schema=NAME&config=NAME&rank=NAME&vectors=NAME&ef=N`.
 
-    All other parameters are libpq's. Raises InputError for an address that cannot be read; its message never
-    repeats the address, which may hold a password.
+    All other parameters are libpq's. Warns of a password in the address. Raises InputError for an address
+    that cannot be read; its message never repeats the address.
     """
     try:
         parts = urlsplit(address)
@@ -107,6 +111,8 @@ def parse(address: str) -> Address:
         accepts, remedy = RULES[key]
         if not accepts(value):
             raise InputError(f"{key}={value[:60]!r} cannot be used in a PostgreSQL address.", remedy)
+    if known.get("password"):
+        warnings.warn(PASSWORD_SHOWN, ExtensionWarning, stacklevel=2)
     schema = ours.get("schema", "workbench")
     conninfo = make_conninfo("", **{**DEFAULTS, **known})
     effort = {"ef": int(ours.pop("ef"))} if "ef" in ours else {}

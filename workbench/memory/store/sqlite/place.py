@@ -166,6 +166,8 @@ class SQLitePlace(IndexPlace):
     """An index file. A rebuild writes a new file beside it, and replaces it by one rename."""
 
     def __init__(self, path: Path) -> None:
+        if re.match(r"[\w+.-]{2,}:/", str(path)):
+            raise InputError(f"{path} is an address, not a file.", "Give it to --store, or to -m.")
         self.path = path
 
     @property
