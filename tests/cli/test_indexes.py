@@ -13,7 +13,7 @@ from workbench.memory.index import default_index_path
 from workbench.memory.store.contract import LockedError
 from workbench.memory.store.sqlite.place import alone
 from workbench.memory.sync import index_folder
-from workbench_plugins.doctor.indexes import known_indexes, remove_index
+from workbench_plugins.doctor.commands import known_indexes, remove_index
 
 
 @pytest.fixture

@@ -10,8 +10,7 @@ from workbench.memory.index import MemoryIndex
 from workbench.systems.openclaw import SHIPPED, THREE_FIXES
 from workbench.views.text import show
 from workbench_plugins.diagnose.figures import grid_of, pareto_figure, sweep_figure
-from workbench_plugins.diagnose.show import flattery
-from workbench_plugins.diagnose.sweep import Sweep, sweep
+from workbench_plugins.diagnose.sweep import Sweep, flattery, sweep
 
 
 @pytest.fixture(scope="module")

@@ -34,6 +34,7 @@ from workbench.retrieval.explain import (
     Explanation,
     Fate,
     StageOutcome,
+    Step,
     Verdict,
     decisions,
     fate_of,
@@ -323,10 +324,11 @@ def _compared(miss: Compared) -> str:
 @rendered.register
 def rendered_explanation(explanation: Explanation) -> RenderableType:
     """`explanation_text` for the console; a long line continues below its own beginning."""
-    return Group(*(_hanging(line) for line in explanation_text(explanation).split("\n")))
+    return Group(*(hanging(line) for line in explanation_text(explanation).split("\n")))
 
 
-def _hanging(line: str) -> RenderableType:
+def hanging(line: str) -> RenderableType:
+    """A line that continues below its own beginning where the page is narrow."""
     text = line.lstrip()
     return Padding.indent(Text(text), len(line) - len(text)) if text else Text()
 
@@ -360,7 +362,7 @@ def _never_indexed_line(target: str) -> str:
 def _verdict_lines(trace: Trace, verdict: Verdict) -> list[str]:
     lines = [f"{verdict.chunk.place}: {verdict.fate}"]
     lines += [
-        f"  {_leg_rank_line(leg_rank, trace.legs[leg_rank.leg].asked)}" for leg_rank in verdict.leg_ranks
+        f"  {leg_rank_line(leg_rank, trace.legs[leg_rank.leg].asked)}" for leg_rank in verdict.leg_ranks
     ]
     if verdict.candidate is not None:
         lines += [f"  {line}" for line in formula_lines(trace, verdict.candidate)]
@@ -374,7 +376,8 @@ def _matches(chunks: int) -> str:
     return f"{counted(chunks, 'chunk')} {'matches' if chunks == 1 else 'match'}"
 
 
-def _leg_rank_line(leg_rank: LegRank, asked: str | None) -> str:
+def leg_rank_line(leg_rank: LegRank, asked: str | None) -> str:
+    """Where a leg has a chunk: its rank and the engine's number, or why it has none."""
     lacks = _words(leg_rank.missing)
     if leg_rank.rank is None:
         nothing = ", the question has no word to match" if asked is None else ""
@@ -392,14 +395,14 @@ def _words(words: Sequence[str]) -> str:
 
 def formula_lines(trace: Trace, candidate: Candidate) -> list[str]:
     """How each number of a candidate was computed: `score = 0.7 × 0.438 + 0.3 × 0 = 0.307 < 0.35`."""
-    row = trace.chunks.index(candidate.chunk)
-    lines = []
-    for step in steps(trace, row):
-        value = float(step.formula)
-        shown = f"{value:.4g}"
-        equals = "" if step.formula.text == shown else f" = {shown}"
-        lines.append(f"{step.column.replace('_', ' ')} = {step.formula}{equals}")
-    return lines
+    return [formula_line(step) for step in steps(trace, trace.chunks.index(candidate.chunk))]
+
+
+def formula_line(step: Step) -> str:
+    """How one number of a candidate was computed."""
+    value = f"{float(step.formula):.4g}"
+    equals = "" if step.formula.text == value else f" = {value}"
+    return f"{step.column.replace('_', ' ')} = {step.formula}{equals}"
 
 
 def decision_lines(trace: Trace, candidate: Candidate) -> list[str]:

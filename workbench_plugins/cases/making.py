@@ -302,7 +302,7 @@ def case_of_diagnosis(diagnosis: Diagnosis, index: Index, vectors: Travelling = 
 
     `index` is the one of the diagnosis. Raises InputError as `case_of` does.
     """
-    from workbench_plugins.diagnose.goal import Aim
+    from workbench_plugins.diagnose.parameters import Aim
 
     goal = diagnosis.goal
     match goal.aim:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from workbench.registry import declare
 
-declare("workbench_plugins.diagnose.diagnosis", name="diagnose")
-declare("workbench_plugins.diagnose.sweep", name="sweep")
-declare("workbench_plugins.diagnose.show", view="Diagnosis Findings Sweep Triage")
+declare("workbench_plugins.diagnose.diagnosis", name="diagnose", view="Diagnosis", tool="memory_diagnose")
+declare("workbench_plugins.diagnose.sweep", name="sweep", view="Sweep")
+declare("workbench_plugins.diagnose.findings", view="Findings")
+declare("workbench_plugins.diagnose.triage", view="Triage")
 declare("workbench_plugins.diagnose.widgets", "lab", widget="BlameChart FixFinder SweepMap")
 declare(
     "workbench_plugins.diagnose.commands",
@@ -18,4 +19,3 @@ declare(
         "triage": "Report: Name the known symptom that is nearest to your words, and what to run.",
     },
 )
-declare("workbench_plugins.diagnose.diagnosis", tool="memory_diagnose")

@@ -33,8 +33,8 @@ from workbench.retrieval.query import JoinedWords, PrunedUnicodeWords, PrunedWor
 from workbench.retrieval.scoring import Cosine
 from workbench.systems.openclaw import EVIDENCE_FLOOR, FIXES, SIGN
 from workbench.systems.registry import SYSTEMS
-from workbench.views.text import drop_reason
-from workbench_plugins.diagnose.goal import Goal
+from workbench.views.text import drop_reason, formula_line, leg_rank_line
+from workbench_plugins.diagnose.parameters import Goal
 from workbench_plugins.history import changes
 
 DEEPEST = 1_000_000
@@ -160,12 +160,8 @@ def _undone(pipeline: Pipeline) -> Iterator[Repair]:
 
 
 def _is_base(base: Pipeline, pipeline: Pipeline) -> bool:
-    changed = {change.stage.slot for change in pipeline.changes}
-    differing = {one.slot for one in replace(base, layout=pipeline.layout).diff(pipeline)}
-    if not differing <= changed or base.stages == pipeline.stages:
-        return False
     made = _made(base, pipeline.changes)
-    return made is not None and made.stages == pipeline.stages
+    return base.stages != pipeline.stages and made is not None and made.stages == pipeline.stages
 
 
 def _named(pipeline: Pipeline) -> Iterator[Repair]:
@@ -638,35 +634,23 @@ def evidence(before: Trace, after: Trace, index: Index, target: str, slot: str) 
 
 
 def _told(explanation: Explanation, verdict: Verdict, slot: str) -> str:
-    """The lines about one chunk that belong to a slot; if there are none, its ranks in the legs."""
+    """The lines about one chunk that belong to a slot; if there are none, its fate."""
     trace = explanation.trace
-    legs = [f"{one.leg} leg: {_leg_rank(one)}" for one in verdict.leg_ranks if _concerns(one, slot)]
+    legs = [
+        leg_rank_line(one, trace.legs[one.leg].asked) for one in verdict.leg_ranks if _concerns(one, slot)
+    ]
     if verdict.candidate is None:
         return "; ".join(legs) or str(verdict.fate)
-    row = trace.chunks.index(verdict.chunk)
-    columns = [name for stage in trace.stages if stage.slot == slot for name in stage.writes()]
-    wanted = {*columns, trace.ranked_by}
-    made = [
-        f"{one.column.replace('_', ' ')} = {one.formula} = {float(one.formula):.6g}"
-        for one in steps(trace, row)
-        if one.column in wanted
-    ]
+    columns = {name for stage in trace.stages if stage.slot == slot for name in stage.writes()}
+    made = steps(trace, trace.chunks.index(verdict.chunk))
+    formulas = [formula_line(one) for one in made if one.column in {*columns, trace.ranked_by}]
     cut = [drop_reason(verdict.candidate)] if verdict.candidate.drop else []
-    return "; ".join([*legs, *made, *cut])
+    return "; ".join([*legs, *formulas, *cut])
 
 
 def _concerns(leg_rank: LegRank, slot: str) -> bool:
     """Whether a slot decides what a leg brings: its own, the query's, the layout's or the limit's."""
     return slot == f"{leg_rank.leg}_leg" or (slot in ("query", "layout") and leg_rank.leg != "vector")
-
-
-def _leg_rank(leg_rank: LegRank) -> str:
-    lacks = ", ".join(f"“{word}”" for word in leg_rank.missing)
-    without = f": it does not find {lacks}" if lacks else ""
-    if leg_rank.rank is None:
-        return f"no match{without}"
-    beyond = "" if leg_rank.brought else f", beyond its depth of {leg_rank.depth}"
-    return f"rank {leg_rank.rank} of {leg_rank.matched}{beyond}{without}"
 
 
 def _outcome(explanation: Explanation) -> str:

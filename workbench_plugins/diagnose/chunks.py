@@ -32,7 +32,7 @@ from workbench.safe_text import counted
 from workbench.systems.registry import INDEXINGS, language_of_file
 from workbench_plugins.diagnose.causes import Prices
 from workbench_plugins.diagnose.fixes import Fix, moved
-from workbench_plugins.diagnose.goal import Goal
+from workbench_plugins.diagnose.parameters import Goal
 
 TRIED = (ChunkSizes(100, 20), ChunkSizes(200, 40), ChunkSizes(400, 80), ChunkSizes(800, 160))
 """The sizes that are tried, except for the present one: 400/80 is OpenClaw's own."""

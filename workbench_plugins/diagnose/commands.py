@@ -236,8 +236,7 @@ def lint(
 
     from workbench.measure.questions import load_questions
     from workbench_plugins.diagnose.findings import lint as lint_alone
-    from workbench_plugins.diagnose.findings import lint_on, lint_pair
-    from workbench_plugins.diagnose.show import rendered_findings
+    from workbench_plugins.diagnose.findings import lint_on, lint_pair, rendered_findings
 
     pipeline = changes.pipeline(system)
     found = lint_alone(pipeline)

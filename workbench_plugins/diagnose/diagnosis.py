@@ -2,27 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from io import StringIO
 from typing import Any
+
+from rich.console import Group, RenderableType
 
 from workbench.contracts import Index
 from workbench.errors import InputError
 from workbench.measure.blame import Reruns
 from workbench.measure.paired import Paired, corrected
 from workbench.measure.questions import QuestionSet, check_targets
-from workbench.records import Tabular, Trace
+from workbench.records import Hits, Query, Tabular, Trace, Vector
 from workbench.retrieval.explain import Explanation, explain
 from workbench.retrieval.index_adapters import CachedIndex
 from workbench.retrieval.pipeline import Pipeline, check_pipeline
 from workbench.retrieval.query import check_question
+from workbench.safe_text import one_line
 from workbench.systems.registry import language_of_file
-from workbench_plugins.diagnose.causes import Cause, Prices, causes_inside, repairs, without_stop_words
+from workbench.views.frames import Frame, Types, frame, made_frame
+from workbench.views.text import (
+    ABSENT,
+    WIDTH,
+    PlainConsole,
+    Table,
+    explanation_text,
+    hanging,
+    plain,
+    rendered,
+    rich_table,
+)
+from workbench_plugins.diagnose.causes import Cause, Marks, Prices, causes_inside, repairs, without_stop_words
 from workbench_plugins.diagnose.chunks import Tried, cut_index, tried, untried
 from workbench_plugins.diagnose.fixes import MOST_FIXES, Fix, best_fixes, fixes_of_many, verified
-from workbench_plugins.diagnose.goal import Aim, Goal, RankedIndex
 from workbench_plugins.diagnose.outside import causes_outside, check_known, without_foreign_vectors
-from workbench_plugins.diagnose.parameters import parameters_of
+from workbench_plugins.diagnose.parameters import Aim, Goal, parameters_of
 
 FORMAT = 2
 """The version of `Diagnosis.as_json`, which docs/diagnose.md describes."""
@@ -177,6 +193,24 @@ def diagnose(
         return _diagnosed(runs, goal, prices, cached, chunks)
 
 
+class RankedIndex(CachedIndex):
+    """A `CachedIndex` that asks for all hits once, and cuts them to each limit.
+
+    It suits one question and many depths. Every answer of an index is ordered, so the first hits of a long
+    answer are those of a short one.
+    """
+
+    def keyword(self, query: Query, limit: int) -> Hits:
+        return _first(super().keyword(query, self.size), limit)
+
+    def vector(self, query: Vector, limit: int) -> Hits:
+        return _first(super().vector(query, self.size), limit)
+
+
+def _first(hits: Hits, limit: int) -> Hits:
+    return Hits(hits.rows[:limit], hits.raw[:limit], hits.larger_is_better)
+
+
 def _diagnosed(runs: Reruns, goal: Goal, prices: Prices, index: CachedIndex, chunks: Tried) -> Diagnosis:
     pipeline = runs.pipeline
     outside = [] if goal.aim is Aim.OUT else list(causes_outside(runs, index, goal))
@@ -250,3 +284,152 @@ def _check_changeable(pipeline: Pipeline) -> None:
             f"{pipeline.name} has no parameter and no known change, so there is nothing to diagnose.",
             "Choose another system, or explain what it did: workbench explain QUESTION --target FILE.",
         )
+
+
+# How a diagnosis is shown
+
+
+@rendered.register
+def rendered_diagnosis(diagnosis: Diagnosis) -> RenderableType:
+    """The five parts of a diagnosis, one below the other."""
+    parts = {
+        "What happened": _lines(explanation_text(diagnosis.explanation, 1).split("\n")),
+        "Causes": _causes(diagnosis) or [plain("No set of known repairs changes this answer.")],
+        f"Fixes: the file is then {diagnosis.goal.aim}": _fixes(diagnosis),
+        "The price": _lines(_prices(diagnosis)),
+        "As settings": _lines(_settings(diagnosis)),
+    }
+    return Group(
+        *(line for head, lines in parts.items() for line in (plain(""), plain(head, "bold"), *lines))
+    )
+
+
+def diagnosis_text(diagnosis: Diagnosis) -> str:
+    """The same page as plain text, WIDTH columns wide."""
+    console = PlainConsole(file=StringIO(), width=WIDTH, color_system=None)
+    with console.capture() as page:
+        console.print(rendered_diagnosis(diagnosis))
+    return "\n".join(line.rstrip() for line in page.get().strip().splitlines())
+
+
+def _lines(lines: Iterable[str]) -> list[RenderableType]:
+    return [hanging(one_line(line)) for line in lines]
+
+
+def _causes(diagnosis: Diagnosis) -> list[RenderableType]:
+    lines = []
+    for place, cause in enumerate(diagnosis.causes, 1):
+        lines += [f"{place}. {_cause_title(cause)}", f"   repair: {cause.repair}", f"   {cause.evidence}"]
+        if cause.after is not None:
+            lines.append(f"   repaired: {_counts(diagnosis.prices, cause.after)}")
+    return _lines(lines)
+
+
+def _cause_title(cause: Cause) -> str:
+    where = " and ".join(one.replace("_", " ") for one in cause.where)
+    says = cause.says if cause.says.startswith(where) else f"{where}: {cause.says}"
+    return says + ("" if cause.verified else " (not verified)")
+
+
+def _counts(prices: Prices, after: Marks) -> str:
+    told = f"{after.hits} of {len(prices.questions)} hits, now {prices.now.hits}"
+    if not prices.controls:
+        return told
+    silent = f"{after.silences} of {len(prices.controls)} unanswerable questions"
+    return f"{told}; no result for {silent}, now {prices.now.silences}"
+
+
+def _fixes(diagnosis: Diagnosis) -> list[RenderableType]:
+    if not diagnosis.fixes:
+        return [plain("No single setting and no known change does it. See the repairs above.")]
+    table, shown = rich_table(fixes_table(diagnosis)), len(diagnosis.fixes)
+    if shown == diagnosis.found:
+        return [table]
+    note = f"These are the best {shown} of {diagnosis.found} fixes, ranked by what they lose."
+    return [table, plain(note)]
+
+
+def fixes_table(diagnosis: Diagnosis) -> Table:
+    """A row for each fix: what it changes, what it brings and costs, and the files that it moves."""
+    heads = ("", "setting", "now", "becomes", "verified", "hits", "no result", "files gained", "files lost")
+    rows = [
+        (
+            str(place),
+            fix.setting,
+            _value(fix.now),
+            becomes_text(fix),
+            "yes" if fix.verified else "no",
+            fix.price.hits_text,
+            fix.price.silence_text if diagnosis.prices.controls else ABSENT,
+            _files(fix.gained),
+            _files(fix.lost),
+        )
+        for place, fix in enumerate(diagnosis.fixes, 1)
+    ]
+    return Table("fixes", heads, rows)
+
+
+def _value(value: object) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else str(value) or ABSENT
+
+
+def becomes_text(fix: Fix) -> str:
+    """The value of a fix in words: `at most 0.34`, `OR`, or the name of a change."""
+    return f"{fix.side} {_value(fix.value)}".strip()
+
+
+def _files(paths: tuple[str, ...]) -> str:
+    if not paths:
+        return ABSENT
+    return paths[0] if len(paths) == 1 else f"{len(paths)} files"
+
+
+def _prices(diagnosis: Diagnosis) -> list[str]:
+    lines = [f"Over {diagnosis.prices_text}.", *([diagnosis.order_text] if diagnosis.order_text else [])]
+    for place, fix in enumerate(diagnosis.fixes, 1):
+        lines.append(f"{place}. {fix.verdict}")
+        for name, files in (("gained", fix.gained), ("lost", fix.lost)):
+            lines += [f"   files {name}: {', '.join(files)}"] if len(files) > 1 else []
+    return lines
+
+
+def _settings(diagnosis: Diagnosis) -> list[str]:
+    lines = []
+    for place, fix in enumerate(diagnosis.fixes, 1):
+        first, *others = _ways(fix)
+        lines += [f"{place}. {first}", *(f"   {line}" for line in others)]
+    lines = [*(lines or ["There is no setting to change."]), diagnosis.chunking]
+    return [*lines, *([diagnosis.settings_text] if diagnosis.settings_text else [])]
+
+
+def _ways(fix: Fix) -> list[str]:
+    """The lines of a fix as settings."""
+    options = fix.chunks.command if fix.chunks is not None else fix.as_set
+    lines = [options] if options else [line for line in fix.as_python.split("\n") if line]
+    return lines if fix.to_paste is None else [*lines, json.dumps(fix.to_paste)]
+
+
+FIXES: Types = {
+    "system": "str", "question": "str", "target": "str", "setting": "str", "now": "str", "value": "str",
+    "fails": "float64", "verified": "bool", "gained": "int64", "lost": "int64", "hits_before": "int64",
+    "hits_after": "int64", "silent_before": "int64", "silent_after": "int64",
+}  # fmt: skip
+
+
+@frame.register
+def _diagnosis(diagnosis: Diagnosis) -> Frame:
+    about = {
+        "system": diagnosis.pipeline.name, "question": diagnosis.question, "target": diagnosis.target
+    }  # fmt: skip
+    rows = (
+        {
+            **about,
+            **fix.as_json(),
+            "now": str(fix.now) or None,
+            "value": str(fix.value),
+            "gained": len(fix.gained),
+            "lost": len(fix.lost),
+        }
+        for fix in diagnosis.fixes
+    )
+    return made_frame(FIXES, ([row[name] for name in FIXES] for row in rows))

@@ -45,11 +45,8 @@ def _line(sweep: Sweep) -> go.Figure:
             _mark([values[best(sweep)]], [right[best(sweep)]], "best", "star", GREEN),
         ]
     )
-    dress(figure, height=420)
-    _legend(figure)
-    figure.update_xaxes(title_text=sweep.axes[0].name, type=_type(sweep.axes[0]))
-    figure.update_yaxes(title_text=RIGHT)
-    return figure
+    figure.update_xaxes(type=_type(sweep.axes[0]))
+    return _dressed(figure, sweep.axes[0].name, RIGHT)
 
 
 def grid_of(sweep: Sweep) -> Floats:
@@ -88,12 +85,9 @@ def _heat_map(sweep: Sweep) -> go.Figure:
             _mark([chosen[0]], [chosen[1]], "best", "star", "white"),
         ]
     )
-    dress(figure, height=460)
-    _legend(figure)
     also = f" (best over {', '.join(one.name for one in others)})" if others else ""
-    figure.update_xaxes(title_text=first.name, type=_type(first))
-    figure.update_yaxes(title_text=f"{second.name}{also}", type=_type(second))
-    return figure
+    figure.update_layout(xaxis_type=_type(first), yaxis_type=_type(second))
+    return _dressed(figure, first.name, f"{second.name}{also}", height=460)
 
 
 def map_figure(sweep: Sweep) -> go.Figure:
@@ -135,11 +129,7 @@ def pareto_figure(sweep: Sweep) -> go.Figure:
             _mark([int(silent[-1])], [float(means[-1])], "now", "x", INK),
         ]
     )
-    dress(figure, height=420)
-    _legend(figure)
-    figure.update_xaxes(title_text="unanswerable questions, nothing returned")
-    figure.update_yaxes(title_text=f"mean {sweep.measure}")
-    return figure
+    return _dressed(figure, "unanswerable questions, nothing returned", f"mean {sweep.measure}")
 
 
 def _now(sweep: Sweep) -> float:
@@ -151,9 +141,12 @@ def _mark(x: list[object], y: list[object], name: str, symbol: str, colour: str)
     return go.Scatter(x=x, y=y, name=name, mode="markers", marker=marker)
 
 
-def _legend(figure: go.Figure) -> None:
-    legend = {"orientation": "h", "y": 1.02, "yanchor": "bottom"}
-    figure.update_layout(showlegend=True, legend=legend, margin={"t": 50})
+def _dressed(figure: go.Figure, across: str, up: str, height: int = 420) -> go.Figure:
+    """The figure in the common style, with titles of its axes and a legend above it."""
+    dress(figure, height=height)
+    figure.update_layout(xaxis_title_text=across, yaxis_title_text=up, showlegend=True, margin={"t": 50})
+    figure.update_layout(legend={"orientation": "h", "y": 1.02, "yanchor": "bottom"})
+    return figure
 
 
 def _type(axis: Axis) -> str:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
 from itertools import islice
 from typing import Any
 
 import numpy as np
+from rich.console import Group, RenderableType
 
 from workbench.errors import InputError
 from workbench.measure.reach import reaches
@@ -19,6 +20,9 @@ from workbench.retrieval.fusion import Weighted
 from workbench.retrieval.index_adapters import CachedIndex
 from workbench.retrieval.legs import legs_of
 from workbench.retrieval.pipeline import Pipeline, search
+from workbench.safe_text import counted
+from workbench.views.frames import Frame, Types, frame, made_frame
+from workbench.views.text import Table, plain, rendered, rich_table
 from workbench_plugins.diagnose.parameters import Parameter, parameters_of
 
 PROBES = 40
@@ -275,3 +279,22 @@ def _foreign_vectors(index: OpenIndex) -> Iterator[Finding]:
             f"cosine {min(far):.3f} < {SAME_VECTOR}",
             "basic-memory#843, basic-memory#1023",
         )
+
+
+@rendered.register
+def rendered_findings(found: Findings) -> RenderableType:
+    """One row for each finding: what cannot work, the arithmetic, and the public issue it resembles."""
+    if not found:
+        return plain(f"{found.system}: nothing found")
+    count = counted(len(found), "finding")
+    heads, rows = ("finding", "what it means", "arithmetic", "resembles"), [astuple(one) for one in found]
+    return Group(plain(f"{found.system}: {count}", "bold"), rich_table(Table("findings", heads, rows)))
+
+
+FINDINGS: Types = {"system": "str", "finding": "str", "meaning": "str", "arithmetic": "str", "issue": "str"}
+
+
+@frame.register
+def _findings(found: Findings) -> Frame:
+    rows = ([found.system, one.kind, one.says, one.arithmetic, one.issue] for one in found)
+    return made_frame(FINDINGS, rows)

@@ -20,8 +20,8 @@ from workbench.retrieval.pipeline import Pipeline, search
 from workbench.retrieval.query import PrunedUnicodeWords, PrunedWords
 from workbench.systems.registry import SYSTEMS, language_of_file
 from workbench_plugins.diagnose.causes import Price, Prices, Repair, combined
-from workbench_plugins.diagnose.goal import Goal
 from workbench_plugins.diagnose.parameters import (
+    Goal,
     NearestValue,
     Value,
     keys_of,

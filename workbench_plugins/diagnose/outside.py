@@ -24,7 +24,7 @@ from workbench.retrieval.legs import VectorLeg
 from workbench.retrieval.pipeline import Pipeline, search
 from workbench.safe_text import counted
 from workbench_plugins.diagnose.causes import Cause
-from workbench_plugins.diagnose.goal import Goal
+from workbench_plugins.diagnose.parameters import Goal
 
 KINDS = {
     "not read": (

@@ -1,4 +1,4 @@
-"""The parameters of a pipeline, and the nearest values of them with which the answer is as wanted.
+"""What is wanted of an answer, the parameters of a pipeline, and their nearest values that bring it.
 
 The values are those that a person would type: whole numbers for counts, and two significant digits for other
 numbers, with at most three decimals. A coarse grid of them is searched with, and then the gap between the
@@ -11,6 +11,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
+from enum import StrEnum
 from functools import partial
 from itertools import pairwise
 from typing import Any, Literal, get_args, get_origin, get_type_hints
@@ -25,7 +26,6 @@ from workbench.retrieval.cutoff import Limit
 from workbench.retrieval.pipeline import Pipeline
 from workbench.retrieval.settings import NESTED_RANGES, with_settings
 from workbench.systems.registry import Language, language_of_file
-from workbench_plugins.diagnose.goal import Goal
 
 Value = float | str | bool
 
@@ -35,6 +35,29 @@ TYPED = sorted({round(digits * 10.0**power, 3) for power in range(-4, 5) for dig
 """The positive numbers of two significant digits and at most three decimals, up to 990,000."""
 STEPS = 12
 """On each side of the present value, so many values are tried evenly spread, besides the near ones."""
+
+
+class Aim(StrEnum):
+    """What is wanted of a file in the answer."""
+
+    IN = "in the answer"
+    FIRST = "first in the answer"
+    OUT = "not in the answer"
+
+
+@dataclass(frozen=True)
+class Goal:
+    """A file, and what is wanted of it."""
+
+    path: str
+    aim: Aim = Aim.IN
+
+    def reached(self, trace: Trace) -> bool:
+        """Whether the answer is as wanted."""
+        paths = trace.paths()
+        if self.aim is Aim.FIRST:
+            return paths[:1] == [self.path]
+        return (self.path in paths) is (self.aim is Aim.IN)
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ candidates. The best setting is chosen and measured on different questions.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import product
@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+from rich.console import Group, RenderableType
 
 from workbench.contracts import Index
 from workbench.errors import InputError
@@ -30,6 +31,9 @@ from workbench.retrieval.index_adapters import CachedIndex
 from workbench.retrieval.legs import Union
 from workbench.retrieval.pipeline import Pipeline, check_pipeline, run, search
 from workbench.retrieval.settings import with_settings
+from workbench.views.frames import Frame, Types, frame, made_frame
+from workbench.views.text import ABSENT, Table, numbers, plain, rendered, rich_table
+from workbench_plugins.diagnose.parameters import setting_text
 
 if TYPE_CHECKING:
     from workbench_plugins.stores.cluster import Cluster
@@ -60,12 +64,7 @@ class Axis:
     def now(self, pipeline: Pipeline) -> str:
         """The pipeline's own value."""
         slot, _, parameter = self.name.partition(".")
-        return written(parameters(pipeline[slot])[parameter])
-
-
-def written(value: object) -> str:
-    """A value as it would be typed: 0.3 for 0.30000000000000004."""
-    return f"{value:.12g}" if isinstance(value, float) else str(value)
+        return setting_text(parameters(pipeline[slot])[parameter])
 
 
 def axis(text: str) -> Axis:
@@ -92,7 +91,7 @@ def _steps(text: str, values: str) -> tuple[str, ...]:
         raise InputError(f"{text!r} has no values.", FORM)
     if count > MOST_SETTINGS:
         raise _too_many(count)
-    return tuple(dict.fromkeys(written(float(value)) for value in np.linspace(low, high, count)))
+    return tuple(dict.fromkeys(setting_text(float(f"{one:.12g}")) for one in np.linspace(low, high, count)))
 
 
 def settings_of(pipeline: Pipeline, axes: Sequence[Axis], one_at_a_time: bool = False) -> list[Setting]:
@@ -180,12 +179,12 @@ class CandidateTable:
         absent = np.isnan(columns[IDS])
         order = np.broadcast_to(np.arange(shape[0])[:, None], shape)
         trace = ManyQuestions(
-            "", "", (), columns=columns, dropped=np.where(absent, ABSENT, KEPT), order=order
+            "", "", (), columns=columns, dropped=np.where(absent, NO_CANDIDATE, KEPT), order=order
         )
         return cls(trace, np.array([numbers.get(one or "", -1) for one in targets], float))
 
 
-ABSENT = -2
+NO_CANDIDATE = -2
 """In the place of a stage: no stage drops what is no candidate."""
 
 
@@ -525,3 +524,101 @@ def as_json(sweep: Sweep) -> dict[str, Any]:
             for place, one in enumerate(sweep.settings)
         ],
     }
+
+
+# How a sweep is shown
+
+
+SHOWN = 10
+"""The number of settings that the table shows beside those of the Pareto front."""
+MOST_OF_FRONT = 10
+
+
+@rendered.register
+def rendered_sweep(sweep: Sweep) -> RenderableType:
+    """The best settings, the Pareto front, the present setting, and the held-out estimate."""
+    lines = [
+        f"{sweep.pipeline.name}: {len(sweep.settings):,} settings, {sweep.values.shape[1]} questions, "
+        f"{sweep.silent.shape[1]} unanswerable questions"
+    ]
+    if sweep.by_stages:
+        lines.append(f"The stages ran for each question and setting, since {sweep.by_stages}.")
+    return Group(
+        *map(plain, lines),
+        plain(""),
+        rich_table(settings_table(sweep)),
+        plain(""),
+        *map(plain, verdict(sweep)),
+    )
+
+
+def settings_table(sweep: Sweep) -> Table:
+    """One row for each setting with the most right answers, those of the front, and the present one."""
+    front = pareto(sweep)[:MOST_OF_FRONT]
+    first = np.argsort(-right_answers(sweep), kind="stable")[:SHOWN].tolist()
+    rows = []
+    for place in dict.fromkeys([*first, *front]):
+        signs = [word for word, holds in (("best", place == best(sweep)), ("front", place in front)) if holds]
+        rows.append((*sweep.settings[place], *_numbers(sweep, place), ", ".join(signs)))
+    heads = numbers(*(one.name for one in sweep.axes), sweep.measure, "nothing returned")
+    return Table("settings", [*heads, ""], [*rows, (*sweep.now, *_numbers(sweep, -1), "now")])
+
+
+def _numbers(sweep: Sweep, place: int) -> tuple[str, str]:
+    count = sweep.values.shape[1]
+    score = (
+        f"{int(sweep.values[place].sum())}/{count}" if sweep.measure == HITS else f"{sweep.score(place):.3f}"
+    )
+    return score, _share(sweep.silence(place))
+
+
+def _share(share: Share) -> str:
+    return f"{share.hits}/{share.n}" if share.n else ABSENT
+
+
+def verdict(sweep: Sweep) -> list[str]:
+    """What the best setting is worth on questions that did not choose it, in sentences."""
+    lines = [
+        "best: most right answers, which are the questions' "
+        f"{sweep.measure} plus the unanswerable questions with nothing returned",
+        "front: no other setting is better in one of the two without being worse in the other",
+    ]
+    held = held_out(sweep)
+    if held is None:
+        return [*lines, "All questions are about one file, so no part of them can be held out."]
+    return [
+        *lines,
+        f"held out: chosen on {len(held.chosen) - 1} of {len(held.chosen)} parts and measured on the other, "
+        f"{sweep.measure} {held.mean:.3f}, nothing returned for {_share(held.silent)}. "
+        f"{flattery(held.flattered, sweep.measure)}",
+        f"held out, compared with now: {held.paired}",
+    ]
+
+
+def flattery(flattered: float, measure: str) -> str:
+    """How much better the best setting looks on the questions that chose it, in points or in the measure."""
+    if flattered <= 0:
+        return "The best setting's own number is not better than that."
+    points = f"{100 * flattered:.0f} points" if measure == HITS else f"{flattered:.3f} {measure}"
+    return f"The best setting's own number flatters it by {points}."
+
+
+SETTINGS: Types = {
+    "system": "str", "setting": "int64", "now": "bool", "measure": "str", "mean": "float64",
+    "questions": "int64", "nothing_returned": "int64", "unanswerable": "int64",
+}  # fmt: skip
+
+
+@frame.register
+def _sweep(sweep: Sweep) -> Frame:
+    """A row for each setting, and the pipeline's own last; the swept parameters are further columns."""
+    columns = {one.name: "float64" if one.is_number else "str" for one in sweep.axes}
+    asked, silent = sweep.values.shape[1], sweep.silent.shape[1]
+
+    def rows() -> Iterable[list[Any]]:
+        for place, setting in enumerate([*sweep.settings, sweep.now]):
+            last = place == len(sweep.settings)
+            figures = [sweep.measure, sweep.score(place), asked, sweep.silence(place).hits, silent]
+            yield [sweep.pipeline.name, place + 1, last, *figures, *setting]
+
+    return made_frame({**SETTINGS, **columns}, rows())

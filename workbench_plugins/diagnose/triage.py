@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from rich.console import Group, RenderableType
 
 from workbench.contracts import Index
 from workbench.memory.choices import index_home
@@ -20,7 +22,7 @@ from workbench.retrieval.legs import FixedDepth, KeywordLeg, Union, VectorLeg
 from workbench.retrieval.pipeline import Pipeline, Source, search
 from workbench.retrieval.query import JoinedWords, check_question
 from workbench.retrieval.scoring import Cosine, MinMaxRank
-from workbench_plugins.diagnose.symptoms import SYMPTOMS, Symptom
+from workbench.views.text import plain, rendered
 
 if TYPE_CHECKING:
     from workbench_plugins.engines.museum import Specimen
@@ -46,6 +48,22 @@ PIPELINE = Pipeline(
     ),
     Source("hybrid-search-workbench", "0.1.0", "workbench_plugins/diagnose/triage.py"),
 )
+
+
+@dataclass(frozen=True)
+class Symptom:
+    """A symptom: its name, how people tell it, what to run, specimens of the museum, and a lesson."""
+
+    name: str
+    says: str
+    phrases: list[str]
+    checks: list[str]
+    specimens: list[str]
+    lesson: str
+
+
+_FILE = Path(__file__).with_name("symptoms.toml")
+SYMPTOMS = [Symptom(**one) for one in tomllib.loads(_FILE.read_text(encoding="utf-8"))["symptom"]]
 
 
 @dataclass(frozen=True)
@@ -93,8 +111,8 @@ class Triage(Shown):
                 "cosine": one.cosine,
                 "nearest": one.nearest,
                 "says": one.symptom.says,
-                "checks": list(one.symptom.checks),
-                "specimens": list(one.symptom.specimens),
+                "checks": one.symptom.checks,
+                "specimens": one.symptom.specimens,
                 "lesson": f"notebooks/{one.symptom.lesson}.ipynb",
             }
             for one in self.fits
@@ -152,3 +170,30 @@ def _fits(words: str, index: Index) -> list[Fit]:
 def _cosine(candidate: Candidate) -> float:
     distance = candidate.numbers["vector_raw"]
     return 0.0 if np.isnan(distance) else 1 - distance
+
+
+@rendered.register
+def rendered_triage(found: Triage) -> RenderableType:
+    """The best symptom with all that it leads to, and the names of the next ones."""
+    best, *others = found.fits
+    head = [] if found.known else ["No known symptom is near these words. The nearest is below."]
+    lines = [*head, *_triage_lines(best), *map(_other, others)]
+    return Group(*(plain(line, "bold" if line.startswith("symptom: ") else "") for line in lines))
+
+
+def _triage_lines(fit: Fit) -> list[str]:
+    symptom = fit.symptom
+    return [
+        f"symptom: {symptom.name} ({fit.sure}, cosine {fit.cosine:.2f} with “{fit.nearest}”)",
+        f"  {symptom.says}",
+        *(f"  run: {one}" for one in symptom.checks),
+        *(
+            f"  like it: workbench museum {one.name} ({', '.join(one.references[:2])})"
+            for one in fit.specimens
+        ),
+        f"  lesson: workbench lab, notebooks/{symptom.lesson}.ipynb",
+    ]
+
+
+def _other(fit: Fit) -> str:
+    return f"or: {fit.symptom.name} ({fit.sure}, cosine {fit.cosine:.2f})"

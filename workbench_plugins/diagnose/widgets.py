@@ -23,9 +23,8 @@ from workbench.views.figures.style import live, restyle
 from workbench.views.text import Table
 from workbench.views.widgets.panel import BOX, GIVEN, LABEL, Link, Panel, pipeline_code
 from workbench_plugins.asking import Asking, question_box
-from workbench_plugins.diagnose.diagnosis import Diagnosis, diagnose
+from workbench_plugins.diagnose.diagnosis import Diagnosis, becomes_text, diagnose, fixes_table
 from workbench_plugins.diagnose.figures import CHOSEN, chosen_updates, fixes_figure, fixes_updates, map_figure
-from workbench_plugins.diagnose.show import becomes_text
 from workbench_plugins.diagnose.sweep import Axis, Sweep, best, held_out, sweep
 
 SHIPPED = "openclaw-2026.2.13"
@@ -92,22 +91,10 @@ class FixFinder(Asking):
 
     @property
     def table(self) -> Table:
-        fixes = self.diagnosis.fixes
-        rows = zip(self._names, fixes, strict=True)
-        return Table(
-            f"What would save {self.diagnosis.target}",
-            ("fix", "verified", "hits", "unanswerable, nothing returned", "verdict"),
-            tuple(
-                (
-                    name,
-                    "yes" if fix.verified else "no",
-                    fix.price.hits_text,
-                    fix.price.silence_text,
-                    fix.verdict,
-                )
-                for name, fix in rows
-            ),
-        )
+        """The fixes of the page, each with the verdict of the paired test."""
+        found = fixes_table(self.diagnosis)
+        rows = [(*row, fix.verdict) for row, fix in zip(found.rows, self.diagnosis.fixes, strict=True)]
+        return Table(f"What would save {self.diagnosis.target}", [*found.columns, "verdict"], rows)
 
     @property
     def code(self) -> str:

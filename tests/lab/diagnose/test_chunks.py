@@ -27,8 +27,7 @@ from workbench.retrieval.pipeline import Pipeline, search
 from workbench.systems.openclaw import WORKAROUND
 from workbench.systems.registry import INDEXINGS
 from workbench_plugins.diagnose.chunks import chunker_named, cut_index, rebuilt
-from workbench_plugins.diagnose.diagnosis import Diagnosis, diagnose
-from workbench_plugins.diagnose.show import diagnosis_text
+from workbench_plugins.diagnose.diagnosis import Diagnosis, diagnose, diagnosis_text
 from workbench_plugins.openclaw.sessions import Sessions
 from workbench_plugins.providers.clients import Access
 from workbench_plugins.providers.embedder import PROVIDERS, RemoteEmbedder

@@ -26,11 +26,9 @@ from workbench.retrieval.settings import with_settings
 from workbench.systems.openclaw import SHIPPED, THREE_FIXES, WITH_EVIDENCE
 from workbench.systems.registry import SYSTEMS
 from workbench_plugins.diagnose import fixes
-from workbench_plugins.diagnose.diagnosis import Diagnosis, diagnose
+from workbench_plugins.diagnose.diagnosis import Diagnosis, RankedIndex, diagnose, diagnosis_text
 from workbench_plugins.diagnose.fixes import Fix
-from workbench_plugins.diagnose.goal import Aim, RankedIndex
-from workbench_plugins.diagnose.parameters import parameters_of, settings_between
-from workbench_plugins.diagnose.show import diagnosis_text
+from workbench_plugins.diagnose.parameters import Aim, parameters_of, settings_between
 
 BUGS = {"query", "fusion"}
 """The slots of the report's bugs that lose a file: the AND, and the absent leg that counts as 0."""

@@ -9,8 +9,7 @@ import pytest
 from tests.conftest import PROJECT
 from workbench.errors import InputError
 from workbench.memory.embedding.local import LocalEmbedder
-from workbench_plugins.diagnose.symptoms import SYMPTOMS
-from workbench_plugins.diagnose.triage import Fit, Triage, triage
+from workbench_plugins.diagnose.triage import SYMPTOMS, Fit, Triage, triage
 from workbench_plugins.engines.museum import SPECIMENS
 
 
