@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from itertools import pairwise
 
 import pytest
@@ -10,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workbench.errors import InputError
-from workbench.memory.sources import LineChunker, chunk_id, remap_lines, utf16_length
+from workbench.memory.sources import LineChunker, remap_lines, utf16_length
 from workbench.records import Passage
 
 LINE = st.text(st.characters(codec="utf-8", exclude_characters="\n"), max_size=15)
@@ -25,14 +24,6 @@ def test_every_line_is_in_a_chunk_under_its_own_number(lines: list[str]) -> None
     assert passages[0].start_line == 1
     assert passages[-1].end_line == len(lines)
     assert all(b.start_line <= a.end_line + 1 for a, b in pairwise(passages))
-
-
-def test_carrying_stops_as_soon_as_the_overlap_is_reached() -> None:
-    # Each line costs 8, and 8 are wanted: one line is carried, not two.
-    lines = [f"line-{n:02}" for n in range(8)]
-    first, second, *_ = LineChunker(tokens=8, overlap=2).chunk("\n".join(lines))
-    assert (first.start_line, first.end_line) == (1, 4)
-    assert second.start_line == 4
 
 
 @given(st.text(st.sampled_from("ab é\n"), max_size=500))
@@ -53,19 +44,8 @@ def test_short_carried_lines_keep_a_chunk_within_the_budget(lines: list[str]) ->
     assert all(utf16_length(p.text) <= 20 * 4 for p in passages)
 
 
-def test_a_carried_long_segment_reaches_twice_the_budget() -> None:
-    passages = LineChunker().chunk("a" * 3000)
-    assert [utf16_length(p.text) for p in passages] == [1600, 1600 + 1 + 1400]
-    assert {(p.start_line, p.end_line) for p in passages} == {(1, 1)}
-
-
-def test_lengths_are_counted_in_utf_16_units() -> None:
-    assert utf16_length("é😀") == 1 + 2
-    passages = LineChunker(tokens=8, overlap=0).chunk("😀" * 40)
-    assert [p.text for p in passages] == ["😀" * 16, "😀" * 16, "😀" * 8]
-
-
 def test_a_cut_surrogate_pair_becomes_two_replacement_characters() -> None:
+    assert utf16_length("é😀") == 1 + 2
     passages = LineChunker(tokens=8, overlap=0).chunk("a" + "😀" * 16)
     assert [p.text for p in passages] == ["a" + "😀" * 15 + "\ufffd", "\ufffd"]
 
@@ -73,10 +53,6 @@ def test_a_cut_surrogate_pair_becomes_two_replacement_characters() -> None:
 def test_only_a_line_feed_ends_a_line() -> None:
     (passage,) = LineChunker().chunk("a\r\nb\u2028c\x0bd\x85e\n")
     assert (passage.text, passage.start_line, passage.end_line) == ("a\r\nb\u2028c\x0bd\x85e\n", 1, 3)
-
-
-def test_an_empty_text_is_one_empty_passage() -> None:
-    assert [p.text for p in LineChunker().chunk("")] == [""]
 
 
 @pytest.mark.parametrize(("tokens", "overlap"), [(0, 0), (8, 8), (8, -1)])
@@ -88,8 +64,3 @@ def test_a_chunker_that_cannot_advance_is_refused(tokens: int, overlap: int) -> 
 def test_remapped_lines_follow_the_map_as_far_as_it_goes() -> None:
     passages = [Passage("a", 1, 2, "h"), Passage("b", 2, 3, "i")]
     assert remap_lines(passages, [10, 20]) == [Passage("a", 10, 20, "h"), Passage("b", 20, 3, "i")]
-
-
-def test_a_chunk_id_is_the_sha256_of_what_makes_it_itself() -> None:
-    expected = hashlib.sha256(b"memory:memory/a.md:3:17:cafe:toy").hexdigest()
-    assert chunk_id("memory", "memory/a.md", 3, 17, "cafe", "toy") == expected

@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 import os
 import random
-import shutil
 import signal
 import subprocess
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from itertools import count
 from pathlib import Path
 
@@ -166,47 +165,6 @@ def test_on_a_full_disk_every_file_stays_in_its_old_or_new_state(home: Home, reb
         assert {path: after[path] for path in before} == before
         assert len(after) < 14
         assert len(home.beside()) == 3
-    home.sync(rebuild=rebuild)
-    assert len(home.contents()[1]) == 14
-
-
-@pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A file system of 4 MB."""
-    place = tmp_path / "small"
-    place.mkdir()
-    command = ["mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", str(place)]
-    if not shutil.which("mount") or subprocess.run(command, capture_output=True).returncode:
-        pytest.skip("no file system can be mounted here")
-    try:
-        yield place
-    finally:
-        subprocess.run(["umount", str(place)], check=True)
-
-
-def fill(disk: Path) -> None:
-    """Leaves no room on a disk."""
-    with (disk / "ballast").open("wb", buffering=0) as ballast, suppress(OSError):
-        while ballast.write(bytes(4096)):
-            pass
-
-
-@pytest.mark.parametrize("rebuild", [False, True])
-def test_a_disk_that_is_really_full_costs_nothing_that_was_stored(
-    home: Home, small_disk: Path, rebuild: bool
-) -> None:
-    home.file = small_disk / "i.sqlite"
-    home.sync()
-    before = home.contents()[1]
-    fill(small_disk)
-    write_more(home)
-    with pytest.raises(DiskFullError, match="disk is full"):
-        home.sync(rebuild=rebuild)
-    with home.opened() as opened:
-        assert opened.embed("a cup").any()
-    (small_disk / "ballast").unlink()
-    after = home.contents()[1]
-    assert {path: after[path] for path in before} == before
     home.sync(rebuild=rebuild)
     assert len(home.contents()[1]) == 14
 

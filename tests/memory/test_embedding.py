@@ -38,21 +38,12 @@ def word_pieces(texts: Sequence[str], model: LocalEmbedder) -> list[int]:
 def test_a_toy_vector_can_be_computed_in_the_head() -> None:
     (vector,) = world.EMBEDDER.embed(["tea cup bike hub brake server"], "passage").vectors
     assert vector.tolist() == pytest.approx([2 / 14**0.5, 3 / 14**0.5, 1 / 14**0.5])
-
-
-def test_a_text_without_a_theme_is_zeros() -> None:
     assert not world.EMBEDDER.embed(["nothing"], "query").vectors.any()
-
-
-def test_other_axes_are_another_revision() -> None:
     assert ToyEmbedder({"tea": ("tea",)}).revision != ToyEmbedder({"tea": ("cup",)}).revision
 
 
-def test_the_packaged_weights_have_the_published_checksum() -> None:
+def test_the_packaged_weights_have_the_published_checksum_and_others_are_refused() -> None:
     assert (embedding.verified_model() / "model.safetensors").is_file()
-
-
-def test_a_wrong_checksum_is_refused() -> None:
     with pytest.raises(InputError, match="not the published 000000000000"):
         embedding.verified_model("0" * 64)
 
@@ -69,11 +60,6 @@ def test_a_missing_model_package_is_refused(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(embedding, "PACKAGED_IN", "no_such_package")
     with pytest.raises(InputError, match="not installed"):
         embedding.packaged_model()
-
-
-def test_an_unknown_reading_is_refused() -> None:
-    with pytest.raises(InputError, match="windowed, truncated"):
-        embedding.reading_named("skimmed")
 
 
 def test_windows_join_to_the_text_and_each_is_read_whole(model: LocalEmbedder) -> None:
@@ -96,7 +82,10 @@ def test_a_text_that_just_fills_its_windows_is_read_whole(word: str, model: Loca
 def test_a_truncated_reading_says_what_it_left_out(model: LocalEmbedder) -> None:
     text = "tea " * (2 * model.window)
     assert LocalEmbedder(reading=Truncated()).embed([text], "passage").read_share.tolist() == [0.5]
-    assert model.embed([text], "passage").read_share.tolist() == [1.0]
+    whole = model.embed([text, "tea"], "passage")
+    assert whole.read_share.tolist() == [1.0, 1.0]
+    assert np.linalg.norm(whole.vectors, axis=1) == pytest.approx(np.ones(2), abs=1e-6)
+    assert model.embed([], "passage").vectors.shape == (0, 384)
 
 
 def test_a_short_text_has_one_vector_under_both_readings(model: LocalEmbedder) -> None:
@@ -110,20 +99,6 @@ def test_the_end_of_a_long_text_moves_only_the_windowed_vector(model: LocalEmbed
     windowed = model.embed(texts, "passage").vectors
     assert truncated[0] @ truncated[1] == pytest.approx(1, abs=1e-6)
     assert windowed[0] @ windowed[1] < 0.99
-
-
-def test_local_vectors_have_length_one(model: LocalEmbedder) -> None:
-    vectors = model.embed(["tea", "bike " * 600, "# Server\n\ndisk"], "passage").vectors
-    assert vectors.dtype == np.float32
-    assert np.linalg.norm(vectors, axis=1) == pytest.approx(np.ones(3), abs=1e-6)
-
-
-def test_no_texts_give_no_vectors(model: LocalEmbedder) -> None:
-    assert model.embed([], "passage").vectors.shape == (0, 384)
-
-
-def test_the_two_readings_have_two_revisions() -> None:
-    assert LocalEmbedder().revision != LocalEmbedder(reading=Truncated()).revision
 
 
 def model_folder(place: Path, weights: bytes = b"1") -> Path:

@@ -53,37 +53,20 @@ def test_a_file_is_given_time_before_it_is_read_so_that_a_later_change_has_anoth
     assert sum(waited) * 1000 == pytest.approx(waited_ms)
 
 
-def test_a_symlink_is_refused(tmp_path: Path) -> None:
-    world.write(tmp_path, {"secret.txt": "tea", "memory/a.md": "tea"})
-    (tmp_path / "memory" / "link.md").symlink_to(tmp_path / "secret.txt")
-    with pytest.raises(InputError, match=r"memory/link\.md is a symbolic link"):
-        MemoryFolder(tmp_path).read("memory/link.md")
-
-
-def test_a_memory_folder_that_links_elsewhere_is_not_followed(tmp_path: Path) -> None:
-    world.write(tmp_path, {"elsewhere/secret.md": "tea", "root/MEMORY.md": "tea"})
-    (tmp_path / "root" / "memory").symlink_to(tmp_path / "elsewhere")
-    try:
-        listed = list_files(tmp_path / "root")
-    except InputError:
-        listed = []
-    assert "memory/secret.md" not in listed
-
-
-def test_a_linked_folder_below_the_memory_is_not_followed(tmp_path: Path) -> None:
-    world.write(tmp_path, {"elsewhere/secret.md": "tea", "root/memory/a.md": "tea"})
-    (tmp_path / "root" / "memory" / "link").symlink_to(tmp_path / "elsewhere")
-    assert list_files(tmp_path / "root") == ["memory/a.md"]
+def test_links_to_files_and_folders_elsewhere_are_not_followed(tmp_path: Path) -> None:
+    world.write(tmp_path, {"elsewhere/secret.md": "tea", "one/MEMORY.md": "tea", "two/memory/a.md": "tea"})
+    for link, to in (("one/memory", "elsewhere"), ("two/memory/c", "elsewhere"), ("two/memory/b.md", "x")):
+        (tmp_path / link).symlink_to(tmp_path / to)
+    assert list_files(tmp_path / "one") == ["MEMORY.md"]
+    assert list_files(tmp_path / "two") == ["memory/a.md", "memory/b.md"]
+    with pytest.raises(InputError, match=r"memory/b\.md is a symbolic link"):
+        MemoryFolder(tmp_path / "two").read("memory/b.md")
 
 
 def test_the_index_is_kept_outside_the_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     root = world.write(tmp_path / "wren")
     monkeypatch.setenv("WORKBENCH_HOME", str(tmp_path / "home"))
     assert default_index_path(root).parent == tmp_path / "home"
+    assert default_index_path(memory_root(root / "memory" / "..")) == default_index_path(root)
     monkeypatch.delenv("WORKBENCH_HOME")
     assert not default_index_path(root).is_relative_to(root)
-
-
-def test_the_same_folder_by_another_name_has_the_same_index(tmp_path: Path) -> None:
-    root = world.write(tmp_path / "wren")
-    assert default_index_path(memory_root(root / "memory" / "..")) == default_index_path(root)

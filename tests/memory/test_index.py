@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from pathlib import Path
 from typing import ClassVar
 
 import pytest
@@ -22,15 +21,6 @@ from workbench.retrieval.pipeline import search
 from workbench.systems.openclaw import SHIPPED, WORKAROUND
 
 
-def test_an_open_index_sees_what_another_adds(home: Home) -> None:
-    query = world.EMBEDDER.embed(["server"], "query").vectors[0]
-    with open_index(home.root, world.EMBEDDER, index_path=home.file) as opened:
-        assert opened.vector(query, 99).rows.size == 6
-        world.write(home.root, {"memory/new.md": "server"})
-        home.sync()
-        assert opened.vector(query, 99).rows.size == 7
-
-
 def test_a_question_is_embedded_once(home: Home) -> None:
     embedder = Watched()
     for _ in range(2):
@@ -46,30 +36,19 @@ def test_a_question_and_a_passage_of_one_text_are_cached_apart(home: Home) -> No
     assert len(embedder.asked) == 1
 
 
-def test_an_index_that_cannot_be_written_can_be_searched(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_index_that_cannot_be_written_can_be_read(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     before = home.file.read_bytes()
     monkeypatch.setattr(os, "access", lambda *_: False)
     with open_index(home.root, world.EMBEDDER, index_path=home.file) as opened:
         assert search("tea", SHIPPED, opened).results
-    assert home.file.read_bytes() == before
-
-
-def test_the_soundness_of_an_index_that_cannot_be_written_can_be_checked(
-    home: Home, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(os, "access", lambda *_: False)
     assert len(home.contents()[1]) == 6
+    assert home.file.read_bytes() == before
 
 
 def test_a_full_text_index_that_lost_a_chunk_is_not_sound(home: Home) -> None:
     with Store.open(home.file) as store:
         store.db.execute("DELETE FROM chunks WHERE id = 1")
         assert any("full-text" in problem for problem in store.integrity())
-
-
-def test_a_memory_without_a_word_can_be_searched(tmp_path: Path) -> None:
-    with world.build(tmp_path, {"MEMORY.md": ""}) as index:
-        assert search("tea", SHIPPED, index).results == []
 
 
 # one state at a time
@@ -94,10 +73,9 @@ class Meddling(PlainStage, slot="meddling"):
 @pytest.mark.parametrize("rebuild", [False, True])
 @pytest.mark.parametrize("before", ["keyword_leg", "vector_leg", "candidates"])
 def test_a_search_sees_one_state_whatever_happens_meanwhile(home: Home, rebuild: bool, before: str) -> None:
+    system = WORKAROUND if before == "vector_leg" else SHIPPED
     with home.opened() as opened:
-        expected = search(QUESTION, WORKAROUND if before == "vector_leg" else SHIPPED, opened)
-    with home.opened() as opened:
-        system = WORKAROUND if before == "vector_leg" else SHIPPED
+        expected = search(QUESTION, system, opened)
         meddled = search(QUESTION, system.with_new_stage(Meddling(home, rebuild), before), opened)
         after = search(QUESTION, system, opened)
     assert [one.chunk for one in meddled.candidates] == [one.chunk for one in expected.candidates]

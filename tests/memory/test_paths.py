@@ -9,7 +9,7 @@ import pytest
 
 from tests import world
 from workbench.errors import InputError
-from workbench.memory.files import extra_paths, folders, is_memory_path, list_files
+from workbench.memory.files import folders, list_files
 from workbench.memory.sources import MemoryFolder
 
 
@@ -35,18 +35,6 @@ def wren(tmp_path: Path) -> Path:
 OWN = ["MEMORY.md", "memory/deep/tea.md"]
 
 
-@pytest.mark.parametrize("path", ["MEMORY.MD", "memory", "ﬀmemory/a.md"])
-def test_these_are_no_memory_paths(path: str) -> None:
-    assert not is_memory_path(path)
-
-
-@pytest.mark.parametrize(
-    "path", ["memory\\..\\secret.md", "memory/a.txt", "..memory/a.md", "memory/../secret.md", "/memory/a.md"]
-)
-def test_these_pass_as_memory_paths_so_the_rule_alone_protects_nothing(path: str) -> None:
-    assert is_memory_path(path)
-
-
 @pytest.mark.parametrize(
     ("extra", "more"),
     [
@@ -55,19 +43,13 @@ def test_these_pass_as_memory_paths_so_the_rule_alone_protects_nothing(path: str
         (["../one.md", "../beside/../one.md"], ["../one.md"]),
         (["notes/hub.md", "notes", "memory"], ["notes/hub.md"]),
         (["missing", "missing.md"], []),
+        (["../link/notes", "notes"], ["notes/hub.md"]),
+        (["{above}/one.md"], ["../one.md"]),
     ],
 )
 def test_extra_paths_add_their_notes_once(wren: Path, extra: list[str], more: list[str]) -> None:
-    assert list_files(wren, extra) == sorted([*OWN, *more])
-
-
-def test_an_absolute_extra_path_is_listed_from_the_workspace(wren: Path) -> None:
-    assert list_files(wren, [str(wren.parent / "one.md")]) == ["../one.md", *OWN]
-
-
-def test_an_extra_path_below_a_link_is_the_same_file(wren: Path) -> None:
     (wren.parent / "link").symlink_to(wren)
-    assert list_files(wren, ["../link/notes", "notes"]) == [*OWN, "notes/hub.md"]
+    assert list_files(wren, [path.format(above=wren.parent) for path in extra]) == sorted([*OWN, *more])
 
 
 def test_extra_paths_alone_are_a_memory(wren: Path) -> None:
@@ -110,15 +92,6 @@ def test_a_folder_that_cannot_be_read_is_not_taken_for_an_empty_one(
         list_files(wren)
 
 
-def test_extra_paths_keep_their_order_and_their_links(tmp_path: Path) -> None:
-    (tmp_path / "link").symlink_to("/")
-    assert extra_paths(tmp_path, ["b", "a/../b", " link ", "/x"]) == [
-        tmp_path / "b",
-        tmp_path / "link",
-        Path("/x"),
-    ]
-
-
 def test_the_folders_of_a_workspace_are_its_own_and_those_below_memory(wren: Path) -> None:
     assert folders(wren) == {wren, wren / "memory", wren / "memory" / "deep"}
 
@@ -129,16 +102,10 @@ def test_the_folders_of_extra_paths_are_theirs_and_the_one_above(wren: Path) -> 
     assert found - folders(wren) == {wren.parent, beside, beside / "a"}
 
 
-def test_the_folders_of_any_other_memory_are_all_that_are_not_hidden(tmp_path: Path) -> None:
+def test_the_folders_of_any_other_memory_are_all_that_are_neither_hidden_nor_links(tmp_path: Path) -> None:
     world.write(tmp_path, {"a/b/c.md": "", ".git/d.md": ""})
     (tmp_path / "a" / "link").symlink_to("/")
     assert folders(tmp_path) == {tmp_path, tmp_path / "a", tmp_path / "a" / "b"}
-
-
-def test_a_workspace_whose_memory_is_a_link_has_one_folder(tmp_path: Path) -> None:
     (tmp_path / "memory").symlink_to("/")
     assert folders(tmp_path) == {tmp_path}
-
-
-def test_a_memory_that_has_gone_has_no_folders(tmp_path: Path) -> None:
     assert folders(tmp_path / "gone") == set()

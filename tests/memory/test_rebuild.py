@@ -34,18 +34,13 @@ def tidy(home: Home) -> bool:
     return home.beside() == sorted([home.file.name, home.file.readlink().name, f"{home.file.name}.lock"])
 
 
-def test_a_rebuild_embeds_nothing_that_is_known(home: Home) -> None:
-    (_, before), embedder = home.contents(), Watched()
+def test_a_rebuild_embeds_nothing_that_is_known_and_leaves_no_other_file_behind(home: Home) -> None:
+    (_, before), embedder, build = home.contents(), Watched(), home.file.readlink()
     summary = home.sync(embedder, rebuild=True)
     assert (embedder.asked, summary.from_cache) == ([], 6)
     assert home.contents()[1] == before
-
-
-def test_a_rebuild_leaves_no_other_file_behind(home: Home) -> None:
-    before = home.file.readlink()
-    home.sync(rebuild=True)
     assert tidy(home)
-    assert home.file.readlink() != before
+    assert home.file.readlink() != build
 
 
 def test_a_failed_rebuild_leaves_the_old_index_as_it_was(home: Home) -> None:
@@ -71,16 +66,6 @@ def test_what_a_failed_rebuild_embedded_the_next_one_does_not(
     summary = home.sync(Other(), rebuild=True)
     assert (summary.embedded, summary.from_cache) == (2, 4)
     assert tidy(home)
-
-
-def test_a_first_index_that_failed_is_no_index_yet(home: Home, tmp_path: Path) -> None:
-    first = Home(home.root, tmp_path / "first" / "i.sqlite")
-    with pytest.raises(ConnectionError):
-        first.sync(Watched(fails_at=1))
-    with pytest.raises(InputError, match="no index"):
-        first.opened()
-    first.sync()
-    assert tidy(first)
 
 
 def test_what_a_killed_rebuild_left_is_removed(home: Home) -> None:
@@ -124,12 +109,6 @@ def test_a_plain_file_is_replaced_by_a_rebuild_while_it_is_read(plain: Home) -> 
     assert tidy(plain)
 
 
-def test_an_index_can_be_moved_with_its_folder(home: Home, tmp_path: Path) -> None:
-    shutil.move(home.file.parent, tmp_path / "elsewhere")
-    moved = Home(home.root, tmp_path / "elsewhere" / home.file.name)
-    assert moved.sync().unchanged == 6
-
-
 def test_a_rebuild_that_would_lose_a_source_is_refused(home: Home) -> None:
     logs = Logs(world.write(home.root / "logs", {"a.md": "tea"}))
     home.sync(sources=[logs])
@@ -150,13 +129,17 @@ def test_what_has_changed_in_the_settings_is_named(home: Home) -> None:
     assert "--rebuild" in refused.value.remedy
 
 
-def test_a_damaged_index_can_be_rebuilt(home: Home) -> None:
+def test_an_index_that_is_damaged_or_of_another_version_can_be_rebuilt(home: Home, tmp_path: Path) -> None:
     pages = home.file.read_bytes()
     home.file.write_bytes(pages[:4096] + b"\xff" * (len(pages) - 4096))
     with pytest.raises(DamagedError, match="damaged"):
         home.sync()
     home.sync(rebuild=True)
-    assert len(home.contents()[1]) == 6
+    with Store.open(home.file) as store:
+        store.db.pragma("user_version", 99)
+    home.sync(rebuild=True)
+    shutil.move(home.file.parent, tmp_path / "elsewhere")  # and moved with its folder
+    assert Home(home.root, tmp_path / "elsewhere" / home.file.name).sync().unchanged == 6
 
 
 def test_a_rename_that_fails_leaves_the_old_index(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -184,13 +167,6 @@ def test_a_rebuild_while_another_process_has_the_index_open_leaves_it_sound(home
         subprocess.run(command, check=True, cwd=SAMPLE.parent)
         opened.embed("where is the hub")
     assert len(home.contents()[1]) == 66
-
-
-def test_another_version_can_be_rebuilt(home: Home) -> None:
-    with Store.open(home.file) as store:
-        store.db.pragma("user_version", 99)
-    home.sync(rebuild=True)
-    assert len(home.contents()[1]) == 6
 
 
 def test_the_vectors_of_another_model_are_kept_through_a_rebuild(home: Home) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests import world
-from tests.commands import Run, runner
+from tests.commands import Run
 from workbench.errors import InputError
 from workbench.memory.embedding import named
 from workbench.memory.files import GoneError
@@ -32,11 +31,6 @@ def said(role: str, content: Any) -> dict[str, Any]:
     return {"type": "message", "message": {"role": role, "content": content}}
 
 
-def text(what: Any) -> dict[str, Any]:
-    """A block of text in a message."""
-    return {"type": "text", "text": what}
-
-
 def jsonl(*records: Any) -> str:
     return "".join(f"{json.dumps(one)}\n" for one in records)
 
@@ -51,35 +45,31 @@ def read(folder: Path, text: str | bytes) -> tuple[Transcript, list[int]]:
 # Text
 
 
-@pytest.mark.parametrize(
-    ("record", "line"),
-    [
-        (said("user", "tea?"), "User: tea?"),
-        (said("assistant", [text("a\n\nb"), text("c")]), "Assistant: a b c"),
-        (said("user", [{"type": "image", "data": "x"}, text("look")]), "User: look"),
-        (said("user", [{"type": "text"}, "loose", None, text(1)]), ""),
-        (said("user", text("no list")), ""),
-        (said("user", None), ""),
-        (said("system", "rules"), ""),
-        (said("toolResult", "42"), ""),
-        (said("user", " \n\t"), ""),
-        (said("user", "half \ud83d of a pair"), "User: half \ufffd of a pair"),
-        ({"type": "message", "message": "tea"}, ""),
-        ({"type": "custom", "message": said("user", "x")["message"]}, ""),
-        ([], ""),
-        (None, ""),
-        (3, ""),
-    ],
-)  # fmt: skip
+PARTS = [{"type": "image", "data": "x"}, {"type": "text", "text": "a\n\nb"}, {"type": "text", "text": "c"}]
+SAYS = [
+    (said("user", "tea?"), "User: tea?"),
+    (said("assistant", PARTS), "Assistant: a b c"),
+    (said("user", "half \ud83d of a pair"), "User: half \ufffd of a pair"),
+]
+SAYS_NOTHING = [
+    said("user", [{"type": "text"}, "loose", None, {"type": "text", "text": 1}]), said("user", PARTS[1]),
+    said("user", None), said("user", " \n\t"), said("system", "rules"), said("toolResult", "42"),
+    {"type": "message", "message": "tea"}, said("user", "x") | {"type": "custom"}, [], None, 3,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("record", "line"), [*SAYS, *((one, "") for one in SAYS_NOTHING)])
 def test_what_a_record_says(record: Any, line: str) -> None:
     assert message(record) == line
 
 
 def test_lines_that_hold_no_json_are_passed_over_and_named(tmp_path: Path) -> None:
-    text = jsonl(META) + "{broken\n\n" + jsonl(said("user", "tea")) + "[" * 100_000 + "\n"
-    transcript, broken = read(tmp_path, text)
-    assert (transcript.text, transcript.line_map) == ("User: tea", (4,))
-    assert broken == [2, 5]
+    separated = json.dumps(said("user", "a\u2028b"), ensure_ascii=False) + "\r\n"
+    latin = b'{"type":"message","message":{"role":"user","content":"caf\xe9"}}\n\xff\n'
+    text = jsonl(META) + "{broken\n\n" + separated + "[" * 100_000 + "\n"
+    transcript, broken = read(tmp_path, text.encode() + latin)
+    assert (transcript.text, transcript.line_map) == ("User: a b\nUser: caf\ufffd", (4, 6))
+    assert broken == [2, 5, 7]
 
 
 def test_a_last_line_that_is_being_written_is_not_broken() -> None:
@@ -90,43 +80,19 @@ def test_a_last_line_that_is_being_written_is_not_broken() -> None:
         assert "User: tea\nAssistant: a cup".startswith("\n".join(texts.values()))
 
 
-def test_bytes_that_are_no_utf8_do_not_stop_it(tmp_path: Path) -> None:
-    transcript, broken = read(
-        tmp_path, b'{"type":"message","message":{"role":"user","content":"caf\xe9"}}\n\xff\n'
-    )
-    assert (transcript.text, broken) == ("User: caf\ufffd", [2])
-
-
 @given(st.lists(st.binary(max_size=40), max_size=6))
 def test_nothing_in_a_file_stops_the_reading(lines: list[bytes]) -> None:
     texts, broken = messages([line + b"\n" for line in lines])
     assert not texts.keys() & set(broken)
 
 
-def test_carriage_returns_and_line_separators_do_not_move_the_lines(tmp_path: Path) -> None:
-    text = jsonl(META).replace("\n", "\r\n") + json.dumps(said("user", "a\u2028b"), ensure_ascii=False) + "\n"
-    transcript, _ = read(tmp_path, text)
-    assert (transcript.text, transcript.line_map) == ("User: a b", (2,))
-
-
-def test_an_empty_transcript_has_no_passages(tmp_path: Path) -> None:
-    transcript, _ = read(tmp_path, jsonl(META))
-    assert Sessions(tmp_path).cut(transcript, LineChunker()) == []
-
-
 def test_passages_point_into_the_jsonl(tmp_path: Path) -> None:
-    records = [
-        META,
-        said("user", "a" * 20),
-        META,
-        said("assistant", "b" * 20),
-        META,
-        META,
-        said("user", "c" * 70),
-    ]
-    transcript, _ = read(tmp_path, jsonl(*records))
+    one, other, long = said("user", "a" * 20), said("assistant", "b" * 20), said("user", "c" * 70)
+    transcript, _ = read(tmp_path, jsonl(META, one, META, other, META, META, long))
     passages = Sessions(tmp_path).cut(transcript, LineChunker(tokens=14, overlap=0))
     assert [(one.start_line, one.end_line) for one in passages] == [(2, 2), (4, 4), (7, 7), (7, 7)]
+    empty, _ = read(tmp_path, jsonl(META))
+    assert Sessions(tmp_path).cut(empty, LineChunker()) == []
 
 
 # A folder of transcripts as a source
@@ -139,30 +105,23 @@ def test_the_transcripts_of_a_folder_are_its_jsonl_files(tmp_path: Path) -> None
     assert stamps["sessions/b.jsonl"] == (3, (tmp_path / "b.jsonl").stat().st_mtime_ns)
 
 
-def test_a_folder_that_is_not_there_is_an_error_that_names_it(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"none of sessions cannot be read: No such file"):
-        Sessions(tmp_path / "none").stamps()
-
-
 def test_a_link_is_refused_and_a_file_that_has_gone_is_said_to_be(tmp_path: Path) -> None:
     (tmp_path / "link.jsonl").symlink_to("/etc/hostname")
     with pytest.raises(InputError, match=r"sessions/link\.jsonl is a symbolic link"):
         Sessions(tmp_path).read("sessions/link.jsonl")
     with pytest.raises(GoneError):
         Sessions(tmp_path).read("sessions/gone.jsonl")
+    with pytest.raises(InputError, match=r"none of sessions cannot be read: No such file"):
+        Sessions(tmp_path / "none").stamps()
 
 
 @pytest.fixture
 def wren(tmp_path: Path) -> Path:
     """A folder with the toy world's memory, and one transcript beside it."""
     world.write(tmp_path / "memory_of_wren")
-    talk = [
-        META,
-        said("user", "Where is the bike?"),
-        META,
-        said("assistant", "The brake is off the bike hub."),
-    ]
-    world.write(tmp_path / "sessions", {"monday.jsonl": jsonl(*talk)})
+    asked, answered = said("user", "Where is the bike?"), said("assistant", "The brake is off the bike hub.")
+    talk = jsonl(META, asked, META, answered)
+    world.write(tmp_path / "sessions", {"monday.jsonl": talk})
     return tmp_path
 
 
@@ -196,13 +155,10 @@ def test_transcripts_are_synced_like_notes(wren: Path) -> None:
     assert indexed(wren).deleted == ["sessions/monday.jsonl"]
 
 
-@pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Iterator[Run]:
+def test_the_command_indexes_transcripts_and_names_their_broken_lines_once(
+    run: Run, wren: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(named, "embedder_named", lambda *_: world.EMBEDDER)
-    return runner(monkeypatch, capsys)
-
-
-def test_the_command_indexes_transcripts_and_names_their_broken_lines_once(run: Run, wren: Path) -> None:
     with (wren / "sessions" / "monday.jsonl").open("a", encoding="utf-8") as file:
         file.write("no JSON\n")
     given = (wren / "memory_of_wren", "--index", wren / "i.sqlite", "--sessions", wren / "sessions")
@@ -236,8 +192,3 @@ def test_only_what_is_new_is_counted(tmp_path: Path) -> None:
     file.write_text("{}\n" * 6)
     assert (first.messages, first.now(file, Thresholds()).messages) == (4, 6)
     assert Pending(size=12).now(file, Thresholds()) == Pending(18, 6, 2)
-
-
-def test_a_file_that_has_gone_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(OSError, match="No such file"):
-        Pending().now(tmp_path / "gone.jsonl", Thresholds())

@@ -19,12 +19,9 @@ from workbench.errors import InputError
 from workbench.memory.embedding import local as embedding
 from workbench.memory.files import content_hash
 from workbench.memory.index import MemoryIndex
-from workbench.memory.sources import LineChunker
 from workbench.memory.store.contract import Cached, Settings
 from workbench.memory.store.sqlite.store import Store
 from workbench.records import Document, Passage
-from workbench.retrieval.pipeline import search
-from workbench.systems.openclaw import SHIPPED, THREE_FIXES, WORKAROUND
 
 
 def a_store(file: Path, texts: Sequence[str], vectors: NDArray[np.float32] | None = None) -> Store:
@@ -91,11 +88,6 @@ def test_vec0_agrees_with_the_scan(tmp_path: Path) -> None:
             assert ours.raw == pytest.approx(theirs.raw, abs=1e-6)
 
 
-def test_vec0_and_the_scan_agree_on_a_vector_of_zeros(toy: MemoryIndex) -> None:
-    query = np.array([1, 0, 0], np.float32)
-    assert toy.store.nearest(query, 9).raw == pytest.approx(toy.vector(query, 9).raw, abs=1e-6)
-
-
 @pytest.mark.parametrize("dimensions", [3, 384])
 def test_equal_vectors_are_ordered_by_chunk_id_wherever_they_are_stored(
     tmp_path: Path, dimensions: int
@@ -120,52 +112,19 @@ def test_a_question_of_other_dimensions_is_refused(toy: MemoryIndex) -> None:
         toy.vector(np.zeros(384, np.float32), 5)
 
 
-THREE = (SHIPPED, THREE_FIXES, WORKAROUND)
-
-
-def answers(index: MemoryIndex) -> list[list[tuple[str, float]]]:
-    """What three systems answer to four questions: paths and scores, best first."""
-    questions = ("rooibos tea", "the bike", "the hub of the bike", "backup disk")
-    traces = [search(question, system, index) for question in questions for system in THREE]
-    return [[(one.chunk.path, one.score) for one in trace.candidates] for trace in traces]
-
-
-@settings(max_examples=25, deadline=None)
-@given(paths=st.permutations(sorted(world.NOTES)))
-def test_insertion_order_does_not_matter_for_answers(toy: MemoryIndex, paths: list[str]) -> None:
-    made_with = Settings("toy", world.EMBEDDER.revision, 3, "c")
-    with MemoryIndex(Store.create(Path(":memory:"), made_with), world.EMBEDDER) as index:
-        for path in paths:
-            text = world.NOTES[path]
-            document = Document(path, "memory", text, content_hash(text), 0, 0)
-            (vector,) = world.EMBEDDER.embed([text], "passage").vectors
-            index.store.replace(document, LineChunker().chunk(text), [Cached(vector, 1.0)])
-        assert answers(index) == answers(toy)
-
-
-def remembered(store: Store, texts: Sequence[str]) -> list[str]:
-    """Those of these texts whose vectors the cache still has, for the models "toy" and "other"."""
-    hashes = {content_hash(text): text for text in texts}
-    every = [Settings(model, "r", 3, "c") for model in ("toy", "other")]
-    kept = [store.cached(settings, "passage", hashes) for settings in every]
-    assert kept[0].keys() == kept[1].keys()
-    return sorted(hashes[one] for one in kept[0])
-
-
 def test_a_removed_text_is_forgotten_for_every_model_unless_another_file_has_it(tmp_path: Path) -> None:
-    texts = ["a cup", "a hub"]
+    texts, vector = ["a cup", "a hub"], Cached(np.ones(3, np.float32), 1.0)
+    cup, hub = map(content_hash, texts)
+    models = [Settings(model, "r", 3, "c") for model in ("toy", "other")]
     with a_store(tmp_path / "i.sqlite", texts) as store:
         twice = Document("twice.md", "memory", texts[0], "x", 5, 0)
-        store.replace(
-            twice, [Passage(texts[0], 1, 1, content_hash(texts[0]))], [Cached(np.ones(3, np.float32), 1.0)]
-        )
-        vectors = {content_hash(text): Cached(np.ones(3, np.float32), 1.0) for text in texts}
-        for model in ("toy", "other"):
-            store.remember(Settings(model, "r", 3, "c"), "passage", vectors)
-        for text in texts:
-            store.delete(f"{content_hash(text)[:16]}.md")
+        store.replace(twice, [Passage(texts[0], 1, 1, cup)], [vector])
+        for model in models:
+            store.remember(model, "passage", {cup: vector, hub: vector})
+        for hash_ in (cup, hub):
+            store.delete(f"{hash_[:16]}.md")
         store.forget_removed_texts()
-        assert remembered(store, texts) == ["a cup"]
+        assert [list(store.cached(model, "passage", [cup, hub])) for model in models] == [[cup], [cup]]
 
 
 def test_a_cached_vector_takes_no_page_of_its_own(tmp_path: Path) -> None:

@@ -65,14 +65,6 @@ def test_an_index_keeps_its_reading_until_a_rebuild(folder: Path, tmp_path: Path
     assert made_as(file) == "truncated"
 
 
-def test_an_embedder_that_is_given_is_taken_as_it_is(folder: Path, tmp_path: Path) -> None:
-    file = tmp_path / "i.sqlite"
-    index_folder(folder, LocalEmbedder(reading=Truncated()), index_path=file)
-    with pytest.raises(InputError, match=r"53aa51172d14/truncated\), not .*53aa51172d14/windowed"):
-        index_folder(folder, LocalEmbedder(), index_path=file)
-    assert made_as(file) == "truncated"
-
-
 @pytest.mark.parametrize(
     ("revision", "reading"),
     [

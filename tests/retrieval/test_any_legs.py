@@ -103,16 +103,6 @@ def test_any_question_of_any_number_of_legs_is_traced_and_explained(
         check_explanation(trace, index, path)
 
 
-@every_pipeline
-def test_every_leg_counts(pipeline: Pipeline, toy: MemoryIndex) -> None:
-    trace = search("rooibos tea bike hub", pipeline, toy)
-    assert set(trace.legs) == {leg.name for leg in legs_of(pipeline.stages)}
-    brought = {int(row) for leg in trace.legs.values() for row in leg.hits.rows}
-    assert brought == set(trace.rows.tolist())
-    leg_ranks = explain(trace, toy, "memory/tea.md").verdicts[0].leg_ranks
-    assert [one.leg for one in leg_ranks] == [leg.name for leg in legs_of(pipeline.stages)]
-
-
 def test_a_third_leg_changes_the_score_of_what_it_brings(toy: MemoryIndex) -> None:
     weight = search("rooibos tea", THREE, toy).columns
     found = ~np.isnan(weight["phrase_rank"])

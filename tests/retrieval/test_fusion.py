@@ -1,20 +1,19 @@
-"""Two legs become one score: by hand, over many settings at once, and by second opinions."""
+"""Two legs become one score: by hand, and over many settings at once."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.adapters.openclaw_february import FixedIndex
 from tests.hand import BOTH, answering
 from workbench.retrieval.columns import Columns
 from workbench.retrieval.cutoff import MinScore
-from workbench.retrieval.fusion import WeightedSum, reciprocal_rank, weighted_rrf
+from workbench.retrieval.fusion import WeightedSum, weighted_rrf
 from workbench.retrieval.pipeline import Pipeline, search
 from workbench.retrieval.scoring import min_max
 from workbench.systems.openclaw import RRF, SHIPPED, WORKAROUND
@@ -110,39 +109,3 @@ def test_a_column_of_bounds_gives_the_min_max_of_single_calls() -> None:
     raw, best = np.array([-4.0, -3.0, -2.0]), np.array([[-4.0], [-5.0], [-2.0]])
     swept = min_max(raw, best, -2.0)
     assert np.array_equal(swept, [min_max(raw, b, -2.0) for (b,) in best.tolist()])
-
-
-# A second opinion on rank fusion
-
-RANKING = st.lists(st.integers(0, 30), min_size=1, max_size=20, unique=True)
-LISTS = st.tuples(RANKING, RANKING)
-
-
-def ranks_of(names: Sequence[int], ranking: Sequence[int]) -> np.ndarray:
-    """The rank of each name from 1, NaN where the ranking does not have it."""
-    return np.array([ranking.index(name) + 1 if name in ranking else math.nan for name in names])
-
-
-def in_qdrant(
-    rankings: Sequence[Sequence[int]], constant: int, weights: list[float] | None
-) -> dict[int, float]:
-    """Fused scores by qdrant-client, where a first hit counts 1 / constant."""
-    from qdrant_client.http.models import ScoredPoint
-    from qdrant_client.hybrid.fusion import reciprocal_rank_fusion
-
-    lists = [[ScoredPoint(id=name, version=0, score=0.0) for name in ranking] for ranking in rankings]
-    fused = reciprocal_rank_fusion(lists, limit=100, ranking_constant_k=constant, weights=weights)
-    return {int(point.id): point.score for point in fused}
-
-
-@given(LISTS, st.floats(0.1, 2), st.floats(0.1, 2))
-@settings(deadline=None)  # the first call imports qdrant-client
-def test_rrf_agrees_with_qdrant_whose_ranks_count_from_0_and_whose_weight_stretches_them(
-    rankings: tuple[list[int], list[int]], first: float, second: float
-) -> None:
-    names = sorted({*rankings[0], *rankings[1]})
-    vector, keyword = (ranks_of(names, one) for one in rankings)
-    equal = weighted_rrf((vector, keyword), (1.0, 1.0), 60) * (2 / 61)
-    assert dict(zip(names, equal, strict=True)) == pytest.approx(in_qdrant(rankings, 61, None))
-    ours = reciprocal_rank(vector, first, first * 60) + reciprocal_rank(keyword, second, second * 60)
-    assert dict(zip(names, ours, strict=True)) == pytest.approx(in_qdrant(rankings, 61, [first, second]))

@@ -7,7 +7,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.hand import answering
-from tests.world import compiled
 from workbench.errors import InputError
 from workbench.memory.index import MemoryIndex
 from workbench.memory.store.sqlite.fts5 import match_expression
@@ -58,21 +57,6 @@ def test_or_finds_all_that_and_finds(toy: MemoryIndex, question: str) -> None:
 def test_or_finds_more_than_and(toy: MemoryIndex) -> None:
     assert len(matched(toy, ALL.query("rooibos hub"))) == 0
     assert len(matched(toy, ANY.query("rooibos hub"))) == 4
-
-
-@pytest.mark.parametrize(
-    ("question", "match"),
-    [
-        ("what's up", '"what" AND "s" AND "up"'),
-        ("cats OR dogs", '"cats" AND "OR" AND "dogs"'),
-        ("naïve", '"na" AND "ve"'),
-        ("tea tea", '"tea" AND "tea"'),
-        ("金银价格", None),
-        ("?!", None),
-    ],
-)
-def test_the_words_of_a_question_are_quoted_and_joined(question: str, match: str | None) -> None:
-    assert compiled(ALL.query(question)) == match
 
 
 @pytest.mark.parametrize("join", ["and", "NOT", "", "; DROP TABLE chunks"])

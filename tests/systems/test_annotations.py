@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -20,42 +21,17 @@ from workbench_plugins.openclaw.indexing import (
     without_annotations,
 )
 
+TABLES = yaml.safe_load(Path(__file__).with_name("annotations.yaml").read_text(encoding="utf-8"))
 
-@pytest.mark.parametrize(
-    ("text", "left"),
-    [
-        ("Tea. <!-- importance: 8 -->\n", "Tea.\n"),
-        ("a <!--IMPORTANCE:8--> b", "a  b"),
-        ("a  \nb <!-- trigger: c -->  \n", "a\nb\n"),
-        ("a  \nb\n", "a  \nb\n"),
-        ("a <!-- a plain comment --> b", "a <!-- a plain comment --> b"),
-        ("a <!-- importance: 8\n--> b", "a <!-- importance: 8\n--> b"),
-        ("a <!-- importance: 8", "a <!-- importance: 8"),
-        ("<!--\nproject: x -->\nb", "\nb"),
-        ("<!-- trigger: <!-- importance: 8 --> -->", " -->"),
-    ],
-)
+
+@pytest.mark.parametrize(("text", "left"), TABLES["left"].items())
 def test_annotations_are_taken_out_of_the_text(text: str, left: str) -> None:
     assert without_annotations(text) == left
 
 
 @pytest.mark.parametrize(
     ("path", "lines", "importance"),
-    [
-        ("MEMORY.md", ["a <!-- importance: 8 -->"], 8),
-        ("USER.md", ["a <!-- Importance: 08 -->  "], 8),
-        ("memory.md", ["a <!-- importance: 8 -->"], None),
-        ("memory/MEMORY.md", ["a <!-- importance: 8 -->"], None),
-        ("MEMORY.md", ["a <!-- importance: 8 --> b"], None),
-        ("MEMORY.md", ["<!-- importance: 3 --> <!-- importance: 7 --> <!-- importance: 5 -->"], 7),
-        ("MEMORY.md", ["<!-- importance: 2 -->", "<!-- importance: 11 -->", "<!-- importance: 0 -->"], 2),
-        (
-            "MEMORY.md",
-            ["<!-- importance: 8.5 -->", "<!-- importance: -1 -->", "<!-- importance: ９ -->"],
-            None,
-        ),
-        ("MEMORY.md", [f"<!-- importance: {'9' * 5000} -->"], None),
-    ],
+    [*TABLES["importance"], ("MEMORY.md", [f"<!-- importance: {'9' * 5000} -->"], None)],
 )
 def test_importance_is_the_largest_valid_value_of_a_root_file(
     path: str, lines: list[str], importance: int | None
@@ -63,24 +39,10 @@ def test_importance_is_the_largest_valid_value_of_a_root_file(
     assert annotations_of_lines(path, lines).importance == importance
 
 
-@pytest.mark.parametrize(
-    ("path", "text", "projects"),
-    [
-        ("memory/a.md", "a <!-- project: hx4 --> b", "hx4"),
-        ("memory/a.md", "<!-- project: hx4; garden --> <!-- project: hx4 -->", "hx4; garden"),
-        ("memory/a.md", "<!-- project: GitHub.com/Some/Repo -->", "github.com/Some/Repo"),
-        ("memory/a.md", "<!-- project: path:/Some/Folder -->", "path:/Some/Folder"),
-        ("MEMORY.md", "<!-- project: /a -->", "/a"),
-        ("user.md", "<!-- project: hx4 -->", None),
-        ("memory/a.md", "nothing", None),
-        ("memory/a.md", "<!-- project: -->", INVALID_PROJECT),
-        ("memory/a.md", "<!-- project: hx4; -->", INVALID_PROJECT),
-        ("memory/a.md", "<!-- project: <b> -->", INVALID_PROJECT),
-        ("memory/a.md", "<!-- project: hx4 --> <!-- project: open", INVALID_PROJECT),
-    ],
-)
+@pytest.mark.parametrize(("path", "text", "projects"), TABLES["projects"])
 def test_projects_are_read_in_every_file_but_the_users(path: str, text: str, projects: str | None) -> None:
-    assert annotations_of_lines(path, text.split("\n")).projects == projects
+    expected = INVALID_PROJECT if projects == "invalid" else projects
+    assert annotations_of_lines(path, text.split("\n")).projects == expected
 
 
 def test_triggers_are_kept_once_each() -> None:

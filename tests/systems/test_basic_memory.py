@@ -17,7 +17,6 @@ from tests.world import written
 from workbench.errors import InputError
 from workbench.measure.reach import reach
 from workbench.memory.index import MemoryIndex
-from workbench.memory.sync import index_folder
 from workbench.records import Chunk, Document, Trace
 from workbench.retrieval.explain import Fate, explain
 from workbench.retrieval.pipeline import Pipeline, search
@@ -157,18 +156,6 @@ def test_a_note_is_as_near_as_its_nearest_chunk(sample: MemoryIndex) -> None:
     assert found.raw == pytest.approx([nearest[path] for path in paths], abs=1e-6)
 
 
-def test_a_changed_memory_is_laid_out_again(tmp_path: Path) -> None:
-    with world.build(tmp_path) as index:
-        assert search("kite", bm.HEAD, index).legs["keyword"].hits.rows.size == 0
-        root = world.write(tmp_path / "memory_of_wren", {"memory/kite.md": "# Kite\nA kite.\n"})
-        index_folder(root, world.EMBEDDER, index_path=tmp_path / "index.sqlite")
-        assert search("kite", bm.HEAD, index).legs["keyword"].hits.rows.size == 1
-
-
-def test_an_unchanged_memory_is_laid_out_once(toy: MemoryIndex) -> None:
-    assert laid(toy).notes is laid(toy).notes
-
-
 def test_a_layout_is_forgotten_with_its_index(tmp_path: Path) -> None:
     index = world.build(tmp_path)
     layout = weakref.ref(laid(index).notes)
@@ -292,6 +279,3 @@ def test_a_possessive_in_a_question_buries_the_best_note_between_1022_and_1269(t
     assert np.ptp(found["bm-cjk-regress"].raw) < 1e-5
     assert found["bm-head"].rows.size == 1
     assert found["bm-cjk-regress-one-match"].raw[0] < -0.1
-
-
-# Unknown commits

@@ -35,10 +35,6 @@ def test_a_long_paragraph_is_cut_into_windows_that_overlap() -> None:
     assert texts(text) == [text[:900], text[780:1_680], text[1_560:]]
 
 
-def test_what_is_left_of_a_long_section_shares_a_chunk_with_the_next() -> None:
-    assert texts(f"# A\n\n{'x' * 898}\n\nlast\n# B\nnext") == ["# A", "x" * 898, "last\n\n# B\nnext"]
-
-
 @given(st.text(alphabet="ab -#\n", max_size=400), st.integers(5, 60))
 @settings(deadline=None)
 def test_no_chunk_of_short_bullets_is_too_long_and_no_letter_is_lost(text: str, longest: int) -> None:

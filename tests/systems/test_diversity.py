@@ -9,7 +9,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.adapters.openclaw_february import FixedIndex
-from workbench.memory.index import MemoryIndex
 from workbench.records import Chunk
 from workbench.retrieval.pipeline import search
 from workbench_plugins.openclaw.ranking import (
@@ -22,7 +21,7 @@ from workbench_plugins.openclaw.ranking import (
     words_and_characters_of,
     words_of,
 )
-from workbench_plugins.openclaw.releases import DIVERSE, FEBRUARY_15, SEPTEMBER
+from workbench_plugins.openclaw.releases import DIVERSE, FEBRUARY_15
 
 few = settings(max_examples=100, deadline=None)
 
@@ -76,20 +75,6 @@ def test_the_similarities_are_those_of_every_two_texts(texts: list[str]) -> None
         for one, left in zip(texts, tokens, strict=True)
     ]
     assert UnspacedMMR().similarities(texts).tolist() == expected
-
-
-def test_the_sample_is_ordered_as_a_plain_loop_orders_it(sample: MemoryIndex) -> None:
-    questions = ["where to send urgent notifications", "how do I check whether a claim is true"]
-    for question in [*questions, *questions]:
-        trace = search(question, SEPTEMBER, sample)
-        before = search(question, SEPTEMBER.with_stage(MMR(1.0)), sample)
-        texts = [trace.chunks[row].text[:700] for row in before.order]
-        tokens = [frozenset(words_and_characters_of(text)) for text in texts]
-        similarity = [[len(a & b) / len(a | b) for b in tokens] for a in tokens]
-        expected = before.order[greedy(trace.columns["score"][before.order], similarity, 0.7)]
-        # The rescue puts keyword hits behind what passes the floor, and keeps the order of each.
-        passing = {row for row in expected if trace.columns["score"][row] >= SEPTEMBER.floor}
-        assert [row for row in trace.order if row in passing] == [row for row in expected if row in passing]
 
 
 def test_a_copy_gives_way_and_keeps_its_score() -> None:

@@ -18,7 +18,7 @@ from workbench.retrieval.explain import Fate, explain
 from workbench.retrieval.index_adapters import CachedIndex
 from workbench.retrieval.pipeline import Pipeline, search
 from workbench.retrieval.scoring import relevance
-from workbench_plugins.openclaw.keyword import PathIndex, PathsLayout, TextTable, TrigramLayout, path_plans
+from workbench_plugins.openclaw.keyword import PathIndex, PathsLayout, TextTable, TrigramLayout
 from workbench_plugins.openclaw.releases import MARCH, SEPTEMBER, SEPTEMBER_TRIGRAM, TRIGRAM
 
 NOTES = {
@@ -51,18 +51,12 @@ def test_words_within_a_chinese_sentence_are_found_by_trigrams_alone(notes: Memo
     assert brought(TRIGRAM, notes, "老婆刚怀孕") == ["memory/baby.md"]
 
 
-def test_two_characters_are_found_by_like_with_a_perfect_score_at_first(notes: MemoryIndex) -> None:
-    (one,) = (one for one in search("怀孕", TRIGRAM, notes).candidates if one.numbers["keyword_rank"] == 1)
-    assert (one.chunk.path, one.numbers["keyword_raw"], one.numbers["keyword_score"]) == (
-        "memory/baby.md", 0.0, 1.0,
-    )  # fmt: skip
-
-
-def test_in_september_like_says_nothing_of_relevance(notes: MemoryIndex) -> None:
-    trace = search("怀孕", SEPTEMBER_TRIGRAM, notes)
-    (one,) = (one for one in trace.candidates if one.numbers["keyword_rank"] == 1)
-    assert (one.chunk.path, one.numbers["keyword_score"]) == ("memory/baby.md", 0.0)
-    assert one.numbers["lexical_rank"] > 0
+@pytest.mark.parametrize(("pipeline", "score"), [(TRIGRAM, 1.0), (SEPTEMBER_TRIGRAM, 0.0)])
+def test_two_characters_are_found_by_like_with_a_perfect_score_at_first_and_in_september_with_none(
+    notes: MemoryIndex, pipeline: Pipeline, score: float
+) -> None:
+    (one,) = (one for one in search("怀孕", pipeline, notes).candidates if one.numbers["keyword_rank"] == 1)
+    assert (one.chunk.path, one.numbers["keyword_score"]) == ("memory/baby.md", score)
 
 
 def test_hits_that_score_nothing_are_ordered_by_their_words(notes: MemoryIndex) -> None:
@@ -141,10 +135,6 @@ def test_a_path_is_found_in_either_composition_of_unicode(
     index = PathsLayout(tokenizer).of(notes)  # type: ignore[arg-type]
     assert isinstance(index, PathIndex)
     assert [one.path for one in notes.chunks(index.path_hits(question, 9).rows)] == ["memory/café.md"]
-
-
-def test_a_question_in_ascii_is_put_to_the_paths_once() -> None:
-    assert len(path_plans("bike hub", "unicode61")) == 1
 
 
 @pytest.mark.parametrize("question", ["memory/notes/bike-hub.md", "BIKE-HUB.md", "bike-hub"])

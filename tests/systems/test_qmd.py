@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import json
-import threading
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+import yaml
 
 from tests import world
+from tests.told import Told, failing, saying, server
 from tests.world import compiled
-from workbench.errors import ProviderError
 from workbench.memory.index import MemoryIndex
 from workbench.records import Chunk, Hits, Trace
 from workbench.retrieval.pipeline import Pipeline, search
@@ -43,45 +39,13 @@ def laid(index: MemoryIndex) -> FileIndex:
     return files
 
 
-@dataclass(frozen=True)
-class Gives:
-    """An expander and a reranker that answer as they are told."""
-
-    give: Callable[[Any], Any]
-    name: str = "test"
-
-    def variants(self, question: str) -> Any:
-        return self.give(question)
-
-    def scores(self, question: str, texts: Sequence[str]) -> Any:
-        return self.give(texts)
-
-
-def failing(_: Any) -> Any:
-    raise ProviderError("it is down", "wait")
-
-
 # The query
 
 
-@pytest.mark.parametrize(
-    ("text", "match"),
-    [
-        ("Tea cups", '"tea"* AND "cups"*'),
-        ('"tea time" cups', '"tea time" AND "cups"*'),
-        ("multi-agent DEC-0054", '"multi agent" AND "dec 0054"'),
-        ("release 2026.4.10", '"release"* AND "2026"* AND "4"* AND "10"*'),
-        ('"version 1.0.21"', '"version 1 0 21"'),
-        ("performance -sports", '"performance"* NOT "sports"*'),
-        ('performance -"team sports" -multi-agent', '"performance"* NOT "team sports" NOT "multi agent"'),
-        ("release -2026.4", '"release"* NOT ("2026"* AND "4"*)'),
-        ("API設計", '"api 設 計"'),
-        ("Wren's snake_case", '"wren\'s"* AND "snake_case"*'),
-        ("-sports", None),
-        ('??? - ""', None),
-        ('"open quote', '"open quote"'),
-    ],
-)
+QUERIES = yaml.safe_load(Path(__file__).with_name("qmd_queries.yaml").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize(("text", "match"), QUERIES.items())
 def test_a_text_is_read_as_a_query(text: str, match: str | None) -> None:
     assert compiled(lex_query(text)) == match
 
@@ -104,18 +68,6 @@ def test_a_word_after_a_minus_sign_must_be_absent(toy: MemoryIndex) -> None:
 
 
 # Whole files
-
-
-def test_a_file_is_as_near_as_its_nearest_chunk(sample: MemoryIndex) -> None:
-    files, query = laid(sample), sample.embed("where to send urgent notifications")
-    found = files.vector(query, files.size)
-    rows, vectors = sample.store.matrix()
-    every = zip(sample.chunks(rows), 1 - vectors.astype(float) @ query.astype(float), strict=True)
-    nearest: dict[str, float] = {}
-    for chunk, distance in every:
-        nearest[chunk.path] = min(distance, nearest.get(chunk.path, 2.0))
-    assert [one.path for one in files.chunks(found.rows)] == sorted(nearest, key=lambda path: nearest[path])
-    assert np.array_equal(files.vector(query, 5).rows, found.rows[:5])
 
 
 def test_a_result_is_a_file_and_comes_once(sample: MemoryIndex) -> None:
@@ -146,7 +98,7 @@ def test_content_words_find_what_the_question_does_not(toy: MemoryIndex) -> None
 
 
 def test_a_variant_that_equals_the_question_is_left_out(toy: MemoryIndex) -> None:
-    same = Gives(lambda question: [Variant("vec", question), Variant("vec", "tea"), Variant("lex", "")])
+    same = Told(lambda question: [Variant("vec", question), Variant("vec", "tea"), Variant("lex", "")])
     legs = search(QUESTION, NO_RERANK.with_stage(Expansion(same)), toy).legs
     assert (legs["vec"].asked, legs["lex"].asked) == ("tea", None)
 
@@ -160,13 +112,13 @@ def test_a_strong_first_hit_is_good_and_far_ahead(raw: list[float], strong: bool
 
 
 def test_a_strong_first_hit_spares_the_expansion(toy: MemoryIndex) -> None:
-    trace = search("bike", NO_RERANK.with_stage(Expansion(Gives(failing), strong=0.0, ahead=-1.0)), toy)
+    trace = search("bike", NO_RERANK.with_stage(Expansion(Told(failing), strong=0.0, ahead=-1.0)), toy)
     assert trace.legs["hyde"].asked is None
     assert trace.notes == ("The question is not expanded: its first keyword hit is strong.",)
 
 
 def test_an_expander_that_fails_leaves_the_question_as_it_is(toy: MemoryIndex) -> None:
-    trace = search(QUESTION, NO_RERANK.with_stage(Expansion(Gives(failing))), toy)
+    trace = search(QUESTION, NO_RERANK.with_stage(Expansion(Told(failing))), toy)
     assert trace.results
     assert trace.notes == ("The question is not expanded: it is down",)
 
@@ -177,34 +129,6 @@ def test_lines_without_a_kind_or_a_word_of_the_question_are_not_usable() -> None
 
 
 # Models behind an address
-
-
-@contextmanager
-def server(answer: Callable[[dict[str, Any]], tuple[int, Any]]) -> Iterator[str]:
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            status, said = answer({"path": self.path, **body})
-            data = json.dumps(said).encode()
-            self.send_response(status)
-            self.send_header("Content-Length", str(len(data)))
-            self.end_headers()
-            self.wfile.write(data)
-
-        def log_message(self, *_: Any) -> None:
-            pass
-
-    running = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    threading.Thread(target=running.serve_forever, daemon=True).start()
-    try:
-        yield f"http://127.0.0.1:{running.server_address[1]}/v1"
-    finally:
-        running.shutdown()
-        running.server_close()
-
-
-def saying(text: str) -> Callable[[dict[str, Any]], tuple[int, Any]]:
-    return lambda _: (200, {"choices": [{"message": {"content": text}}]})
 
 
 @pytest.mark.parametrize(
@@ -285,7 +209,7 @@ def test_the_reranker_reads_the_piece_with_the_most_words_of_the_question(sample
         return [0.5] * len(texts)
 
     question = "where to send urgent notifications"
-    search(question, with_models(Fallback(), Gives(note)), sample)
+    search(question, with_models(Fallback(), Told(note)), sample)
     texts = {chunk.text for chunk in sample.chunks(sample.store.matrix()[0])}
     assert 0 < len(read) <= 40
     assert set(read) <= texts
@@ -296,7 +220,7 @@ def test_the_reranker_reads_the_piece_with_the_most_words_of_the_question(sample
 
 def test_the_fused_order_is_kept_when_the_reranker_fails(sample: MemoryIndex) -> None:
     question = "where to send urgent notifications"
-    trace = search(question, with_models(Fallback(), Gives(failing)), sample)
+    trace = search(question, with_models(Fallback(), Told(failing)), sample)
     assert trace.paths() == search(question, NO_RERANK, sample).paths()
     assert any("the fused order is kept" in note for note in trace.notes)
 
@@ -304,7 +228,7 @@ def test_the_fused_order_is_kept_when_the_reranker_fails(sample: MemoryIndex) ->
 def test_at_most_forty_files_are_candidates(tmp_path: Path) -> None:
     notes = {f"memory/{place:02}.md": f"# Note {place}\n{'tea ' * (place + 1)}cup\n" for place in range(60)}
     lists = [Variant("lex", "cup"), Variant("vec", "bike"), Variant("hyde", "server")]
-    pipeline: Pipeline = NO_RERANK.with_stage(Expansion(Gives(lambda _: lists))).asking(limit=100)
+    pipeline: Pipeline = NO_RERANK.with_stage(Expansion(Told(lambda _: lists))).asking(limit=100)
     with world.build(tmp_path, notes) as index:
         trace = search("tea note 5", pipeline, index)
     assert len(trace.results) == min(40, len(trace.chunks))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 import threading
 from dataclasses import dataclass, replace
@@ -205,8 +204,3 @@ def test_an_unknown_name_tells_of_the_package_that_does_not_load(install: Instal
         wb.system("theirs")
     assert "The extension a-broken (a_broken) does not load" in caught.value.remedy
     assert "RuntimeError: no such luck" in caught.value.remedy
-
-
-def test_json_stays_json_when_a_package_does_not_load(install: Install, run: Run) -> None:
-    install("a-broken", "raise RuntimeError('no such luck')")
-    assert json.loads(run("systems", "--json").out)

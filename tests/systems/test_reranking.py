@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from tests.commands import runner
+from tests.commands import Run
 from tests.conftest import SAMPLE
-from workbench.errors import InputError, ProviderError
+from tests.told import Told, failing
+from workbench.errors import InputError
 from workbench.memory.embedding.local import LocalEmbedder
 from workbench.memory.index import MemoryIndex
 from workbench.retrieval.columns import parameters
@@ -27,24 +26,6 @@ QUESTION = "rooibos tea"
 REMOTE = "cohere:some/model@http://127.0.0.1:9/v2"
 
 
-@dataclass(frozen=True)
-class Broken:
-    name: str = "broken"
-
-    def scores(self, question: str, texts: Sequence[str]) -> list[float]:
-        raise ProviderError("it is down", "wait")
-
-
-@dataclass(frozen=True)
-class Backwards:
-    """Reverses what it is given."""
-
-    name: str = "backwards"
-
-    def scores(self, question: str, texts: Sequence[str]) -> list[float]:
-        return [float(place) for place in range(len(texts))]
-
-
 def one_reranker(pipeline: Pipeline) -> bool:
     return not any(isinstance(stage, Rerank) for stage in pipeline.stages)
 
@@ -52,7 +33,7 @@ def one_reranker(pipeline: Pipeline) -> bool:
 @pytest.mark.parametrize("name", [name for name, one in SYSTEMS.items() if one_reranker(one)])
 def test_a_system_keeps_its_own_answer_where_its_reranker_fails(name: str, toy: MemoryIndex) -> None:
     plain = search(QUESTION, SYSTEMS[name], toy)
-    reranked = search(QUESTION, with_reranker(SYSTEMS[name], Broken()), toy)
+    reranked = search(QUESTION, with_reranker(SYSTEMS[name], Told(failing)), toy)
     assert reranked.order.tolist() == plain.order.tolist()
     assert reranked.dropped.tolist().count(-1) == plain.dropped.tolist().count(-1)
     assert any("it is down" in note for note in reranked.notes) or not plain.chunks
@@ -61,14 +42,14 @@ def test_a_system_keeps_its_own_answer_where_its_reranker_fails(name: str, toy: 
 def test_silence_does_not_depend_on_a_reranker(sample: MemoryIndex) -> None:
     found = [
         search("rear hub of the bike", one, sample).columns["answerable"][0]
-        for one in (RECOMMENDED, with_reranker(RECOMMENDED, Broken()))
+        for one in (RECOMMENDED, with_reranker(RECOMMENDED, Told(failing)))
     ]
     assert found[0] == found[1] < 1
 
 
 def test_a_system_with_a_reranker_of_its_own_takes_no_second_one() -> None:
     with pytest.raises(InputError, match="of its own"):
-        with_reranker(with_reranker(THREE_FIXES, Backwards()), Backwards())
+        with_reranker(with_reranker(THREE_FIXES, Told(failing)), Told(failing))
 
 
 def test_words_alike_score_higher_and_a_model_elsewhere_gives_none(
@@ -126,9 +107,8 @@ def test_the_parameters_of_a_reranker_can_be_set() -> None:
 
 
 def test_the_command_line_keeps_the_fused_order_and_says_why(
-    sample: MemoryIndex, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    sample: MemoryIndex, tmp_path: Path, run: Run
 ) -> None:
-    run = runner(monkeypatch, capsys)
     at = ("--memory", SAMPLE, "--system", THREE_FIXES.name, "--rerank", REMOTE)
     assert "the fused order is kept" in run("search", "rear hub", *at, "--json").json()["notes"][0]
     asked = tmp_path / "asked.yaml"

@@ -43,14 +43,16 @@ def words(texts: list[str]) -> list[int]:
     return [len(text.split()) for text in texts]
 
 
-def test_a_header_names_title_headings_and_speakers() -> None:
-    about = outline("a.md", chunks_of(TALK))
-    assert about.header(6) == "Chat on 8 May – Evening – Ada, Ben"
-
-
-def test_a_hash_in_a_code_block_is_no_heading() -> None:
-    about = outline("a.md", chunks_of("# Title\n\n```\n# comment\n```\ntext"))
-    assert about.header(6) == "Title"
+@pytest.mark.parametrize(
+    ("text", "header"),
+    [
+        (TALK, "Chat on 8 May – Evening – Ada, Ben"),
+        ("# Title\n\n```\n# comment\n```\ntext", "Title"),
+        ("# Labels\nSize: 3\nColour: red\nplain\nplain text\nmore of it\nand more", "Labels"),
+    ],
+)
+def test_a_header_names_title_headings_and_speakers(text: str, header: str) -> None:
+    assert outline("a.md", chunks_of(text)).header(6) == header
 
 
 @pytest.mark.parametrize(
@@ -58,13 +60,6 @@ def test_a_hash_in_a_code_block_is_no_heading() -> None:
 )
 def test_a_title_comes_from_the_front_matter_or_the_name(text: str, title: str) -> None:
     assert outline("memory/my-notes.md", chunks_of(text)).title == title
-
-
-def test_a_list_of_labels_is_no_transcript() -> None:
-    assert (
-        outline("a.md", chunks_of("Size: 3\nColour: red\nplain\nplain text\nmore of it\nand more")).speakers
-        == ()
-    )
 
 
 @given(st.lists(st.text("ab \n#", max_size=400), max_size=12))

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import threading
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.told import Told, failing, saying, server
 from workbench.errors import InputError, ProviderError
 from workbench.memory.embedding.local import packaged_model
 from workbench.memory.index import MemoryIndex
@@ -23,17 +19,6 @@ from workbench.systems.openclaw import THREE_FIXES
 from workbench_plugins.providers.reranking import JudgeReranker, LocalCrossEncoder, RemoteReranker, Service
 
 QUESTION = "rooibos tea"
-
-
-@dataclass(frozen=True)
-class Answers:
-    """A reranker that answers with the result of `give`."""
-
-    give: Callable[[Sequence[str]], Any]
-    name: str = "test"
-
-    def scores(self, question: str, texts: Sequence[str]) -> Any:
-        return self.give(texts)
 
 
 def with_reranker(reranker: Reranker, count: int = 20) -> Pipeline:
@@ -48,12 +33,8 @@ def fused(toy: MemoryIndex) -> list[str]:
     return paths(search(QUESTION, THREE_FIXES, toy))
 
 
-def failing(_: Sequence[str]) -> Any:
-    raise ProviderError("it is down", "wait")
-
-
 def test_the_order_is_the_rerankers(toy: MemoryIndex) -> None:
-    shortest = Answers(lambda texts: [-len(text) for text in texts])
+    shortest = Told(lambda texts: [-len(text) for text in texts])
     trace = search(QUESTION, with_reranker(shortest), toy)
     lengths = [len(trace.chunks[row].text) for row in trace.order.tolist()]
     assert lengths == sorted(lengths)
@@ -61,7 +42,7 @@ def test_the_order_is_the_rerankers(toy: MemoryIndex) -> None:
 
 
 def test_candidates_that_it_has_not_read_follow_in_their_fused_order(toy: MemoryIndex) -> None:
-    backwards = Answers(lambda texts: range(len(texts)))
+    backwards = Told(lambda texts: range(len(texts)))
     found = paths(search(QUESTION, with_reranker(backwards, count=2), toy))
     before = fused(toy)
     assert found == [before[1], before[0], *before[2:]]
@@ -80,7 +61,7 @@ def test_candidates_that_it_has_not_read_follow_in_their_fused_order(toy: Memory
     ids=["too few", "NaN", "infinite", "words", "nothing", "a failure"],
 )
 def test_the_fused_order_is_kept_when_it_fails(toy: MemoryIndex, give: Any, said: str) -> None:
-    trace = search(QUESTION, with_reranker(Answers(give)), toy)
+    trace = search(QUESTION, with_reranker(Told(give)), toy)
     assert paths(trace) == fused(toy)
     (note,) = trace.notes
     assert "the fused order is kept" in note
@@ -88,30 +69,6 @@ def test_the_fused_order_is_kept_when_it_fails(toy: MemoryIndex, give: Any, said
 
 
 # Rerankers behind an address
-
-
-@contextmanager
-def server(answer: Callable[[dict[str, Any]], tuple[int, Any]]) -> Iterator[str]:
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            status, said = answer({"path": self.path, **body})
-            data = (said if isinstance(said, str) else json.dumps(said)).encode()
-            self.send_response(status)
-            self.send_header("Content-Length", str(len(data)))
-            self.end_headers()
-            self.wfile.write(data)
-
-        def log_message(self, *_: Any) -> None:
-            pass
-
-    running = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    threading.Thread(target=running.serve_forever, daemon=True).start()
-    try:
-        yield f"http://127.0.0.1:{running.server_address[1]}/v2"
-    finally:
-        running.shutdown()
-        running.server_close()
 
 
 def by_length(body: dict[str, Any]) -> tuple[int, Any]:
@@ -166,18 +123,14 @@ def test_a_remote_reranker_that_does_not_answer_in_time_is_an_error() -> None:
             waiting.set()
 
 
-def judged(content: str) -> tuple[int, Any]:
-    return 200, {"choices": [{"message": {"content": content}}]}
-
-
 def test_a_judges_numbers_are_the_scores() -> None:
-    with server(lambda _: judged("Here: [3, 9.5]")) as address:
+    with server(saying("Here: [3, 9.5]")) as address:
         assert JudgeReranker(Service(address, "m")).scores("q", ["a", "b"]) == [3, 9.5]
 
 
 @pytest.mark.parametrize("said", ["I cannot.", "[1]", '["a", "b"]', "[1, 2, 3]"])
 def test_a_judge_that_rambles_is_an_error(said: str) -> None:
-    with server(lambda _: judged(said)) as address, pytest.raises(ProviderError, match="as judge"):
+    with server(saying(said)) as address, pytest.raises(ProviderError, match="as judge"):
         JudgeReranker(Service(address, "m")).scores("q", ["a", "b"])
 
 
