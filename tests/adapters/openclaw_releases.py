@@ -246,7 +246,8 @@ def mmr_rerank(case: Case) -> list[str]:
 # Fusion and selection
 
 
-def _trace(chunks: Sequence[Chunk], columns: Mapping[str, Sequence[float]], *stages: Stage) -> Trace:
+def traced(chunks: Sequence[Chunk], columns: Mapping[str, Sequence[float]], *stages: Stage) -> Trace:
+    """A trace that has got as far as these columns, in the order of the chunks."""
     rows = np.arange(len(chunks))
     return Trace(
         "X",
@@ -282,7 +283,7 @@ def hybrid_merge(given: Given) -> list[dict[str, Any]]:
     mmr = given.get("mmr", {})
     if mmr.get("enabled"):
         stages.append(ranking.TieredMMR(mmr.get("lambda", 0.7)))
-    trace = _trace([_hit_chunk(hit) for hit in hits.values()], _merge_columns(hits.values(), given), *stages)
+    trace = traced([_hit_chunk(hit) for hit in hits.values()], _merge_columns(hits.values(), given), *stages)
     for stage in stages:
         trace = stage.run(trace, Running(FixedIndex([], []), "X", len(hits)))
     rows = list(hits.values())
@@ -350,7 +351,7 @@ def select(given: Given) -> list[str]:
     }
     stages = (MinScore(given["minScore"]), SpareSlots(), Limit(given["maxResults"]))
     assert [SEPTEMBER[stage.slot].__class__ for stage in stages] == [type(stage) for stage in stages]
-    trace = _trace(chunks, columns, *stages)
+    trace = traced(chunks, columns, *stages)
     for stage in stages:
         trace = stage.run(trace, None)  # type: ignore[arg-type]
     return [one.chunk.path for one in trace.results]

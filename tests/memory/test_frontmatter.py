@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
+import yaml
 
 from workbench.errors import InputError
 from workbench_plugins.frontmatter import NOTHING, front_matter
@@ -52,25 +54,11 @@ def test_tags_may_be_words_between_commas(line: str, tags: tuple[str, ...]) -> N
     assert front_matter("a.md", f"---\ntags: {line}\n---\n").tags == tags
 
 
-@pytest.mark.parametrize(
-    ("block", "line", "problem"),
-    [
-        ("importance: high", 2, "not a number from 0 to 1"),
-        ("a: 1\nimportance: 1.5", 3, "not a number from 0 to 1"),
-        ("confidence: true", 2, "not a number from 0 to 1"),
-        ("confidence: .nan", 2, "not a number from 0 to 1"),
-        ("a: 1\nb: 2\na: 3", 4, "the key a is repeated"),
-        ("tags: {a: 1}", 2, "not a list of words"),
-        ("tags: [[a]]", 2, "not a list of words"),
-        ("date: yesterday", 2, "not a date"),
-        ("date: 12", 2, "not a date"),
-        ("x: 1\ndate: 2026-13-45", 3, "date: month"),
-        ("a: [1, 2\nb: 3", 3, "expected"),
-        ("a: &x [1]\nb: *x", 3, "the alias"),
-        ("a: !!python/object:os.system x", 2, "constructor"),
-        ("a: " + "[" * 3_000 + "]" * 3_000, 2, "nested more than 30 levels deep"),
-    ],
-)
+BROKEN = yaml.safe_load(Path(__file__).with_name("broken_front_matter.yaml").read_text(encoding="utf-8"))
+NESTED = ("a: " + "[" * 3_000 + "]" * 3_000, 2, "nested more than 30 levels deep")
+
+
+@pytest.mark.parametrize(("block", "line", "problem"), [*BROKEN, NESTED])
 def test_broken_front_matter_is_named_with_its_file_and_line(block: str, line: int, problem: str) -> None:
     with pytest.raises(InputError) as raised:
         front_matter("memory/a.md", f"---\n{block}\n---\ntext\n")

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from tests import world
 from workbench_plugins.agent.contracts import (
@@ -29,33 +30,8 @@ PATHS = 5_000
 SEED = 20260906
 SECRET = "the-secret-that-lies-outside"
 
-OUTSIDE = (
-    "secret.md",
-    "memory/secret.md",
-    "outside/secret.md",
-    "outside/deep/MEMORY.md",
-    "memory_of_wren2/memory/secret.md",
-    "memory_of_wren/secret.md",
-    "memory_of_wren/memory.txt",
-    "memory_of_wren/Memory/secret.md",
-    "memory_of_wren/memory/secret.txt",
-    "memory_of_wren/memory/secret.MD",
-    "memory_of_wren/.git/config.md",
-)
-LINKS = {
-    "memory/link.md": "../secret.md",
-    "memory/far.md": "../../outside/secret.md",
-    "memory/passwd.md": "/etc/passwd",
-    "memory/null.md": "/dev/null",
-    "memory/loop.md": "loop.md",
-    "memory/again.md": "link.md",
-    "memory/dir": "../../outside",
-    "memory/up": "../..",
-    "memory/root": "/",
-    "memory/self": ".",
-    "memory/proc": "/proc/self",
-}
-"""Links below the memory, and where they lead."""
+TABLES = yaml.safe_load(Path(__file__).with_name("hostile_paths.yaml").read_text(encoding="utf-8"))
+OUTSIDE, LINKS = TABLES["outside"], TABLES["links"]
 
 
 @pytest.fixture

@@ -45,19 +45,19 @@ def test_a_second_sync_waits_says_so_and_gives_up(home: Home, capsys: pytest.Cap
         assert (
             f"Process {process.pid} is indexing {home.file}: waiting up to 0.2 s" in capsys.readouterr().err
         )
+        with home.opened() as opened:  # a reader does not wait
+            assert opened.embed("a cup").tolist() == [1, 0, 0]
     assert home.contents() == before
 
 
-def test_readers_do_not_wait(home: Home) -> None:
-    with holder(home.file), home.opened() as opened:
-        assert opened.embed("a cup").tolist() == [1, 0, 0]
-
-
-def test_a_killed_process_holds_nothing(home: Home) -> None:
+def test_a_killed_process_and_a_failure_hold_nothing(home: Home) -> None:
     with holder(home.file) as process:
         os.kill(process.pid, signal.SIGKILL)
         process.wait()
         assert home.sync(wait=0).unchanged == 6
+    with pytest.raises(RuntimeError), alone(home.file):
+        raise RuntimeError
+    assert home.sync(wait=0).unchanged == 6
 
 
 def test_two_syncs_of_one_process_take_turns(home: Home) -> None:
@@ -76,18 +76,10 @@ def test_two_syncs_of_one_process_take_turns(home: Home) -> None:
     assert turns == ["first", "second"]
 
 
-def test_a_lock_is_free_again_after_a_failure(home: Home) -> None:
-    with pytest.raises(RuntimeError), alone(home.file):
-        raise RuntimeError
-    assert home.sync(wait=0).unchanged == 6
-
-
 @pytest.mark.parametrize(
     "garbage", [b"", b"\x1b]0;owned\x07", b"\xff\xfe\x9b2J", b"12\nforged line", b"9" * 5000]
 )
-def test_a_lock_file_with_garbage_is_not_repeated(
-    home: Home, capsys: pytest.CaptureFixture[str], garbage: bytes
-) -> None:
+def test_garbage_in_a_lock_is_hidden(home: Home, capsys: pytest.CaptureFixture[str], garbage: bytes) -> None:
     with holder(home.file):
         Path(f"{home.file}.lock").write_bytes(garbage)
         with pytest.raises(LockedError, match=r"^(Another process|Process 9{1,20}) is indexing"):

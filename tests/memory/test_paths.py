@@ -77,9 +77,7 @@ def test_a_dangling_link_with_a_notes_name_is_not_passed_over(tmp_path: Path, na
     assert name in list_files(tmp_path)
 
 
-def test_a_folder_that_cannot_be_read_is_not_taken_for_an_empty_one(
-    wren: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_folder_that_cannot_be_read_is_no_empty_one(wren: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     real = os.scandir
 
     def broken(folder: str) -> object:

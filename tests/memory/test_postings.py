@@ -125,9 +125,7 @@ TEXTS += [f"of {number}" for number in range(9)]
     ],
     ids=str,
 )
-def test_what_postings_cannot_answer_is_asked_in_sql_and_the_index_says_why(
-    tmp_path: Path, query: Query, reason: str
-) -> None:
+def test_an_index_says_why_it_asks_in_sql(tmp_path: Path, query: Query, reason: str) -> None:
     with an_index(tmp_path / "i", TEXTS) as index:
         assert index.not_from_postings(query) == reason
 
@@ -166,9 +164,7 @@ def test_the_cache_has_a_largest_size(tmp_path: Path, monkeypatch: pytest.Monkey
             assert 0 < index.postings()[1].bytes <= 200
 
 
-def test_a_term_with_too_many_instances_is_asked_in_sql(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_term_with_many_instances_is_asked_in_sql(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sqlite_postings, "MOST_INSTANCES", 5)
     with an_index(tmp_path / "i", TEXTS) as index:
         assert index.not_from_postings(words("of")) == "of stands 12 times in the index"

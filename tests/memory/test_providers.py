@@ -107,9 +107,7 @@ def test_every_text_gets_its_unit_vector_in_order(name: str, server: Server) -> 
         ("ollama", "query", {}),
     ],
 )
-def test_the_role_of_a_text_is_said_where_an_api_has_roles(
-    name: str, role: Role, told: dict[str, object], server: Server
-) -> None:
+def test_the_role_of_a_text_is_said(name: str, role: Role, told: dict[str, object], server: Server) -> None:
     ready(name).embed(["tea"], role)
     (request,) = server.requests
     body = request.body.get("requests", [request.body])[0]
@@ -177,9 +175,7 @@ def test_a_rate_limit_or_the_providers_failure_is_tried_again(name: str, status:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_after_four_tries_it_is_an_error_with_provider_model_status_and_remedy(
-    name: str, server: Server
-) -> None:
+def test_after_four_tries_it_is_an_error_with_model_status_and_remedy(name: str, server: Server) -> None:
     server.always = Fault(status=429, message=f"too much for {KEY}")
     with pytest.raises(ProviderError) as raised:
         ready(name).embed(["tea"], "passage")
@@ -201,9 +197,7 @@ def test_a_question_is_asked_once(name: str, status: int, server: Server) -> Non
 @pytest.mark.parametrize(
     ("status", "remedy"), [(400, "model"), (401, "_KEY"), (403, "_KEY"), (404, "model's name")]
 )
-def test_what_asking_again_cannot_mend_is_not_asked_again(
-    name: str, status: int, remedy: str, server: Server
-) -> None:
+def test_a_refusal_is_not_tried_again(name: str, status: int, remedy: str, server: Server) -> None:
     server.always = Fault(status=status, message="at most 512 texts")
     with pytest.raises(ProviderError) as raised:
         ready(name).embed(["tea"], "passage")
@@ -346,7 +340,7 @@ def test_auto_is_the_first_provider_with_a_key(
     assert embedder_named("auto").name == name
 
 
-def test_auto_without_a_key_names_the_keys_and_never_takes_another_model(
+def test_auto_without_a_key_is_an_error_with_their_names(
     no_keys: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OLLAMA_API_KEY", KEY)
@@ -377,9 +371,7 @@ def test_dimensions_that_are_no_number_are_refused(name: str) -> None:
         "http://h:x",
     ],
 )
-def test_an_address_with_a_secret_or_none_is_refused_unprinted(
-    address: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_address_with_a_secret_is_not_printed(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_BASE_URL", address)
     with pytest.raises(InputError, match="OPENAI_BASE_URL") as raised:
         embedder_named("openai")
@@ -399,9 +391,7 @@ def test_ollamas_variable_may_lack_scheme_and_port(host: str, address: str) -> N
     assert ollama_host(host) == address
 
 
-def test_what_tells_vectors_apart_is_in_name_and_revision(
-    server: Server, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_name_and_revision_tell_vectors_apart(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     models = ["openai/m", "openai/n", "openai/m@3", "gemini/m", "voyage/m", "ollama/m"]
     seen = [(one.name, one.revision) for one in map(embedder_named, models)]
     monkeypatch.setenv("OPENAI_BASE_URL", f"{server.url}/other/v1")

@@ -124,9 +124,7 @@ def test_an_interrupted_sync_keeps_what_was_complete(folder: Path, address: str)
 
 
 @pytest.mark.parametrize("vectors", ["exact", "hnsw", "engine"])
-def test_the_server_finds_the_vectors_that_the_scan_finds(
-    folder: Path, postgres: str, milvus: str, vectors: str
-) -> None:
+def test_a_server_finds_what_the_scan_finds(folder: Path, postgres: str, milvus: str, vectors: str) -> None:
     there = (
         fresh_name(milvus, vectors=vectors)
         if vectors == "engine"
@@ -268,9 +266,7 @@ def test_a_schema_with_other_tables_is_never_removed(folder: Path, postgres: str
         assert other.execute(f"SELECT count(*) FROM {name}.bills".encode()).fetchone() == (0,)
 
 
-def test_a_query_that_postgresql_cannot_read_leaves_the_session_usable(
-    folder: Path, in_postgres: str
-) -> None:
+def test_a_query_that_postgresql_cannot_read_leaves_it_usable(folder: Path, in_postgres: str) -> None:
     sync(folder, in_postgres)
     with server_place(f"{in_postgres}&rank=ts_rank").open() as store, store.reading():
         with pytest.raises(InputError, match="cannot read the query"):

@@ -89,9 +89,7 @@ def test_vec0_agrees_with_the_scan(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("dimensions", [3, 384])
-def test_equal_vectors_are_ordered_by_chunk_id_wherever_they_are_stored(
-    tmp_path: Path, dimensions: int
-) -> None:
+def test_equal_vectors_are_ordered_by_chunk_id_wherever_they_are(tmp_path: Path, dimensions: int) -> None:
     random = np.random.default_rng(1)
     one, query = embedding.unit(random.normal(size=(2, dimensions)).astype(np.float32))
     for count in range(2, 40, 3):

@@ -167,9 +167,7 @@ def test_an_index_of_an_odd_text_is_sound(home: Home, text: str) -> None:
         assert "memory/odd.md" in home.contents()[1]
 
 
-def test_a_failure_in_the_middle_leaves_old_documents_whole(
-    home: Home, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_failure_in_the_middle_leaves_documents_whole(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cached_embedding, "TEXTS_IN_FLIGHT", 1)
     _, before = home.contents()
     world.write(home.root, {"memory/bike.md": "A new bike.", "memory/tea.md": "A new tea."})
@@ -189,9 +187,7 @@ def test_no_more_texts_are_in_flight_than_stated(home: Home, monkeypatch: pytest
     assert len(home.contents()[1]["memory/long.md"]) == 10
 
 
-def test_what_was_embedded_before_a_failure_is_not_embedded_again(
-    home: Home, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_a_failed_sync_embedded_is_not_lost(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cached_embedding, "TEXTS_IN_FLIGHT", 2)
     home.chunker = LineChunker(tokens=8, overlap=0)
     home.sync(rebuild=True)
@@ -253,9 +249,7 @@ def kept_vectors(home: Home) -> tuple[int, int]:
 
 
 @pytest.mark.parametrize("rebuild", [False, True])
-def test_each_vector_is_stored_once_and_those_of_texts_that_are_gone_are_not_kept(
-    home: Home, rebuild: bool
-) -> None:
+def test_each_vector_is_stored_once_and_goes_with_its_text(home: Home, rebuild: bool) -> None:
     assert kept_vectors(home) == (6, 0)
     (home.root / "memory" / "server.md").unlink()
     world.write(home.root, {"memory/tea.md": "A new tea.", "memory/copy.md": world.NOTES["memory/both.md"]})

@@ -10,7 +10,7 @@ from tests.conftest import SAMPLE
 from workbench.memory.embedding import torch_engine
 from workbench.memory.embedding.engines import Role
 from workbench.memory.embedding.local import packaged_model
-from workbench.memory.embedding.torch_engine import TorchEngine, threads
+from workbench.memory.embedding.torch_engine import TorchEngine
 
 
 @pytest.fixture(scope="module")
@@ -51,21 +51,3 @@ def test_the_number_of_threads_does_not_change_a_bit(
     monkeypatch.setattr(torch_engine, "cores", lambda: 3)
     together = [engine.vectors(texts, "passage", 4) for _ in range(3)]
     assert all(np.array_equal(alone, one) for one in together)
-
-
-def test_one_question_takes_one_thread_and_gives_the_others_back(
-    monkeypatch: pytest.MonkeyPatch, engine: TorchEngine
-) -> None:
-    import torch
-
-    def fails(*inputs: object, **options: object) -> None:
-        seen.append(torch.get_num_threads())
-        raise KeyError
-
-    seen: list[int] = []
-    monkeypatch.setattr(engine.model, "encode_query", fails)
-    with threads(3):
-        with pytest.raises(KeyError):
-            engine.vectors(["tea"], "query", 32)
-        assert torch.get_num_threads() == 3
-    assert seen == [1]

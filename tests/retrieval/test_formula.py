@@ -131,9 +131,7 @@ NUMBER = st.one_of(st.floats(-3, 3), st.sampled_from([0.0, 1.0, 2.0, math.nan]))
 
 @given(FORMULAS, st.lists(st.tuples(NUMBER, NUMBER), min_size=1, max_size=4))
 @settings(max_examples=300, deadline=None)
-def test_any_formula_of_one_row_is_that_of_the_whole_column(
-    formula: Formula, rows: list[tuple[float, float]]
-) -> None:
+def test_a_formula_of_a_row_is_that_of_the_column(formula: Formula, rows: list[tuple[float, float]]) -> None:
     values = {name: np.array([row[place] for row in rows]) for place, name in enumerate("ab")}
     with np.errstate(all="ignore"):
         column = np.broadcast_to(np.asarray(formula(Columns(values)), float), len(rows))

@@ -1,4 +1,4 @@
-"""Two legs become one score: by hand, and over many settings at once."""
+"""Two legs become one score: computed by hand."""
 
 from __future__ import annotations
 
@@ -11,11 +11,9 @@ from hypothesis import strategies as st
 
 from tests.adapters.openclaw_february import FixedIndex
 from tests.hand import BOTH, answering
-from workbench.retrieval.columns import Columns
 from workbench.retrieval.cutoff import MinScore
 from workbench.retrieval.fusion import WeightedSum, weighted_rrf
 from workbench.retrieval.pipeline import Pipeline, search
-from workbench.retrieval.scoring import min_max
 from workbench.systems.openclaw import RRF, SHIPPED, WORKAROUND
 
 # Fusion, by hand
@@ -46,9 +44,7 @@ MOST = 0.7 / 61 + 0.3 / 61
     ],
     ids=["the shipped sum", "absent is 0.5", "the work-around", "RRF", "RRF of the first in both"],
 )
-def test_a_fusion_by_hand(
-    pipeline: Pipeline, hits: dict[str, dict[str, float]], expected: dict[str, float]
-) -> None:
+def test_by_hand(pipeline: Pipeline, hits: dict[str, dict[str, float]], expected: dict[str, float]) -> None:
     assert scored(pipeline, answering(**hits)) == pytest.approx(expected)
 
 
@@ -78,34 +74,3 @@ def test_rrf_never_exceeds_1(ranks: list[float], vector: float, keyword: float, 
     column = np.array(ranks)
     scores = weighted_rrf((column, column[::-1]), (vector, keyword), k)
     assert np.all((scores >= 0) & (scores <= 1 + 1e-12))
-
-
-# One formula answers one question and sweeps many settings
-
-VECTOR_SCORES = np.array([0.9, 0.2, 0.0, -0.3])
-KEYWORD_SCORES = np.array([1.0, 0.0, 0.5, 1.0])
-VECTOR_RANKS = np.array([1.0, math.nan, 3.0, 2.0])
-KEYWORD_RANKS = np.array([math.nan, 1.0, 7.0, 2.0])
-WEIGHTS = np.array([[0.0], [0.3], [0.7], [1.0], [2.5]])
-
-
-def test_a_column_of_weights_and_constants_gives_the_rrf_of_single_calls() -> None:
-    constants = np.array([[1.0], [10.0], [60.0], [61.0], [1000.0]])
-    swept = weighted_rrf((VECTOR_RANKS, KEYWORD_RANKS), (0.1 + WEIGHTS, 0.5), constants)
-    rows = zip(WEIGHTS[:, 0], constants[:, 0], strict=True)
-    single = [weighted_rrf((VECTOR_RANKS, KEYWORD_RANKS), (0.1 + w, 0.5), k) for w, k in rows]
-    assert swept.shape == (5, 4)
-    assert np.array_equal(swept, single)
-
-
-def test_a_stage_with_a_column_of_weights_gives_the_scores_of_single_stages() -> None:
-    of = Columns({"vector_score": VECTOR_RANKS / 10, "keyword_score": KEYWORD_RANKS / 10})
-    swept = WeightedSum(WEIGHTS, 1 - WEIGHTS).formula(of)  # type: ignore[arg-type]
-    single = [WeightedSum(w, 1 - w).formula(of) for (w,) in WEIGHTS.tolist()]
-    assert np.array_equal(swept, single)
-
-
-def test_a_column_of_bounds_gives_the_min_max_of_single_calls() -> None:
-    raw, best = np.array([-4.0, -3.0, -2.0]), np.array([[-4.0], [-5.0], [-2.0]])
-    swept = min_max(raw, best, -2.0)
-    assert np.array_equal(swept, [min_max(raw, b, -2.0) for (b,) in best.tolist()])

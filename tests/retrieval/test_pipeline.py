@@ -7,14 +7,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import pytest
 
 from tests.adapters.openclaw_february import FixedIndex
+from tests.adapters.openclaw_releases import traced
 from tests.hand import answering
 from workbench.errors import InputError
 from workbench.memory.index import MemoryIndex
-from workbench.records import KEPT, Chunk, Trace
+from workbench.records import Chunk, Trace
 from workbench.retrieval.cutoff import AddedFloor, Limit, MinScore, Order
 from workbench.retrieval.explain import explain
 from workbench.retrieval.pipeline import Pipeline, search
@@ -39,17 +39,8 @@ FLOOR, LIMIT = MinScore(0.35), Limit(2)
 
 def fused(scores: Mapping[str, float], **more: Sequence[float]) -> Trace:
     """A trace that has got as far as these scores, by chunk id, in this order of insertion."""
-    values = np.array(list(scores.values()))
-    return Trace(
-        "X",
-        "hand",
-        (Order(), FLOOR, LIMIT),
-        chunks=tuple(Chunk(name, f"{name}.md", "memory", 1, 1, name) for name in scores),
-        rows=np.arange(values.size),
-        columns={"score": values, **{name: np.array(column) for name, column in more.items()}},
-        dropped=np.full(values.size, KEPT),
-        order=np.arange(values.size),
-    )
+    chunks = [Chunk(name, f"{name}.md", "memory", 1, 1, name) for name in scores]
+    return traced(chunks, {"score": list(scores.values()), **more}, Order(), FLOOR, LIMIT)
 
 
 def cut(trace: Trace) -> Trace:
@@ -72,9 +63,7 @@ def in_order(trace: Trace) -> list[str]:
     ],
     ids=["best first", "equal scores by id", "no number comes last", "the floor is the least score kept"],
 )
-def test_candidates_are_put_in_order_and_cut(
-    scores: dict[str, float], order: str, dropped: list[object]
-) -> None:
+def test_candidates_are_ordered_and_cut(scores: dict[str, float], order: str, dropped: list[object]) -> None:
     trace = cut(fused(scores))
     assert in_order(trace) == list(order)
     assert [one.dropped_by for one in trace.candidates] == dropped

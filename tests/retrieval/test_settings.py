@@ -75,11 +75,3 @@ def test_weights_that_do_not_sum_to_one_are_scaled_as_openclaw_does(toy: MemoryI
     best = trace.candidates[0].numbers
     assert best["score"] == pytest.approx(0.75 * best["vector_score"] + 0.25 * best["keyword_score"])
     assert "do not sum to 1; OpenClaw uses 0.75 and 0.25" in trace.notes[0]
-
-
-def test_two_weights_of_nothing_are_the_default_ones(toy: MemoryIndex) -> None:
-    none = with_settings(SHIPPED, ["fusion.vector=0", "fusion.keyword=0"])
-    assert list(search("tea", none, toy).columns["score"]) == list(
-        search("tea", SHIPPED, toy).columns["score"]
-    )
-    assert search("tea", SHIPPED, toy).notes == ()

@@ -33,7 +33,7 @@ def test_annotations_are_taken_out_of_the_text(text: str, left: str) -> None:
     ("path", "lines", "importance"),
     [*TABLES["importance"], ("MEMORY.md", [f"<!-- importance: {'9' * 5000} -->"], None)],
 )
-def test_importance_is_the_largest_valid_value_of_a_root_file(
+def test_importance_is_the_largest_of_a_root_file(
     path: str, lines: list[str], importance: int | None
 ) -> None:
     assert annotations_of_lines(path, lines).importance == importance

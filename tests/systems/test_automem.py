@@ -12,18 +12,14 @@ import pytest
 
 from tests import world
 from tests.arithmetic import evaluated
-from tests.conftest import PROJECT
 from workbench.errors import InputError
-from workbench.measure.evaluation import Evaluation, evaluate
-from workbench.measure.questions import load_questions
 from workbench.memory.index import MemoryIndex
-from workbench.memory.sync import index_folder, open_index
 from workbench.records import Trace
 from workbench.retrieval.explain import steps
 from workbench.retrieval.pipeline import Pipeline, search
 from workbench.retrieval.settings import with_settings
 from workbench.systems.openclaw import SHIPPED
-from workbench_plugins.automem.components import AdaptiveFloor, FinalScore, LinearRecency, Weights
+from workbench_plugins.automem.components import AdaptiveFloor, LinearRecency, Weights
 from workbench_plugins.automem.memories import (
     GraphOfMemories,
     Memories,
@@ -125,13 +121,6 @@ def test_the_graph_s_hits_are_ordered_by_score_and_chunk_id(jack: MemoryIndex) -
     assert index.keyword(graph_query("autojack record"), 1).rows.tolist() == found.rows[:1].tolist()
 
 
-def test_overfetching_scores_what_is_not_returned(toy: MemoryIndex) -> None:
-    before = search("tea", BOUNDED.asking(limit=1), toy)
-    after = search("tea", OVERFETCHED.asking(limit=1), toy)
-    assert (len(before.chunks), len(after.chunks)) == (1, 4)
-    assert len(after.results) == 1
-
-
 def test_the_floor_s_drops_are_marked_and_noted(sample: MemoryIndex) -> None:
     trace = search("how should I evaluate if a claim is actually true", DEAD_KEYWORD, sample)
     fates = [type(one.dropped_by) for one in trace.candidates]
@@ -227,22 +216,3 @@ def test_a_moment_that_is_no_date_is_refused() -> None:
     assert with_settings(LIVE_KEYWORD, ["recency_component.now=2026-05-14"]) == LIVE_KEYWORD.with_stage(
         LinearRecency(now="2026-05-14")
     )
-
-
-# The memory for the lesson
-
-
-@pytest.fixture(scope="module")
-def lesson(tmp_path_factory: pytest.TempPathFactory) -> Evaluation:
-    """The eight questions about twelve short memories with front matter, asked of the last profile."""
-    folder, file = PROJECT / "notebooks" / "tagged_memory", tmp_path_factory.mktemp("tagged") / "index.sqlite"
-    index_folder(folder, index_path=file)
-    with open_index(folder, index_path=file) as index:
-        return evaluate(load_questions(folder / "questions.yaml"), [OVERFETCHED], index)[0]
-
-
-@pytest.mark.parametrize("name", [name for name in FinalScore.names if name != "vector"])
-def test_every_component_has_something_to_say_in_the_lesson(lesson: Evaluation, name: str) -> None:
-    columns = [one.trace.columns[f"{name}_component"] for one in lesson.asked]
-    assert any(column.any() for column in columns)
-    assert any(np.ptp(column) > 0 for column in columns)

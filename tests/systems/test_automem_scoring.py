@@ -82,23 +82,3 @@ def test_many_lists_at_once_have_the_floors_that_they_have_alone() -> None:
     together = adaptive_floor(lists, 0.15)
     assert np.array_equal(together, [adaptive_floor(one, 0.15) for one in lists], equal_nan=True)
     assert 0 < np.isnan(together).sum() < 50
-
-
-def steep(n: int, gap_after: int) -> list[float]:
-    """Scores of which the first `gap_after` are near 1 and the others near 0.1."""
-    return [(1.0 if rank < gap_after else 0.1) - rank / 1000 for rank in range(n)]
-
-
-def test_the_merged_guard_leaves_hardly_a_list_that_can_be_cut() -> None:
-    cut = {
-        (n, gap)
-        for n in range(4, 15)
-        for gap in range(1, n)
-        if not np.isnan(LargerHalfKept().floors(steep(n, gap)))
-    }
-    assert cut == {(4, 1), (4, 2), (5, 2), (6, 2), (8, 3), (10, 4), (12, 5), (14, 6)}
-
-
-def test_the_issue_s_own_guard_rounds_half_down() -> None:
-    assert np.isnan(LargerHalfKept().floors(steep(7, 2)))
-    assert not np.isnan(HalfKept().floors(steep(7, 2)))

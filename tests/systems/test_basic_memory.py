@@ -5,19 +5,19 @@ from __future__ import annotations
 import gc
 import math
 import weakref
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from tests import world
-from tests.adapters.openclaw_february import FixedIndex
+from tests.hand import answering
+from tests.memory.test_store import bm25
 from tests.world import written
 from workbench.errors import InputError
-from workbench.measure.reach import reach
 from workbench.memory.index import MemoryIndex
-from workbench.records import Chunk, Document, Trace
+from workbench.records import Document, Trace
 from workbench.retrieval.explain import Fate, explain
 from workbench.retrieval.pipeline import Pipeline, search
 from workbench_plugins.basic_memory import pipelines as bm
@@ -45,24 +45,11 @@ BODIES = ["her identity and identity work", "a sunny day", "hello", "filler word
 TABLE = NoteStore([Note(title, body, "", "") for title, body in zip(TITLES, BODIES, strict=True)])
 
 
-def bm25(columns: Sequence[Sequence[str]], word: str) -> list[float]:
-    """FTS5's bm25() of one word that is looked for in `columns`, over the rows of TITLES and BODIES."""
-    lengths = [len(f"{title} {body}".split()) for title, body in zip(TITLES, BODIES, strict=True)]
-    mean = sum(lengths) / len(lengths)
-    counts = [" ".join(row).lower().split().count(word) for row in zip(*columns, strict=True)]
-    having = sum(count > 0 for count in counts)
-    idf = max(math.log((len(counts) - having + 0.5) / (having + 0.5)), 1e-6)
-    return [
-        -idf * count * 2.2 / (count + 1.2 * (0.25 + 0.75 * length / mean))
-        for count, length in zip(counts, lengths, strict=True)
-    ]
-
-
 @pytest.mark.parametrize("word", ["identity", "filler", "trip", "one"])
 @pytest.mark.parametrize("matching", [EachColumn(), OneMatch()], ids=["each column", "one match"])
 def test_bm25_of_a_word_is_that_of_ten_lines_of_python(word: str, matching: Matching) -> None:
     found = TABLE.search(written(word), 10, matching)
-    expected = bm25([TITLES, BODIES], word)
+    expected = bm25([word], [f"{title} {body}".lower() for title, body in zip(TITLES, BODIES, strict=True)])
     assert found.rows.size == sum(number < 0 for number in expected)
     assert found.raw == pytest.approx([expected[row] for row in found.rows], rel=1e-9)
 
@@ -114,9 +101,7 @@ def test_a_note_without_a_head_is_named_after_its_file() -> None:
     )
 
 
-def test_what_is_beyond_6000_characters_of_a_note_is_found_since_the_snippet_is_searched(
-    tmp_path: Path,
-) -> None:
+def test_what_is_beyond_6000_characters_is_found_since_the_snippet_is_searched(tmp_path: Path) -> None:
     early, late = "x" * 100, "zebra"
     with world.build(tmp_path, {"MEMORY.md": f"{early}\n" + "tea " * (LONGEST_STEMS // 4) + late}) as index:
         assert search("tea", bm.CJK_REGRESS, index).legs["keyword"].hits.rows.size == 1
@@ -168,7 +153,7 @@ def test_a_layout_is_forgotten_with_its_index(tmp_path: Path) -> None:
 
 def test_an_index_without_documents_cannot_be_laid_out_as_notes() -> None:
     with pytest.raises(InputError, match=r"The index FixedIndex keeps no whole documents.*whole notes"):
-        NotesLayout().of(FixedIndex([], []))
+        NotesLayout().of(answering())
 
 
 def test_a_note_that_no_leg_brought_is_explained(toy: MemoryIndex) -> None:
@@ -180,20 +165,9 @@ def test_a_note_that_no_leg_brought_is_explained(toy: MemoryIndex) -> None:
 # Scores
 
 
-def chunk(name: str) -> Chunk:
-    return Chunk(name, f"{name}.md", "memory", 1, 1, "")
-
-
 def asked(pipeline: Pipeline, keyword: Mapping[str, float], vector: Mapping[str, float]) -> Trace:
     """The trace over legs that give these bm25 numbers and cosine similarities."""
-    return search(
-        "X",
-        pipeline,
-        FixedIndex(
-            [(chunk(name), raw) for name, raw in keyword.items()],
-            [(chunk(name), 1 - similarity) for name, similarity in vector.items()],
-        ),
-    )
+    return search("X", pipeline, answering(keyword, {name: 1 - near for name, near in vector.items()}))
 
 
 def scores(trace: Trace) -> dict[str, float]:
@@ -212,29 +186,13 @@ def test_a_vector_hit_below_the_minimum_is_dropped_and_keeps_its_number() -> Non
 
 
 @pytest.mark.parametrize("pipeline", [bm.HEAD, bm.SCORED_RRF], ids=["max + min", "RRF"])
-def test_a_keyword_hit_below_the_minimum_stays_as_if_the_vector_leg_had_not_found_it(
-    pipeline: Pipeline,
-) -> None:
+def test_a_keyword_hit_below_the_minimum_stays_as_if_found_by_keyword_alone(pipeline: Pipeline) -> None:
     both, alone = asked(pipeline, {"a": -1.0}, {"a": 0.5}), asked(pipeline, {"a": -1.0}, {})
     assert scores(both) == scores(alone)
     assert np.isnan(both.columns["vector_score"]).all()
 
 
-def test_the_best_keyword_hit_alone_scores_1_however_weak_its_bm25() -> None:
-    found = reach(bm.HEAD, "keyword")
-    assert found is not None
-    assert found.score == 1.0
-
-
 # The profiles
-
-
-@pytest.mark.parametrize("question", [QUESTION, "Does Ada's bike need a hub", "a cup of tea"])
-def test_without_a_keyword_leg_both_fusions_give_the_same_order(toy: MemoryIndex, question: str) -> None:
-    one, other = (search(f"{question} ?", pipeline, toy) for pipeline in (bm.DEAD_FTS, bm.SCORED_RRF))
-    assert one.legs["keyword"].hits.rows.size == 0
-    assert one.results
-    assert one.paths() == other.paths()
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from tests import world
 from tests.commands import Run
@@ -29,6 +30,7 @@ from workbench_plugins.openclaw.sessions import Thresholds
 from workbench_plugins.providers.embedder import PROVIDERS
 
 FILE = Path("openclaw.json")
+TABLES = yaml.safe_load(Path(__file__).with_name("openclaw_json.yaml").read_text(encoding="utf-8"))
 
 
 @pytest.fixture(autouse=True)
@@ -91,18 +93,7 @@ def test_without_hybrid_the_vector_leg_is_alone() -> None:
     assert (made.pipeline.floor, made.pipeline.limit) == (0.25, 6)
 
 
-@pytest.mark.parametrize(
-    ("version", "release"),
-    [
-        ("2026.2.13", "2026.2.13"),
-        ("2026.2.26", "2026.2.15"),
-        ("2026.3.2-1", "2026.2.27"),
-        ("2026.7.30", "2026.7.1"),
-        ("2025.1.1", "2026.2.13"),
-        ("2026.9.6", "2026.9.6"),
-        ("2027.1.1", "2026.9.6"),
-    ],
-)
+@pytest.mark.parametrize(("version", "release"), TABLES["releases"].items())
 def test_the_release_that_wrote_the_file_says_which_pipeline(version: str, release: str) -> None:
     made = february({}, meta={"lastTouchedVersion": version})
     assert made.pipeline.name == f"openclaw-{release}@openclaw.json"
@@ -112,9 +103,7 @@ def test_the_release_that_wrote_the_file_says_which_pipeline(version: str, relea
 @pytest.mark.parametrize(
     "settings", [{}, {"provider": "auto"}, {"provider": None}, {"query": {"maxResults": 9}}]
 )
-def test_the_newer_form_is_the_newest_release_which_takes_openai_where_nothing_is_said(
-    settings: dict[str, Any],
-) -> None:
+def test_the_newer_form_is_the_newest_release_which_takes_openai(settings: dict[str, Any]) -> None:
     made = september(settings)
     assert [one.slot for one in SEPTEMBER.diff(made.pipeline)] == (["limit"] if "query" in settings else [])
     assert (made.choice.release, made.model) == ("2026.9.6", "openai/text-embedding-3-small")
@@ -143,18 +132,7 @@ def test_the_rescue_follows_the_keyword_weight() -> None:
 # The rest of the settings
 
 
-@pytest.mark.parametrize(
-    ("settings", "model"),
-    [
-        ({"provider": "openai"}, "openai/text-embedding-3-small"),
-        ({"provider": "openai", "model": "openai/text-embedding-3-large"}, "openai/text-embedding-3-large"),
-        ({"provider": "gemini", "model": "models/gemini-embedding-001"}, "gemini/gemini-embedding-001"),
-        ({"provider": "ollama", "model": "mxbai-embed-large:335m"}, "ollama/mxbai-embed-large:335m"),
-        ({"provider": "auto", "model": "m"}, "auto/m"),
-        ({"provider": "local"}, None),
-        ({"provider": "mistral"}, None),
-    ],
-)
+@pytest.mark.parametrize(("settings", "model"), TABLES["models"])
 def test_provider_and_model_are_one_name(settings: dict[str, str], model: str | None) -> None:
     made = february(settings)
     assert made.model == model
@@ -162,18 +140,7 @@ def test_provider_and_model_are_one_name(settings: dict[str, str], model: str | 
 
 
 def test_other_settings_become_ours() -> None:
-    made = february(
-        {
-            "chunking": {"tokens": 100, "overlap": 300},
-            "extraPaths": [" ../team ", "../team", {"path": "wiki", "pattern": "*.md"}],
-            "sources": ["memory", "sessions"],
-            "experimental": {"sessionMemory": True},
-            "store": {"path": "/x/{agentId}.db"},
-            "sync": {"watchDebounceMs": 1e3, "sessions": {"deltaBytes": 10, "deltaMessages": 2}},
-            "provider": "gemini",
-            "remote": {"baseUrl": "http://127.0.0.1:1"},
-        }
-    )
+    made = february(TABLES["every kind of setting"])
     assert made.chunker.name == "openclaw-2026.2.13 tokens=100 overlap=99 bytes=2048"
     assert made.extra_paths == ["../team", "wiki"]
     assert made.sessions is not None
@@ -286,18 +253,7 @@ def test_switches_add_and_remove_their_stages() -> None:
     assert "keyword_leg" not in [stage.slot for stage in alone.stages]
 
 
-@pytest.mark.parametrize(
-    ("setting", "said"),
-    [
-        ("query.maxResults=nan", "query.maxResults is nan"),
-        ("query.maxResults=-1", "query.maxResults is -1"),
-        ("query.minScore=inf", "query.minScore is inf"),
-        ("query.maxresults=3", "the nearest is query.maxResults"),
-        ("memorySearch.query.typo=3", "takes no OpenClaw key query.typo"),
-        ("query.hybrid.mmr.lambda=0.5", "has no stage that query.hybrid.mmr.lambda sets"),
-        ("query.hybrid.mmr.enabled=true", "cannot switch query.hybrid.mmr.enabled on"),
-    ],
-)
+@pytest.mark.parametrize(("setting", "said"), TABLES["refused"].items())
 @pytest.mark.parametrize(
     "command", [["show", "openclaw-2026.2.13"], ["evaluate", "-s", "openclaw-2026.2.13"]]
 )
@@ -355,21 +311,7 @@ def test_every_wrong_value_is_named_with_its_key() -> None:
     assert "is six: Input should be a valid integer" in lines[2]
 
 
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("{", "cannot be read"),
-        ("", "cannot be read"),
-        ("[1]", "not a JSON object"),
-        ("{memory: {search: 3}}", "memory.search is not an object"),
-        ("{agents: {list: 3}}", "agents.list is not a list"),
-        ("{agents: {entries: {a: 3}}}", "agents.entries has an entry"),
-        ("{agents: {defaults: {memorySearch: {query: {minScore: NaN}}}}}", "finite number"),
-        ("{agents: {defaults: {memorySearch: {cache: {maxEntries: Infinity}}}}}", "maxEntries"),
-        ("{agents: {defaults: {memorySearch: {provider: 1, provider: 2}}}}", "cannot be read"),
-        ("[" * 100_000, "cannot be read"),
-    ],
-)
+@pytest.mark.parametrize(("text", "said"), [*TABLES["unusable"].items(), ("[" * 100_000, "cannot be read")])
 def test_a_file_that_cannot_be_used_is_an_error(text: str, said: str, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=said):
         read(written(tmp_path, text))
@@ -396,9 +338,7 @@ JSON5 = """
 """
 
 
-def test_a_configuration_takes_the_place_of_defaults(
-    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_configuration_replaces_defaults(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WORKBENCH_HOME", str(tmp_path / "home"))
     world.build(tmp_path).close()
     root = tmp_path / "memory_of_wren"

@@ -5,21 +5,22 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
+import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from qdrant_client.http.models import ScoredPoint
 from qdrant_client.hybrid.fusion import distribution_based_score_fusion, reciprocal_rank_fusion
 
-from tests.adapters.openclaw_february import FixedIndex
 from tests.arithmetic import evaluated
+from tests.hand import answering
 from workbench.errors import InputError
-from workbench.records import Chunk
 from workbench.retrieval.columns import Row
 from workbench.retrieval.fusion import Fusion, Weighted
-from workbench.retrieval.pipeline import search
+from workbench.retrieval.pipeline import Pipeline, search
 from workbench.systems.tutorial import DAY_13
 from workbench_plugins.engines.fusions import (
     ElasticsearchMinMax,
@@ -55,21 +56,7 @@ def part(leg: LegPart | None) -> float:
 
 # What becomes of one hit, and of equal ones
 
-ONE_HIT = {
-    "weaviate-relative": 1.0,
-    "weaviate-relative-before-3243": 0.0,
-    "llamaindex-relative": 1.0,
-    "qdrant-dbsf": 0.5,
-    "haystack-dbsf": 0.0,
-    "haystack-dbsf-12508": 3.0,
-    "combsum": 0.0,
-    "opensearch-arithmetic": 1.0,
-    "elasticsearch-linear": 3.0,
-    "basic-memory": 1.0,
-    "tm2c2": 1.0,
-    "openclaw-clamped": 1.0,
-    "openclaw-now": 3 / 4,
-}
+ONE_HIT = yaml.safe_load(Path(__file__).with_name("one_hit.yaml").read_text(encoding="utf-8"))
 
 
 @pytest.mark.parametrize("name", ONE_HIT)
@@ -112,17 +99,13 @@ NORMALISED = [
 
 
 @pytest.mark.parametrize(("name", "lists", "expected"), BY_HAND, ids=[name for name, *_ in BY_HAND])
-def test_an_engine_scores_as_computed_by_hand(
-    name: str, lists: tuple[Scores, Scores], expected: Scores
-) -> None:
+def test_an_engine_scores_as_by_hand(name: str, lists: tuple[Scores, Scores], expected: Scores) -> None:
     found = scores(name, *lists)
     assert {one: found[one] for one in expected} == pytest.approx(expected)
 
 
 @pytest.mark.parametrize(("scale", "given_scores", "expected"), NORMALISED)
-def test_a_normalisation_by_hand(
-    scale: Normalisation, given_scores: list[float], expected: list[float]
-) -> None:
+def test_normalised_by_hand(scale: Normalisation, given_scores: list[float], expected: list[float]) -> None:
     assert normalised(scale, given_scores) == expected
 
 
@@ -139,30 +122,18 @@ def test_a_contribution_is_absent_where_the_leg_did_not_bring_the_candidate() ->
 
 
 def test_the_tutorial_by_hand() -> None:
-    chunks = {name: Chunk(name, f"{name}.md", "memory", 1, 1, name) for name in "abc"}
-    keyword = [(chunks["c"], -6.0), (chunks["a"], -3.0)]
-    vector = [(chunks["a"], 0.1), (chunks["b"], 0.3), (chunks["c"], 0.6)]
-    index = FixedIndex(keyword, vector)
+    index = answering(keyword={"c": -6.0, "a": -3.0}, vector={"a": 0.1, "b": 0.3, "c": 0.6})
     found = {one.chunk.id: one.score for one in search("X", DAY_13, index).results}
     assert found == pytest.approx({"a": 0.7 * 1 + 0.3 * 0, "b": 0.7 * (0.3 / 0.5), "c": 0.7 * 0 + 0.3 * 1})
     assert index.calls == [("keyword", 15), ("vector", 15)]
 
 
-def test_the_tutorials_only_result_scores_1_in_its_leg() -> None:
-    chunk = Chunk("a", "a.md", "memory", 1, 1, "a")
-    assert search("X", DAY_13, FixedIndex([(chunk, -0.001)], [])).results[0].score == pytest.approx(0.3)
-    assert search("X", DAY_13, FixedIndex([], [(chunk, 1.9)])).results[0].score == pytest.approx(0.7)
-
-
 @pytest.mark.parametrize("pipeline", PIPELINES, ids=lambda one: one.name)
-def test_an_engines_pipeline_scores_as_its_fusion_of_the_two_lists(pipeline: object) -> None:
-    chunks = {name: Chunk(name, f"{name}.md", "memory", 1, 1, name) for name in (*VECTOR, *KEYWORD)}
-    index = FixedIndex(
-        [(chunks[name], -score) for name, score in KEYWORD.items()],
-        [(chunks[name], 1 - score) for name, score in VECTOR.items()],
-    )
-    found = {one.chunk.id: one.score for one in search("X", pipeline, index).candidates}  # type: ignore[arg-type]
-    assert found == pytest.approx(scores(pipeline.name.removeprefix("engine-"), VECTOR, KEYWORD))  # type: ignore[attr-defined]
+def test_an_engines_pipeline_scores_as_its_fusion_of_the_two_lists(pipeline: Pipeline) -> None:
+    near = {name: 1 - score for name, score in VECTOR.items()}
+    index = answering({name: -score for name, score in KEYWORD.items()}, near)
+    found = {one.chunk.id: one.score for one in search("X", pipeline, index).candidates}
+    assert found == pytest.approx(scores(pipeline.name.removeprefix("engine-"), VECTOR, KEYWORD))
 
 
 # Second opinions
@@ -226,9 +197,7 @@ def test_ranx_gives_the_same(name: str) -> None:
 @every_engine
 @given(LISTS, LISTS)
 @settings(max_examples=25)
-def test_contributions_make_the_score_in_any_order_of_the_input(
-    name: str, vector: Scores, keyword: Scores
-) -> None:
+def test_contributions_make_the_score_in_any_input_order(name: str, vector: Scores, keyword: Scores) -> None:
     fusion = ENGINES[name].fusion
     found = fuse(fusion, vector, keyword)
     backwards = (dict(reversed(leg.items())) for leg in (vector, keyword))

@@ -95,9 +95,7 @@ class AsServed:
         return Embedded(unit(np.array([vector(text) for text in texts])), np.ones(len(texts)))
 
 
-def test_a_provider_whose_key_is_there_is_asked_for_the_question_alone(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_provider_is_asked_for_the_question_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     openclaw = OpenClaw(tmp_path / "main.sqlite", **LARGE, embedder=AsServed()).create()
     described = {**LARGE, "vectorDims": DIMENSIONS}
     with openclaw.opened() as db:
@@ -138,9 +136,7 @@ BAD = {
 
 
 @pytest.mark.parametrize("kind", BAD)
-def test_a_vector_that_cannot_be_used_is_reported_and_the_rest_is_searched(
-    kind: str, openclaw: OpenClaw
-) -> None:
+def test_an_unusable_vector_is_reported_and_the_rest_is_searched(kind: str, openclaw: OpenClaw) -> None:
     with openclaw.opened() as db:
         db.execute("UPDATE chunks SET embedding = ? WHERE path = 'memory/tea.md'", (BAD[kind],))
     with open_live_store(openclaw.file, world.EMBEDDER) as live:
@@ -191,9 +187,7 @@ def test_a_chunk_with_two_rows_in_the_full_text_index_is_one_hit(openclaw: OpenC
 # our own vectors
 
 
-def test_re_embedded_it_answers_as_our_own_index_and_says_whose_the_vectors_are(
-    of_large: OpenClaw, toy: MemoryIndex
-) -> None:
+def test_re_embedded_it_answers_as_our_own_index_and_says_so(of_large: OpenClaw, toy: MemoryIndex) -> None:
     with re_embedded(of_large, Watched()) as live:
         there, here = (search(QUESTION, SHIPPED, index) for index in (live, toy))
         # A chunk's id names its model, and orders what has the same score.

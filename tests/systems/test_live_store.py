@@ -174,9 +174,7 @@ def test_a_writer_is_not_kept_waiting_while_a_question_is_embedded(openclaw: Ope
         assert live.size == 7
 
 
-def test_a_writer_is_not_kept_waiting_while_vectors_are_decoded(
-    openclaw: OpenClaw, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_writer_does_not_wait_for_decoding(openclaw: OpenClaw, monkeypatch: pytest.MonkeyPatch) -> None:
     written: list[str] = []
 
     def decoded(value: object) -> object:
@@ -193,9 +191,7 @@ def test_a_writer_is_not_kept_waiting_while_vectors_are_decoded(
 
 @pytest.mark.parametrize("comes_and_goes", ["no", "yes"])
 @pytest.mark.parametrize("form", FORMS)
-def test_200_searches_beside_a_writer_see_no_torn_state(
-    form: str, comes_and_goes: str, tmp_path: Path
-) -> None:
+def test_200_searches_see_no_torn_state(form: str, comes_and_goes: str, tmp_path: Path) -> None:
     file = tmp_path / "state" / "main.sqlite"
     openclaw, seen, searches = OpenClaw(file, FORMS[form]).create(notes_of(0)), set(), 0
     with writing(file, form, comes_and_goes), opened(openclaw) as live:
@@ -258,9 +254,7 @@ def test_a_layout_that_is_not_known_is_said(change: str, says: str, february: Op
 
 
 @pytest.mark.parametrize("value", [None, "{", "[]", "{}", '{"provider": "openai"}'])
-def test_a_store_that_names_no_model_has_never_been_indexed_whole(
-    value: str | None, february: OpenClaw
-) -> None:
+def test_a_store_that_names_no_model_is_not_indexed_whole(value: str | None, february: OpenClaw) -> None:
     with february.opened() as db:
         if value is None:
             db.execute("DELETE FROM meta")
@@ -296,9 +290,7 @@ def test_an_interrupted_write_is_not_undone_by_a_reader(february: OpenClaw, tmp_
     assert {one.name: one.read_bytes() for one in copied.iterdir()} == before
 
 
-def test_a_writer_that_never_ends_is_waited_for_and_named(
-    february: OpenClaw, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_writer_that_never_ends_is_named(february: OpenClaw, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("workbench_plugins.openclaw.live_index.BUSY_SECONDS", 0.1)
     with february.opened() as db:
         db.execute("BEGIN EXCLUSIVE")

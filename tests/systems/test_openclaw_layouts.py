@@ -129,9 +129,7 @@ def test_all_words_of_a_query_must_be_in_the_path(notes: MemoryIndex) -> None:
 
 @pytest.mark.parametrize("question", ["café", "cafe\u0301"])
 @pytest.mark.parametrize("tokenizer", ["unicode61", "trigram"])
-def test_a_path_is_found_in_either_composition_of_unicode(
-    notes: MemoryIndex, question: str, tokenizer: str
-) -> None:
+def test_a_path_is_found_in_either_composition(notes: MemoryIndex, question: str, tokenizer: str) -> None:
     index = PathsLayout(tokenizer).of(notes)  # type: ignore[arg-type]
     assert isinstance(index, PathIndex)
     assert [one.path for one in notes.chunks(index.path_hits(question, 9).rows)] == ["memory/café.md"]

@@ -169,9 +169,7 @@ def test_every_list_of_the_oddities_is_the_recorded_one(release: str, odd: Path)
 
 
 @pytest.mark.parametrize("release", RELEASES)
-def test_every_list_over_the_released_systems_own_store_is_the_recorded_one(
-    release: str, tmp_path: Path
-) -> None:
+def test_every_list_over_a_releases_own_store_is_the_recorded_one(release: str, tmp_path: Path) -> None:
     compared = replay(release, odd=store(f"odd-{release}", tmp_path))
     assert len(compared) == 262
     assert unequal(compared) == {}
@@ -182,9 +180,7 @@ def test_another_release_is_told_apart(odd: Path) -> None:
 
 
 @pytest.mark.parametrize("release", RELEASES)
-def test_an_index_made_as_a_release_has_the_chunks_of_its_store(
-    release: str, odd: Path, tmp_path: Path
-) -> None:
+def test_an_index_made_as_a_release_has_its_chunks(release: str, odd: Path, tmp_path: Path) -> None:
     replay(release, odd=odd)
     with Store.open(kept(release) / "odd" / "index.sqlite") as ours:
         here = {(one.path, one.start_line, one.end_line, one.text) for one in _chunks(ours)}

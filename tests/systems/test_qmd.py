@@ -147,9 +147,7 @@ def test_a_model_behind_an_address_expands_the_question(said: str, expected: lis
 
 
 @pytest.mark.parametrize(("status", "said"), [(500, "broken"), (200, {"choices": []}), (200, [])])
-def test_a_model_that_fails_is_named_and_the_question_is_searched_as_it_is(
-    toy: MemoryIndex, status: int, said: Any
-) -> None:
+def test_a_model_that_fails_is_named_and_the_question_stays(toy: MemoryIndex, status: int, said: Any) -> None:
     with server(lambda _: (status, said)) as address:
         trace = search(QUESTION, NO_RERANK.with_stage(Expansion(ModelExpander(Service(address, "m")))), toy)
     (note,) = trace.notes

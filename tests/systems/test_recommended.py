@@ -18,19 +18,22 @@ from workbench_plugins.recommended.stages import NO_WORDS, Answerable, Calibrati
 QUESTION = "rear hub of the bike"
 
 
-def test_each_result_is_another_file(sample: MemoryIndex) -> None:
+def test_each_result_is_another_file_whose_other_chunks_are_folded(sample: MemoryIndex) -> None:
     trace = search(QUESTION, RECOMMENDED, sample)
     paths = [one.chunk.path for one in trace.results]
     assert len(paths) == len(set(paths)) == 6
     assert search(QUESTION, RECOMMENDED, sample).columns["score"].tolist() == trace.columns["score"].tolist()
+    first, *others = [one.fate for one in explain(trace, sample, trace.paths()[0]).verdicts]
+    assert first is Fate.RETURNED
+    assert set(others) <= {Fate.FOLDED, Fate.BEYOND_POOL, Fate.NO_MATCH}
 
 
-def test_a_chunk_below_a_better_one_of_its_file_is_folded(sample: MemoryIndex) -> None:
+def test_a_chunk_matches_a_word_of_the_question_at_most_as_well_as_itself(sample: MemoryIndex) -> None:
     trace = search(QUESTION, RECOMMENDED, sample)
-    told = explain(trace, sample, trace.paths()[0])
-    fates = [one.fate for one in told.verdicts]
-    assert fates[0] is Fate.RETURNED
-    assert set(fates[1:]) <= {Fate.FOLDED, Fate.BEYOND_POOL, Fate.NO_MATCH}
+    rare = trace.columns["rare_words"]
+    assert (np.abs(trace.columns["late_score"]) <= 1).all()
+    assert (rare <= 1).all()
+    assert "hub" in trace.chunks[int(np.argmax(rare))].text.lower()
 
 
 def test_a_question_from_another_world_gets_no_answer(sample: MemoryIndex) -> None:
@@ -53,37 +56,21 @@ def test_without_a_model_here_it_searches_and_says_what_is_missing(toy: MemoryIn
     assert any("So nothing is held back" in note for note in trace.notes)
 
 
-def test_a_calibration_of_another_model_is_refused() -> None:
+def test_a_calibration_of_another_model_or_form_is_refused() -> None:
     stage = RECOMMENDED["answerable"]
     assert isinstance(stage, Answerable)
     stage.calibration.check("all-MiniLM-L6-v2 53aa51172d14")
     with pytest.raises(InputError, match=r"fitted for the model all-MiniLM-L6-v2.*e5-small"):
         stage.calibration.check("e5-small 1")
-
-
-def test_a_chunk_matches_a_word_of_the_question_at_most_as_well_as_itself(sample: MemoryIndex) -> None:
-    trace = search(QUESTION, RECOMMENDED, sample)
-    late, rare = trace.columns["late_score"], trace.columns["rare_words"]
-    assert (np.abs(late) <= 1).all()
-    assert (rare <= 1).all()
-    best = trace.chunks[int(np.argmax(rare))].text.lower()
-    assert "hub" in best
-
-
-def test_a_calibration_of_another_form_is_refused() -> None:
     with pytest.raises(InputError, match="vibes"):
         Calibration((("vibes", 1.0),))
 
 
-@pytest.mark.parametrize(("wrong", "floor"), [(0, 1.0), (25, 0.75), (100, 0.0)])
-def test_the_threshold_is_set_as_wrong_answers_in_a_hundred(wrong: float, floor: float) -> None:
-    assert accepting(wrong) == SilenceFloor(floor)
-
-
-@pytest.mark.parametrize("wrong", [-1, 101])
-def test_other_numbers_of_wrong_answers_are_refused(wrong: float) -> None:
-    with pytest.raises(InputError):
-        accepting(wrong)
+def test_the_threshold_is_set_as_wrong_answers_in_a_hundred() -> None:
+    assert [accepting(wrong).floor for wrong in (0, 25, 100)] == [1.0, 0.75, 0.0]
+    for wrong in (-1, 101):
+        with pytest.raises(InputError):
+            accepting(wrong)
 
 
 def test_a_stricter_floor_is_silent_where_a_looser_one_is_not(sample: MemoryIndex) -> None:

@@ -52,9 +52,7 @@ def test_a_system_with_a_reranker_of_its_own_takes_no_second_one() -> None:
         with_reranker(with_reranker(THREE_FIXES, Told(failing)), Told(failing))
 
 
-def test_words_alike_score_higher_and_a_model_elsewhere_gives_none(
-    sample: MemoryIndex, toy: MemoryIndex
-) -> None:
+def test_words_alike_score_higher_and_another_model_gives_none(sample: MemoryIndex, toy: MemoryIndex) -> None:
     late = LateReranker(LocalEmbedder(), {})
     near, far = late.scores("rear hub of the bike", ["The hub of the rear wheel", "A recipe for soup"])
     assert 1 >= near > far + 0.2
@@ -106,7 +104,7 @@ def test_the_parameters_of_a_reranker_can_be_set() -> None:
     assert (stage.count, stage.reranker.service.seconds) == (5, 2)
 
 
-def test_the_command_line_keeps_the_fused_order_and_says_why(
+def test_the_command_keeps_the_fused_order_and_says_why(
     sample: MemoryIndex, tmp_path: Path, run: Run
 ) -> None:
     at = ("--memory", SAMPLE, "--system", THREE_FIXES.name, "--rerank", REMOTE)

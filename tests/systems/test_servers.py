@@ -21,7 +21,6 @@ from tests.milvus import fresh_name
 from tests.postgres import fresh_schema
 from tests.stored_embedder import StoredEmbedder
 from workbench.errors import InputError
-from workbench.measure.evaluation import evaluate
 from workbench.measure.questions import QuestionSet
 from workbench.memory.index import MemoryIndex
 from workbench.memory.sync import index_folder
@@ -63,9 +62,7 @@ def asked(questions: QuestionSet) -> list[str]:
     return [one.question for one in questions.questions[::6]]
 
 
-def test_the_copied_sql_gives_what_its_pipeline_gives(
-    served: MemoryIndex, address: str, asked: list[str]
-) -> None:
+def test_the_sql_gives_what_its_pipeline_gives(served: MemoryIndex, address: str, asked: list[str]) -> None:
     of = parse(address)
     with psycopg.connect(of.conninfo, autocommit=True) as db:
         register_vector(db)
@@ -78,9 +75,7 @@ def test_the_copied_sql_gives_what_its_pipeline_gives(
             assert np.allclose([one.score for one in ours], [score for _, score in theirs], atol=1e-9)
 
 
-def test_a_question_in_a_sentence_has_a_dead_keyword_leg_and_or_revives_it(
-    served: MemoryIndex, asked: list[str]
-) -> None:
+def test_a_sentence_has_a_dead_keyword_leg_and_or_revives_it(served: MemoryIndex, asked: list[str]) -> None:
     shipped = [search(one, wb.system("pgvector-rrf"), served) for one in asked]
     repaired = [search(one, wb.system("pgvector-rrf+or"), served) for one in asked]
     assert sum(trace.legs["keyword"].hits.rows.size == 0 for trace in shipped) >= len(asked) - 2
@@ -155,9 +150,7 @@ def test_a_ranker_of_milvus_gives_what_our_pipeline_gives(
 
 
 @pytest.mark.parametrize("name", [*ON_A_SERVER, "openclaw-2026.2.13+or+rrf+minmax"])
-def test_every_system_on_a_server_searches_and_explains(
-    served: MemoryIndex, in_milvus: MemoryIndex, name: str
-) -> None:
+def test_every_system_searches_and_explains(served: MemoryIndex, in_milvus: MemoryIndex, name: str) -> None:
     pipeline, index = wb.system(name), served if name.startswith(("pg", "langchain", "bm-pg")) else in_milvus
     for question in ("disk backup", "don't panic: AND | & !", "the", "日本語"):
         trace = search(question, pipeline, index)
@@ -173,17 +166,3 @@ def test_an_index_elsewhere_is_refused_with_the_remedy(toy: MemoryIndex, name: s
         search("rooibos", wb.system(name), toy)
     assert f"--store {'milvus' if name.startswith('milvus') else 'postgresql'}://" in caught.value.remedy
     assert name not in SYSTEMS
-
-
-@pytest.mark.parametrize("fixture", ["served", "in_milvus"])
-def test_the_questions_find_on_a_server_what_the_vectors_find_on_sqlite(
-    request: pytest.FixtureRequest, fixture: str, sample: MemoryIndex, questions: QuestionSet
-) -> None:
-    """The vector leg is the same to the last bit; only the keyword leg ranks in another way."""
-    vector_only, index = wb.system("openclaw-2026.2.13-vector-only"), request.getfixturevalue(fixture)
-    there, here = (evaluate(questions, [vector_only], one)[0].overall for one in (index, sample))
-    assert there == here
-    for one in questions.questions[::10]:
-        traces = [search(one.question, vector_only, place) for place in (sample, index)]
-        ours, theirs = ([(hit.chunk.id, hit.score) for hit in trace.results] for trace in traces)
-        assert ours == theirs

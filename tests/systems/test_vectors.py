@@ -41,9 +41,7 @@ def test_every_adapter_has_a_case() -> None:
     }
 
 
-def test_a_run_counts_what_passes_and_prints_what_fails(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_run_counts_and_prints_what_fails(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([written(tmp_path, HELLO)]) == 0
     assert "fts-query                   1 passed    0 failed" in capsys.readouterr().out
     wrong, broken = HELLO | {"expected": '"goodbye"'}, HELLO | {"input": {}}
@@ -87,7 +85,5 @@ UNLIKE = [
 @pytest.mark.parametrize(
     ("got", "expected", "agree"), [*((*pair, True) for pair in ALIKE), *((*pair, False) for pair in UNLIKE)]
 )
-def test_numbers_agree_within_the_tolerance_and_the_rest_exactly(
-    got: Any, expected: Any, agree: bool
-) -> None:
+def test_numbers_agree_within_a_tolerance_and_the_rest_exactly(got: Any, expected: Any, agree: bool) -> None:
     assert same(got, expected, EXACT) is agree
