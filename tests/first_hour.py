@@ -139,13 +139,9 @@ def interruption(hour: Hour) -> None:
     """Ctrl-C during the first index: what is kept is said, and the next run goes on."""
     memory, index = hour.desk / "notes", hour.desk / "interrupted.sqlite"
     command = [hour.python, "-m", "tests.processes", "stall", str(memory), str(index), "1"]
+    pipe = subprocess.PIPE
     with subprocess.Popen(
-        command,
-        cwd=hour.clone,
-        env=hour.environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
+        command, cwd=hour.clone, env=hour.environment, stdout=pipe, stderr=pipe, text=True
     ) as running:
         assert running.stdout is not None
         assert running.stdout.readline() == "stalled\n"
@@ -273,14 +269,8 @@ def _picture(hour: Hour, page: Page, name: str) -> None:
 
 
 STEPS: tuple[Callable[[Hour], None], ...] = (
-    clone,
-    set_up,
-    own_notes,
-    two_releases,
-    interruption,
-    lessons,
-    stale_index,
-)
+    clone, set_up, own_notes, two_releases, interruption, lessons, stale_index,
+)  # fmt: skip
 
 
 def walk(folder: Path, quick: bool, in_forks: bool = False) -> None:

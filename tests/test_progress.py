@@ -22,7 +22,9 @@ class Clock:
         return self.now
 
 
-def test_without_a_terminal_one_line_a_minute_says_how_far_it_is(capsys: pytest.CaptureFixture[str]) -> None:
+def test_without_a_terminal_long_work_prints_a_line_a_minute(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     clock = Clock()
     with progress(6, "indexing", "files", clock=clock) as done:
         for _ in range(6):
@@ -32,10 +34,6 @@ def test_without_a_terminal_one_line_a_minute_says_how_far_it_is(capsys: pytest.
         "indexing: 2 of 6 files (33%), about 2 min left",
         "indexing: 4 of 6 files (67%), about 1 min left",
     ]
-
-
-def test_short_work_says_nothing(capsys: pytest.CaptureFixture[str]) -> None:
-    clock = Clock()
     with progress(3, "indexing", "files", clock=clock) as done:
         for _ in range(3):
             clock.now += 1

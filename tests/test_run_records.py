@@ -43,7 +43,7 @@ def test_pieces_of_one_line_are_told_apart_by_their_scores() -> None:
     assert difference(pieces, [pieces[0], Row("memory/long.md:1-1", 0.2, "xxx")]).startswith("score:")
 
 
-def record(tmp_path: Path, **results: Any) -> str:
+def record(tmp_path: Path, results: Any) -> str:
     file = tmp_path / "record.json"
     file.write_text(json.dumps({"about": {"clock": "2026-02-11"}, "results": results}), encoding="utf-8")
     return str(file)
@@ -57,11 +57,15 @@ def notes(tmp_path: Path) -> Path:
 
 
 def test_a_replay_ends_with_the_count(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    digest = "4c4b35a7d34e"
-    file = record(
-        tmp_path, w={"{}": {"": {"error": "query required"}, "rooibos": [["MEMORY.md", 1, 4, 9, digest]]}}
-    )
-    given = [file, "--system", "openclaw-2026.2.13", "--workspace", f"w={notes(tmp_path)}"]
+    row = ["MEMORY.md", 1, 4, 9, "4c4b35a7d34e"]
+    results = {"w": {"{}": {"": {"error": "query required"}, "rooibos": [row]}}}
+    given = [
+        record(tmp_path, results),
+        "--system",
+        "openclaw-2026.2.13",
+        "--workspace",
+        f"w={notes(tmp_path)}",
+    ]
     assert main(given) == 1
     lines = capsys.readouterr().out.splitlines()
     assert lines[-1] == "2 lists, 1 equal"
@@ -75,16 +79,12 @@ def test_a_replay_ends_with_the_count(tmp_path: Path, capsys: pytest.CaptureFixt
         ({"w": {"{}": {}}}, "v", "the record has no workspace 'v'; it has w"),
         ({"w": {'{"corpus": "all"}': {"tea": []}}}, "w", "cannot be replayed"),
         ({"w": {"{}": []}}, "w", "none of the known forms"),
+        (None, "w", "holds no record"),
     ],
 )
 def test_what_cannot_be_replayed_exits_with_2(
     results: Any, workspace: str, says: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    given = [record(tmp_path, **results), "--system", "openclaw-2026.2.13"]
+    given = [record(tmp_path, results), "--system", "openclaw-2026.2.13"]
     assert main([*given, "--workspace", f"{workspace}={notes(tmp_path)}"]) == 2
     assert says in capsys.readouterr().err
-
-
-def test_a_file_without_a_record_exits_with_2(tmp_path: Path) -> None:
-    (tmp_path / "r.json").write_text("[]", encoding="utf-8")
-    assert main([str(tmp_path / "r.json"), "--system", "x", "--workspace", "w=."]) == 2

@@ -15,7 +15,6 @@ from tests import world
 from workbench.errors import InputError
 from workbench.memory.sources import utf16_length
 from workbench.memory.sync import index_folder
-from workbench.records import Trace
 from workbench.systems.registry import SYSTEMS, openclaw
 from workbench_plugins.agent import contracts
 from workbench_plugins.agent.contracts import CONTRACTS, FEBRUARY, SEPTEMBER, Citations, February
@@ -71,15 +70,6 @@ def test_the_answer_of_september_says_more(tools: AgentTools) -> None:
     assert answer["debug"]["hits"] == len(answer["results"]) > 0
     assert {one["corpus"] for one in answer["results"]} == {"memory"}
     assert not {"stale", "warning", "action", "disabled"} & answer.keys()
-
-
-@pytest.mark.parametrize("name", ["openai/text-embedding-3-small", "local/all-MiniLM-L6-v2"])
-def test_a_provider_is_named_apart_from_its_model(name: str) -> None:
-    found = contracts.SearchOutcome(
-        Trace("tea", "", ()), name.removeprefix("local/"), Citations.ON, True, (), ()
-    )
-    answer = FEBRUARY.found(found)
-    assert f"{answer['provider']}/{answer['model']}" == name
 
 
 def test_without_a_keyword_leg_february_gives_the_vector_rows_with_their_ids(folder: Path) -> None:
@@ -192,6 +182,8 @@ def test_what_only_february_takes(folder: Path) -> None:
             found = tools.call("memory_search", {"query": QUESTION, "maxResults": loose})["results"]
             assert len(found) == count
         tools.call("memory_search", {"query": QUESTION, "minScore": "0.2"})
+        read = tools.memory_get("memory/tea.md", 1.9, 1.2)
+        assert read == {"text": "# Tea", "path": "memory/tea.md"}
 
 
 # memory_get
@@ -202,12 +194,6 @@ def test_what_a_search_finds_can_be_read(tools: AgentTools) -> None:
         read = tools.memory_get(found["path"], found["startLine"], found["endLine"])
         assert (read["status"], read["path"]) == ("ok", found["path"])
         assert read["text"] == world.NOTES[found["path"]].removesuffix("\n")
-
-
-def test_a_fraction_is_cut_off_in_february(folder: Path) -> None:
-    with over(folder, contract=FEBRUARY) as tools:
-        read = tools.memory_get("memory/tea.md", 1.9, 1.2)
-        assert read == {"text": "# Tea", "path": "memory/tea.md"}
 
 
 @pytest.mark.parametrize(("release", "path", "corpus", "answers"), table("reads"))
@@ -284,28 +270,22 @@ def test_an_explanation_counts_what_each_stage_dropped(tools: AgentTools) -> Non
     assert "file" not in answer
 
 
-@pytest.mark.parametrize(
-    ("path", "fate"), [("memory/tea.md", "returned"), ("./memory/none.md", "never indexed")]
-)
-def test_an_explanation_says_why_a_file_is_here_or_not(path: str, fate: str, tools: AgentTools) -> None:
-    file = tools.memory_explain(QUESTION, path)["file"]
-    assert (file["fate"], file["target"]) == (fate, path.removeprefix("./"))
-    assert fate.upper() in file["says"]
+def test_an_explanation_says_why_a_file_is_here_or_not(tools: AgentTools) -> None:
+    for path, fate in (("memory/tea.md", "returned"), ("./memory/none.md", "never indexed")):
+        file = tools.memory_explain(QUESTION, path)["file"]
+        assert (file["fate"], file["target"]) == (fate, path.removeprefix("./"))
+        assert fate.upper() in file["says"]
 
 
 # memory_diagnose
 
 
-def test_a_diagnosis_has_the_form_of_the_command_and_a_page_to_read(tools: AgentTools) -> None:
-    answer = tools.memory_diagnose("afternoon rooibos", "memory/bike.md")
-    assert {"question", "target", "fate", "causes", "fixes", "price", "says"} == set(answer)
-    assert "What happened" in answer["says"]
-    assert all(fix["verified"] for fix in answer["fixes"])
-
-
-def test_a_diagnosis_is_priced_with_the_labelled_questions_of_the_memory(folder: Path) -> None:
+def test_a_diagnosis_has_the_form_of_the_command_and_is_priced_with_the_memorys_labels(folder: Path) -> None:
     labels = "questions:\n- question: afternoon rooibos\n  target: memory/tea.md\n"
     (folder / "memory_of_wren" / "questions.yaml").write_text(labels, encoding="utf-8")
     with over(folder) as tools:
         answer = tools.memory_diagnose("afternoon rooibos", "memory/bike.md")
+    assert {"question", "target", "fate", "causes", "fixes", "price", "says"} == set(answer)
+    assert "What happened" in answer["says"]
+    assert all(fix["verified"] for fix in answer["fixes"])
     assert (answer["price"]["proxy"], answer["price"]["questions"]) == (False, 1)

@@ -39,14 +39,11 @@ def test_a_failing_search_is_saved_under_a_new_name_each_time(folder: Path, case
     assert run.answers[0].observed.fate == first["fate"]
 
 
-def test_there_is_no_such_tool_without_a_folder(folder: Path) -> None:
+def test_the_tool_says_that_it_writes_and_there_is_none_without_a_folder(folder: Path, cases: Path) -> None:
     with over(folder) as tools, pytest.raises(InputError, match="no tool 'memory_case'"):
         tools.call("memory_case", {"query": QUESTION, "path": TARGET})
     with pytest.raises(InputError, match="does not exist"):
         over(folder, cases=folder / "none")
-
-
-def test_the_tool_says_that_it_writes(folder: Path, cases: Path) -> None:
     with over(folder, cases=cases) as tools:
         *_, saving = listed(tools)
     assert (saving.name, saving.annotations.read_only_hint) == ("memory_case", False)

@@ -1,4 +1,4 @@
-"""The agent's tools over OpenClaw's own SQLite file of a memory."""
+"""The agent's tools over OpenClaw's own SQLite file of a memory, and as commands."""
 
 from __future__ import annotations
 
@@ -43,8 +43,9 @@ def test_what_openclaw_writes_is_found_by_the_next_search(store: OpenClaw) -> No
 def test_without_a_workspace_no_file_is_read(contract: object, field: str, store: OpenClaw) -> None:
     with AgentTools(store.file, contract=contract, embedder=world.EMBEDDER) as tools:  # type: ignore[arg-type]
         answer = tools.memory_get("memory/tea.md")
-    assert answer["text"] == ""
-    assert field in answer["error"]
+    assert (answer["text"], field in answer["error"]) == ("", True)
+    with pytest.raises(InputError, match="does not exist"):
+        AgentTools(store.file, workspace=store.file.parent / "none")
 
 
 def test_a_store_of_a_model_that_is_not_here_says_so(
@@ -59,11 +60,6 @@ def test_a_store_of_a_model_that_is_not_here_says_so(
     assert "--re-embed" in answer["action"]
 
 
-def test_a_workspace_that_is_no_folder_is_refused(store: OpenClaw) -> None:
-    with pytest.raises(InputError, match="does not exist"):
-        AgentTools(store.file, workspace=store.file.parent / "none")
-
-
 def test_the_commands_search_a_store_and_read_from_a_workspace(
     run: Run, store: OpenClaw, tmp_path: Path
 ) -> None:
@@ -73,3 +69,44 @@ def test_the_commands_search_a_store_and_read_from_a_workspace(
     workspace = world.write(tmp_path / "wren")
     read = run("memory-get", "memory/tea.md", "--memory", store.file, "--workspace", workspace)
     assert read.json()["text"] == world.NOTES["memory/tea.md"].rstrip()
+
+
+# the commands, as they are typed
+
+
+def test_the_commands_print_what_the_tools_return(run: Run, sample: object) -> None:
+    found = run("memory-search", "where to send urgent notifications", "--max-results", 1)
+    (first,) = found.json()["results"]
+    assert found.code == 0
+    read = run("memory-get", first["path"], "--from", first["startLine"], "--lines", 2)
+    assert (read.code, read.json()["from"], read.json()["lines"]) == (0, first["startLine"], 2)
+
+
+def test_the_commands_follow_the_contract_that_is_asked_for(run: Run, sample: object) -> None:
+    february = run("memory-get", "../README.md", "--contract", "2026.2.13")
+    assert (february.code, february.json()["error"]) == (1, "path required")
+    found = run("memory-search", "zzz", "--system", "openclaw-2026.2.13", "--contract", "2026.2.13")
+    assert (found.code, found.json()["results"]) == (1, [])
+
+
+@pytest.mark.parametrize(
+    ("command", "named"),
+    [
+        (["memory-search", " "], "empty"),
+        (["memory-search", "tea", "--max-results", "0"], "maxResults"),
+        (["memory-search", "tea", "--contract", "2027.1"], "2026.9.6"),
+        (["memory-search", "tea", "--citations", "maybe"], "auto"),
+        (["memory-search", "tea", "--system", "nosuch"], "nosuch"),
+        (["memory-get", "a.md", "--memory", "nowhere"], "nowhere"),
+        (["memory-get", "a.md", "--lines", "0"], "lines"),
+        (["serve", "--http", "--host", "0.0.0.0"], "127.0.0.1"),
+        (["serve", "--http", "--host", "192.168.1.2"], "this machine alone"),
+        (["serve", "--http", "--port", "99999"], "99999"),
+    ],
+)
+def test_a_command_that_cannot_be_run_exits_with_2(
+    command: list[str], named: str, run: Run, sample: object
+) -> None:
+    outcome = run(*command)
+    assert outcome.code == 2
+    assert named in outcome.err

@@ -358,14 +358,13 @@ class TestFalseWeights:
     """With weights that are not the published ones."""
 
     def test_nothing_is_searched_changed_or_begun(self, run: Run, place: Place, tmp_path: Path) -> None:
+        searched = run("search", "never asked before", *place.options)
+        assert refuses(searched, "model.safetensors", "not the published")
         (place.folder / "memory" / "bike.md").unlink()
         world.write(place.folder, {"memory/new.md": "A new cup."})
-        for command in (
-            ["search", "never asked before", *place.options],
-            ["index", place.folder, "--index", place.index],
-            ["index", place.folder, "--index", tmp_path / "fresh.sqlite"],
-        ):
-            assert refuses(run(*command), "model.safetensors", "not the published")
+        for file in (place.index, tmp_path / "fresh.sqlite"):
+            indexed = run("index", place.folder, "--index", file)
+            assert refuses(indexed, "model.safetensors", "not the published")
         assert not (tmp_path / "fresh.sqlite").exists()
 
     def test_the_doctor_says_so(self, run: Run, place: Place) -> None:

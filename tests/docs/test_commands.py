@@ -14,7 +14,7 @@ import typer.main
 from benchmarks import stores
 from benchmarks.published.__main__ import bench
 from benchmarks.speed import __main__ as speed
-from docs.reference import root_command
+from docs import reference
 from tests.commands import Run
 from tests.conftest import PROJECT
 from workbench.systems.registry import SYSTEMS
@@ -22,7 +22,7 @@ from workbench.systems.registry import SYSTEMS
 README = (PROJECT / "README.md").read_text(encoding="utf-8")
 DOCS = sorted((PROJECT / "docs").glob("*.md"))
 TEXT = "\n".join([README, *(file.read_text(encoding="utf-8") for file in DOCS)])
-ROOT: Any = root_command()
+ROOT: Any = reference.root_command()
 
 INLINE = list(dict.fromkeys(re.findall(r"`((?:workbench|python -m|make) [^`]+)`", TEXT)))
 PLACEHOLDER = re.compile(r"…|\[|\bA B\b|\b[A-Z]{4,}\b|openai/")
@@ -66,13 +66,9 @@ def pattern(output: str) -> str:
 PRINTED = list(printed_commands())
 
 
-def test_the_pages_have_commands() -> None:
-    assert len(PRINTED) == 2
-    assert len(INLINE) >= 20
-
-
 @pytest.mark.parametrize(("command", "output"), PRINTED, ids=lambda one: " ".join(one.split()[:2]))
 def test_the_readme_prints_what_a_command_prints(run: Run, command: str, output: str) -> None:
+    assert (len(PRINTED), len(INLINE) >= 20) == (2, True)
     outcome = run(*words_of(command)[1:])
     assert outcome.err == ""
     assert re.search(pattern(output), " ".join(outcome.out.split()))
@@ -128,12 +124,11 @@ def test_every_option_in_the_text_is_one_of_some_command() -> None:
     assert named - known - OTHER_PROGRAMS == set()
 
 
-@pytest.mark.parametrize("text", [one for one in INLINE if one.startswith("python -m ")])
-def test_a_module_in_the_text_can_be_run(text: str) -> None:
-    module, *rest = words_of(text)[2:]
-    assert importlib.util.find_spec(module) is not None
-    paths = [one for one in rest if "/" in one]
-    assert [one for one in paths if not (PROJECT / one).exists()] == []
+def test_every_module_in_the_text_can_be_run() -> None:
+    for text in (one for one in INLINE if one.startswith("python -m ")):
+        module, *rest = words_of(text)[2:]
+        assert importlib.util.find_spec(module) is not None, text
+        assert [one for one in rest if "/" in one and not (PROJECT / one).exists()] == []
 
 
 def test_every_make_target_in_the_text_is_in_the_makefile() -> None:
@@ -150,20 +145,13 @@ def test_the_code_of_the_readme_runs(run: Run, capsys: pytest.CaptureFixture[str
     assert "memory/reference/notification-routing.md" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("link", sorted(set(re.findall(r"\]\(((?!https?:)[^)#]+)", TEXT))))
-def test_a_link_leads_to_a_file(link: str) -> None:
-    assert any((folder / link).exists() for folder in (PROJECT, PROJECT / "docs"))
-
-
-PATHS = [
-    *re.findall(r"^(workbench/[\w./]*|[a-z_]+/)(?=\s)", README, re.M),
-    *re.findall(r"`(workbench/[\w./]+|tests/[\w./]*)`", TEXT),
-]
-
-
-@pytest.mark.parametrize("path", sorted(set(PATHS)))
-def test_a_path_in_the_text_is_there(path: str) -> None:
-    assert (PROJECT / path).exists()
+def test_every_link_and_every_path_in_the_text_leads_to_a_file() -> None:
+    paths = [
+        *re.findall(r"\]\(((?!https?:)[^)#]+)", TEXT),
+        *re.findall(r"^(workbench/[\w./]*|[a-z_]+/)(?=\s)", README, re.M),
+        *re.findall(r"`(workbench/[\w./]+|tests/[\w./]*)`", TEXT),
+    ]
+    assert [one for one in paths if not any((at / one).exists() for at in (PROJECT, PROJECT / "docs"))] == []
 
 
 def test_the_reading_page_names_the_stages_in_their_order() -> None:
@@ -175,3 +163,24 @@ def test_the_reading_page_names_the_stages_in_their_order() -> None:
     bases = [[one.__module__ for one in type(stage).__mro__] for stage in stages]
     for (_, file), modules in zip(named, bases, strict=True):
         assert f"workbench.{file.removesuffix('.py').replace('/', '.')}" in modules
+
+
+# the generated pages
+
+
+@pytest.mark.parametrize("name", reference.PAGES)
+def test_a_reference_page_is_up_to_date(name: str) -> None:
+    page = (PROJECT / "docs" / name).read_text(encoding="utf-8")
+    assert page == reference.PAGES[name](), f"docs/{name} is out of date. Run: {reference.RENEW}"
+
+
+def test_every_command_and_every_system_is_on_its_page() -> None:
+    commands, systems = reference.commands_page(), reference.systems_page()
+    assert "\n## case run\n" in commands
+    assert "\n## search\n" in commands
+    assert all(f"\n## {name}\n" in systems for name in reference.SYSTEMS)
+
+
+def test_the_shape_of_data_joins_the_types_of_a_key() -> None:
+    found = reference.shape({"hits": [{"score": 0.5}, {"score": None}], "empty": []})
+    assert found == {"hits": "list", "hits[].score": "null or number", "empty": "list"}

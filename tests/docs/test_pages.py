@@ -90,13 +90,9 @@ def test_a_figure_answers_the_mouse(visit: Visit) -> None:
 
 
 @needs_chromium
-def test_a_prediction_shows_its_choices(visit: Visit) -> None:
+def test_a_prediction_shows_its_choices_and_a_formula_is_drawn_by_the_browser(visit: Visit) -> None:
     choices = visit.page.locator(".still", has_text="The least cosine that passes").locator("li")
     assert choices.all_inner_texts() == ["0.07", "0.20", "0.35", "0.50"]
-
-
-@needs_chromium
-def test_a_formula_is_drawn_by_the_browser(visit: Visit) -> None:
     formula = visit.page.locator("math").first
     assert formula.is_visible()
     assert visit.page.get_by_text("$$").count() == 0
@@ -123,18 +119,13 @@ def lesson(name: str, text: str) -> Lesson:
 
 
 def test_the_contents_list_lessons_in_order_with_their_first_paragraph_and_solutions() -> None:
-    page = contents(
-        [
-            lesson("00_start", "# Start <here>\n\nA search *fails*.\n\nMore."),
-            lesson("01_next", "# Next\n\nThen `AND`."),
-            lesson("solutions/01_next", "# Solved\n\nSo."),
-        ]
-    )
-    assert re.findall(r'href="(\S+\.html)"', page) == [
-        "00_start.html",
-        "01_next.html",
-        "solutions/01_next.html",
-    ]
+    told = {
+        "00_start": "# Start <here>\n\nA search *fails*.\n\nMore.",
+        "01_next": "# Next\n\nThen `AND`.",
+        "solutions/01_next": "# Solved\n\nSo.",
+    }
+    page = contents([lesson(name, text) for name, text in told.items()])
+    assert re.findall(r'href="(\S+\.html)"', page) == [f"{name}.html" for name in told]
     assert "Start &lt;here&gt;" in page
     assert "<p>A search <em>fails</em>.</p>" in page
     assert "More." not in page

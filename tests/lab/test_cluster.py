@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 from collections.abc import Callable, Iterator
@@ -21,6 +20,7 @@ from tests import world
 from tests.commands import Run, runner
 from tests.contracts.store_contract import SETTINGS
 from tests.home import Home
+from tests.lab.bench.test_locomo import written
 from workbench.errors import InputError, ProviderError
 from workbench.measure.questions import Question, QuestionSet
 from workbench.memory.embedding.cache import texts_in_flight
@@ -68,10 +68,6 @@ def refuses(number: int) -> int:
 
 def lacks(number: int) -> int:
     raise ModuleNotFoundError("No module named 'openvino'")
-
-
-def test_results_come_in_the_order_of_what_was_given(cluster: Cluster) -> None:
-    assert cluster.map(doubled, range(20)) == [2 * number for number in range(20)]
 
 
 def test_a_killed_worker_costs_another_try_and_nothing_else(cluster: Cluster, tmp_path: Path) -> None:
@@ -135,16 +131,14 @@ def test_a_scheduler_without_workers_is_one_clear_error() -> None:
         made.close()
 
 
-def test_workers_of_another_version_are_refused(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_workers_of_another_version_or_without_the_workbench_are_refused(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(workbench, "__version__", "9.9.9")
-    with pytest.raises(
-        ProviderError, match=r"workbench \d\S+ and Python .* Here are workbench 9\.9\.9"
-    ) as caught:
+    other = r"workbench \d\S+ and Python .* Here are workbench 9\.9\.9"
+    with pytest.raises(ProviderError, match=other) as caught:
         cluster.map(doubled, [1])
     assert "same versions" in caught.value.remedy
-
-
-def test_workers_without_the_workbench_are_refused(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
     absent = ModuleNotFoundError("No module named 'workbench'")
     monkeypatch.setattr(cluster.client, "run", lambda *_, **__: {"tcp://worker:1": absent})
     with pytest.raises(ProviderError, match=r"worker:1 cannot be used: No module named 'workbench'"):
@@ -205,18 +199,6 @@ def test_an_index_that_is_no_file_cannot_be_copied_to_workers() -> None:
     assert "--cluster" in caught.value.remedy
 
 
-def conversation() -> dict[str, Any]:
-    """A conversation in LoCoMo's form, written for this test."""
-    turns = [("I drink rooibos tea.", "D1:1"), ("The hub of my bike is loose.", "D1:2")]
-    rows = [{"dia_id": id_, "speaker": "Wren", "text": text} for text, id_ in turns]
-    questions = [
-        {"question": "Which tea does Wren drink?", "category": 1, "evidence": ["D1:1"], "answer": "rooibos"},
-        {"question": "What is loose?", "category": 2, "evidence": ["D1:2"], "answer": "the hub"},
-    ]
-    talk = {"session_1": rows, "session_1_date_time": "1 May 2026"}
-    return {"conversation": talk, "qa": questions}
-
-
 @pytest.mark.parametrize(
     "benchmark",
     [
@@ -229,8 +211,7 @@ def test_bench_locomo_on_the_cluster_prints_the_same_numbers(
 ) -> None:
     monkeypatch.setenv("WORKBENCH_HOME", str(tmp_path / "cache"))
     monkeypatch.setattr(runs, "truncating", lambda _: world.EMBEDDER)
-    data = tmp_path / "talks.json"
-    data.write_text(json.dumps([conversation()]))
+    data, _ = written(tmp_path)
     command = [benchmark[0], data, *benchmark[1:], "--json"]
     here, there = bench(*command), bench(*command, "--cluster", address)
     assert here.code == 0, here.err

@@ -22,9 +22,6 @@ def test_one_leg_alone_reaches_its_weight(pipeline: Pipeline) -> None:
     assert keyword is not None
     assert (vector.score, vector.passes) == (pytest.approx(0.7), True)
     assert (keyword.score, keyword.passes) == (pytest.approx(0.3), False)
-
-
-def test_a_pipeline_without_a_leg_has_no_reach_there() -> None:
     assert reach(WORKAROUND, "keyword") is None
 
 
@@ -44,14 +41,8 @@ def test_no_search_reaches_further_than_the_reach(
             assert np.all(columns["score"][absent] <= bound.score + 1e-12)
 
 
-def test_the_shipped_floor_asks_for_a_cosine_of_one_half() -> None:
+def test_a_floor_asks_for_a_cosine_or_for_none_or_is_met_by_none() -> None:
     assert needed_similarity(SHIPPED) == pytest.approx(0.35 / 0.7)
     assert needed_similarity(WORKAROUND) == pytest.approx(0.25)
-
-
-def test_rrf_lets_the_first_of_the_vector_leg_pass_at_any_cosine() -> None:
-    assert needed_similarity(THREE_FIXES) == -1.0
-
-
-def test_a_floor_above_the_reach_is_met_by_no_cosine() -> None:
+    assert needed_similarity(THREE_FIXES) == -1.0  # the first of the vector leg passes
     assert needed_similarity(SHIPPED.with_stage(MinScore(0.8))) is None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from itertools import product
 
 import pytest
 from hypothesis import given, settings
@@ -43,14 +44,11 @@ def test_every_set_has_the_rows_that_fts5_finds_for_its_and(sample: MemoryIndex,
         assert one.rows == found_by_fts5(sample, one.words), one
 
 
+WORDS = st.sampled_from(["tea", "Tea", "bike", "the", "hub", "disk", "a", "OR", "zebra"])
+
+
 @settings(max_examples=60, deadline=None)
-@given(
-    st.lists(
-        st.sampled_from(["tea", "Tea", "bike", "the", "hub", "disk", "a", "OR", "zebra"]),
-        min_size=1,
-        max_size=8,
-    )
-)
+@given(st.lists(WORDS, min_size=1, max_size=8))
 def test_any_question_of_the_toy_world_agrees_with_fts5(toy: MemoryIndex, words: list[str]) -> None:
     found = dissect(" ".join(words), toy)
     assert all(one.rows == found_by_fts5(toy, one.words) for one in found.sets)
@@ -86,18 +84,17 @@ def test_what_to_drop_is_the_least_that_helps(sample: MemoryIndex) -> None:
     assert "In no chunk: “evaluate”." in sentences(ten)
 
 
-def test_when_all_words_match_the_best_word_to_drop_still_brings_most(toy: MemoryIndex) -> None:
+def test_when_all_words_match_the_best_word_to_drop_brings_most_and_an_only_word_stays(
+    toy: MemoryIndex,
+) -> None:
     found = dissect("rooibos tea cup", toy)
     assert found.every == 1
     assert found.drop is not None
     assert found.drop.rows == max(word.without or 0 for word in found.words)
     assert "All 3 words are in 1 of 6 chunks." in sentences(found)
-
-
-def test_an_only_word_has_nothing_to_drop(toy: MemoryIndex) -> None:
-    found = dissect("zebra", toy)
-    assert (found.drop, found.words[0].without, found.every) == (None, None, 0)
-    assert sentences(found) == ["“zebra” is in 0 of 6 chunks."]
+    only = dissect("zebra", toy)
+    assert (only.drop, only.words[0].without, only.every) == (None, None, 0)
+    assert sentences(only) == ["“zebra” is in 0 of 6 chunks."]
 
 
 def test_the_idf_is_the_one_in_fts5_s_bm25(sample: MemoryIndex) -> None:
@@ -131,12 +128,10 @@ def test_the_words_of_any_script_are_read_when_asked(toy: MemoryIndex) -> None:
     assert sentences(nothing) == ["The question contains no word, so FTS5 is not queried."]
 
 
-@pytest.mark.parametrize("question", ["", "  ", "?!"])
-def test_a_question_without_a_word_is_refused(toy: MemoryIndex, question: str) -> None:
-    with pytest.raises(InputError):
-        dissect(question, toy)
-    with pytest.raises(InputError):
-        asked(question, toy)
+def test_a_question_without_a_word_is_refused(toy: MemoryIndex) -> None:
+    for look, question in product((dissect, asked), ("", "  ", "?!")):
+        with pytest.raises(InputError):
+            look(question, toy)  # type: ignore[operator]
 
 
 def test_every_system_with_a_keyword_query_is_among_those_that_ask(sample: MemoryIndex) -> None:
@@ -148,13 +143,10 @@ def test_every_system_with_a_keyword_query_is_among_those_that_ask(sample: Memor
     assert len({(one.matches, one.rows, one.of, one.unit) for one in ways}) == len(ways)
 
 
-def test_the_shipped_match_is_asked_as_the_search_asks_it(sample: MemoryIndex) -> None:
+def test_a_system_asks_as_its_search_does(sample: MemoryIndex) -> None:
     (only,) = asked(TEN, sample, [SHIPPED])
     assert only.matches == (" AND ".join(map(quoted, TEN.split())),)
     assert (only.rows, only.of, only.unit, only.systems) == (0, sample.size, "chunks", (SHIPPED.name,))
-
-
-def test_a_system_asks_as_its_search_does(sample: MemoryIndex) -> None:
     _, fallback = asked(TEN, sample, [SYSTEMS["openclaw-2026.7.1"]])
     assert fallback.matches == ('"evaluate"', '"claim"', '"actually"', '"true"')
     together = sample.keyword(written(" OR ".join(fallback.matches)), sample.size)

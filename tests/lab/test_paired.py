@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
 from math import comb, sqrt
 from typing import Any
 
@@ -10,12 +9,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from ir_measures import AP, RR, P, R, Success, calc_aggregate, iter_calc, nDCG, read_trec_run
-from ir_measures import Judged as JudgedAt
+from ir_measures import RR, nDCG
 from numpy.testing import assert_allclose
 
 from workbench.errors import InputError
-from workbench.measure.evaluation import Evaluation, Judged, evaluate, values
+from workbench.measure.evaluation import Evaluation, evaluate
 from workbench.measure.paired import LEVEL, Paired, holm, measured, paired, paired_values, paired_with_first
 from workbench.measure.questions import Question, QuestionSet
 from workbench.memory.index import MemoryIndex
@@ -76,14 +74,6 @@ def test_holm_multiplies_the_smallest_by_their_number_and_never_decreases() -> N
     assert (holm([]), holm([0.2])) == ([], [0.2])
 
 
-@given(st.lists(st.floats(0, 1), max_size=12))
-def test_holm_keeps_the_order_and_lies_between_p_and_bonferroni_s(ps: list[float]) -> None:
-    corrected = holm(ps)
-    assert all(p <= one <= min(1.0, p * len(ps)) for p, one in zip(ps, corrected, strict=True))
-    ranked = [one for _, one in sorted(zip(ps, corrected, strict=True))]
-    assert all(a <= b for a, b in pairwise(ranked))
-
-
 # the same both ways, and the same twice
 
 lists = st.integers(2, 30).flatmap(
@@ -118,12 +108,14 @@ def drawn_hits(rng: np.random.Generator, gain: float, loss: float, n: int) -> tu
     return np.where(changes == 0, same, changes < 0) * 1.0, np.where(changes == 0, same, changes > 0) * 1.0
 
 
-@pytest.mark.parametrize(("gain", "loss"), [(0.3, 0.05), (0.1, 0.1), (0.04, 0.0), (0.0, 0.0)])
+@pytest.mark.parametrize(("gain", "loss"), [(0.3, 0.05), (0.3, 0.3), (0.1, 0.1), (0.04, 0.0), (0.0, 0.0)])
 def test_the_interval_of_hits_has_the_true_difference_inside_in_95_of_100(gain: float, loss: float) -> None:
     rng = np.random.default_rng(7)
-    found = [paired_values(*drawn_hits(rng, gain, loss, 57)).interval for _ in range(600)]
-    inside = np.mean([one is not None and one[0] <= gain - loss <= one[1] for one in found])
-    assert inside >= 0.93
+    found = [paired_values(*drawn_hits(rng, gain, loss, 57)) for _ in range(600)]
+    inside = [one.interval and one.interval[0] <= gain - loss <= one.interval[1] for one in found]
+    assert np.mean([bool(one) for one in inside]) >= 0.93
+    assert gain != loss or np.mean([one.differs for one in found]) <= LEVEL + 0.01
+    assert gain < 0.3 or np.mean([one.differs for one in found]) > 0.8
 
 
 def test_the_interval_of_a_mean_has_the_true_difference_inside_in_more_than_90_of_100() -> None:
@@ -134,18 +126,6 @@ def test_the_interval_of_a_mean_has_the_true_difference_inside_in_more_than_90_o
     found = [paired_values(*pair, "RR").interval for pair in zip(before, after, strict=True)]
     inside = np.mean([one is not None and one[0] <= truth <= one[1] for one in found])
     assert 0.90 <= inside <= 0.99
-
-
-@pytest.mark.parametrize("chance", [0.3, 0.1])
-def test_equal_pipelines_are_told_apart_in_at_most_5_of_100(chance: float) -> None:
-    rng = np.random.default_rng(7)
-    found = [paired_values(*drawn_hits(rng, chance, chance, 57)).differs for _ in range(600)]
-    assert np.mean(found) <= LEVEL + 0.01
-
-
-def test_a_real_difference_is_found() -> None:
-    rng = np.random.default_rng(7)
-    assert np.mean([paired_values(*drawn_hits(rng, 0.4, 0.05, 57)).differs for _ in range(100)]) > 0.95
 
 
 # what it says
@@ -222,38 +202,6 @@ def test_a_difference_that_the_correction_takes_away_says_so() -> None:
     )
 
 
-# equal to ir_measures
-
-
-def generated_run() -> list[Judged]:
-    """120 questions over 300 files: one to four right ones, and up to 30 returned, sometimes none."""
-    rng = np.random.default_rng(3)
-    files = [f"f{i}" for i in range(300)]
-    judged = []
-    for _ in range(120):
-        truth = list(rng.choice(files, rng.integers(1, 5), replace=False))
-        found = [one for one in truth if rng.random() < 0.7]
-        others = rng.choice([one for one in files if one not in truth], rng.integers(0, 30), replace=False)
-        judged.append(Judged(list(rng.permutation([*found, *others])), truth))
-    return judged
-
-
-@pytest.mark.parametrize("measure", [RR, AP, nDCG @ 10, R @ 5, P @ 5, Success @ 5, JudgedAt @ 5], ids=str)
-def test_the_values_are_those_of_ir_measures_for_a_run_in_a_file(measure: Any) -> None:
-    judged = generated_run()
-    qrels = {f"q{i}": {str(id_): 1 for id_ in one.truth} for i, one in enumerate(judged)}
-    lines = "\n".join(
-        f"q{i} Q0 {id_} {rank} {1 / rank} x"
-        for i, one in enumerate(judged)
-        for rank, id_ in enumerate(one.returned, start=1)
-    )
-    parsed = list(read_trec_run(lines))
-    ours = values(judged, measure)
-    assert np.mean(ours) == pytest.approx(calc_aggregate([measure], qrels, parsed)[measure], abs=1e-9)
-    theirs = {one.query_id: one.value for one in iter_calc([measure], qrels, parsed)}
-    assert_allclose(ours, [theirs[f"q{i}"] for i in range(len(judged))], atol=1e-9, rtol=0)
-
-
 # bad input
 
 
@@ -274,12 +222,12 @@ def one_evaluation(questions: QuestionSet, index: MemoryIndex) -> Evaluation:
     return evaluate(questions, [WORKAROUND], index)[0]
 
 
-@pytest.mark.parametrize("measure", ["nonsense", "R", "nDCG@", 3, None, ""])
-def test_what_is_no_measure_is_refused(measure: Any, toy: MemoryIndex) -> None:
+def test_what_is_no_measure_is_refused(toy: MemoryIndex) -> None:
     evaluation = one_evaluation(QUESTIONS, toy)
-    with pytest.raises(InputError, match="is not a measure") as refused:
-        paired(evaluation, evaluation, measure)
-    assert "nDCG@10" in refused.value.remedy
+    for measure in ("nonsense", "R", "nDCG@", 3, None, ""):
+        with pytest.raises(InputError, match="is not a measure") as refused:
+            paired(evaluation, evaluation, measure)  # type: ignore[arg-type]
+        assert "nDCG@10" in refused.value.remedy
 
 
 @pytest.mark.parametrize(

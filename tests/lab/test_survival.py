@@ -10,21 +10,10 @@ from workbench.measure.evaluation import evaluate
 from workbench.measure.missed import Survival, SurvivalStep, survival, survivals
 from workbench.measure.questions import Question, QuestionSet
 from workbench.memory.index import MemoryIndex
-from workbench.retrieval.fusion import OneLeg
 from workbench.retrieval.pipeline import Pipeline
 from workbench.systems.openclaw import SHIPPED, WORKAROUND
 from workbench.systems.registry import SYSTEMS
 from workbench_plugins.openclaw.releases import FEBRUARY_27
-
-KEYWORDS_ONLY = Pipeline(
-    "keywords-only",
-    tuple(
-        OneLeg("keyword") if stage.slot == "fusion" else stage
-        for stage in SYSTEMS["engine-rrf-60"].stages
-        if stage.slot not in ("vector_leg", "vector_score")
-    ),
-    SHIPPED.source,
-)
 
 
 def of(pipeline: Pipeline, question: str, target: str, index: MemoryIndex) -> Survival:
@@ -33,19 +22,17 @@ def of(pipeline: Pipeline, question: str, target: str, index: MemoryIndex) -> Su
     return survival(evaluation, index)
 
 
+ONE, TWO = (SHIPPED.asking(limit=limit, min_score=0) for limit in (1, 2))
+
+
 @pytest.mark.parametrize(
     ("pipeline", "question", "target", "reached"),
     [
         (SHIPPED, "rooibos", "memory/none.md", SurvivalStep.ASKED),
         (SHIPPED, "rooibos tea cup", "memory/tea.md", SurvivalStep.RETURNED),
         (SHIPPED, "rooibos", "memory/server.md", SurvivalStep.IN_POOL),
-        (SHIPPED.asking(limit=1, min_score=0), "rooibos tea cup", "memory/server.md", SurvivalStep.MATCHED),
-        (
-            SHIPPED.asking(limit=2, min_score=0),
-            "rooibos tea cup",
-            "memory/server.md",
-            SurvivalStep.PAST_FLOOR,
-        ),
+        (ONE, "rooibos tea cup", "memory/server.md", SurvivalStep.MATCHED),
+        (TWO, "rooibos tea cup", "memory/server.md", SurvivalStep.PAST_FLOOR),
     ],
 )
 def test_a_target_comes_as_far_as_its_best_chunk(

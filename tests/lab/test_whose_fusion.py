@@ -11,12 +11,7 @@ from workbench.errors import InputError
 from workbench.memory.index import MemoryIndex
 from workbench.views.html import text_of
 from workbench_plugins.engines.presets import ELEVEN
-from workbench_plugins.engines.whose_fusion import (
-    Comparison,
-    legs_of,
-    read_lists,
-    whose_fusion,
-)
+from workbench_plugins.engines.whose_fusion import Comparison, legs_of, read_lists, whose_fusion
 
 # One pair of lists, eleven semantics: the order, where kwonly stands, its score, whether 0.35 lets it pass
 
@@ -52,14 +47,11 @@ def test_one_pair_of_lists_has_eleven_meanings(eleven: Comparison, name: str) ->
     assert order.passes("kwonly") is passes
 
 
-def test_a_flip_names_the_leg_that_decides(eleven: Comparison) -> None:
+def test_a_flip_names_the_leg_or_the_rule_that_decides(eleven: Comparison) -> None:
     flips = {one.engine.name: one.flips for one in eleven.orders}
     (relative,) = flips["weaviate-relative"]
     assert (relative.above, relative.below) == ("v1", "both")
     assert relative.why.startswith("vector leg: 0.7000 for v1 against 0.2692 for both, 0.7 × min-max")
-
-
-def test_a_flip_by_the_rule_and_not_by_a_leg_says_the_rule(eleven: Comparison) -> None:
     haystack = next(one for one in eleven.orders if one.engine.name == "haystack-dbsf")
     over_both = next(flip for flip in haystack.flips if (flip.above, flip.below) == ("v1", "both"))
     assert over_both.why.startswith("not a plain sum: the larger of vector")
@@ -98,12 +90,6 @@ def test_an_unknown_engine_or_target_is_refused() -> None:
         whose_fusion(VECTOR, KEYWORD, target="v9")
 
 
-def test_two_lists_are_read_from_a_file(tmp_path: Path) -> None:
-    file = tmp_path / "lists.json"
-    file.write_text('{"vector": {"a": 0.5, "b": 1}, "keyword": {}}')
-    assert read_lists(file) == ({"a": 0.5, "b": 1}, {})
-
-
 @pytest.mark.parametrize(
     ("text", "named"),
     [
@@ -122,6 +108,8 @@ def test_a_file_of_another_form_is_refused(tmp_path: Path, text: str, named: str
         read_lists(file)
     with pytest.raises(InputError, match="cannot be read"):
         read_lists(tmp_path / "none.json")
+    file.write_text('{"vector": {"a": 0.5, "b": 1}, "keyword": {}}')
+    assert read_lists(file) == ({"a": 0.5, "b": 1}, {})
 
 
 def test_the_two_legs_of_a_question_are_lists(toy: MemoryIndex) -> None:

@@ -188,25 +188,18 @@ def test_the_oldest_connection_that_sent_nothing_makes_room_for_a_client(folder:
 # bounds of one request
 
 
-def test_a_long_body_is_refused(folder: Path) -> None:
+def test_a_long_body_a_stream_without_end_and_what_is_no_json_rpc_are_refused(folder: Path) -> None:
     with running(over(folder)) as port:
         assert call(port, "memory_search", {"query": "tea " * (limits.MOST_BYTES // 4)}).status_code == 413
-        assert len(searches(port, 1)) == 1
-
-
-def test_a_stream_that_would_never_end_is_refused(folder: Path) -> None:
-    with running(over(folder)) as port:
-        answer = httpx2.get(f"http://127.0.0.1:{port}/mcp", headers=HEADERS, timeout=DEADLINE)
-    assert answer.status_code == 405
-
-
-def test_what_is_no_json_rpc_is_a_parse_error(folder: Path) -> None:
-    with running(over(folder)) as port:
+        assert (
+            httpx2.get(f"http://127.0.0.1:{port}/mcp", headers=HEADERS, timeout=DEADLINE).status_code == 405
+        )
         headers = {**HEADERS, "Content-Type": "application/json"}
         for body in (b"{", b"[" * 100_000, b'{"a":"\\ud800"}', b"\xff"):
             answer = httpx2.post(f"http://127.0.0.1:{port}/mcp", content=body, headers=headers)
             assert answer.status_code == 400
             assert answer.json()["error"]["code"] in (-32700, -32600, -32602)
+        assert len(searches(port, 1)) == 1
 
 
 # searches side by side

@@ -46,15 +46,13 @@ def test_extra_paths_in_an_index_file_are_not_followed(home: Home, outside: Path
         tools.files.read(str(outside / "secret.md"))
 
 
-def test_extra_paths_that_the_user_gave_are_remembered_on_this_machine(home: Home, outside: Path) -> None:
+def test_extra_paths_that_the_user_gave_are_remembered_here_for_their_memory_alone(
+    home: Home, outside: Path, tmp_path: Path
+) -> None:
     home.sync(extra=["../outside"])
     assert home.sync().unchanged == 7
     with AgentTools(home.root, embedder=world.EMBEDDER, index_path=home.file) as tools:
         assert tools.files.read("../outside/secret.md").text == "the secret"
-
-
-def test_extra_paths_hold_for_their_memory_alone(home: Home, outside: Path, tmp_path: Path) -> None:
-    home.sync(extra=["../outside"])
     other = world.write(tmp_path / "deep" / "other")
     assert choices.extra_paths_of(home.root.resolve(), home.file) == ("../outside",)
     assert choices.extra_paths_of(other, home.file) == ()
@@ -125,12 +123,6 @@ def test_a_model_comes_from_a_hub_only_when_the_user_asks(
         embedder_named("somebody/model", None, download).embed(["tea"], "query")
     assert asked["name"] == "somebody/model"
     assert asked["local_files_only"] is not download
-
-
-@pytest.mark.parametrize("name", ["", " "])
-def test_an_empty_model_name_is_refused(name: str) -> None:
-    with pytest.raises(InputError, match="name of the model is empty"):
-        embedder_named(name)
 
 
 LINES = (PROJECT / "constraints.txt").read_text().splitlines()

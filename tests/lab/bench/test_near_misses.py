@@ -21,20 +21,11 @@ def test_a_name_is_written_with_a_capital_within_sentences_or_speaks() -> None:
     assert not names & {"we", "on", "monday", "the", "kettle"}
 
 
-@pytest.mark.parametrize(
-    ("question", "leads"),
-    [
-        ("what is Farida allergic to", False),
-        ("what is Jonas allergic to", True),
-        ("what about walnuts", False),
-        ("", False),
-        ("is it Bram's", False),
-    ],
-)
-def test_a_line_about_somebody_else_is_a_lead(question: str, leads: bool) -> None:
-    text = ["Farida is allergic to walnuts.\nJonas paints."]
-    found = other_name(question, text, frozenset({"farida", "jonas"}), FILES)
-    assert (0 < found <= 1) if leads else found == 0
+def test_a_line_about_somebody_else_is_a_lead() -> None:
+    text, known = ["Farida is allergic to walnuts.\nJonas paints."], frozenset({"farida", "jonas"})
+    assert 0 < other_name("what is Jonas allergic to", text, known, FILES) <= 1
+    for question in ("what is Farida allergic to", "what about walnuts", "", "is it Bram's"):
+        assert other_name(question, text, known, FILES) == 0
 
 
 def test_the_auc_counts_pairs_and_the_interval_draws_questions() -> None:

@@ -98,10 +98,8 @@ def test_a_command_has_its_own_arguments_and_the_options_of_all(
     told = run("folder", notes, "-s", one, "-s", two, "--against", two, "--save", file, "--json").json()
     assert [row["system"] for row in told] == [one, two]
     assert told[0]["against"]["system"] == two
-    assert (
-        f"{one} against {two}: no significant difference"
-        in run("folder", notes, "-s", one, "-s", two, "--against", two).out
-    )
+    shown = run("folder", notes, "-s", one, "-s", two, "--against", two).out
+    assert f"{one} against {two}: no significant difference" in shown
     assert len(file.read_text(encoding="utf-8").splitlines()) == 2
     again = run("folder", notes, "-s", one, "--compare", file, "--json").json()
     assert again[0]["against_saved"]["difference"] == 0
@@ -129,44 +127,34 @@ def test_beir_is_read(tmp_path: Path) -> None:
     assert found.questions == (BenchQuestion("q1", "tea?", frozenset(["d1"])),)
 
 
-def test_trec_is_read(tmp_path: Path) -> None:
+def test_trec_is_read_and_a_line_that_is_no_judgement_is_named(tmp_path: Path) -> None:
     found = collections.trec(world.write(tmp_path, TREC))
     assert found.questions == (BenchQuestion("7", "tea?", frozenset(["d1"])),)
-
-
-@pytest.mark.parametrize("line", ["7 0 d1 good", "7 d1"])
-def test_a_line_that_is_no_judgement_is_named(tmp_path: Path, line: str) -> None:
-    world.write(tmp_path, TREC | {"qrels.txt": f"7 0 d1 1\n{line}\n"})
-    with pytest.raises(InputError, match="line 2"):
-        collections.trec(tmp_path)
+    for line in ("7 0 d1 good", "7 d1"):
+        world.write(tmp_path, TREC | {"qrels.txt": f"7 0 d1 1\n{line}\n"})
+        with pytest.raises(InputError, match="line 2"):
+            collections.trec(tmp_path)
 
 
 def longmemeval(folder: Path, **changed: Any) -> Path:
     said = [{"role": "user", "content": "Rooibos."}]
     row = {
-        "question_id": "1",
-        "question": "Which tea?",
-        "question_type": "single-session-user",
-        "haystack_session_ids": ["s1"],
-        "haystack_dates": ["8 May"],
-        "haystack_sessions": [said],
+        "question_id": "1", "question": "Which tea?", "question_type": "single-session-user",
+        "haystack_session_ids": ["s1"], "haystack_dates": ["8 May"], "haystack_sessions": [said],
         "answer_session_ids": ["s1"],
-    }
+    }  # fmt: skip
     path = folder / "longmemeval.json"
     path.write_text(json.dumps([row | changed]))
     return path
 
 
-def test_longmemeval_is_read(tmp_path: Path) -> None:
+def test_longmemeval_is_read_and_another_form_is_refused(tmp_path: Path) -> None:
     found = collections.longmemeval(longmemeval(tmp_path))
     assert found.documents == (Text("s1", "# Chat session at 8 May\n\n- **User:** Rooibos.\n"),)
     assert found.questions[0].truth == {"s1"}
-
-
-@pytest.mark.parametrize("changed", [{"haystack_dates": []}, {"question": 3}, {"answer_session_ids": None}])
-def test_a_longmemeval_file_of_another_form_is_refused(tmp_path: Path, changed: dict[str, Any]) -> None:
-    with pytest.raises(InputError):
-        collections.longmemeval(longmemeval(tmp_path, **changed))
+    for changed in ({"haystack_dates": []}, {"question": 3}, {"answer_session_ids": None}):
+        with pytest.raises(InputError):
+            collections.longmemeval(longmemeval(tmp_path, **changed))
 
 
 def test_what_is_not_there_is_named(notes: Path, tmp_path: Path) -> None:
@@ -175,3 +163,24 @@ def test_what_is_not_there_is_named(notes: Path, tmp_path: Path) -> None:
     (notes / "questions.yaml").write_text("questions: [{question: tea, target: memory/gone.md}]\n")
     with pytest.raises(InputError, match=r"memory/gone\.md"):
         collections.folder(notes)
+
+
+MADE = collections.TestCollection(
+    "made",
+    (Text("d1", "a cup\nof tea"), Text("d 2", "naïve “bike”")),
+    (BenchQuestion("q1", "tea?", frozenset(["d1"])),),
+)
+
+
+def test_a_collection_comes_back(tmp_path: Path) -> None:
+    collections.write_beir(MADE, tmp_path / "made")
+    back = collections.read_collection(tmp_path / "made", "beir")
+    assert (back.documents, back.questions) == (MADE.documents, MADE.questions)
+
+
+def test_a_folder_that_holds_something_and_an_unknown_form_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "kept.txt").write_text("kept")
+    with pytest.raises(InputError, match="is not empty"):
+        collections.write_beir(MADE, tmp_path)
+    with pytest.raises(InputError, match="There is no form"):
+        collections.read_collection(tmp_path, "csv")

@@ -48,7 +48,6 @@ def kinds(found: list[Finding]) -> set[str]:
         (SHIPPED.with_stage(KeywordLeg(Depth(0.5, 200))), "pool smaller than the limit", "3 < 6"),
         (SHIPPED.with_stage(MinScore(0.0)), "a threshold of 0", "score ≥ 0"),
     ],
-    ids=lambda value: value if isinstance(value, str) else "",
 )
 def test_arithmetic_finds_what_cannot_work(pipeline: Pipeline, kind: str, arithmetic: str) -> None:
     (found,) = [one for one in lint(pipeline) if one.kind == kind]
@@ -56,20 +55,11 @@ def test_arithmetic_finds_what_cannot_work(pipeline: Pipeline, kind: str, arithm
     assert kind in kinds([found])
 
 
-@pytest.mark.parametrize(
-    ("pipeline", "kind"),
-    [
-        (SHIPPED.with_stage(MinScore(0.2)), "unreachable"),
-        (SHIPPED, "floor on a rank"),
-        (THREE_FIXES.but(EVIDENCE_FLOOR), "floor on a rank"),
-        (SHIPPED, "pool smaller than the limit"),
-        (SHIPPED, "a threshold of 0"),
-        (SYSTEMS["engine-tm2c2"], "weights that are scale only"),
-    ],
-    ids=lambda value: value if isinstance(value, str) else "",
-)
-def test_what_can_work_is_no_finding(pipeline: Pipeline, kind: str) -> None:
-    assert kind not in kinds(lint(pipeline))
+def test_what_can_work_is_no_finding() -> None:
+    assert "unreachable" not in kinds(lint(SHIPPED.with_stage(MinScore(0.2))))
+    assert not {"floor on a rank", "pool smaller than the limit", "a threshold of 0"} & kinds(lint(SHIPPED))
+    assert "floor on a rank" not in kinds(lint(THREE_FIXES.but(EVIDENCE_FLOOR)))
+    assert "weights that are scale only" not in kinds(lint(SYSTEMS["engine-tm2c2"]))
 
 
 def test_every_system_can_be_linted() -> None:
@@ -102,11 +92,9 @@ def test_a_leg_whose_scores_are_all_the_same_is_found(tmp_path: Path) -> None:
 
 def test_a_parameter_that_changes_no_answer_is_found(toy: MemoryIndex) -> None:
     alone = with_settings(THREE_FIXES, ["fusion.keyword=0"])
-    found = {
-        one.says.split()[0] for one in lint_on(alone, toy, ["tea", "bike"]) if one.kind == "dead parameter"
-    }
-    assert "limit.count" not in found
-    assert found
+    dead = [one for one in lint_on(alone, toy, ["tea", "bike"]) if one.kind == "dead parameter"]
+    assert dead
+    assert "limit.count" not in {one.says.split()[0] for one in dead}
 
 
 def test_vectors_of_another_model_are_found(tmp_path: Path) -> None:

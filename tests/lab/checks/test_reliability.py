@@ -14,7 +14,7 @@ from tests.commands import Run
 from tests.conftest import SAMPLE
 from workbench.errors import InputError
 from workbench.measure.evaluation import AskedQuestion, Evaluation, evaluate
-from workbench.measure.questions import Control, Question, QuestionSet
+from workbench.measure.questions import Question, QuestionSet
 from workbench.memory.index import MemoryIndex
 from workbench.records import Chunk, Trace
 from workbench.retrieval.pipeline import Pipeline
@@ -77,15 +77,6 @@ def test_what_is_missing_is_named(toy: MemoryIndex) -> None:
             reliability(given_)
     with pytest.raises(InputError, match="at least 2"):
         reliability(evaluation([0.5], [0.5]), bins=1)
-
-
-def test_a_calibration_of_another_model_gives_no_diagram(toy: MemoryIndex) -> None:
-    asked = QuestionSet(
-        questions=(Question(question="rooibos tea", target="memory/tea.md"),),
-        controls=(Control(question="zebra"),),
-    )
-    with pytest.raises(InputError, match="another model"):
-        reliability(evaluate(asked, [RECOMMENDED], toy)[0])
 
 
 def test_the_command_line_prints_it(run: Run, sample: MemoryIndex, tmp_path: Path) -> None:

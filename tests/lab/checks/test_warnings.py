@@ -10,7 +10,7 @@ import pytest
 
 from workbench.contracts import Index
 from workbench.errors import InputError
-from workbench.measure.checks import cutoff_of, fewest_wins, warnings_about
+from workbench.measure.checks import fewest_wins, warnings_about
 from workbench.measure.evaluation import Evaluation, evaluate
 from workbench.measure.questions import Question, QuestionSet
 from workbench.memory.index import MemoryIndex
@@ -111,22 +111,10 @@ def test_the_best_of_several_systems_is_chosen_by_its_own_questions(
     limits = [replace(THREE_FIXES.with_stage(Limit(count)), name=f"limit {count}") for count in (1, 2, 3)]
     evaluations = evaluate(questions, limits, kept)
     values = [one.overall.hits for one in evaluations]
-    found = [
-        one
-        for one in warnings_about(evaluations, kept)
-        if one.kind == "chosen and reported by the same questions"
-    ]
+    chosen = "chosen and reported by the same questions"
+    found = [one for one in warnings_about(evaluations, kept) if one.kind == chosen]
     assert len(set(values)) > 1
     assert all(one.systems == ("limit 3",) for one in found)
-
-
-def test_no_evaluation_has_no_warning(toy: MemoryIndex) -> None:
-    assert warnings_about([], toy) == []
-
-
-@pytest.mark.parametrize(("measure", "k"), [("nDCG@10", 10), ("R @ 5", 5), ("RR", None), ("hits", None)])
-def test_the_cutoff_of_a_measure_is_read(measure: str, k: int | None) -> None:
-    assert cutoff_of(measure) == k
 
 
 # Measures as arguments
@@ -140,8 +128,5 @@ def test_an_evaluation_has_the_measures_that_are_asked(toy: MemoryIndex) -> None
     assert found.by_measure["RR"] == pytest.approx(found.mrr)
     assert found.as_json()["measures"] == found.by_measure
     assert "measures" not in evaluate(ALL, [WORKAROUND], toy)[0].as_json()
-
-
-def test_an_unknown_measure_is_refused_before_anything_runs(toy: MemoryIndex) -> None:
     with pytest.raises(InputError, match="not a measure"):
         evaluate(ALL, [WORKAROUND], toy, ["nDCG@ten"])

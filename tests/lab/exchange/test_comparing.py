@@ -18,7 +18,7 @@ from workbench.retrieval.pipeline import Pipeline, search
 from workbench_plugins.engines.museum import SPECIMENS
 from workbench_plugins.runs.comparing import compare, missing_documents, values_of
 from workbench_plugins.runs.gate import gate, read_saved, saved_of, write_saved
-from workbench_plugins.runs.linting import lint
+from workbench_plugins.runs.linting import RULES, lint
 from workbench_plugins.runs.recorder import NoMemory, Recorder, run_of
 from workbench_plugins.runs.runs import Run
 from workbench_plugins.runs.trec import ids_of, truth_of_qrels, truth_of_questions
@@ -157,19 +157,12 @@ def test_patterns_over_all_questions_are_found() -> None:
     assert kinds(run(**same)) == {"constant best score"}
     ranks = {f"q{i}": [("a", 1 / (61 + i)), ("b", 1 / (70 + i))] for i in range(4)}
     assert kinds(run(**ranks)) == {"scores of ranks"}
-    dead = {
-        f"q{i}": [
-            ("a", 0.9 + i / 100, {"vector": 0.9, "keyword": 0.0}),
-            ("b", 0.5, {"vector": 0.5, "keyword": 0.0}),
-        ]
-        for i in range(4)
-    }
+    high, low = ({"vector": one, "keyword": 0.0} for one in (0.9, 0.5))
+    dead = {f"q{i}": [("a", 0.9 + i / 100, high), ("b", 0.5, low)] for i in range(4)}
     assert kinds(run(**dead)) == {"sub-score without effect", "one sub-score decides"}
 
 
 def test_every_specimen_that_a_finding_names_is_in_the_museum() -> None:
-    from workbench_plugins.runs.linting import RULES
-
     assert {name for rule in RULES for name in rule.specimens} <= set(SPECIMENS)
 
 

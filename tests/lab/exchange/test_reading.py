@@ -56,13 +56,8 @@ def test_a_whole_response_is_read_and_its_id_field_may_be_named(tmp_path: Path) 
     file = as_file(tmp_path, {"qid": "q1", "question": "a horse", "response": EXPLAINED})
     assert read_run(file, id_field="_source.path").returned("q1") == ["memory/horse.md"]
     assert read_run(file).texts == {"q1": "a horse"}
-
-
-def test_one_json_document_over_many_lines_is_read(tmp_path: Path) -> None:
-    file = tmp_path / "run.json"
     file.write_text(json.dumps([{"qid": 1, "results": ["a", "b"]}, {"qid": 2, "results": []}], indent=2))
-    run = read_run(file)
-    assert [run.returned("1"), run.returned("2")] == [["a", "b"], []]
+    assert [read_run(file).returned(one) for one in ("1", "2")] == [["a", "b"], []]
 
 
 def test_trec_orders_by_score_and_other_runs_by_their_own_order(tmp_path: Path) -> None:
@@ -81,10 +76,7 @@ def test_trec_orders_by_score_and_other_runs_by_their_own_order(tmp_path: Path) 
         ("", "is empty"),
         ('{"question": "a", "results": []}\n{"question": "b"\n', "line 2 is not JSON"),
         ('{"question": "a", "results": [{"score": 1}]}\n', "line 1: result 1: a result has no id"),
-        (
-            '{"question": "a", "results": [{"id": "x", "score": "much"}]}\n',
-            "the score 'much' is not a number",
-        ),
+        ('{"qid": 1, "results": [{"id": "x", "score": "much"}]}\n', "the score 'much' is not a number"),
         ('{"question": "a"}\n', "line 1: there is no list of results"),
         ('{"results": []}\n', "line 1: the question of these results is not named"),
         ('{"qid": 1, "results": []}\n{"qid": 1, "results": []}\n', "line 2: the question '1' is there twice"),
@@ -123,12 +115,7 @@ def test_a_run_comes_back_from_both_forms(tmp_path_factory: pytest.TempPathFacto
         assert {one: back.returned(one) for one in back.rows} == {one: run.returned(one) for one in run.rows}
 
 
-def test_trec_cannot_hold_blanks_and_says_so(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="blanks"):
-        write_qrels({"two words": {"a": 1}}, tmp_path / "qrels.txt")
-
-
-def test_qrels_of_trec_and_beir_are_read_alike(tmp_path: Path) -> None:
+def test_qrels_of_trec_and_beir_are_read_alike_and_topics_need_a_tab(tmp_path: Path) -> None:
     trec, beir = tmp_path / "qrels.txt", tmp_path / "test.tsv"
     write_qrels({"1": {"a": 2, "b": 0}}, trec)
     beir.write_text("query-id\tcorpus-id\tscore\n1\ta\t2\n1\tb\t0\n")
@@ -139,15 +126,13 @@ def test_qrels_of_trec_and_beir_are_read_alike(tmp_path: Path) -> None:
     trec.write_text("1 0 a 1\nno judgement\n")
     with pytest.raises(InputError, match="line 2"):
         read_qrels(trec)
-
-
-def test_topics_need_a_tab(tmp_path: Path) -> None:
-    file = tmp_path / "topics.tsv"
-    file.write_text("q1\twhat is tea\n")
-    assert read_topics(file) == {"q1": "what is tea"}
-    file.write_text("q1 what is tea\n")
+    with pytest.raises(InputError, match="blanks"):
+        write_qrels({"two words": {"a": 1}}, trec)
+    beir.write_text("q1\twhat is tea\n")
+    assert read_topics(beir) == {"q1": "what is tea"}
+    beir.write_text("q1 what is tea\n")
     with pytest.raises(InputError, match="line 1 has no tab"):
-        read_topics(file)
+        read_topics(beir)
 
 
 def test_the_benchmark_reads_every_line_that_it_writes(tmp_path: Path) -> None:

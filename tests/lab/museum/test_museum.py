@@ -21,7 +21,6 @@ from workbench_plugins.engines.museum import (
     Specimen,
     SpecimenRun,
     SpecimenRuns,
-    first,
     is_healthy,
     searched,
     small_memory,
@@ -92,12 +91,6 @@ def test_an_unknown_specimen_names_the_nearest() -> None:
     assert specimen("qdrant-k2") is SPECIMENS["qdrant-k2"]
 
 
-def test_the_first_of_a_tie_is_nobody() -> None:
-    assert first({"a": 2.0, "b": 1.0}) == "a"
-    assert first({"a": 2.0, "b": 2.0}) is None
-    assert first({}) is None
-
-
 # The numbers that the reports give
 
 
@@ -107,13 +100,9 @@ def test_nonsense_scores_075_in_metronix_and_075_or_more_in_qmd() -> None:
 
 
 def test_the_apples_score_as_in_the_report() -> None:
-    assert specimen("typesense-tied-ranks").run().shipped == pytest.approx(
-        {
-            "03 apple pie": 0.7 / 1 + 0.3 / 3,
-            "13 red apple": 0.7 / 2 + 0.3,
-            "19 green apple": 0.7 / 3 + 0.3 / 2,
-        }
-    )
+    pie, red, green = 0.7 + 0.3 / 3, 0.7 / 2 + 0.3, 0.7 / 3 + 0.3 / 2
+    scores = {"03 apple pie": pie, "13 red apple": red, "19 green apple": green}
+    assert specimen("typesense-tied-ranks").run().shipped == pytest.approx(scores)
 
 
 def test_an_absent_memory_is_credited_with_the_last_rank() -> None:
@@ -150,14 +139,9 @@ def test_a_specimen_is_told_in_words_and_as_json(one: Specimen) -> None:
     assert (told["shipped"]["as_expected"], told["fixed"]["as_expected"]) == (False, True)
 
 
-def test_a_specimen_that_shows_nothing_says_so() -> None:
-    finding = SpecimenRun(specimen("qdrant-k2"), {}, {}, True, False)
-    assert "does not show its bug: the shipped answer is as expected, the fixed answer is not" in printed(
-        rendered(finding)
-    )
-
-
-def test_the_list_of_findings_counts_those_that_show_their_bug() -> None:
+def test_a_specimen_that_shows_nothing_says_so_and_the_list_counts_those_that_show_their_bug() -> None:
+    nothing = printed(rendered(SpecimenRun(specimen("qdrant-k2"), {}, {}, True, False)))
+    assert "does not show its bug: the shipped answer is as expected, the fixed answer is not" in nothing
     findings = [specimen("qdrant-k2").run(), specimen("txtai-half-penalty").run()]
     assert "2 of 2 specimens have their bug" in printed(rendered(SpecimenRuns(findings)))
     unseen = SpecimenRun(findings[0].specimen, {}, {}, True, True)

@@ -15,8 +15,10 @@ from workbench.memory.index import MemoryIndex
 from workbench.retrieval.index_adapters import CachedIndex
 from workbench.systems.openclaw import SHIPPED, THREE_FIXES
 from workbench.systems.registry import SYSTEMS, system
+from workbench.views.text import show
+from workbench_plugins.diagnose.figures import grid_of, pareto_figure, sweep_figure
+from workbench_plugins.diagnose.show import flattery
 from workbench_plugins.diagnose.sweep import (
-    MOST_SETTINGS,
     Sweep,
     as_json,
     axis,
@@ -126,7 +128,6 @@ def test_what_cannot_be_swept_is_one_clear_error(cached: CachedIndex, axes: list
     with pytest.raises(InputError, match=problem) as error:
         sweep(SHIPPED, axes, QUESTIONS, cached)
     assert error.value.remedy
-    assert MOST_SETTINGS < 10**9
 
 
 @pytest.fixture(scope="module")
@@ -147,17 +148,14 @@ def test_the_front_holds_what_nothing_beats(grid: Sweep) -> None:
         assert beaten != ((hits, silent) in front)
 
 
-def test_held_out_questions_did_not_choose_their_setting(grid: Sweep) -> None:
+def test_held_out_questions_did_not_choose_their_setting(grid: Sweep, cached: CachedIndex) -> None:
     held = held_out(grid)
     assert held is not None
     assert len(held.chosen) == 3
     assert held.flattered == pytest.approx(grid.score(best(grid)) - held.mean)
     assert np.isin(held.values, (0, 1)).all()
-
-
-def test_one_file_cannot_be_held_out(cached: CachedIndex) -> None:
-    asked = QuestionSet(questions=QUESTIONS.questions[:1])
-    assert held_out(sweep(SHIPPED, ["floor.floor=0,1"], asked, cached)) is None
+    one_file = QuestionSet(questions=QUESTIONS.questions[:1])
+    assert held_out(sweep(SHIPPED, ["floor.floor=0,1"], one_file, cached)) is None
 
 
 def test_the_data_names_each_setting(grid: Sweep) -> None:
@@ -165,3 +163,50 @@ def test_the_data_names_each_setting(grid: Sweep) -> None:
     assert data["settings"][data["best"]]["setting"] == list(grid.settings[best(grid)])
     assert (data["n"], data["controls"], len(data["settings"])) == (6, 3, 30)
     assert data["current"]["setting"] == ["0.7", "0.35"]
+
+
+# as a table and as figures
+
+
+def test_the_table_names_the_best_the_present_and_the_held_out_worth(
+    grid: Sweep, capsys: pytest.CaptureFixture[str]
+) -> None:
+    show(grid)
+    printed = " ".join(capsys.readouterr().out.split())
+    assert "30 settings, 6 questions, 3 unanswerable questions" in printed
+    assert "best, front" in printed
+    assert "0.7 0.35" in printed
+    assert "held out: chosen on 2 of 3 parts" in printed
+    assert "The best setting's own number is not better than that." in printed
+
+
+def test_a_best_setting_that_looks_better_than_it_is_is_said_to() -> None:
+    assert flattery(0.02, "hits") == "The best setting's own number flatters it by 2 points."
+    assert flattery(0.125, "RR") == "The best setting's own number flatters it by 0.125 RR."
+    assert "not better" in flattery(-0.02, "hits")
+
+
+def test_a_heat_map_has_a_cell_for_each_setting_and_marks_the_present_one(grid: Sweep) -> None:
+    heat, now, star = sweep_figure(grid).data
+    assert grid_of(grid).shape == (6, 5)
+    assert heat.z[0][0] == grid.values[0].sum() + grid.silent[0].sum()
+    assert (list(now.x), list(now.y)) == (["0.7"], ["0.35"])
+    assert star.name == "best"
+
+
+def test_one_axis_is_a_line(cached: CachedIndex) -> None:
+    figure = sweep_figure(sweep(SHIPPED, ["query.join=AND,OR"], QUESTIONS, cached))
+    assert figure.layout.xaxis.type == "category"
+    assert len(figure.data[0].y) == 2
+
+
+def test_parameters_that_moved_alone_have_no_map(cached: CachedIndex) -> None:
+    axes = ["fusion.vector=0,1", "floor.floor=0,1"]
+    with pytest.raises(InputError, match="no map"):
+        sweep_figure(sweep(SHIPPED, axes, QUESTIONS, cached, one_at_a_time=True))
+
+
+def test_the_front_is_drawn_with_the_present_setting(grid: Sweep) -> None:
+    settings, front, now = pareto_figure(grid).data
+    assert len(settings.x) == 30
+    assert (front.name, now.name) == ("front", "now")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+import yaml
 
 from tests.conftest import PROJECT
 from workbench.errors import InputError
@@ -24,16 +25,11 @@ def embedder() -> LocalEmbedder:
     return LocalEmbedder()
 
 
-@pytest.mark.parametrize(
-    ("words", "name"),
-    [
-        ("nothing comes back", "nothing comes back"),
-        ("same order with and without keywords", "keywords have no effect"),
-        ("the limit changes who is first", "the limit changes the order"),
-        ("a perfect score for nonsense", "nonsense scores high"),
-        ("only in Chinese", "only in another script"),
-    ],
-)
+TOLD = yaml.safe_load(Path(__file__).with_name("told.yaml").read_text(encoding="utf-8"))
+"""Words, and the symptom that they lead to, or that is among the first two."""
+
+
+@pytest.mark.parametrize(("words", "name"), TOLD["first"].items())
 def test_words_lead_to_their_symptom(words: str, name: str, embedder: LocalEmbedder) -> None:
     found = triage(words, embedder)
     assert found.fits[0].symptom.name == name
@@ -41,18 +37,7 @@ def test_words_lead_to_their_symptom(words: str, name: str, embedder: LocalEmbed
     assert triage(words, embedder) == found
 
 
-@pytest.mark.parametrize(
-    ("words", "name"),
-    [
-        ("my search gives zero hits even though the word is in a file", "nothing comes back"),
-        ("if I ask for 20 instead of 5 results the winner is a different one", "the limit changes the order"),
-        ("garbage questions get confident answers", "nonsense scores high"),
-        ("Japanese questions never match anything", "only in another script"),
-        ("results are always the same no matter what I type", "the same results for every question"),
-        ("only finds things when I use the exact words", "only exact words are found"),
-        ("search returns nothing since I upgraded", "worse since an upgrade"),
-    ],
-)
+@pytest.mark.parametrize(("words", "name"), TOLD["among the first two"].items())
 def test_other_words_for_it_have_the_symptom_among_the_first_two(
     words: str, name: str, embedder: LocalEmbedder
 ) -> None:
