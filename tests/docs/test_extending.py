@@ -35,12 +35,8 @@ BLOCK = re.compile(r"(?:^`([\w/.]+)`:\n\n)?^```(\w+)\n(.*?)^```$", re.M | re.S)
 BLOCKS = [match.groups() for match in BLOCK.finditer(TEXT)]
 FILES = {name: text for name, _, text in BLOCKS if name}
 CODE = [text for name, language, text in BLOCKS if not name and language == "python"]
-COMMANDS = [
-    shlex.split(line.removeprefix("$ "))
-    for _, language, text in BLOCKS
-    if language == "console"
-    for line in text.splitlines()
-]
+CONSOLE = "".join(text for _, language, text in BLOCKS if language == "console")
+COMMANDS = [shlex.split(line.removeprefix("$ ")) for line in CONSOLE.splitlines()]
 
 
 @pytest.fixture
@@ -127,11 +123,8 @@ def test_the_installed_package_is_known_to_every_command(tmp_path: Path) -> None
     (metadata / "METADATA").write_text(named)
     points = [f"{name} = {one}" for name, one in project["entry-points"][GROUP].items()]
     (metadata / "entry_points.txt").write_text("\n".join([f"[{GROUP}]", *points]))
-    environment = {
-        **os.environ,
-        "PYTHONPATH": os.pathsep.join([str(site), str(PROJECT)]),
-        "SHELF": str(tmp_path / "shelf"),
-    }
+    paths = os.pathsep.join([str(site), str(PROJECT)])
+    environment = {**os.environ, "PYTHONPATH": paths, "SHELF": str(tmp_path / "shelf")}
     world.write(tmp_path / "sample_memory", {"MEMORY.md": "The rear hub.", "memory/b.md": "A hub of a bike."})
     said = ""
     for command in [["workbench", "index", "sample_memory"], *COMMANDS]:

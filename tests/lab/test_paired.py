@@ -108,7 +108,7 @@ def drawn_hits(rng: np.random.Generator, gain: float, loss: float, n: int) -> tu
     return np.where(changes == 0, same, changes < 0) * 1.0, np.where(changes == 0, same, changes > 0) * 1.0
 
 
-@pytest.mark.parametrize(("gain", "loss"), [(0.3, 0.05), (0.3, 0.3), (0.1, 0.1), (0.04, 0.0), (0.0, 0.0)])
+@pytest.mark.parametrize(("gain", "loss"), [(0.3, 0.05), (0.1, 0.1), (0.04, 0.0), (0.0, 0.0)])
 def test_the_interval_of_hits_has_the_true_difference_inside_in_95_of_100(gain: float, loss: float) -> None:
     rng = np.random.default_rng(7)
     found = [paired_values(*drawn_hits(rng, gain, loss, 57)) for _ in range(600)]

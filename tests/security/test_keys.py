@@ -40,10 +40,8 @@ def configuration(folder: Path, provider: str, address: str, form: str = "septem
     settings = {"provider": provider, "model": "m", "remote": {"baseUrl": address}}
     data: dict[str, Any] = {"memory": {"search": settings}}
     if form == "february":
-        data = {
-            "agents": {"defaults": {"memorySearch": settings}},
-            "meta": {"lastTouchedVersion": "2026.2.13"},
-        }
+        agents = {"defaults": {"memorySearch": settings}}
+        data = {"agents": agents, "meta": {"lastTouchedVersion": "2026.2.13"}}
     file = folder / "somebody.json"
     file.write_text(json.dumps(data), encoding="utf-8")
     return file

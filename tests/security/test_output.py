@@ -73,41 +73,26 @@ def test_json_loses_nothing_and_holds_no_control_character(run: Run, root: Path)
 
 
 @pytest.mark.parametrize("name", [*MARKED, *HOSTILE])
-@pytest.mark.parametrize("question", ["rooibos tea", QUESTION])
-def test_explain_names_the_file(run: Run, root: Path, name: str, question: str) -> None:
-    outcome = run("explain", question, "--target", name, *options(root))
-    assert is_safe(outcome)
-    assert outcome.code in (0, 1)
-    assert one_line(name) in " ".join(outcome.out.replace("\n", "").split("  "))
+def test_explain_names_the_file(run: Run, root: Path, name: str) -> None:
+    for question in ("rooibos tea", QUESTION):
+        outcome = run("explain", question, "--target", name, *options(root))
+        assert is_safe(outcome)
+        assert outcome.code in (0, 1)
+        assert one_line(name) in " ".join(outcome.out.replace("\n", "").split("  "))
 
 
-@pytest.mark.parametrize(
-    ("command", "shown"),
-    [
-        (["evaluate", "-s", SYSTEM, "-s", OTHER], "[/]"),
-        (["compare", SYSTEM, OTHER, "-q", QUESTION, "--min-score", -1], "[/] rooibos ␛[2J"),
-        (["fusion", "-q", QUESTION], "[/]"),
-    ],
-)
-def test_tables_print_every_name(run: Run, root: Path, command: list[str], shown: str) -> None:
-    outcome = run(*command, *options(root))
-    assert (outcome.code, is_safe(outcome)) == (0, True)
-    assert shown in outcome.out
-
-
-def test_given_lists_are_printed_as_text(run: Run, tmp_path: Path) -> None:
+def test_tables_and_given_lists_are_printed_as_text(run: Run, root: Path, tmp_path: Path) -> None:
     lists = tmp_path / "[red]lists.json"
     lists.write_text(json.dumps({"vector": {"[/]a\x1b[2J": 1}, "keyword": {"[red]": 2}}))
-    outcome = run("fusion", "--lists", lists, "--watch", "[red]")
-    assert (outcome.code, is_safe(outcome)) == (0, True)
-    assert "[/]a␛[2J 1" in outcome.out
-
-
-@pytest.mark.parametrize(
-    "command", [["systems"], ["museum"], ["museum", "openclaw-clamped-bm25"], ["show", SYSTEM], ["--help"]]
-)
-def test_what_does_not_read_the_memory_prints_no_control_character(run: Run, command: list[str]) -> None:
-    assert is_safe(run(*command))
+    compared = ("compare", SYSTEM, OTHER, "-q", QUESTION, "--min-score", -1)
+    for shown, *command in (
+        ("[/]", "evaluate", "-s", SYSTEM, "-s", OTHER, *options(root)),
+        ("[/] rooibos ␛[2J", *compared, *options(root)),
+        ("[/]", "fusion", "-q", QUESTION, *options(root)),
+        ("[/]a␛[2J 1", "fusion", "--lists", lists, "--watch", "[red]"),
+    ):
+        outcome = run(*command)
+        assert (outcome.code, is_safe(outcome), str(shown) in outcome.out) == (0, True, True)
 
 
 def test_index_watch_and_doctor_print_every_name(run: Run, root: Path, tmp_path: Path) -> None:
@@ -143,21 +128,18 @@ def test_watch_prints_a_hostile_name_visibly(
     assert "2 new" in outcome.out
 
 
+EVIL = "[/]\x1b[2J"
+
+
 @pytest.mark.parametrize(
     "command",
     [
-        ["sea\x1b[2Jrch"],
-        ["search", "q", "more\x1b[2J"],
-        ["search", "q", "--limit", "\x9b2J"],
-        ["search", "q", "-s", "[/]\x1b[2J"],
-        ["search", "q", "-m", "[/]\x1b[2J"],
-        ["show", "\x1b[2J.json"],
-        ["museum", "\x1b[2J[/]"],
-        ["--config", "\x1b[2J[/].json", "search", "q"],
+        "sea\x1b[2Jrch", f"search q more{EVIL}", "search q --limit \x9b2J", f"search q -s {EVIL}",
+        f"search q -m {EVIL}", f"show {EVIL}.json", f"museum {EVIL}", f"--config {EVIL}.json search q",
     ],
-)
-def test_an_error_repeats_hostile_input_visibly(run: Run, command: list[str]) -> None:
-    outcome = run(*command)
+)  # fmt: skip
+def test_an_error_repeats_hostile_input_visibly(run: Run, command: str) -> None:
+    outcome = run(*command.split(" "))
     assert (outcome.code, is_safe(outcome)) == (2, True)
     assert outcome.err
 

@@ -49,10 +49,8 @@ def swapping(inside: Path, outside: Path) -> Iterator[None]:
 
 
 SWAPPED = [
-    pytest.param("memory/deep/note.md", "outside/note.md", id="file"),
-    pytest.param("memory/deep", "outside", id="folder"),
-    pytest.param("memory", "outside-memory", id="folder above"),
-]
+    ("memory/deep/note.md", "outside/note.md"), ("memory/deep", "outside"), ("memory", "outside-memory"),
+]  # fmt: skip
 
 
 @pytest.fixture

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from html import unescape
 from itertools import product
+from pathlib import Path
 
 import pytest
+from workbench_plugins.cases.files import load_case
 
 from workbench.errors import InputError
 from workbench.memory.index import MemoryIndex
@@ -16,6 +18,7 @@ from workbench.systems.openclaw import SHIPPED, THREE_FIXES
 from workbench.systems.registry import SYSTEMS
 from workbench.views.text import explanation_text
 from workbench.views.widgets.panel import status_html
+from workbench_plugins.cases.running import run_case
 from workbench_plugins.explore.explorer import (
     LOOKS,
     MOST_DRAWN,
@@ -53,11 +56,8 @@ def test_every_candidate_is_drawn_at_its_score_and_position_with_its_fate(
             expected = [(one.score, one.position) for one in trace.candidates if fate_of(one) is fate]
             assert dots(figure, fate, side) == expected
     assert len(dots(figure, Fate.RETURNED, "right")) == len(traces[1].results) == 6
-
-
-def test_fates_differ_in_colour_and_in_symbol() -> None:
-    assert len({look["color"] for look in LOOKS.values()}) == len(LOOKS)
-    assert len({look["symbol"] for look in LOOKS.values()}) == len(LOOKS)
+    for part in ("color", "symbol"):
+        assert len({look[part] for look in LOOKS.values()}) == len(LOOKS)
 
 
 def test_the_floor_is_a_line_where_there_is_one(traces: tuple[Trace, Trace], sample: MemoryIndex) -> None:
@@ -86,16 +86,14 @@ def test_the_file_in_question_has_rings_and_a_line_of_its_own(sample: MemoryInde
     assert len(named["in both, in the chosen file"].y) == 3 * len(joined) > 0
 
 
-@pytest.mark.parametrize(
-    "pair", list(product(["openclaw-2026.2.13", "bm-head", "am-205"], repeat=2)), ids="-".join
-)
-def test_every_candidate_stands_once_beside_another(sample: MemoryIndex, pair: tuple[str, str]) -> None:
-    left, right = (search(QUESTION, SYSTEMS[name], sample) for name in pair)
-    pairs = beside(left, right)
-    assert [one.position for one, _ in pairs if one] == [one.position for one in left.candidates]
-    assert sorted(one.position for _, one in pairs if one) == [one.position for one in right.candidates]
-    assert all(one.chunk.path == other.chunk.path for one, other in pairs if one and other)
-    assert any(one and other for one, other in pairs)
+def test_every_candidate_stands_once_beside_another(sample: MemoryIndex) -> None:
+    found = [search(QUESTION, SYSTEMS[name], sample) for name in ("openclaw-2026.2.13", "bm-head", "am-205")]
+    for left, right in product(found, repeat=2):
+        pairs = beside(left, right)
+        assert [one.position for one, _ in pairs if one] == [one.position for one in left.candidates]
+        assert sorted(one.position for _, one in pairs if one) == [one.position for one in right.candidates]
+        assert all(one.chunk.path == other.chunk.path for one, other in pairs if one and other)
+        assert any(one and other for one, other in pairs)
 
 
 @pytest.mark.parametrize("name", SYSTEMS)
@@ -176,12 +174,9 @@ def test_settings_are_taken_all_or_none(explorer: QuestionExplorer, wrong: dict[
     assert explorer.problem is None
 
 
-def test_an_unknown_system_is_refused_at_once(sample: MemoryIndex) -> None:
+def test_pipelines_of_one_s_own_can_be_compared(sample: MemoryIndex) -> None:
     with pytest.raises(InputError, match="nosuch"):
         QuestionExplorer(sample, QUESTION, systems=("nosuch", SHIPPED.name))
-
-
-def test_pipelines_of_one_s_own_can_be_compared(sample: MemoryIndex) -> None:
     own = {"strict": SHIPPED, "lenient": SHIPPED.asking(min_score=0.1)}
     explorer = QuestionExplorer(sample, QUESTION, systems=("strict", "lenient"), pipelines=own)
     assert [len(trace.results) for trace in explorer.traces] == [0, 6]
@@ -206,3 +201,24 @@ def _fates(explorer: QuestionExplorer) -> list[dict[str, Fate]]:
 
 def _told(one: Explanation) -> str:
     return explanation_text(one, chunks=99)
+
+
+# saving the search as a case beside the notebook
+
+
+def test_the_button_saves_the_search_that_misses_the_file_and_says_where(
+    toy: MemoryIndex, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    widget = QuestionExplorer(toy, "rooibos <b>tea</b>", "memory/server.md", link=False)
+    widget.save.click()
+    widget.save.click()
+    files = sorted(tmp_path.iterdir())
+    assert [one.name for one in files] == ["rooibos-b-tea-b-2.case.yaml", "rooibos-b-tea-b.case.yaml"]
+    assert str(files[0]) in widget.saved.value
+    run = run_case(load_case(files[1]).case)
+    assert (run.holds, run.as_observed, run.pipeline.name) == (False, True, "openclaw-2026.2.13")
+    widget.settings = {"target": ""}
+    widget.save.click()
+    assert "A case needs the file that you expect" in widget.saved.value
+    assert len(list(tmp_path.iterdir())) == 2

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -109,6 +109,9 @@ def test_no_number_of_a_system_hides_a_column(sample: MemoryIndex) -> None:
         trace = search("tenacity and persistence protocol", pipeline, sample)
         assert not set(trace.columns) & set(CANDIDATES)
         assert list(trace.to_frame()) == [*CANDIDATES, *trace.columns]
+    nothing, some = (search(question, SHIPPED, sample) for question in ("zebrafish", "tea"))
+    assert list(nothing.to_frame()) == list(some.to_frame())
+    assert list(Trace("", "none", ()).to_frame()) == list(CANDIDATES)
 
 
 def test_a_trace_has_all_candidates_with_numbers_fate_and_reason(sample: MemoryIndex) -> None:
@@ -127,11 +130,6 @@ def test_a_trace_has_all_candidates_with_numbers_fate_and_reason(sample: MemoryI
         assert f"{row['path']}:{row['start_line']}-{row['end_line']}" in printed
 
 
-def test_a_trace_without_candidates_has_the_same_columns(toy: MemoryIndex) -> None:
-    assert list(search("zebra", SHIPPED, toy).to_frame()) == list(search("tea", SHIPPED, toy).to_frame())
-    assert list(Trace("", "none", ()).to_frame()) == list(CANDIDATES)
-
-
 def test_evaluations_sum_to_the_printed_figures(evaluations: Evaluations) -> None:
     found = evaluations.to_frame()
     printed = text_of(evaluations)
@@ -141,9 +139,8 @@ def test_evaluations_sum_to_the_printed_figures(evaluations: Evaluations) -> Non
         hits, n, mrr = answerable["hit"].sum(), len(answerable), answerable["reciprocal_rank"].mean()
         silent, controls = mine[~mine["answerable"]]["correct"].sum(), (~mine["answerable"]).sum()
         assert (hits, n, mrr) == (one.overall.hits, one.overall.n, pytest.approx(one.mrr))
-        [line] = [
-            row for row in printed.split("\n") if row.startswith(f"{one.pipeline.name} ") and "%" in row
-        ]
+        own = [row for row in printed.split("\n") if row.startswith(f"{one.pipeline.name} ")]
+        [line] = [row for row in own if "%" in row]
         assert line.split()[1] == f"{hits}/{n}"
         assert line.split()[-2:] == [f"{mrr:.3f}", f"{silent}/{controls}"]
         assert ((1 / answerable["rank"].astype(float)).fillna(0) == answerable["reciprocal_rank"]).all()
@@ -189,11 +186,9 @@ def test_survivors_count_to_the_printed_steps(made: dict[str, Any]) -> None:
 
 
 def test_missed_questions_and_specimens_have_a_printed_line_each(made: dict[str, Any]) -> None:
+    missed = text_of(made["MissedQuestions"])
     for row in made["MissedQuestions"].to_frame().itertuples():
-        assert re.search(
-            rf"{row.fate} +{re.escape(row.question)} +{re.escape(row.target)}",
-            text_of(made["MissedQuestions"]),
-        )
+        assert re.search(rf"{row.fate} +{re.escape(row.question)} +{re.escape(row.target)}", missed)
     specimens = made["SpecimenRuns"].to_frame()
     printed = html_of(made["SpecimenRuns"])
     for row in specimens.itertuples():
@@ -227,27 +222,22 @@ def test_a_table_comes_back_from_parquet_and_csv(kind: str, made: dict[str, Any]
     pd.testing.assert_frame_equal(again, found)
 
 
-def test_without_pandas_the_error_names_the_remedy(toy: MemoryIndex, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "pandas", None)
-    with pytest.raises(InputError, match=r"needs pandas(.|\n)*pip install 'hybrid-search-workbench\[lab\]'"):
-        search("tea", SHIPPED, toy).to_frame()
-
-
-def test_without_itables_the_error_names_the_remedy(
-    toy: MemoryIndex, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(("package", "shown"), [("pandas", Trace.to_frame), ("itables", table)])
+def test_without_a_package_the_error_names_the_remedy(
+    package: str, shown: Callable[[Trace], Any], toy: MemoryIndex, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(sys.modules, "itables", None)
-    with pytest.raises(InputError, match=r"needs itables(.|\n)*\[lab\]"):
-        table(search("tea", SHIPPED, toy))
+    trace = search("tea", SHIPPED, toy)
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(
+        InputError, match=rf"needs {package}(.|\n)*pip install 'hybrid-search-workbench\[lab\]'"
+    ):
+        shown(trace)
 
 
-@pytest.mark.parametrize("thing", ["a string", SHIPPED, None, 3])
-def test_what_has_no_table_is_refused(thing: object) -> None:
-    with pytest.raises(InputError, match="has no table"):
-        table(thing)
-
-
-def test_a_table_needs_a_row(toy: MemoryIndex) -> None:
+def test_what_has_no_table_or_no_row_is_refused(toy: MemoryIndex) -> None:
+    for thing in ("a string", SHIPPED, None, 3):
+        with pytest.raises(InputError, match="has no table"):
+            table(thing)
     with pytest.raises(InputError, match="0 rows"):
         table(search("tea", SHIPPED, toy), rows=0)
 
@@ -316,9 +306,8 @@ def test_in_jupyterlab_texts_stand_on_the_left_and_numbers_on_the_right(
 
 
 def test_a_table_sorts_and_searches_without_a_network(tab: Tab) -> None:
-    frame = pd.DataFrame(
-        {"name": [f"n{i}" for i in range(12)], "score": [i * 5 % 12 / 10 for i in range(12)]}
-    )
+    scores = [i * 5 % 12 / 10 for i in range(12)]
+    frame = pd.DataFrame({"name": [f"n{i}" for i in range(12)], "score": scores})
     opened(tab, table(frame))
     names = tab.page.locator("table.dataTable tbody td:first-child")
     tab.page.get_by_role("columnheader", name=re.compile("score")).click()

@@ -13,6 +13,7 @@ from workbench.errors import InputError
 from workbench.measure.evaluation import Evaluation, evaluate
 from workbench.measure.questions import QuestionSet
 from workbench.memory.index import MemoryIndex
+from workbench.records import Chunk
 from workbench.retrieval.explain import Fate
 from workbench.systems.openclaw import SHIPPED, THREE_FIXES, WORKAROUND
 from workbench.views.widgets.panel import Selection
@@ -154,3 +155,57 @@ def test_a_click_on_a_mark_that_has_moved_selects_nothing(sample: MemoryIndex) -
     name = f"{Fate.RETURNED} (right)"
     explorer.figure.heard(None, {"clicked": [{"trace": name, "point": 0, "x": 0.123, "y": 1}]}, [])
     assert wb.selection.chunk is None
+
+
+# a selection as a value
+
+A = Chunk("a1", "memory/a.md", "memory", 1, 4, "tea")
+B = Chunk("b1", "memory/b.md", "memory", 3, 9, "hub")
+
+
+def test_a_chunk_selects_its_file_and_another_file_no_chunk() -> None:
+    chosen = Selection()
+    chosen.chunk = A
+    assert (chosen.file, chosen.chunk) == ("memory/a.md", A)
+    chosen.file = "memory/b.md"
+    assert (chosen.file, chosen.chunk) == ("memory/b.md", None)
+    chosen.choose(chunk=B, file="memory/a.md")
+    assert (chosen.file, chosen.chunk) == ("memory/b.md", B)
+
+
+def test_who_observes_finds_everything_that_was_chosen_together() -> None:
+    chosen, found = Selection(), []
+    chosen.observe(lambda _: found.append(chosen.values), "question")
+    chosen.choose(question="tea", chunk=A)
+    assert found == [("tea", A, A.path, "")]
+
+
+def test_what_cannot_be_selected_is_refused_by_name() -> None:
+    chosen, known = Selection(), "question, chunk, file, system"
+    for name, value, problem, remedy in (
+        ("chunk", "memory/a.md:1-4", "chunk cannot be 'memory/a.md:1-4'", "trace.candidates"),
+        ("file", None, "file cannot be None", "Give a text"),
+        ("quesiton", "tea", "no 'quesiton'", known),
+    ):
+        with pytest.raises(InputError) as refused:
+            chosen.choose(**{"question": "tea", name: value})
+        assert (problem in refused.value.problem, remedy in refused.value.remedy) == (True, True)
+        assert chosen.question == ""
+
+
+def test_a_whole_note_and_the_chunks_of_its_file_select_each_other() -> None:
+    note = Chunk("memory/a.md", "memory/a.md", "memory", 1, 9, "tea and hub")
+    assert [Selection(chunk=note).covers(one) for one in (A, B)] == [True, False]
+    assert [Selection(chunk=A).covers(one) for one in (note, A, B)] == [True, True, False]
+    assert not Selection().covers(A)
+
+
+def test_the_page_s_selection_is_at_the_front_door_and_says_what_it_holds() -> None:
+    assert isinstance(wb.selection, Selection)
+    told = Selection(question="tea", chunk=A)
+    told.system = "bm-head"
+    assert repr(told) == (
+        "<Selection: question 'tea', chunk 'memory/a.md:1-4', file 'memory/a.md', system 'bm-head'>"
+    )
+    told.clear()
+    assert repr(told) == "<Selection: nothing>"

@@ -8,7 +8,7 @@ import re
 import pytest
 from rich.console import Console
 
-from workbench.measure.evaluation import Evaluation, evaluate
+from workbench.measure.evaluation import evaluate
 from workbench.measure.questions import QuestionSet
 from workbench.memory.index import MemoryIndex
 from workbench.retrieval.explain import explain
@@ -27,25 +27,18 @@ def printed(thing: object, width: int = 140) -> str:
     return capture.get()
 
 
-@pytest.fixture(scope="module")
-def evaluations(sample: MemoryIndex, questions: QuestionSet) -> list[Evaluation]:
-    return evaluate(questions, [SHIPPED, THREE_FIXES, WORKAROUND], sample)
-
-
 def test_a_search_shows_what_it_asked_and_what_it_dropped(toy: MemoryIndex) -> None:
     text = printed(search("rooibos tea", SHIPPED, toy))
-    assert '"rooibos" AND "tea"' in text
-    assert "memory/tea.md:1-3" in text
-    assert "dropped by the floor" in text
+    for shown in ('"rooibos" AND "tea"', "memory/tea.md:1-3", "dropped by the floor"):
+        assert shown in text
+    assert "no leg brought a candidate" in printed(search("zebra", SHIPPED, toy))
 
 
-def test_what_was_dropped_is_told_in_the_order_of_the_stages(sample: MemoryIndex) -> None:
-    text = printed(search("Michael personality profile", THREE_FIXES, sample))
-    assert text.index("dropped by the floor") < text.index("dropped by the limit")
-
-
-def test_a_long_path_shortens_no_number(sample: MemoryIndex) -> None:
+def test_a_long_path_shortens_no_number_and_what_was_dropped_is_in_the_order_of_the_stages(
+    sample: MemoryIndex,
+) -> None:
     text = printed(search("Michael personality profile", THREE_FIXES, sample), WIDTH)
+    assert text.index("dropped by the floor") < text.index("dropped by the limit")
     assert re.search(r"score +vector +keyword", text)
     assert re.search(r"# +RRF / max +cosine +rank +min-max +rank +chunk", text)
     assert "memory/protocols/audience-calibration.md:31-46" in text
@@ -57,20 +50,11 @@ def test_an_empty_answer_names_the_nearest_chunk_and_the_floor(sample: MemoryInd
     assert "falsification-first.md:1-15: score 0.349 < 0.350, so the floor" in text
 
 
-def test_a_search_that_no_leg_answers_says_so(toy: MemoryIndex) -> None:
-    assert "no leg brought a candidate" in printed(search("zebra", SHIPPED, toy))
-
-
 def test_an_explanation_says_which_words_are_missing_and_the_formula(toy: MemoryIndex) -> None:
     trace = search("tea for the hub", SHIPPED, toy)
     text = explanation_text(explain(trace, toy, "memory/tea.md"))
     assert "it does not find “for”, “hub”" in text
     assert re.search(r"score = 0\.7 × [\d.]+ \+ 0\.3 × 0 = [\d.]+", text)
-
-
-def test_an_explanation_knows_a_file_that_was_never_indexed(toy: MemoryIndex) -> None:
-    trace = search("tea", SHIPPED, toy)
-    assert "NEVER INDEXED" in explanation_text(explain(trace, toy, "memory/none.md"))
 
 
 def test_an_explanation_says_what_a_floor_on_evidence_asks_for(sample: MemoryIndex) -> None:
@@ -97,13 +81,6 @@ def test_a_notebook_gets_bold_words_that_fit_its_page(
     assert all(len(re.sub(r"\x1b\[\d*m", "", line)) <= WIDTH for line in lines)
 
 
-def test_the_evaluation_of_a_long_name_fits_a_notebook(sample: MemoryIndex, questions: QuestionSet) -> None:
-    name = "openclaw-2026.2.13+or+rrf+minmax+evidence"
-    text = printed(evaluate(questions, [SYSTEMS[name]], sample), width=WIDTH)
-    assert text.count(name) == 2
-    assert "…" not in text
-
-
 def test_traces_and_explanations_are_plain_json(toy: MemoryIndex) -> None:
     trace = search("rooibos tea", THREE_FIXES, toy)
     data = json.loads(json.dumps(trace_data(trace), allow_nan=False))
@@ -112,25 +89,28 @@ def test_traces_and_explanations_are_plain_json(toy: MemoryIndex) -> None:
     json.dumps(explanation_data(explain(trace, toy, "memory/bike.md")), allow_nan=False)
 
 
-def test_evaluations_print_hits_intervals_and_kinds(evaluations: list[Evaluation]) -> None:
+def test_evaluations_print_hits_intervals_and_kinds_and_fit_a_notebook(
+    sample: MemoryIndex, questions: QuestionSet
+) -> None:
+    evaluations = evaluate(questions, [SHIPPED, THREE_FIXES, WORKAROUND], sample)
     text = printed(evaluations)
     for one in evaluations:
         assert f"{one.overall.hits}/57" in text
         assert f"{one.overall.rate:.1%}" in text
     assert "cross domain" in text
+    name = "openclaw-2026.2.13+or+rrf+minmax+evidence"
+    narrow = printed(evaluate(questions, [SYSTEMS[name]], sample), width=WIDTH)
+    assert (narrow.count(name), "…" in narrow) == (2, False)
 
 
 def test_a_diff_prints_only_what_differs() -> None:
     text = diff_text(SHIPPED.diff(THREE_FIXES))
     assert text.count("−") == text.count("  + ") == 3
     assert diff_text(SHIPPED.diff(SHIPPED)) == "no difference"
-
-
-def test_a_diff_goes_on_below_where_it_is_wider_than_the_page() -> None:
     differences = [SHIPPED.diff(one) for one in SYSTEMS.values()]
     lines = [line for one in differences for line in diff_text(one).splitlines()]
     assert max(map(len, lines)) <= WIDTH
-    assert any(line.startswith("    ") for line in lines)
+    assert any(line.startswith("    ") for line in lines)  # it goes on below
 
 
 @pytest.mark.parametrize(
