@@ -7,7 +7,6 @@ from itertools import product
 from pathlib import Path
 
 import pytest
-from workbench_plugins.cases.files import load_case
 
 from workbench.errors import InputError
 from workbench.memory.index import MemoryIndex
@@ -18,6 +17,7 @@ from workbench.systems.openclaw import SHIPPED, THREE_FIXES
 from workbench.systems.registry import SYSTEMS
 from workbench.views.text import explanation_text
 from workbench.views.widgets.panel import status_html
+from workbench_plugins.cases.model import load_case
 from workbench_plugins.cases.running import run_case
 from workbench_plugins.explore.explorer import (
     LOOKS,

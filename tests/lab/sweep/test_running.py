@@ -17,12 +17,12 @@ from workbench.systems.openclaw import SHIPPED, THREE_FIXES
 from workbench.systems.registry import SYSTEMS, system
 from workbench.views.text import show
 from workbench_plugins.diagnose.figures import grid_of, pareto_figure, sweep_figure
-from workbench_plugins.diagnose.show import flattery
 from workbench_plugins.diagnose.sweep import (
     Sweep,
     as_json,
     axis,
     best,
+    flattery,
     held_out,
     not_in_columns,
     pareto,
