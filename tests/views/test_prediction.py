@@ -68,6 +68,8 @@ def test_the_button_waits_for_a_choice_and_closes_the_question(prediction: Predi
     with pytest.raises(InputError, match="already committed to floor"):
         prediction.guess = "fusion"
 
+
+def test_what_is_no_choice_is_refused(prediction: Prediction) -> None:
     for answer in (prediction.reveal, lambda limit: setattr(prediction, "guess", limit)):
         with pytest.raises(InputError, match="'limit' is not one of the choices"):
             answer("limit")

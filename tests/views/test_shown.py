@@ -163,7 +163,8 @@ def test_hostile_texts_are_shown_and_not_run(toy: MemoryIndex) -> None:
 
 def test_a_pipeline_draws_each_stage_once_in_order_legs_side_by_side_and_marks_its_changes() -> None:
     slots = [[stage.slot for stage in group] for group in parallel(SHIPPED.stages)]
-    assert slots[1:4] == [["keyword_leg", "vector_leg"], ["keyword_score", "vector_score"], ["fusion"]]
+    for together in (["keyword_leg", "vector_leg"], ["keyword_score", "vector_score"], ["fusion"]):
+        assert together in slots
     for pipeline in SYSTEMS.values():
         groups = parallel(pipeline.stages)
         assert [stage for group in groups for stage in group] == list(pipeline.stages)
