@@ -87,26 +87,3 @@ def test_the_commands_follow_the_contract_that_is_asked_for(run: Run, sample: ob
     assert (february.code, february.json()["error"]) == (1, "path required")
     found = run("memory-search", "zzz", "--system", "openclaw-2026.2.13", "--contract", "2026.2.13")
     assert (found.code, found.json()["results"]) == (1, [])
-
-
-@pytest.mark.parametrize(
-    ("command", "named"),
-    [
-        (["memory-search", " "], "empty"),
-        (["memory-search", "tea", "--max-results", "0"], "maxResults"),
-        (["memory-search", "tea", "--contract", "2027.1"], "2026.9.6"),
-        (["memory-search", "tea", "--citations", "maybe"], "auto"),
-        (["memory-search", "tea", "--system", "nosuch"], "nosuch"),
-        (["memory-get", "a.md", "--memory", "nowhere"], "nowhere"),
-        (["memory-get", "a.md", "--lines", "0"], "lines"),
-        (["serve", "--http", "--host", "0.0.0.0"], "127.0.0.1"),
-        (["serve", "--http", "--host", "192.168.1.2"], "this machine alone"),
-        (["serve", "--http", "--port", "99999"], "99999"),
-    ],
-)
-def test_a_command_that_cannot_be_run_exits_with_2(
-    command: list[str], named: str, run: Run, sample: object
-) -> None:
-    outcome = run(*command)
-    assert outcome.code == 2
-    assert named in outcome.err

@@ -45,10 +45,9 @@ def test_diff_shows_a_changed_layout(run: Run) -> None:
     assert found["after"].endswith("one MATCH over title and content_stems")
 
 
-def test_diff_of_a_system_with_itself_ends_with_1_and_of_three_systems_with_2(run: Run) -> None:
+def test_diff_of_a_system_with_itself_ends_with_1(run: Run) -> None:
     same = run("systems", SHIPPED, SHIPPED)
     assert (same.code, same.out.strip()) == (1, "no difference")
-    assert run("systems", SHIPPED, FIXED, "bm-head").code == 2
 
 
 def test_compare_sets_answers_side_by_side(run: Run, tmp_path: Path) -> None:
@@ -65,7 +64,6 @@ def test_compare_sets_answers_side_by_side(run: Run, tmp_path: Path) -> None:
 def test_a_specimen_is_run_and_told(run: Run) -> None:
     told = run("museum", "openclaw-clamped-bm25")
     assert (told.code, "openclaw/openclaw#5767" in told.out) == (0, True)
-    assert run("museum", "unicorn").code == 2
 
 
 def test_two_lists_from_a_file_are_fused_by_every_engine(run: Run, tmp_path: Path) -> None:

@@ -49,28 +49,6 @@ def test_lint_ends_with_1_for_a_suspicious_run(run: Run, tmp_path: Path) -> None
     assert run("runs", "lint", file).code == 0
 
 
-@pytest.mark.parametrize(
-    ("arguments", "problem"),
-    [
-        (["runs", "compare", "gone.trec", "--questions", QUESTIONS], "cannot be read"),
-        (["runs", "compare", "--questions", QUESTIONS], "There is no run to compare"),
-        (["runs", "compare", "gone.trec"], "Which documents are right?"),
-        (["runs", "lint"], "There is no run to look at"),
-        (["runs", "lint", "--system", FIXED], "Which documents are right?"),
-        (["runs", "lint", "README.md"], "line 1 has"),
-        (["runs", "export", "-o", "run.pdf", "--questions", QUESTIONS], "unknown ending"),
-        (["runs", "export", "-o", "no/run.trec", "--questions", QUESTIONS], "cannot be written"),
-        (["gate", "--questions", QUESTIONS], "nothing to compare with"),
-        (["gate", "--questions", QUESTIONS, "--against", "gone.json"], "cannot be read"),
-        (["gate", "--questions", QUESTIONS, "--against", "sample_memory/questions.yaml"], "is not JSON"),
-    ],
-)
-def test_what_cannot_be_used_is_named(run: Run, arguments: list[str], problem: str) -> None:
-    outcome = run(*arguments)
-    assert outcome.code == 2
-    assert problem in " ".join(outcome.err.split())
-
-
 def test_a_gate_ends_with_1_when_answers_fall_and_says_who_and_why(run: Run, tmp_path: Path) -> None:
     saved = tmp_path / "answers.json"
     assert run("gate", "--questions", QUESTIONS, "--save", saved, "--system", FIXED).code == 0

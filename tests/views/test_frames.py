@@ -176,16 +176,12 @@ def test_a_comparison_has_the_printed_order_and_the_watched_place(made: dict[str
     assert parts.to_numpy() == pytest.approx(plain["score"].to_numpy())
 
 
-def test_survivors_count_to_the_printed_steps(made: dict[str, Any]) -> None:
+def test_survivors_missed_questions_and_specimens_have_what_is_printed(made: dict[str, Any]) -> None:
     found = made["Survival"].to_frame()
     lines = text_of(made["Survival"]).split("\n")[-len(SurvivalStep) :]
     for step, line in zip(SurvivalStep, lines, strict=True):
         counts = [(found[found["system"] == one.system]["reached"] >= step).sum() for one in made["Survival"]]
-        assert line.startswith(step.says)
-        assert line.split()[-len(counts) :] == [str(count) for count in counts]
-
-
-def test_missed_questions_and_specimens_have_a_printed_line_each(made: dict[str, Any]) -> None:
+        assert (line.startswith(step.says), line.split()[-len(counts) :]) == (True, [*map(str, counts)])
     missed = text_of(made["MissedQuestions"])
     for row in made["MissedQuestions"].to_frame().itertuples():
         assert re.search(rf"{row.fate} +{re.escape(row.question)} +{re.escape(row.target)}", missed)
