@@ -67,7 +67,7 @@ def test_three_guests_can_be_deleted(tmp_path: Path) -> None:
 
 
 def guests_in(text: str) -> set[str]:
-    """The guests that declare a command, system, widget or name in the code of `text`, and modules it names."""
+    """The guests whose commands, systems, widgets, names or modules are in the code of `text`."""
     registry.load_guests()
     code = " ".join(re.findall(r"```.*?```|`[^`]+`", text, re.DOTALL))
     commands, words = re.findall(r"workbench ([a-z-]+)", code), re.findall(r"[\w+.-]*\w", code)

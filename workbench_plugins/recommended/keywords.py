@@ -52,8 +52,8 @@ def _tokenizer(*names: str) -> apsw.FTS5Tokenizer:
     """The tokenizer of this thread; a connection belongs to one thread."""
     held: dict[tuple[str, ...], apsw.FTS5Tokenizer] = vars(_CONNECTIONS).setdefault("tokenizers", {})
     if names not in held:
-        name, *options = (*names, "remove_diacritics", "2")
-        held[names] = apsw.Connection(":memory:").fts5_tokenizer(name, options)
+        options = [*names[1:], "remove_diacritics", "2"]
+        held[names] = apsw.Connection(":memory:").fts5_tokenizer(names[0], options)
     return held[names]
 
 
