@@ -11,7 +11,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from workbench.records import Floats
 from workbench.retrieval.columns import ColumnStage, Numbers
 
 NOT_FINITE = 1 / 1000
@@ -62,25 +61,6 @@ def over_largest(score: Any, largest: Any) -> Any:
     Source: basicmachines-co/basic-memory, repository/search_repository_base.py.
     """
     return np.where(largest > 0, score / np.where(largest > 0, largest, 1.0), 0.0)
-
-
-def three_sigma(score: Any, mean: Any, deviation: Any, equal: Any) -> Any:
-    """Min-max between three standard deviations below and above the mean; `equal` for no deviation.
-
-    Source: distribution-based score fusion, as in qdrant_client/hybrid/fusion.py.
-    """
-    low, span = mean - 3 * deviation, 6 * deviation
-    return np.where(deviation == 0, equal, (score - low) / np.where(deviation == 0, 1.0, span))
-
-
-def population_deviation(scores: Floats) -> float:
-    """The standard deviation, by n; exactly 0 for equal numbers, which rounding would deny."""
-    return 0.0 if np.ptp(scores) == 0 else float(np.std(scores))
-
-
-def sample_deviation(scores: Floats) -> float:
-    """The standard deviation, by n - 1; exactly 0 for one number, and for equal ones."""
-    return 0.0 if np.ptp(scores) == 0 else float(np.std(scores, ddof=1))
 
 
 def cosine_similarity(distance: Any) -> Any:

@@ -14,6 +14,7 @@ from workbench.cli.output import put
 from workbench.errors import InputError
 from workbench.retrieval.query import check_question
 from workbench_plugins.engines.museum import run_specimens
+from workbench_plugins.engines.presets import ENGINES
 from workbench_plugins.engines.whose_fusion import EXAMPLE, legs_of, read_lists, whose_fusion
 
 
@@ -51,6 +52,9 @@ def fusion(
     watch: Annotated[
         str | None, typer.Option(help="An id to watch, or a file that has one chunk in the lists.")
     ] = None,
+    every: Annotated[
+        bool, typer.Option("--all", help="Every engine, and not only the eleven that differ most.")
+    ] = False,
 ) -> None:
     """Fuse the same two lists with every engine, and compare the orders."""
     if lists is not None:
@@ -61,7 +65,7 @@ def fusion(
     else:
         vector, keyword = EXAMPLE
     watched = None if watch is None else _in_lists(watch, [*vector, *keyword])
-    put(whose_fusion(vector, keyword, floor, watched))
+    put(whose_fusion(vector, keyword, floor, watched, tuple(ENGINES) if every else None))
 
 
 def _in_lists(name: str, ids: Iterable[str]) -> str:

@@ -14,9 +14,11 @@ from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
+from workbench.records import Floats
 from workbench.retrieval.columns import Numbers, filled
 from workbench.retrieval.fusion import (
     Fusion,
+    RankSum,
     Weighted,
     geometric_mean,
     harmonic_mean,
@@ -29,9 +31,7 @@ from workbench.retrieval.scoring import (
     clamped_rank,
     min_max,
     over_largest,
-    population_deviation,
     relevance,
-    three_sigma,
 )
 
 # Rules for a list whose scores are all equal. Each function takes the score.
@@ -158,12 +158,35 @@ class OverLargest:
         return over_largest(numbers[score], numbers.greatest(score))
 
 
+def population_deviation(scores: Floats) -> float:
+    """The standard deviation, by n; exactly 0 for equal numbers, which rounding would deny."""
+    return 0.0 if np.ptp(scores) == 0 else float(np.std(scores))
+
+
+def rounded_deviation(scores: Floats, fewer: int = 0) -> float:
+    """The standard deviation, by n - `fewer`, with rounding as Python's `sum` has it; 0 for one number.
+
+    Three equal scores of 0.4 may then deviate from their mean.
+    """
+    values = scores.tolist()
+    mean = sum(values) / len(values)
+    return float((sum((value - mean) ** 2 for value in values) / max(1, len(values) - fewer)) ** 0.5)
+
+
+def sample_deviation(scores: Floats) -> float:
+    """`rounded_deviation` by n - 1."""
+    return rounded_deviation(scores, fewer=1)
+
+
 @dataclass(frozen=True)
 class ThreeSigma:
-    """Min-max with the bounds mean ± 3 standard deviations of the leg's hits."""
+    """Min-max with the bounds mean ± 3 standard deviations of the leg's hits.
+
+    Source: distribution-based score fusion, as in qdrant_client/hybrid/fusion.py.
+    """
 
     equal: Callable[[Any], Any] = one_half
-    deviation: Callable[[Any], float] = population_deviation
+    deviation: Callable[[Floats], float] = population_deviation
 
     @property
     def says(self) -> str:
@@ -171,9 +194,12 @@ class ThreeSigma:
         return f"mean ± 3 {which} deviations, equal scores: {equal}"
 
     def of(self, numbers: Numbers, score: str) -> Any:
-        given = numbers[score]
-        mean, deviation = numbers.over(np.mean, score), numbers.over(self.deviation, score)
-        return three_sigma(given, mean, deviation, self.equal(given))
+        mean, three = numbers.over(_mean, score), 3 * numbers.over(self.deviation, score)
+        return min_max(numbers[score], mean + three, mean - three, self.equal(numbers[score]))
+
+
+def _mean(scores: Floats) -> float:
+    return float(sum(scores.tolist()) / scores.size)
 
 
 @dataclass(frozen=True)
@@ -192,6 +218,28 @@ class BM25Conversion:
 
 SATURATING = BM25Conversion(relevance)
 CLAMPED = BM25Conversion(clamped_rank)
+
+
+@dataclass(frozen=True)
+class HalvedCosine:
+    """(1 + cosine) / 2: most cosines lie in the upper half of 0 to 1. Source: Milvus, norm_score."""
+
+    says: ClassVar[str] = "(1 + cosine) / 2"
+
+    def of(self, numbers: Numbers, score: str) -> Any:
+        return (1 + numbers[score]) / 2
+
+
+@dataclass(frozen=True)
+class ArcTangent:
+    """2 / π × atan(score): a large BM25 number is nearly 1. Source: Milvus, norm_score."""
+
+    says: ClassVar[str] = "2 / π × atan(score)"
+
+    def of(self, numbers: Numbers, score: str) -> Any:
+        return numbers.constant(2 / np.pi) * np.arctan(numbers[score])
+
+
 AS_GIVEN = AsGiven()
 SHARE = OverLargest()
 MIN_MAX_OR_ZERO = MinMax(zero)
@@ -218,6 +266,27 @@ class QdrantRankSum(Weighted):
 
 
 @dataclass(frozen=True)
+class CreditedRankSum(RankSum):
+    """Reciprocal rank fusion that gives an absent candidate the rank `limit`: COALESCE(rank, limit)."""
+
+    limit: float = 3
+
+    @property
+    def says(self) -> str:
+        return super().says.replace("absent adds nothing", f"absent has rank {self.limit:g}")
+
+    def contributions(self, of: Numbers) -> tuple[Any, ...]:
+        return tuple(
+            reciprocal_rank(
+                filled(of[f"{leg}_rank"] - (1 - self.first), self.limit),
+                self.weight(of, leg),
+                of.constant(self.k),
+            )
+            for leg in self.legs
+        )
+
+
+@dataclass(frozen=True)
 class WeightedScores(Weighted):
     """The convex combination: Σ weight × normalised score, where absent adds nothing."""
 
@@ -232,6 +301,19 @@ class WeightedScores(Weighted):
 
     def part(self, of: Numbers, leg: str) -> Any:
         return self.weight(of, leg) * _normalised(self, of, leg)
+
+
+@dataclass(frozen=True)
+class WeightedUnlessAlone(WeightedScores):
+    """The convex combination; if one list is empty, the scores of the other stay as they are."""
+
+    @property
+    def says(self) -> str:
+        return f"{super().says}; a list beside an empty one keeps its scores"
+
+    def weight(self, of: Numbers, leg: str) -> Any:
+        other = of.greatest("keyword_rank" if leg == "vector" else "vector_rank")
+        return np.where(np.isnan(other), 1.0, super().weight(of, leg))
 
 
 @dataclass(frozen=True)
@@ -344,6 +426,56 @@ class HarmonicMean(GeometricMean):
 
     def together(self, *parts: Any) -> Any:
         return harmonic_mean(parts, self.weights)
+
+
+LARGEST_LOGIT = 500.0
+LEAST_PROBABILITY = 1e-10
+
+
+@dataclass(frozen=True)
+class LogOdds(Fusion):
+    """The weighted sum of log-odds as a probability: the keyword score must be one, from 0 to 1.
+
+    A vector score counts in standard deviations from the median, both of the scores above 0. The sum is
+    multiplied by the square root of 2 for a candidate of both legs. Source: txtai 9.14, LogOdds.
+    """
+
+    ranges: ClassVar[Mapping[str, tuple[float, float]]] = Weighted.ranges
+    vector: float = 0.5
+    keyword: float = 0.5
+
+    @property
+    def says(self) -> str:
+        return (
+            f"score = 1 / (1 + exp(-x)), x = {self.vector:g} × (vector score - median) / deviation + "
+            f"{self.keyword:g} × log(p / (1 - p)) of the keyword score p, × √2 for both, where absent adds "
+            "nothing"
+        )
+
+    def part(self, of: Numbers, leg: str) -> Any:
+        score = of[f"{leg}_score"]
+        if leg == "vector":
+            deviation = of.over(_positive_deviation, "vector_score")
+            logit = (score - of.over(_positive_median, "vector_score")) / deviation
+            return self.vector * np.maximum(-LARGEST_LOGIT, np.minimum(logit, LARGEST_LOGIT))
+        probability = np.minimum(np.maximum(score, LEAST_PROBABILITY), 1 - LEAST_PROBABILITY)
+        return self.keyword * np.log(probability / (1 - probability))
+
+    def together(self, *parts: Any) -> Any:
+        scale = np.where(legs_present(*parts) == 2, np.sqrt(2), 1.0)
+        return 1 / (1 + np.exp(-scale * super().together(*parts)))
+
+
+def _positive_median(scores: Floats) -> float:
+    """The upper median of the scores above 0; 0 without one."""
+    positive = np.sort(scores[scores > 0])
+    return float(positive[positive.size // 2]) if positive.size else 0.0
+
+
+def _positive_deviation(scores: Floats) -> float:
+    """The standard deviation of the scores above 0, by n; 1 where it is 0 or there is no such score."""
+    positive = scores[scores > 0]
+    return (float(np.std(positive)) if positive.size else 0.0) or 1.0
 
 
 def _normalisation(stage: WeightedScores | ScoreSum, leg: str) -> Normalisation:

@@ -25,19 +25,23 @@ from workbench.retrieval.index_adapters import innermost
 from workbench.retrieval.legs import Depth, KeywordLeg, LegStage, Union, VectorLeg, with_leg
 from workbench.retrieval.pipeline import Pipeline, Source
 from workbench.retrieval.query import JoinedWords
-from workbench.retrieval.scoring import Cosine, PositiveRank, sample_deviation
+from workbench.retrieval.scoring import Cosine, PositiveRank
 from workbench.systems.registry import register
 from workbench_plugins.engines.fusions import (
     AS_GIVEN,
     CLAMPED,
     SATURATING,
     SHARE,
+    ArcTangent,
+    CreditedRankSum,
     ElasticsearchMinMax,
     FromInfimum,
     GeometricMean,
+    HalvedCosine,
     HarmonicMean,
     LargerPlusShare,
     LargerScore,
+    LogOdds,
     MinMax,
     Normalisation,
     OpenSearchMinMax,
@@ -47,11 +51,14 @@ from workbench_plugins.engines.fusions import (
     SharedWeightedScores,
     ThreeSigma,
     WeightedScores,
+    WeightedUnlessAlone,
     its_sign,
     itself,
     no_number,
     one,
     one_half,
+    rounded_deviation,
+    sample_deviation,
     zero,
 )
 
@@ -172,6 +179,7 @@ def normalised(scale: Normalisation, scores: list[float]) -> list[float]:
 QDRANT = "qdrant/qdrant-client", "1.20", "qdrant_client/hybrid/fusion.py"
 WEAVIATE = "weaviate/weaviate", "1.24", "usecases/traverser/hybrid/hybrid_fusion.go"
 LLAMA = "run-llama/llama_index", "0.14", "core/retrievers/fusion_retriever.py"
+LANCEDB = "lancedb/lancedb", "0.40.0", "python/lancedb/rerankers"
 RANX = Source("AmenRa/ranx", "0.3.21", "ranx/fusion, norm='min-max'", note="Equal scores become 0.")
 OPENSEARCH = Source(
     "opensearch-project/neural-search",
@@ -232,6 +240,27 @@ _BASIC_MEMORY = Source(
 )
 _ELASTIC = Source("elastic/elasticsearch", "9.x", "x-pack/rank-rrf, linear/MinMaxScoreNormalizer.java")
 _OPENCLAW = Source("openclaw/openclaw", "2026.3.7", "src/memory/hybrid.ts", "#33757")
+_LANGCHAIN = Source(
+    "langchain-ai/langchain",
+    "langchain-classic 1.0.8",
+    "retrievers/ensemble.py, weighted_reciprocal_rank",
+    note="Documents with the same text are one. It returns an order without scores.",
+)
+_CHROMA = Source(
+    "chroma-core/chroma",
+    "1.5.9",
+    "execution/expression/operator.py, Rrf",
+    note="Each Knn has default=1000; without a default, a record that one Knn lacks is left out. The score "
+    "there is negative.",
+)
+_MILVUS = Source(
+    "milvus-io/milvus-lite",
+    "3.2.2",
+    "function/ops/merge_op.py, weighted",
+    note="norm_score=True, for a COSINE and a BM25 field.",
+)
+_FLOAT32 = "It computes in float32."
+_ROUNDED = ThreeSigma(its_sign, rounded_deviation)
 _A_QUERY = "Divided by num_queries, 4 by default. Two lists are the result of one query."
 
 _ALL = (
@@ -242,7 +271,16 @@ _ALL = (
     Engine("qdrant-k2-weighted", QdrantRankSum(vector=2.0, keyword=1.0), _in(QDRANT, "weights")),
     Engine("qdrant-k60", QdrantRankSum(k=60), _in(QDRANT, "ranking_constant_k")),
     Engine("txtai", RankSum(0.5, 0.5, k=0), _TXTAI),
+    Engine("txtai-convex", _weighted(0.5, 0.5, AS_GIVEN), replace(_TXTAI, place="hybrid.py, convex")),
+    Engine("txtai-log-odds", LogOdds(), replace(_TXTAI, place="hybrid.py, LogOdds", note="")),
     Engine("normalised-rrf", WeightedRRF(1.0, 1.0), _MEMSEARCH),
+    Engine("langchain-rrf", RankSum(0.5, 0.5), _LANGCHAIN),
+    Engine("lancedb-rrf", RankSum(), _in(LANCEDB, "RRFReranker", note=_FLOAT32)),
+    Engine("lancedb-linear", WeightedUnlessAlone(0.7, 0.3), _in(LANCEDB, "LinearCombinationReranker")),
+    Engine("lancedb-mrr", RankSum(0.5, 0.5, k=0), _in(LANCEDB, "MRRReranker", note=_FLOAT32)),
+    Engine("chroma-rrf", CreditedRankSum(k=60, first=0, limit=1000), _CHROMA),
+    Engine("milvus-weighted", WeightedScores(0.5, 0.5, HalvedCosine(), ArcTangent()), _MILVUS),
+    Engine("milvus-weighted-raw", _weighted(0.5, 0.5, AS_GIVEN), replace(_MILVUS, note="norm_score=False")),
     Engine("weaviate-relative", _weighted(0.7, 0.3, MinMax(one)), _in(WEAVIATE, "FusionRelativeScore")),
     Engine("weaviate-relative-before-3243", _weighted(0.7, 0.3, MinMax(zero)), _WEAVIATE_1_20),
     Engine(
@@ -252,9 +290,10 @@ _ALL = (
     ),
     Engine(
         "llamaindex-dist-based",
-        SharedWeightedScores(0.5, 0.5, ThreeSigma(its_sign), ThreeSigma(its_sign)),
+        SharedWeightedScores(0.5, 0.5, _ROUNDED, _ROUNDED),
         _in(LLAMA, "dist_based"),
     ),
+    Engine("llamaindex-simple", LargerScore(AS_GIVEN, AS_GIVEN), _in(LLAMA, "_simple_fusion")),
     Engine(
         "qdrant-dbsf",
         ScoreSum(ThreeSigma(one_half, sample_deviation), ThreeSigma(one_half, sample_deviation)),
@@ -264,7 +303,14 @@ _ALL = (
     Engine(
         "haystack-dbsf-12508",
         LargerScore(ThreeSigma(itself), ThreeSigma(itself)),
-        replace(_HAYSTACK, release="PR#12508"),
+        replace(_HAYSTACK, release="3.4.0", issue="PR#12508"),
+    ),
+    Engine("haystack-rrf", WeightedRRF(1.0, 1.0), replace(_HAYSTACK, release="3.4.0", issue="")),
+    Engine("haystack-merge", _weighted(0.5, 0.5, AS_GIVEN), replace(_HAYSTACK, release="3.4.0", issue="")),
+    Engine(
+        "haystack-concatenate",
+        LargerScore(AS_GIVEN, AS_GIVEN),
+        replace(_HAYSTACK, release="3.4.0", issue=""),
     ),
     Engine("autorag-mm", _weighted(0.5, 0.5, MinMax(no_number)), AUTORAG),
     Engine("autorag-dbsf", _weighted(0.5, 0.5, ThreeSigma(no_number)), AUTORAG),

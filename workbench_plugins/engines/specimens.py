@@ -17,7 +17,7 @@ from workbench.contracts import Context
 from workbench.memory.store.sqlite.fts5 import quoted
 from workbench.records import Query, Trace
 from workbench.registry import register
-from workbench.retrieval.columns import Numbers, Term, filled
+from workbench.retrieval.columns import Numbers, Term
 from workbench.retrieval.cutoff import MinScore
 from workbench.retrieval.fusion import RankSum, WeightedSum, reciprocal_rank
 from workbench.retrieval.legs import Depth, KeywordLeg, Union, VectorLeg
@@ -28,6 +28,7 @@ from workbench_plugins.engines.fusions import (
     AS_GIVEN,
     SATURATING,
     BM25Conversion,
+    CreditedRankSum,
     MinMax,
     Normalisation,
     ScoreSum,
@@ -201,23 +202,6 @@ def _best_scores(scale: Normalisation) -> Answer:
         name: max(0.6 * score + GRAPH for score in normalised(scale, scores))
         for name, scores in DENSE.items()
     }
-
-
-@dataclass(frozen=True)
-class CreditedRankSum(RankSum):
-    """Reciprocal rank fusion that gives an absent candidate the rank `limit`: COALESCE(rank, limit)."""
-
-    limit: float = 3
-
-    @property
-    def says(self) -> str:
-        return super().says.replace("absent adds nothing", f"absent has rank {self.limit:g}")
-
-    def contributions(self, of: Numbers) -> tuple[Any, ...]:
-        return tuple(
-            reciprocal_rank(filled(of[f"{leg}_rank"], self.limit), self.weight(of, leg), of.constant(self.k))
-            for leg in self.legs
-        )
 
 
 @dataclass(frozen=True)

@@ -22,13 +22,14 @@ from workbench.records import Clause, Floats, Hits, Query, Rows, Stage, Trace
 from workbench.registry import register
 from workbench.retrieval.columns import ColumnStage, Numbers, PlainStage
 from workbench.retrieval.cutoff import Limit, Order
-from workbench.retrieval.fusion import RankSum, Weighted, reciprocal_rank
+from workbench.retrieval.fusion import RankSum, reciprocal_rank
 from workbench.retrieval.index_adapters import IndexAdapter, innermost, kept
 from workbench.retrieval.legs import FixedDepth, KeywordLeg, Union, VectorLeg
 from workbench.retrieval.pipeline import Change, Pipeline, Source
 from workbench.retrieval.query import UNICODE_WORDS, UnicodeWords, with_query
 from workbench.retrieval.scoring import Cosine
 from workbench_plugins.engines.fusions import MinMax, WeightedScores
+from workbench_plugins.engines.presets import ENGINES
 from workbench_plugins.stores.tsquery import quoted, tsquery
 
 if TYPE_CHECKING:
@@ -248,24 +249,6 @@ class MilvusScore(TextRank, scale="milvus bm25"):
     says: ClassVar[str] = "keyword score = Milvus's BM25, without a sign"
 
 
-@dataclass(frozen=True)
-class WeightedRanker(Weighted, scale="weighted"):
-    """Σ weight × normalised score: atan for BM25, (1 + cosine) / 2 for vectors; absent adds nothing.
-
-    So a large BM25 number is nearly 1, and most cosines lie in the upper half of 0 to 1.
-    """
-
-    @property
-    def says(self) -> str:
-        vector, keyword = f"{self.vector:g} × (1 + cosine) / 2", f"{self.keyword:g} × 2 / π × atan(bm25)"
-        return f"score = {vector} + {keyword}, where absent adds nothing"
-
-    def part(self, of: Numbers, leg: str) -> Any:
-        score = of[f"{leg}_score"]
-        normalised = (1 + score) / 2 if leg == "vector" else 2 / np.pi * np.arctan(score)
-        return self.weight(of, leg) * normalised
-
-
 COPIED = Source(
     "pgvector/pgvector-python",
     "7e7a851d",
@@ -347,5 +330,5 @@ register(
     LANGCHAIN_SUM,
     LANGCHAIN_RRF,
     MILVUS_RRF,
-    replace(MILVUS_RRF.with_stage(WeightedRanker(0.5, 0.5)), name="milvus-weighted"),
+    replace(MILVUS_RRF.with_stage(ENGINES["milvus-weighted"].fusion), name="milvus-weighted"),
 )
