@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-NAMES = ("exp", "expm1", "log", "log1p", "log2", "log10", "sqrt", "tanh", "floor", "ceil")
+NAMES = ("atan", "exp", "expm1", "log", "log1p", "log2", "log10", "sqrt", "tanh", "floor", "ceil")
 FUNCTIONS = {name: getattr(math, name) for name in NAMES} | {"max": max, "min": min, "abs": abs}
 FUNCTIONS["sign"] = lambda value: (value > 0) - (value < 0)
 NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d*)?(?:e[+-]?\d+)?")
