@@ -6,7 +6,6 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -40,41 +39,10 @@ def progress_bar(items: Iterable[Any] | None = None, **options: Any) -> tqdm[Any
     return shown
 
 
-@cache
 def _bars() -> Any:
-    """The class of tqdm's bars for this process."""
     from tqdm.auto import tqdm  # which loads asyncio: a search needs neither
 
-    for_notebooks = sys.modules.get("tqdm.notebook")  # tqdm.auto imports it in a notebook only
-    return passing(tqdm) if for_notebooks and issubclass(tqdm, for_notebooks.tqdm) else tqdm
-
-
-def passing(bars: Any) -> Any:
-    """tqdm's class of bars for notebooks, as one whose bars take their output back when they are done.
-
-    tqdm closes the bar's widget, and its output stays: an empty line, also in the saved notebook.
-    """
-    from IPython.display import display as show
-
-    class Passing(bars):  # type: ignore[misc]
-        handle: Any = None
-
-        def __init__(self, *args: Any, **options: Any) -> None:
-            super().__init__(*args, **options, display=False)
-
-        def display(self, *args: Any, check_delay: bool = True, **options: Any) -> None:
-            self.displayed = True  # or tqdm would show it too, and keep no handle
-            super().display(*args, check_delay=check_delay, **options)
-            if check_delay and self.handle is None:
-                self.handle = show(self.container, display_id=True)  # type: ignore[no-untyped-call]
-
-        def close(self) -> None:
-            super().close()
-            handle, self.handle = self.handle, None
-            if handle and not (self.total and self.n < self.total):  # an interrupted bar stays
-                handle.update({}, raw=True)
-
-    return Passing
+    return tqdm
 
 
 class Lines:

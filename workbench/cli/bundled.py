@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from workbench.errors import InputError
+from workbench.memory.files import replaced
 from workbench.safe_text import counted
 
 NOTEBOOKS, MEMORY = "notebooks", "sample_memory"
@@ -65,19 +65,11 @@ def _names() -> Iterator[str]:
 
 def _add(source: Path, target: Path) -> bool:
     """Copies `source` to `target` if that does not exist; returns whether it did."""
-    target.parent.mkdir(parents=True, exist_ok=True)
-    data = source.read_bytes()
-    try:
-        file = target.open("xb")
-    except FileExistsError:
+    if target.exists():
         return False
-    try:
-        with file:
-            file.write(data)
-    except OSError:
-        with suppress(OSError):
-            target.unlink()
-        raise
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with replaced(target, overwrite=False) as file:
+        file.write(source.read_bytes().decode())
     return True
 
 

@@ -10,11 +10,12 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from workbench.errors import InputError
-from workbench.memory.store.contract import unwritable
+from workbench.memory.files import replaced
 
 
 @dataclass(frozen=True)
@@ -62,25 +63,17 @@ def extra_paths_of(root: Path, index_path: Path) -> tuple[str, ...]:
 
 def remember(index_path: Path, chosen: Choices) -> None:
     """Keeps the choices for this index. Raises StorageError when the cache folder cannot be written."""
-    if chosen == choices_for(index_path) or (not chosen.extra and not chosen.model and not _has(index_path)):
-        return
-    file = _file(index_path)
-    try:
-        replace_json(file, asdict(chosen))
-    except OSError as error:
-        raise unwritable(file, error) from None
+    kept_or_chosen = _file(index_path).exists() or chosen.extra or chosen.model
+    if kept_or_chosen and chosen != choices_for(index_path):
+        keep_json(_file(index_path), asdict(chosen))
 
 
-def replace_json(file: Path, value: object) -> None:
-    """Writes a value as JSON in one rename, so nobody reads a part. Raises OSError when that fails."""
-    file.parent.mkdir(parents=True, exist_ok=True)
-    fresh = file.with_name(f"{file.name}.{os.getpid()}")
-    fresh.write_text(json.dumps(value), encoding="utf-8")
-    os.replace(fresh, file)
-
-
-def _has(index_path: Path) -> bool:
-    return os.path.exists(_file(index_path))
+def keep_json(file: Path, value: object) -> None:
+    """Writes a value into a file of the cache folder. Raises StorageError when that fails."""
+    with suppress(OSError):  # `replaced` says what is wrong
+        file.parent.mkdir(parents=True, exist_ok=True)
+    with replaced(file) as out:
+        json.dump(value, out)
 
 
 def _file(index_path: Path) -> Path:

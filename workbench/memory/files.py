@@ -9,15 +9,16 @@ from __future__ import annotations
 import errno
 import hashlib
 import os
+import secrets
 import stat
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from typing import BinaryIO, NamedTuple, TextIO
 
-from workbench.errors import InputError
+from workbench.errors import InputError, StorageError
 from workbench.records import Document
 
 LARGEST_FILE = 10_000_000
@@ -46,6 +47,30 @@ class Place(NamedTuple):
 def content_hash(text: str) -> str:
     """The sha256 of a text's UTF-8 bytes, in hexadecimal."""
     return hashlib.sha256(text.encode()).hexdigest()
+
+
+@contextmanager
+def replaced(path: str | os.PathLike[str], overwrite: bool = True) -> Iterator[TextIO]:
+    """A file to write inside the block; it takes the place of `path` in one rename when the block has ended.
+
+    After an error `path` is what it was. Raises InputError for a file that exists, unless `overwrite`, and
+    for what is no plain file, and StorageError if it cannot be written.
+    """
+    file = Path(path)
+    fresh = file.with_name(f".{file.name[:100]}.{secrets.token_hex(4)}")
+    try:
+        if file.exists() and not (overwrite and file.is_file()):
+            raise InputError(f"{file} exists already.", "Choose another name, or add --force.")
+        with fresh.open("x", encoding="utf-8", newline="\n") as out:
+            yield out
+        os.replace(fresh, file)
+    except OSError as error:
+        raise StorageError(
+            f"{file} cannot be written: {error.strerror}.", "Check its folder and disk."
+        ) from None
+    finally:
+        with suppress(OSError):
+            fresh.unlink()
 
 
 def memory_root(folder: str | os.PathLike[str]) -> Path:

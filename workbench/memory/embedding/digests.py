@@ -13,7 +13,8 @@ from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
-from workbench.memory.choices import index_home, replace_json
+from workbench.errors import StorageError
+from workbench.memory.choices import index_home, keep_json
 from workbench.memory.files import settled
 
 
@@ -34,8 +35,8 @@ def digest_at(path: str, *look: int) -> str:
     if path not in kept or kept[path][0] != list(look):
         with open(path, "rb") as file:
             kept[path] = [list(look), hashlib.file_digest(file, "sha256").hexdigest()]
-        with suppress(OSError):
-            replace_json(_file(), {one: known for one, known in kept.items() if os.path.exists(one)})
+        with suppress(StorageError):
+            keep_json(_file(), {one: known for one, known in kept.items() if os.path.exists(one)})
     return str(kept[path][1])
 
 
