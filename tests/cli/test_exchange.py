@@ -49,6 +49,24 @@ def test_lint_ends_with_1_for_a_suspicious_run(run: Run, tmp_path: Path) -> None
     assert run("runs", "lint", file).code == 0
 
 
+def test_no_file_is_written_over_without_force(run: Run, tmp_path: Path) -> None:
+    theirs, out = tmp_path / "theirs.jsonl", tmp_path / "out.trec"
+    theirs.write_text(json.dumps({"question": "tea", "results": [["a", 1]]}) + "\n")
+    out.write_text("my work")
+    for command in (
+        ("runs", "import", theirs, "-o", out),
+        ("runs", "export", "-o", tmp_path / "new.trec", "--questions", QUESTIONS, "--topics", out),
+        ("gate", "--questions", QUESTIONS, "--save", out),
+    ):
+        refused = run(*command)
+        assert (refused.code, out.read_text()) == (2, "my work")
+        assert "--force" in refused.err
+    assert run("runs", "import", theirs, "-o", out, "--force").code == 0
+    assert out.read_text() == "tea Q0 a 1 1.0 theirs\n"
+    nowhere = run("runs", "import", theirs, "-o", tmp_path / "no" / "out.trec")
+    assert (nowhere.code, "cannot be written" in nowhere.err) == (3, True)
+
+
 def test_a_gate_ends_with_1_when_answers_fall_and_says_who_and_why(run: Run, tmp_path: Path) -> None:
     saved = tmp_path / "answers.json"
     assert run("gate", "--questions", QUESTIONS, "--save", saved, "--system", FIXED).code == 0

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
+import os
 from pathlib import Path
 
 import pytest
 
 from tests import world
-from workbench.errors import InputError
+from workbench.errors import InputError, StorageError
 from workbench.memory import files
-from workbench.memory.files import list_files, memory_root
+from workbench.memory.files import list_files, memory_root, replaced
 from workbench.memory.index import default_index_path
 from workbench.memory.sources import MemoryFolder
 
@@ -68,3 +70,20 @@ def test_the_index_is_kept_outside_the_memory(tmp_path: Path, monkeypatch: pytes
     assert default_index_path(memory_root(root / "memory" / "..")) == default_index_path(root)
     monkeypatch.delenv("WORKBENCH_HOME")
     assert not default_index_path(root).is_relative_to(root)
+
+
+def test_a_file_is_replaced_whole_or_not_at_all(tmp_path: Path) -> None:
+    file = tmp_path / "run.jsonl"
+    file.write_text("old")
+    with pytest.raises(StorageError, match="No space left"), replaced(file):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    with pytest.raises(InputError, match=r"exists already(.|\n)*--force"), replaced(file, overwrite=False):
+        raise AssertionError("the block does not begin")
+    for no_file in (tmp_path, Path("/dev/null")):
+        with pytest.raises(InputError, match="exists already"), replaced(no_file):
+            raise AssertionError("the block does not begin")
+    assert (file.read_text(), len(list(tmp_path.iterdir()))) == ("old", 1)
+    with replaced(file) as out:
+        out.write("new")
+        assert file.read_text() == "old"
+    assert (file.read_text(), len(list(tmp_path.iterdir()))) == ("new", 1)

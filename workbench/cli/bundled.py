@@ -65,7 +65,7 @@ def _names() -> Iterator[str]:
 
 def _add(source: Path, target: Path) -> bool:
     """Copies `source` to `target` if that does not exist; returns whether it did."""
-    if target.exists():
+    if target.exists() or target.is_symlink():
         return False
     target.parent.mkdir(parents=True, exist_ok=True)
     with replaced(target, overwrite=False) as file:

@@ -111,6 +111,9 @@ def measured(evaluation: Evaluation, measure: Any = HITS) -> Floats:
     return np.array(values(judged, known_measure(measure)))
 
 
+LARGEST_CUTOFF = 1_000_000
+
+
 def known_measure(measure: Any) -> Any:
     """The measure of ir_measures for a name, HITS or a measure. Raises InputError if there is none."""
     import ir_measures
@@ -120,6 +123,8 @@ def known_measure(measure: Any) -> Any:
     try:
         known = ir_measures.parse_measure(measure) if isinstance(measure, str) else measure
         known.validate_params()
+        if not 1 <= known.params.get("cutoff", 1) <= LARGEST_CUTOFF:  # 0 ends the process in C
+            raise ValueError("the cutoff is out of range")
     except (AttributeError, AssertionError, NameError, SyntaxError, TypeError, ValueError) as error:
         raise InputError(
             f"{str(measure)!r} is not a measure.",

@@ -59,7 +59,7 @@ def replaced(path: str | os.PathLike[str], overwrite: bool = True) -> Iterator[T
     file = Path(path)
     fresh = file.with_name(f".{file.name[:100]}.{secrets.token_hex(4)}")
     try:
-        if file.exists() and not (overwrite and file.is_file()):
+        if os.path.lexists(file) and not (overwrite and file.is_file()):
             raise InputError(f"{file} exists already.", "Choose another name, or add --force.")
         with fresh.open("x", encoding="utf-8", newline="\n") as out:
             yield out

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from workbench.registry import declare
 
-declare("workbench_plugins.runs.comparing", view="RunComparison MissingDocuments")
+declare("workbench_plugins.runs.comparing", view="RunComparison MissingDocuments GateResult")
 declare("workbench_plugins.runs.linting", view="RunFindings")
-declare("workbench_plugins.runs.gate", view="GateResult")
 declare(
     "workbench_plugins.runs.commands",
     command={

@@ -20,7 +20,7 @@ from workbench.errors import InputError
 from workbench.measure.questions import load_questions
 from workbench.memory.files import read_input
 from workbench.memory.sources import whole_characters
-from workbench_plugins.runs.trec import pairs, read_qrels
+from workbench_plugins.runs.files import pairs, read_qrels
 
 SESSION = re.compile(r"session_(\d+)$")
 EVIDENCE = re.compile(r"^D(\d+):")

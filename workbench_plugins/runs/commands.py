@@ -24,26 +24,23 @@ from workbench.cli.app import (
 )
 from workbench.cli.output import put, tell
 from workbench.errors import InputError
-from workbench.measure.evaluation import evaluate
 from workbench.measure.questions import check_targets, load_questions
 from workbench.retrieval.index_adapters import CachedIndex
 from workbench.safe_text import counted
 from workbench_plugins.runs import comparing, linting
-from workbench_plugins.runs import gate as gates
 from workbench_plugins.runs.collections import read_collection, write_beir
-from workbench_plugins.runs.json_runs import read_run, write_json
-from workbench_plugins.runs.recorder import run_of
-from workbench_plugins.runs.runs import Run, named_apart
-from workbench_plugins.runs.trec import (
-    Truth,
-    ids_of,
+from workbench_plugins.runs.files import (
+    read_json,
     read_qrels,
+    read_run,
     read_topics,
-    truth_of_qrels,
-    truth_of_questions,
+    write_json,
     write_qrels,
-    write_trec,
+    write_run,
+    write_topics,
 )
+from workbench_plugins.runs.recorder import run_of
+from workbench_plugins.runs.runs import Run, Truth, ids_of, named_apart, truth_of_qrels, truth_of_questions
 
 runs = typer.Typer(
     help="Runs: the results of other engines, beside ours.", no_args_is_help=True, rich_markup_mode=None
@@ -69,6 +66,7 @@ Topics = Annotated[
 Systems = Annotated[
     list[str] | None, typer.Option("--system", "-s", help="A system of ours to run, too; can be repeated.")
 ]
+Force = Annotated[bool, typer.Option("--force", help="Write over files that exist.")]
 Cut = Annotated[int | None, typer.Option("--limit", min=1, help="Only so many first results count.")]
 
 
@@ -124,10 +122,11 @@ def import_(
     out: Annotated[Path, typer.Option("--out", "-o", help="What to write: .jsonl, or .trec.")],
     name: Annotated[str | None, typer.Option(help="The name of the run.")] = None,
     id_field: IdField = None,
+    force: Force = False,
 ) -> None:
     """Read a run of any known form, and write it as JSON lines or in TREC's form."""
     read = read_run(file, name, id_field)
-    _write(read, out)
+    write_run(read, out, force)
     put(str(read))
 
 
@@ -146,28 +145,19 @@ def export(
     topics: Annotated[
         Path | None, typer.Option("--topics", help="Write the questions here: id, tab, text.")
     ] = None,
+    force: Force = False,
 ) -> None:
     """Write what a system of ours returns as a run, with the labels and the questions for another engine."""
     asked = load_questions(questions)
     pipeline = SystemOptions(limit, min_score).pipeline(system)
     with where.opened() as opened:
         made = run_of(pipeline, ids_of(asked), opened)
-    _write(made, out)
+    write_run(made, out, force)
     if qrels:
-        write_qrels(truth_of_questions(asked).grades, qrels)
+        write_qrels(truth_of_questions(asked).grades, qrels, force)
     if topics:
-        told = "".join(f"{id_}\t{' '.join(text.split())}\n" for id_, text in ids_of(asked).items())
-        topics.write_text(told, encoding="utf-8")
+        write_topics(ids_of(asked), topics, force)
     put(str(made))
-
-
-def _write(run: Run, out: Path) -> None:
-    if out.suffix not in (".jsonl", ".json", ".trec", ".txt", ".run"):
-        raise InputError(f"{out} has an unknown ending.", "Use .jsonl for JSON lines, .trec for TREC's form.")
-    try:
-        (write_json if out.suffix in (".jsonl", ".json") else write_trec)(run, out)
-    except OSError as error:
-        raise InputError(f"{out} cannot be written: {error.strerror}.", "Check the path.") from None
 
 
 @runs.command("compare")
@@ -289,27 +279,30 @@ def gate(
     against: Annotated[
         Path | None, typer.Option("--against", readable=False, help="The saved answers to compare with.")
     ] = None,
-    save: Annotated[Path | None, typer.Option("--save", help="Write today's answers to this file.")] = None,
+    save: Annotated[
+        Path | None, typer.Option("--save", help="Write today's answers to this file, as JSON lines.")
+    ] = None,
     system: AskedSystem = None,
+    force: Force = False,
     as_json: AsJson = False,
 ) -> None:
     """Compare today's answers with saved ones, for the CI of a team: who flipped, and why.
 
     Exit code 1 if hits, RR or silence on unanswerable questions fall by more than the paired test allows for
-    luck. Exit code 2 if a question, a label or a file is gone.
+    luck. Exit code 2 if a question or a file is gone.
     """
     if against is None and save is None:
         raise InputError("There is nothing to compare with.", "Give --against FILE, or first --save FILE.")
-    saved = gates.read_saved(against) if against else None
+    saved = read_json(against) if against else None
     asked, pipeline = load_questions(questions), changes.pipeline(where.system(system))
     with where.opened() as opened, opened.snapshot():
         check_targets(asked, opened.paths())
-        (found,) = evaluate(asked, [pipeline], opened)
-        result = gates.gate(found, saved, opened) if saved else None
+        today = run_of(pipeline, ids_of(asked), opened)
+        truth = truth_of_questions(asked)
+        result = comparing.gate(saved, today, truth, opened, pipeline) if saved else None
     if save:
-        gates.write_saved(gates.saved_of(found), save)
-        asked_of = counted(len(found.asked), "question")
-        tell(f"Saved the answers of {pipeline.name} to {asked_of} as {save}.")
+        write_json(today, save, force)
+        tell(f"Saved the answers of {pipeline.name} to {counted(len(today.rows), 'question')} as {save}.")
     if result:
         put(result.as_json() if as_json else result, as_json)
         raise typer.Exit(0 if result.passes else 1)

@@ -1,4 +1,7 @@
-"""Compares runs question by question, and looks for the documents that a run should have returned."""
+"""Compares runs question by question, and looks for the documents that a run should have returned.
+
+A gate compares today's answers with saved ones: do they fall behind by more than luck explains?
+"""
 
 from __future__ import annotations
 
@@ -17,8 +20,7 @@ from workbench.retrieval.explain import Fate, explain
 from workbench.retrieval.index_adapters import CachedIndex
 from workbench.retrieval.pipeline import Pipeline, search
 from workbench.views.text import ABSENT, ALL_FLIPS, Table, numbers, plain, rendered, rich_table
-from workbench_plugins.runs.runs import Run
-from workbench_plugins.runs.trec import Truth, match
+from workbench_plugins.runs.runs import Run, Truth, match
 
 
 @dataclass(frozen=True)
@@ -231,6 +233,114 @@ def _ours(text: str, document: str, index: CachedIndex, pipeline: Pipeline, ques
     return Ours(told.fate.value, best.candidate.position if best.candidate else None, legs)
 
 
+# A gate for a team's CI: today's answers against saved ones
+
+SILENCE = "silence on unanswerable questions"
+
+
+@dataclass(frozen=True)
+class GateFlip:
+    """A question that lost or won its answer; `ours` says what happens today to the target of a lost one."""
+
+    question: str
+    target: str
+    lost: bool
+    ours: Ours | None
+
+    def as_json(self) -> dict[str, Any]:
+        """The question, its target, and the fate of a lost one, as plain data."""
+        fate = self.ours.fate if self.ours else None
+        return {"question": self.question, "target": self.target, "lost": self.lost, "fate": fate}
+
+
+@dataclass(frozen=True)
+class FlippedControl:
+    """An unanswerable question that lost or won its silence, and what it gets today."""
+
+    question: str
+    lost: bool
+    returned: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class GateResult(Shown):
+    """Today's run against the saved one: a verdict for each measure, and the questions that flipped."""
+
+    before: str
+    after: str
+    verdicts: tuple[Paired, ...]
+    flipped: tuple[GateFlip, ...]
+    controls: tuple[FlippedControl, ...]
+
+    @property
+    def falls(self) -> list[Paired]:
+        """The measures that fell by more than luck explains."""
+        return [one for one in self.verdicts if one.differs and one.difference < 0]
+
+    @property
+    def passes(self) -> bool:
+        """Whether no measure fell by more than luck explains."""
+        return not self.falls
+
+    def as_json(self) -> dict[str, Any]:
+        """The verdicts and the flipped questions as plain data."""
+        return {
+            "passes": self.passes,
+            "before": self.before,
+            "after": self.after,
+            "paired": [one.as_json() for one in self.verdicts],
+            "flipped": [one.as_json() for one in self.flipped],
+            "controls": [vars(one) for one in self.controls],
+        }
+
+
+def gate(saved: Run, today: Run, truth: Truth, index: Index, pipeline: Pipeline) -> GateResult:
+    """Compares what a pipeline returns today with a saved run on the same questions: hits, RR, and silence.
+
+    Both are judged by the same labels. The p values are corrected for the number of measures (Holm, 1979).
+    Raises InputError, naming it, if a question is new or gone.
+    """
+    _check_same(saved, truth)
+    cached = CachedIndex(index)
+    hits = [values_of(one, truth, HITS) for one in (saved, today)]
+    flipped = [
+        GateFlip(text, target, bool(after < before), ours)
+        for question, before, after in zip(truth.questions, *hits, strict=True)
+        if before != after
+        for text, target in [(truth.text(question), truth.right(question)[0])]
+        for ours in [_ours(text, target, cached, pipeline, question) if after < before else None]
+    ]
+    then, now = (_controls(one, truth) for one in (saved, today))
+    controls = [
+        FlippedControl(truth.text(one), bool(now[one]), tuple(now[one]))
+        for one in truth.unanswerable
+        if bool(then[one]) != bool(now[one])
+    ]
+    silence = [np.array([not one[each] for each in truth.unanswerable], float) for one in (then, now)]
+    columns = {HITS: hits, "RR": [values_of(one, truth, "RR") for one in (saved, today)], SILENCE: silence}
+    found = [paired_values(*pair, name) for name, pair in columns.items() if pair[0].size]
+    return GateResult(saved.name, today.name, tuple(corrected(found)), tuple(flipped), tuple(controls))
+
+
+def _controls(run: Run, truth: Truth) -> dict[str, list[str]]:
+    """What each unanswerable question gets."""
+    matched = match(run, truth)
+    return {one: run.returned(matched.get(one, "")) for one in truth.unanswerable}
+
+
+def _check_same(saved: Run, truth: Truth) -> None:
+    """The questions must be the saved ones, in any order."""
+    asked = {truth.text(one).strip() for one in (*truth.questions, *truth.unanswerable)}
+    before = {saved.texts.get(one, one).strip() for one in saved.rows}
+    gone, new = sorted(before - asked), sorted(asked - before)
+    if gone or new:
+        told = f"is gone: {gone[0]}" if gone else f"is new: {new[0]}"
+        raise InputError(
+            f"The questions are not the saved ones: {len(gone)} gone, {len(new)} new. One {told}.",
+            "Compare with the questions of then, or accept the new ones: --save FILE --force.",
+        )
+
+
 # In words
 
 MOST_FLIPS = 10
@@ -296,3 +406,22 @@ def ours_text(ours: Ours | None) -> str:
         for leg, one in ours.legs.items()
     ]
     return "; ".join([f"{ours.fate}{place}", *legs])
+
+
+@rendered.register
+def rendered_gate(found: GateResult) -> RenderableType:
+    """Passed or failed, the verdict on each measure, and a line for each question that flipped."""
+    head = "PASSED" if found.passes else f"FAILED: {', '.join(one.measure for one in found.falls)} fell"
+    table = Table("", ["measure", "change"], [(one.measure, str(one)) for one in found.verdicts])
+    flipped = [
+        f"{'lost' if one.lost else 'won'}: “{one.question}” → {one.target}"
+        + (f"\n  {ours_text(one.ours)}" if one.lost else "")
+        for one in found.flipped
+    ]
+    controls = [
+        f"{'lost' if one.lost else 'won'}: “{one.question}” is unanswerable and gets "
+        f"{', '.join(one.returned) or 'nothing'}"
+        for one in found.controls
+    ]
+    parts = [plain(head, "bold"), plain(f"{found.after}, against {found.before}"), rich_table(table)]
+    return Group(*parts, *map(plain, [*flipped, *controls]))

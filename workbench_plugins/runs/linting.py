@@ -192,12 +192,13 @@ def _patterns(rankings: Mapping[str, RunRanking], run: Run) -> Iterator[RunFindi
         return
     yield from _parts_without_effect(some, run)
     best = np.array([one.scores.max() for one in some.values()])
-    if not np.isfinite(best).all():
+    only_ranks = all(np.array_equal(one.scores, 1 / np.arange(1, len(one.ids) + 1)) for one in some.values())
+    if only_ranks or not np.isfinite(best).all():  # 1 / rank stands for a score where an engine has none
         return
     if np.ptp(best) == 0:
         says = (
-            f"The best score of every question is {best[0]:g}: it is scaled by its own hits, so a question "
-            "that nothing answers gets it, too."
+            f"The best score of every question is {best[0]:g}, as if it were scaled by its own hits: then a "
+            "question that nothing answers gets it, too."
         )
         yield _everywhere(some, "constant best score", says, "metronix-constant-score", "qmd-blend-floor")
     elif 0 < best.max() <= RRF_MOST:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from array import array
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -10,6 +11,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from workbench.errors import InputError
+from workbench.measure.questions import QuestionSet
 from workbench.records import Floats, Rows, Shown
 from workbench.safe_text import counted
 
@@ -34,9 +36,9 @@ class Run(Shown):
     """The results of one engine for many questions, in columns: `rows[id]` are the rows of a question.
 
     With `by_score` the answer is ordered as TREC's tools do it: by falling score, ties by id. Without it, the
-    order is the one in which the engine returned the results. `parts` are sub-scores by name and row, `texts`
-    the questions by id, as far as the file has them. `file` is where the run was read, or empty. A run is
-    filled with `question` and `add`.
+    order is the one in which the engine returned the results. `parts` are sub-scores by name and row, NaN
+    where absent; `texts` are the questions by id, as far as the file has them. `file` is where the run was
+    read, or empty. A run is filled with `question` and `add`.
     """
 
     name: str
@@ -47,7 +49,7 @@ class Run(Shown):
     ranks: array[float] = field(default_factory=lambda: array("d"))
     lines: array[int] = field(default_factory=lambda: array("q"))
     rows: dict[str, array[int]] = field(default_factory=dict)
-    parts: dict[str, dict[int, float]] = field(default_factory=dict)
+    parts: dict[str, array[float]] = field(default_factory=dict)
     texts: dict[str, str] = field(default_factory=dict)
 
     def question(self, id_: str, text: str = "", line: int = 0) -> None:
@@ -66,13 +68,20 @@ class Run(Shown):
     ) -> None:  # fmt: skip
         """Adds a result to a question that has begun."""
         row = len(self.ids)
-        self.ids.append(id_)
+        self.ids.append(sys.intern(id_))  # a document is in the answers of many questions
         self.scores.append(score)
         self.ranks.append(rank)
         self.lines.append(line)
         self.rows[question].append(row)
         for name, value in (parts or {}).items():
-            self.parts.setdefault(name, {})[row] = value
+            column = self.parts.setdefault(name, array("d"))
+            column.extend([math.nan] * (row - len(column)))
+            column.append(value)
+
+    def part(self, name: str, row: int) -> float:
+        """A sub-score of a result; NaN where the result has none of this name."""
+        column = self.parts[name]
+        return column[row] if row < len(column) else math.nan
 
     def __repr__(self) -> str:
         """One line; `workbench.show` prints it, too."""
@@ -95,10 +104,7 @@ class Run(Shown):
             np.array([self.scores[row] for row in rows], float),
             np.array([self.ranks[row] for row in rows], float),
             np.array([self.lines[row] for row in rows], np.int64),
-            {
-                name: np.array([self.parts[name].get(row, np.nan) for row in rows], float)
-                for name in sorted(self.parts)
-            },
+            {name: np.array([self.part(name, row) for row in rows], float) for name in sorted(self.parts)},
         )
 
     def answer(self, question: str, limit: int | None = None) -> list[tuple[str, float]]:
@@ -129,3 +135,76 @@ def named_apart(runs: Iterable[Run]) -> list[Run]:
         seen[run.name] = seen.get(run.name, 0) + 1
         made.append(run if seen[run.name] == 1 else replace(run, name=f"{run.name} ({seen[run.name]})"))
     return made
+
+
+Qrels = dict[str, dict[str, int]]
+"""For each question the grade of each judged document."""
+
+
+@dataclass(frozen=True)
+class Truth:
+    """The grades of the documents for each question by its id; `unanswerable` should get no results.
+
+    `texts` holds the questions, as far as they are known.
+    """
+
+    grades: Mapping[str, Mapping[str, int]]
+    texts: Mapping[str, str] = field(default_factory=dict)
+    unanswerable: tuple[str, ...] = ()
+
+    @property
+    def questions(self) -> list[str]:
+        """The ids of the questions that a document answers."""
+        return list(self.grades)
+
+    def right(self, question: str) -> list[str]:
+        """The documents that answer a question."""
+        return [document for document, grade in self.grades[question].items() if grade > 0]
+
+    def text(self, question: str) -> str:
+        """The question in words, or its id."""
+        return self.texts.get(question, question)
+
+
+def truth_of_questions(questions: QuestionSet) -> Truth:
+    """The labelled questions as q1, q2, … in their order, and the controls as c1, c2, …"""
+    asked = ids_of(questions)
+    controls = tuple(id_ for id_ in asked if id_.startswith("c"))
+    grades = {f"q{place}": {one.target: 1} for place, one in enumerate(questions.questions, 1)}
+    return Truth(grades, asked, controls)
+
+
+def ids_of(questions: QuestionSet) -> dict[str, str]:
+    """The text of every question and control by its id in a run: q1, q2, …, c1, c2, …"""
+    named = {f"q{place}": one.question for place, one in enumerate(questions.questions, 1)}
+    return named | {f"c{place}": one.question for place, one in enumerate(questions.controls, 1)}
+
+
+def truth_of_qrels(qrels: Qrels, texts: Mapping[str, str] | None = None) -> Truth:
+    """The judgements; a question with no document above grade 0 is unanswerable."""
+    grades = {question: one for question, one in qrels.items() if any(grade > 0 for grade in one.values())}
+    return Truth(grades, texts or {}, tuple(question for question in qrels if question not in grades))
+
+
+def match(run: Run, truth: Truth) -> dict[str, str]:
+    """The run's id of each of the truth's questions: by their text where both have it, else by id.
+
+    Raises InputError if the run has none of them.
+    """
+    by_text = {text.strip(): id_ for id_, text in run.texts.items()}
+    every = [*truth.questions, *truth.unanswerable]
+    found = {}
+    for question in every:
+        text = truth.texts.get(question, "").strip()
+        if text and text in by_text:
+            found[question] = by_text[text]
+        elif question in run.rows and (not text or question not in run.texts):
+            found[question] = question
+    if not found:
+        there, wanted = (", ".join(map(repr, list(some)[:3])) for some in (run.rows, every))
+        raise InputError(
+            f"The run {run.name} has none of the judged questions: it has {there or 'none'}, not {wanted}.",
+            "Use the ids of the qrels. A file of questions has q1, q2, …, and c1, c2, … for controls: "
+            "`workbench runs export --topics FILE` writes them. Or give the texts, in JSON lines.",
+        )
+    return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,15 +14,13 @@ from workbench.measure.evaluation import evaluate
 from workbench.measure.paired import paired
 from workbench.measure.questions import Control, Question, QuestionSet
 from workbench.memory.index import MemoryIndex
-from workbench.retrieval.index_adapters import CachedIndex
 from workbench.retrieval.pipeline import Pipeline, search
 from workbench_plugins.engines.museum import SPECIMENS
-from workbench_plugins.runs.comparing import compare, missing_documents, values_of
-from workbench_plugins.runs.gate import gate, read_saved, saved_of, write_saved
+from workbench_plugins.runs.comparing import compare, gate, missing_documents, values_of
+from workbench_plugins.runs.files import read_json, write_json
 from workbench_plugins.runs.linting import RULES, lint
 from workbench_plugins.runs.recorder import NoMemory, Recorder, run_of
-from workbench_plugins.runs.runs import Run
-from workbench_plugins.runs.trec import ids_of, truth_of_qrels, truth_of_questions
+from workbench_plugins.runs.runs import Run, ids_of, truth_of_qrels, truth_of_questions
 
 ASKED = QuestionSet(
     questions=tuple(
@@ -162,42 +161,47 @@ def test_patterns_over_all_questions_are_found() -> None:
     assert kinds(run(**dead)) == {"sub-score without effect", "one sub-score decides"}
 
 
+def test_the_inverse_rank_that_the_docs_advise_is_not_blamed() -> None:
+    assert kinds(run(**{f"q{i}": [("a", 1.0), ("b", 1 / 2), ("c", 1 / 3)] for i in range(4)})) == set()
+
+
+@pytest.mark.parametrize("measure", ["nDCG@0", "P@0", "RR@0", "R@99999999999", "nDCG@-1"])
+def test_a_cutoff_that_would_end_the_process_is_refused(measure: str) -> None:
+    with pytest.raises(InputError, match="is not a measure"):
+        compare([run(q=[("a", 1.0)])], truth_of_qrels({"q": {"a": 1}}), measure)
+
+
 def test_every_specimen_that_a_finding_names_is_in_the_museum() -> None:
     assert {name for rule in RULES for name in rule.specimens} <= set(SPECIMENS)
 
 
-def evaluated(toy: MemoryIndex, pipeline: Pipeline, asked: QuestionSet = ASKED) -> Any:
-    (found,) = evaluate(asked, [pipeline], CachedIndex(toy))
-    return found
+def gated(toy: MemoryIndex, saved: Run, pipeline: Pipeline, asked: QuestionSet = ASKED) -> Any:
+    today = run_of(pipeline, ids_of(asked), toy)
+    return gate(saved, today, truth_of_questions(asked), toy, pipeline)
 
 
-def test_a_gate_passes_on_the_same_answers_and_fails_on_a_fall(toy: MemoryIndex, tmp_path: Any) -> None:
-    asked = QuestionSet(questions=ASKED.questions * 4, controls=ASKED.controls)
+def test_a_gate_passes_on_the_same_answers_and_fails_on_a_fall(toy: MemoryIndex, tmp_path: Path) -> None:
+    each = [(f"{word} {one.question}", one.target) for one in ASKED.questions for word in "abcd"]
+    questions = [Question(question=text, target=target) for text, target in each]
+    many = QuestionSet(questions=tuple(questions), controls=ASKED.controls)
     good = Recorder(lambda question: [(f"memory/{question.split()[-1]}.md", 0.9)]).pipeline()
     bad = Recorder(lambda _: []).pipeline()
-    before = evaluated(toy, good, asked)
-    file = tmp_path / "saved.json"
-    write_saved(saved_of(before), file)
-    saved = read_saved(file)
-    same = gate(before, saved, toy)
+    file = tmp_path / "saved.jsonl"
+    write_json(run_of(good, ids_of(many), toy), file)
+    saved = read_json(file)
+    same = gated(toy, saved, good, many)
     assert same.passes
     assert not same.flipped
-    fallen = gate(evaluated(toy, bad, asked), saved, toy)
+    fallen = gated(toy, saved, bad, many)
     assert [one.measure for one in fallen.falls] == ["hits", "RR"]
     assert len(fallen.flipped) == 12
-    assert all(one.lost and one.why for one in fallen.flipped)
+    assert all(one.lost and one.ours for one in fallen.flipped)
     assert [one.lost for one in fallen.controls] == [False]
-    assert gate(evaluated(toy, bad), saved_of(evaluated(toy, good)), toy).passes  # three questions are luck
+    assert gated(toy, run_of(good, ids_of(ASKED), toy), bad).passes  # three questions are luck
 
 
-def test_a_gate_refuses_other_questions_and_damaged_files(toy: MemoryIndex, tmp_path: Any) -> None:
+def test_a_gate_refuses_other_questions(toy: MemoryIndex) -> None:
     pipeline = Recorder(lambda _: []).pipeline()
-    saved = saved_of(evaluated(toy, pipeline))
     fewer = QuestionSet(questions=ASKED.questions[:2], controls=ASKED.controls)
     with pytest.raises(InputError, match="1 gone, 0 new"):
-        gate(evaluated(toy, pipeline, fewer), saved, toy)
-    file = tmp_path / "saved.json"
-    for text, problem in (("{", "is not JSON"), ('{"gate": 2}', "gate: "), ("[]", "cannot be used")):
-        file.write_text(text)
-        with pytest.raises(InputError, match=problem):
-            read_saved(file)
+        gated(toy, run_of(pipeline, ids_of(ASKED), toy), pipeline, fewer)

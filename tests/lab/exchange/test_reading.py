@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,17 @@ from hypothesis import strategies as st
 
 from benchmarks.importing import write
 from workbench.errors import InputError
-from workbench_plugins.runs.json_runs import read_run, write_json
+from workbench_plugins.runs import files
+from workbench_plugins.runs.files import (
+    read_qrels,
+    read_run,
+    read_topics,
+    read_trec,
+    write_json,
+    write_qrels,
+    write_trec,
+)
 from workbench_plugins.runs.runs import Run
-from workbench_plugins.runs.trec import read_qrels, read_topics, read_trec, write_qrels, write_trec
 
 ENGINES = json.loads(Path(__file__).with_name("engines.json").read_text(encoding="utf-8"))
 """A response of each engine, or one result of it."""
@@ -127,12 +136,39 @@ def test_qrels_of_trec_and_beir_are_read_alike_and_topics_need_a_tab(tmp_path: P
     with pytest.raises(InputError, match="line 2"):
         read_qrels(trec)
     with pytest.raises(InputError, match="blanks"):
-        write_qrels({"two words": {"a": 1}}, trec)
+        write_qrels({"two words": {"a": 1}}, trec, force=True)
     beir.write_text("q1\twhat is tea\n")
     assert read_topics(beir) == {"q1": "what is tea"}
     beir.write_text("q1 what is tea\n")
     with pytest.raises(InputError, match="line 1 has no tab"):
         read_topics(beir)
+
+
+def test_a_run_in_lines_takes_no_more_memory_than_its_file(tmp_path: Path) -> None:
+    file = tmp_path / "large.jsonl"
+    names = [f"memory/notes/of/the/year/{number}.md" for number in range(500)]
+    with file.open("w") as out:
+        for number in range(300):
+            results = [
+                {"id": name, "score": 0.5, "scores": {"vector": 0.7, "keyword": 0.1}} for name in names
+            ]
+            out.write(json.dumps({"qid": number, "results": results}) + "\n")
+    tracemalloc.start()
+    run = read_run(file)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert len(run.ids) == 150_000
+    assert peak < file.stat().st_size
+
+
+def test_a_line_and_a_document_have_a_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "LONGEST_LINE", 1000)
+    monkeypatch.setattr(files, "LARGEST_DOCUMENT", 1000)
+    file = tmp_path / "run.jsonl"
+    for text, problem in (("1 " * 2000, "line 1 has more than"), ("[\n" + "1,\n" * 1000, "more than 1,000")):
+        file.write_text(text)
+        with pytest.raises(InputError, match=problem):
+            read_run(file)
 
 
 def test_the_benchmark_reads_every_line_that_it_writes(tmp_path: Path) -> None:

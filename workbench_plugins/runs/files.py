@@ -1,5 +1,6 @@
-"""Runs in JSON: one object a question, in lines or in one list; results may have an engine's own form.
+"""Runs and judgements in files: in TREC's form, or in JSON with the results of an engine's own form.
 
+TREC: `qid Q0 docid rank score tag`, and `qid 0 docid grade`. JSON: one object a question, in lines or a list.
 Sources of the forms: OpenSearch 3.5 documentation, hybrid search explain; Elasticsearch, RRFRankDoc.java;
 tobi/qmd, README (`--explain`); LangChain's Document; LlamaIndex' NodeWithScore.
 """
@@ -12,16 +13,19 @@ import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 from workbench.errors import InputError
-from workbench.memory.files import read_input
-from workbench_plugins.runs.runs import Run
-from workbench_plugins.runs.trec import read_trec
+from workbench.memory.files import read_input, replaced
+from workbench_plugins.runs.runs import Qrels, Run
 
-LARGEST_FILE = 1_000_000_000
-"""Bytes."""
+LARGEST_DOCUMENT = 50_000_000
+"""Bytes of a JSON document that is not in lines; it takes ten times as much memory."""
+LONGEST_LINE = 10_000_000
+"""Characters."""
 TEXTS = ("question", "query", "text", "input")
 NAMES = ("qid", "query_id", "question_id", "id", "_id")
 LISTS = ("results", "hits", "documents", "docs", "nodes", "source_nodes", "context", "response", "output")
@@ -95,23 +99,33 @@ def _results(record: Mapping[str, Any]) -> list[Any]:
 
 
 def _records(path: str | os.PathLike[str]) -> Iterator[tuple[int, Any]]:
-    text = read_input(path, "The run", LARGEST_FILE).removeprefix("\ufeff")
+    """The records with their lines. JSON lines are read one by one; another document is read whole."""
+    begun = False
+    for number, line in text_lines(path):
+        try:
+            record = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            if begun:
+                raise InputError(f"{path}, line {number} is not JSON: {error}.", FORM) from None
+            record = None
+        if not begun and not isinstance(record, Mapping):
+            yield from ((1, one) for one in _document(path))
+            return
+        begun = True
+        yield number, record
+
+
+def _document(path: str | os.PathLike[str]) -> list[Any]:
     try:
-        whole = json.loads(text)
-    except (ValueError, RecursionError):  # not one document, so lines of JSON
-        for number, line in enumerate(text.split("\n"), 1):
-            if line.strip():
-                try:
-                    yield number, json.loads(line)
-                except (ValueError, RecursionError) as error:
-                    raise InputError(f"{path}, line {number} is not JSON: {error}.", FORM) from None
-        return
-    yield from ((1, record) for record in (whole if isinstance(whole, list) else [whole]))
+        whole = json.loads(read_input(path, "The run", LARGEST_DOCUMENT).removeprefix("\ufeff"))
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{path}, line {getattr(error, 'lineno', 1)} is not JSON: {error}.", FORM) from None
+    return whole if isinstance(whole, list) else [whole]
 
 
-def write_json(run: Run, path: str | os.PathLike[str]) -> None:
+def write_json(run: Run, path: str | os.PathLike[str], force: bool = False) -> None:
     """Writes a run as JSON lines: every result as it was returned, with its sub-scores."""
-    with Path(path).open("w", encoding="utf-8", newline="\n") as file:
+    with replaced(path, force) as file:
         for question, rows in run.rows.items():
             results = [_result(run, row) for row in rows]
             text = {"question": run.texts[question]} if question in run.texts else {}
@@ -121,9 +135,163 @@ def write_json(run: Run, path: str | os.PathLike[str]) -> None:
 def _result(run: Run, row: int) -> dict[str, Any]:
     score = run.scores[row]
     found = {"id": run.ids[row], "score": None if math.isnan(score) else score}
-    parts = {name: run.parts[name].get(row, math.nan) for name in sorted(run.parts)}
+    parts = {name: run.part(name, row) for name in sorted(run.parts)}
     scores = {name: part for name, part in parts.items() if not math.isnan(part)}
     return {**found, "scores": scores} if scores else found
+
+
+RUN_FORM = "A line of a run has six fields: question, Q0, document, rank, score, name of the run."
+QRELS_FORM = "A line of qrels has four fields: question, 0, document, grade."
+
+
+def read_trec(path: str | os.PathLike[str], name: str | None = None) -> Run:
+    """The run in a file of TREC's form; the run's own tag is its name, unless one is given.
+
+    Raises InputError, with the line, for a line that is not of this form, and for a file without lines.
+    """
+    run = Run("", by_score=True, file=str(path))
+    for number, fields in lines(path):
+        if len(fields) != 6:
+            raise InputError(f"{path}, line {number} has {len(fields)} fields, not 6.", RUN_FORM)
+        question, _, document, rank, score, run.name = fields
+        if question not in run.rows:
+            run.question(question)
+        try:
+            run.add(question, document, float(score), float(rank), number)
+        except ValueError:
+            problem = f"rank {rank!r:.40} or score {score!r:.40} is not a number"
+            raise InputError(f"{path}, line {number}: {problem}.", RUN_FORM) from None
+    if not run.ids:
+        raise InputError(f"The run {path} has no line.", RUN_FORM)
+    run.name = name or run.name
+    return run
+
+
+def lines(path: str | os.PathLike[str], between: str | None = None) -> Iterator[tuple[int, list[str]]]:
+    """The number and the fields of each line that is not blank, parted by blanks or by `between`.
+
+    Raises InputError for an unreadable file.
+    """
+    return ((number, line.strip().split(between)) for number, line in text_lines(path))
+
+
+def text_lines(path: str | os.PathLike[str]) -> Iterator[tuple[int, str]]:
+    """The number and the text of each line that is not blank; a byte order mark is left out.
+
+    Raises InputError for an unreadable file, and for a line of more than 10 million characters.
+    """
+    try:
+        with Path(path).open(encoding="utf-8-sig") as file:
+            for number, line in enumerate(iter(partial(file.readline, LONGEST_LINE), ""), 1):
+                if len(line) == LONGEST_LINE:
+                    raise InputError(
+                        f"{path}, line {number} has more than {LONGEST_LINE:,} characters.",
+                        "Write one question a line, or one document of less than 50 MB.",
+                    )
+                if line.strip():
+                    yield number, line
+    except OSError as error:
+        raise InputError(f"The file {path} cannot be read: {error.strerror}.", "Check the path.") from None
+    except UnicodeDecodeError as error:
+        raise InputError(f"The file {path} is not UTF-8: {error}.", "Convert it to UTF-8.") from None
+
+
+def write_trec(run: Run, path: str | os.PathLike[str], force: bool = False) -> None:
+    """Writes a run in TREC's form, best first, with ranks from 1.
+
+    TREC's tools order by score. Where the run's order is another one, or a score is absent, the scores are
+    replaced by 1 / rank for this question.
+    """
+    with replaced(path, force) as file:
+        for question in run.rows:
+            answer = run.answer(question)
+            scores = _falling([score for _, score in answer])
+            for rank, ((id_, _), score) in enumerate(zip(answer, scores, strict=True), 1):
+                fields = (one_word(question), "Q0", one_word(id_), str(rank), repr(score), one_word(run.name))
+                file.write(" ".join(fields) + "\n")
+
+
+def _falling(scores: list[float]) -> list[float]:
+    """The scores, or 1 / rank where they would give another order."""
+    if all(one > after for one, after in pairwise(scores)):
+        return scores
+    return [1 / rank for rank in range(1, len(scores) + 1)]
+
+
+def one_word(text: str) -> str:
+    """The text as a field of TREC. Raises InputError for an empty text, and for one with a blank."""
+    if not text or text.split() != [text]:
+        raise InputError(
+            f"{text!r:.60} cannot be a field of TREC's form, which has blanks between fields.",
+            "Use a name without blanks, or write JSON lines.",
+        )
+    return text
+
+
+def read_qrels(path: str | os.PathLike[str]) -> Qrels:
+    """The judgements in a file of TREC's form, or in one of BEIR's (three columns, the first line a heading).
+
+    Raises InputError, with the line, for a line that is no judgement, and for two grades of one document.
+    """
+    found: Qrels = {}
+    for number, fields in lines(path):
+        if number == 1 and len(fields) == 3 and not _is_integer(fields[2]):
+            continue
+        if len(fields) not in (3, 4) or not _is_integer(fields[-1]):
+            raise InputError(f"{path}, line {number}: {' '.join(fields)!r:.60} is no judgement.", QRELS_FORM)
+        grades = found.setdefault(fields[0], {})
+        grade = int(fields[-1])
+        if grades.setdefault(fields[-2], grade) != grade:
+            raise InputError(
+                f"{path}, line {number}: {fields[-2]} has two grades for the question {fields[0]}.",
+                "Give each document one grade.",
+            )
+    if not found:
+        raise InputError(f"The qrels {path} have no line.", QRELS_FORM)
+    return found
+
+
+def read_topics(path: str | os.PathLike[str]) -> dict[str, str]:
+    """The questions by id in a file of lines `id, tab, text`. Raises InputError for other lines."""
+    return dict(pairs(path))
+
+
+def pairs(path: str | os.PathLike[str]) -> Iterator[tuple[str, str]]:
+    """The id and the text of each line `id, tab, text`. Raises InputError for other lines."""
+    for number, (id_, *text) in lines(path, "\t"):
+        if not text:
+            raise InputError(f"{path}, line {number} has no tab.", "Give an id, a tab, and a text.")
+        yield id_, " ".join(text)
+
+
+def _is_integer(text: str) -> bool:
+    return text.removeprefix("-").isdecimal()
+
+
+def write_qrels(
+    qrels: Mapping[str, Mapping[str, int]], path: str | os.PathLike[str], force: bool = False
+) -> None:
+    """Writes judgements in TREC's form."""
+    with replaced(path, force) as file:
+        for question, grades in qrels.items():
+            for document, grade in grades.items():
+                file.write(f"{one_word(question)} 0 {one_word(document)} {grade}\n")
+
+
+def write_topics(texts: Mapping[str, str], path: str | os.PathLike[str], force: bool = False) -> None:
+    """Writes questions as lines `id, tab, text`."""
+    with replaced(path, force) as file:
+        file.writelines(f"{id_}\t{' '.join(text.split())}\n" for id_, text in texts.items())
+
+
+WRITERS = {".jsonl": write_json, ".json": write_json} | dict.fromkeys((".trec", ".txt", ".run"), write_trec)
+
+
+def write_run(run: Run, path: str | os.PathLike[str], force: bool = False) -> None:
+    """Writes a run in the form of the file's ending. Raises InputError for an unknown one."""
+    if Path(path).suffix not in WRITERS:
+        raise InputError(f"{path} has an unknown ending.", "Use .jsonl for JSON lines, .trec for TREC.")
+    WRITERS[Path(path).suffix](run, path, force)
 
 
 # One result in the form of an engine or library: its id, its score, and its sub-scores
