@@ -1,0 +1,282 @@
+"""Chooses the threshold of a system from labelled questions, and says what it promises and costs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Literal, NamedTuple, get_args
+
+import numpy as np
+
+from workbench.contracts import Index
+from workbench.errors import InputError
+from workbench.measure.evaluation import Evaluation, Share
+from workbench.measure.paired import Paired, paired_values
+from workbench.records import Shown, Trace
+from workbench.retrieval.cutoff import AddedFloor
+from workbench.retrieval.pipeline import Pipeline
+from workbench.retrieval.settings import with_settings
+from workbench.systems.registry import LANGUAGES
+from workbench_plugins.calibrate.floors import Floored, Values, levels
+from workbench_plugins.calibrate.promise import allowed, check_enough, check_rates, upper
+
+Mistake = Literal["answers", "first"]
+"""A mistake is an answer to a question that the memory does not answer, or a wrong first file."""
+ACCEPTED = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5)
+"""The rates of the curve."""
+
+
+class Labelled(NamedTuple):
+    """A question's trace, and the file that answers it; none if nothing does."""
+
+    trace: Trace
+    target: str | None
+
+
+class Point(NamedTuple):
+    """What a rate of mistakes costs: the thresholds, the mistakes among the labels, and the hits."""
+
+    accept: float
+    values: Values
+    mistakes: int
+    hits: Share
+
+
+@dataclass(frozen=True)
+class Made:
+    """Made labels against those by hand: how many of each the system answers at the chosen thresholds."""
+
+    how: str
+    made: Share
+    by_hand: Share
+
+    @property
+    def p(self) -> float:
+        """The probability of a difference of this size if both kinds were alike (Fisher's exact test)."""
+        from scipy.stats import fisher_exact
+
+        table = np.array([[one.hits, one.n - one.hits] for one in (self.made, self.by_hand)])
+        return float(fisher_exact(table).pvalue)
+
+
+@dataclass(frozen=True, repr=False)
+class Calibrated(Shown):
+    """Thresholds for a system, what they promise, and what they cost.
+
+    With `confidence`, mistakes stay below `accept` among questions that are drawn as the labels were. `bound`
+    is the rate that the labels promise, at most `accept`. `hits` counts the answered questions whose file is
+    returned, and `before` the same at the system's own thresholds; `change` compares them in pairs.
+    """
+
+    asked: Pipeline
+    pipeline: Pipeline
+    thresholds: Mapping[str, float]
+    own: Mapping[str, float]
+    mistake: Mistake
+    accept: float
+    confidence: float
+    labels: int
+    mistakes: int
+    hits: Share
+    before: Share
+    change: Paired | None
+    curve: tuple[Point, ...]
+    made: Made | None = None
+
+    @property
+    def bound(self) -> float:
+        """The rate that the labels promise."""
+        return upper(self.mistakes, self.labels, self.confidence)
+
+    @property
+    def options(self) -> str | None:
+        """The thresholds as a person types them; None if no option of the system sets just these."""
+        settings = [f"{name}={value!r}" for name, value in self.thresholds.items()]
+        value = next(iter(self.thresholds.values()))
+        if self.asked.asking(min_score=value).stages == self.pipeline.stages and AddedFloor in self._kinds:
+            return f"--min-score {value!r}"
+        if self._made_by(lambda: with_settings(self.asked, settings)):
+            return " ".join(f"--set {one}" for one in settings)
+        return None
+
+    @property
+    def to_paste(self) -> dict[str, Any] | None:
+        """The threshold as a file of the system's settings has it; None if no key sets just this."""
+        value = next(iter(self.thresholds.values()))
+        for language in LANGUAGES.values():
+            for key in language.keys(self.asked):
+                setting = f"{key.name}={value!r}"
+                if not key.choices and self._made_by(partial(language.with_keys, self.asked, [setting])):
+                    return language.to_paste(self.asked, {key.name: value})
+        return None
+
+    @property
+    def _kinds(self) -> list[type]:
+        return [type(stage) for stage in self.pipeline.stages]
+
+    def _made_by(self, change: Callable[[], Pipeline]) -> bool:
+        """Whether a change of the system gives this one; a change that is refused does not."""
+        try:
+            return change().stages == self.pipeline.stages
+        except InputError:
+            return False
+
+    def __str__(self) -> str:
+        """The promise in words."""
+        where = "that this memory does not answer" if self.mistake == "answers" else "like the labels"
+        what = "get an answer" if self.mistake == "answers" else "get a wrong first file"
+        kind = f" made by {self.made.how}" if self.made else ""
+        return (
+            f"With {self.confidence:.0%} confidence, at most {self.accept:.0%} of the questions {where} "
+            f"{what}, if they are drawn as your {self.labels} labels{kind} were. Of these, {self.mistakes} "
+            f"do, so the rate is at most {self.bound:.1%} (Clopper and Pearson)."
+        )
+
+    def as_json(self) -> dict[str, Any]:
+        """The figures for `--json`."""
+        plain = ["thresholds", "own", "mistake", "accept", "confidence", "labels", "mistakes", "bound", "options"]
+        made = self.made and {
+            "how": self.made.how,
+            "answered": _shown(self.made.made),
+            "by_hand": _shown(self.made.by_hand),
+            "p": self.made.p,
+        }
+        return {
+            "system": self.pipeline.name,
+            **{name: getattr(self, name) for name in plain},
+            "paste": self.to_paste,
+            "promise": str(self),
+            "hits": _shown(self.hits),
+            "before": _shown(self.before),
+            "paired": self.change and self.change.as_json(),
+            "curve": [{**one._asdict(), "hits": _shown(one.hits)} for one in self.curve],
+            "made": made,
+        }
+
+
+def _shown(share: Share) -> dict[str, Any]:
+    return {"count": share.hits, "of": share.n, "interval": list(share.interval)}
+
+
+def calibrated(
+    asked: Pipeline,
+    evaluation: Evaluation,
+    index: Index,
+    accept: float,
+    confidence: float = 0.9,
+    mistake: Mistake = "answers",
+    made: Sequence[Trace] = (),
+    how: str = "",
+) -> Calibrated:
+    """The loosest thresholds that keep mistakes below `accept`, with this confidence.
+
+    `evaluation` is that of the system that was asked, `with_floor`. Its controls are the questions without
+    an answer; `made` takes their place, and `how` says how they were made. Raises InputError for labels of
+    one kind, for contradictory ones, for too few of them, and for a score that is the same for all of them.
+    """
+    check_rates(accept, confidence)
+    if mistake not in get_args(Mistake):
+        raise InputError(f"There is no mistake {mistake!r}.", f"Choose {' or '.join(get_args(Mistake))}.")
+    answered = _once([Labelled(one.trace, one.question.target) for one in evaluation.asked])
+    by_hand = _once([Labelled(one, None) for one in evaluation.controls])
+    _check_one_truth(answered, by_hand)
+    silent = _once([Labelled(one, None) for one in made]) if made else by_hand
+    labels = silent if mistake == "answers" else [*answered, *silent]
+    if not silent and mistake == "answers":
+        raise InputError(
+            "All labels are questions that the memory answers.",
+            "Add `controls:`, questions that it does not answer, or make some: --make leave-one-out",
+        )
+    check_enough(len(labels), accept, confidence)
+    floored = Floored(evaluation.pipeline, index)
+    if mistake == "first" and len(floored.names) == 2:
+        raise InputError(
+            "Two thresholds cannot be set from wrong first files: the questions that order the thresholds "
+            "must be others than those that the promise is about.",
+            "Calibrate one score with --on, or count answers.",
+        )
+    points = _walked(floored, labels, answered, (accept, *ACCEPTED), confidence)
+    chosen = points[accept]
+    hits = _hits(floored, answered, chosen[0])
+    before = np.array([float(one.target in one.trace.paths()) for one in answered])
+    return Calibrated(
+        asked,
+        floored.at(chosen[0]),
+        _named(floored, chosen[0]),
+        _named(floored, floored.own()),
+        mistake,
+        accept,
+        confidence,
+        len(labels),
+        chosen[1],
+        _share(hits),
+        _share(before),
+        paired_values(before, hits) if answered else None,
+        tuple(
+            Point(rate, values, mistakes, _share(_hits(floored, answered, values)))
+            for rate, (values, mistakes) in sorted(points.items())
+        ),
+        Made(how, *(_answered(floored, some, chosen[0]) for some in (silent, by_hand))) if made else None,
+    )
+
+
+def _once(labels: Sequence[Labelled]) -> list[Labelled]:
+    """Each label once: a question that is asked twice is no second observation."""
+    return list({(one.trace.question, one.target): one for one in labels}.values())
+
+
+def _check_one_truth(answered: Sequence[Labelled], silent: Sequence[Labelled]) -> None:
+    both = {one.trace.question for one in answered} & {one.trace.question for one in silent}
+    if both:
+        raise InputError(
+            f"The labels contradict each other: {min(both)!r} has an answer, and it is among the controls.",
+            "Keep one of the two labels.",
+        )
+
+
+def _walked(
+    floored: Floored,
+    labels: Sequence[Labelled],
+    answered: Sequence[Labelled],
+    rates: Sequence[float],
+    confidence: float,
+) -> dict[float, tuple[Values, int]]:
+    """The loosest thresholds for each rate that can be promised, and the mistakes that they have."""
+    most = {rate: allowed(len(labels), rate, confidence) for rate in rates}
+    found: dict[float, tuple[Values, int]] = {}
+    left = list(labels)
+    for values in levels(floored, [one.trace for one in labels], [one.trace for one in answered]):
+        # A mistake at a stricter threshold stays one: so a looser threshold never looks better.
+        left = [one for one in left if not _wrong(floored.paths(one.trace, values), one.target)]
+        mistakes = len(labels) - len(left)
+        found |= {rate: (values, mistakes) for rate, allows in most.items() if mistakes <= allows}
+        if mistakes > max(most.values()):
+            break
+    if rates[0] not in found:
+        raise InputError(
+            f"{floored.pipeline.name} makes {mistakes} mistakes at every threshold.",
+            "Accept more mistakes, or calibrate another score with --on.",
+        )
+    return found
+
+
+def _wrong(paths: Sequence[str], target: str | None) -> bool:
+    return bool(paths) and paths[0] != target
+
+
+def _hits(floored: Floored, answered: Sequence[Labelled], values: Values) -> np.ndarray:
+    return np.array([float(one.target in floored.paths(one.trace, values)) for one in answered])
+
+
+def _answered(floored: Floored, labels: Sequence[Labelled], values: Values) -> Share:
+    return Share(sum(bool(floored.paths(one.trace, values)) for one in labels), len(labels))
+
+
+def _share(hits: np.ndarray) -> Share:
+    return Share(int(hits.sum()), hits.size)
+
+
+def _named(floored: Floored, values: Values) -> dict[str, float]:
+    slot = floored.stage.slot
+    return {f"{slot}.{name}": value for name, value in zip(floored.names, values, strict=True)}

@@ -1,0 +1,82 @@
+"""The command `calibrate`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from workbench.cli.app import AsJson, AskedSystem, IndexOptions, SystemOptions, app, labelled, shared_options
+from workbench.cli.output import put, tell
+from workbench.errors import InputError
+
+
+@app.command()
+@shared_options
+def calibrate(
+    where: IndexOptions,
+    changes: SystemOptions,
+    system: AskedSystem = None,
+    questions: Annotated[
+        Path | None,
+        typer.Option("--questions", "-q", readable=False, help="A YAML file of labelled questions."),
+    ] = None,
+    accept: Annotated[float, typer.Option("--accept", help="The rate of mistakes that you accept.")] = 0.2,
+    confidence: Annotated[
+        float, typer.Option("--confidence", help="How certain the promise is, from 0 to 1.")
+    ] = 0.9,
+    mistake: Annotated[
+        str,
+        typer.Option(
+            "--mistake",
+            help="answers: a question that the memory does not answer gets one. first: a wrong first file.",
+        ),
+    ] = "answers",
+    on: Annotated[
+        str,
+        typer.Option("--on", help="A score of the system, or evidence for two. Default: that of its floor."),
+    ] = "",
+    make: Annotated[
+        str | None,
+        typer.Option(
+            "--make",
+            help="Make the questions without an answer: leave-one-out (the answering file is taken away) or "
+            "exchange (another name, date or number).",
+        ),
+    ] = None,
+    save: Annotated[
+        Path | None,
+        typer.Option("--save", help="Keep it: NAME.calibration.yaml, for --set calibration=FILE."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Set a system's threshold so that it keeps a promise about mistakes, from labelled questions.
+
+    The promise holds for questions that are drawn as the labels were. Too few labels promise nothing.
+    """
+    from workbench.measure.evaluation import evaluate
+    from workbench.measure.questions import check_targets
+    from workbench.retrieval.index_adapters import CachedIndex
+    from workbench_plugins.calibrate.calibrated import calibrated
+    from workbench_plugins.calibrate.floors import with_floor
+    from workbench_plugins.calibrate.made import MAKE
+    from workbench_plugins.calibrate.stored import calibration_of
+    from workbench_plugins.calibrate.stored import save as keep
+
+    if make is not None and make not in MAKE:
+        raise InputError(f"There is no way {make!r} to make questions.", f"Choose {' or '.join(MAKE)}.")
+    asked = changes.pipeline(where.system(system))
+    floored = with_floor(asked, on)
+    labels = labelled(where.memory, questions)
+    with where.opened() as opened, opened.snapshot():
+        check_targets(labels, opened.paths())
+        index = CachedIndex(opened)
+        (evaluation,) = evaluate(labels, [floored], index)
+        made = MAKE[make](labels.questions, floored, index) if make else ()
+        found = calibrated(asked, evaluation, index, accept, confidence, mistake, made, make or "")  # type: ignore[arg-type]
+        kept = calibration_of(found, opened, on)
+    put({**found.as_json(), "calibration": kept.model_dump()} if as_json else found, as_json)
+    if save is not None:
+        keep(kept, save)
+        tell(f"Kept in {save}. Use it: --set calibration={save}")

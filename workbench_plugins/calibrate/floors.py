@@ -1,0 +1,128 @@
+"""A system on labelled questions with other thresholds: its stages from the floor on run again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from workbench.contracts import Index
+from workbench.errors import InputError
+from workbench.records import KEPT, Floats, Trace
+from workbench.retrieval.columns import parameters
+from workbench.retrieval.cutoff import EvidenceFloor, Floor, MinScore
+from workbench.retrieval.pipeline import Pipeline, Running, before, run
+
+EVIDENCE = "evidence"
+"""The name of two thresholds at a time: the cosine, and the relevance of the keywords."""
+LEVELS = 200
+"""The most thresholds that are tried; of more scores the quantiles are taken."""
+Values = tuple[float, ...]
+
+
+def with_floor(pipeline: Pipeline, on: str = "") -> Pipeline:
+    """The pipeline with a floor on the column `on`, on the evidence of both legs, or else its own floor.
+
+    A system without a floor gets one on its score. Raises InputError for an unknown column.
+    """
+    own = next((one for one in pipeline.stages if isinstance(one, Floor)), None)
+    if not on:
+        return pipeline if own is not None else pipeline.asking(min_score=-np.inf)
+    columns = [column for one in pipeline.stages for column in one.writes()]
+    if on not in (EVIDENCE, *columns):
+        raise InputError(
+            f"{pipeline.name} has no score {on!r}.", f"It has {', '.join([*columns, EVIDENCE])}."
+        )
+    stage = EvidenceFloor() if on == EVIDENCE else MinScore(-np.inf, on)
+    return pipeline.with_stage(stage) if own is not None else pipeline.with_new_stage(stage, before="limit")
+
+
+@dataclass(frozen=True)
+class Floored:
+    """A pipeline with a floor, and the index that it searches."""
+
+    pipeline: Pipeline
+    index: Index
+
+    @cached_property
+    def stage(self) -> Any:
+        """The floor."""
+        return next(one for one in self.pipeline.stages if isinstance(one, Floor))
+
+    @cached_property
+    def names(self) -> list[str]:
+        """The parameters of the floor that are thresholds, in the order of `Floor.thresholds`."""
+        return [name for name, value in parameters(self.stage).items() if isinstance(value, float)]
+
+    def own(self) -> Values:
+        """The thresholds that the floor has."""
+        return tuple(getattr(self.stage, name) for name in self.names)
+
+    def at(self, values: Values) -> Pipeline:
+        """The pipeline with these thresholds."""
+        return self.pipeline.with_stage(replace(self.stage, **dict(zip(self.names, values, strict=True))))
+
+    def seen(self, trace: Trace) -> Floats:
+        """The largest number that each threshold sees among the candidates; -inf without any."""
+        earlier = before(trace, self._place)
+        there = earlier.dropped == KEPT
+        compared = [one.values[there] for one in self.stage.thresholds(earlier.columns)]
+        return np.array([np.nanmax([-np.inf, *one]) for one in compared])
+
+    def paths(self, trace: Trace, values: Values) -> list[str]:
+        """The files that the system returns for the question of a trace, with these thresholds."""
+        pipeline = self.at(values)
+        context = Running(self.index.laid_out(pipeline.layout), trace.question, pipeline.limit)
+        again = replace(before(trace, self._place), stages=pipeline.stages)
+        return run(again, context, self._place).paths()
+
+    @cached_property
+    def _place(self) -> int:
+        return self.pipeline.stages.index(self.stage)
+
+
+def levels(floored: Floored, mistaken: Sequence[Trace], answered: Sequence[Trace]) -> Iterator[Values]:
+    """Thresholds to try, the strictest first.
+
+    One threshold goes through the scores of `mistaken`, each time just above the next. Two go together
+    through the quantiles of `answered`, which are other questions than those that the promise is about.
+    Raises InputError for scores that are all the same.
+    """
+    pair = len(floored.names) == 2
+    seen = np.array([floored.seen(one) for one in (answered if pair else mistaken)])
+    other = np.array([floored.seen(one) for one in answered])
+    seen = seen[np.isfinite(seen).all(axis=1)] if seen.size else seen
+    if not seen.size:
+        yield floored.own()
+        return
+    if not pair and np.unique(np.concatenate([seen, other])).size == 1:
+        raise InputError(
+            f"{floored.pipeline.name} has the same score for every question: {seen[0, 0]:g}.",
+            f"A threshold on it changes nothing. Calibrate another score, such as --on {EVIDENCE}.",
+        )
+    if pair:
+        yield tuple(floored.stage.ranges[name][1] for name in floored.names)
+        for share in np.linspace(1, 0, LEVELS // 2):
+            yield tuple(_above(one, np.inf) for one in np.quantile(seen, share, axis=0).tolist())
+        return
+    every = np.unique(np.concatenate([seen[:, 0], other[np.isfinite(other)].ravel()]))
+    tried = np.unique(seen)[::-1]
+    for value in tried[np.unique(np.linspace(0, tried.size - 1, min(LEVELS, tried.size)).astype(int))]:
+        larger = every[every > value]
+        yield (_above(float(value), float(larger[0]) if larger.size else np.inf),)
+
+
+def _above(value: float, most: float) -> float:
+    """The number with the fewest digits that is larger than `value`, and at most `most`.
+
+    >>> _above(0.4137, 0.43), _above(0.4137, float("inf")), _above(-1.02, -1.01)
+    (0.42, 0.414, -1.01)
+    """
+    for digits in range(3 if np.isinf(most) else 1, 17):
+        found = round(float(np.ceil(value * 10**digits + 1e-9) / 10**digits), digits)
+        if value < found <= most:
+            return found
+    return float(np.nextafter(value, np.inf))

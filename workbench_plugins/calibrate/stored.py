@@ -1,0 +1,184 @@
+"""A calibration in a file, and `--set calibration=FILE`, which every command with `--set` takes.
+
+The file names the system, the model and the memory that it was made for. With another system it is refused
+when it is read, and with another model or memory when a question is asked.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NoReturn
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from workbench.contracts import Context, Index
+from workbench.errors import InputError
+from workbench.memory.files import read_input
+from workbench.memory.index import MemoryIndex, OpenIndex
+from workbench.memory.safe_yaml import RefusedYamlError, check_yaml
+from workbench.records import Trace
+from workbench.registry import register
+from workbench.retrieval.columns import PlainStage
+from workbench.retrieval.cutoff import Floor
+from workbench.retrieval.index_adapters import innermost
+from workbench.retrieval.pipeline import Pipeline
+from workbench.retrieval.settings import with_settings
+from workbench.systems.registry import SYSTEMS, Language
+from workbench_plugins.calibrate.calibrated import Calibrated
+from workbench_plugins.calibrate.floors import with_floor
+
+KEY = "calibration"
+SUFFIX = ".calibration.yaml"
+LARGEST_FILE = 100_000
+
+
+class Calibration(BaseModel):
+    """What a file of a calibration says; unknown keys are errors."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    system: str
+    model: str
+    memory: str
+    on: str = ""
+    thresholds: dict[str, float] = Field(min_length=1)
+    promise: str
+
+
+def model_of(index: Index) -> str:
+    """The model of an index with its revision, or its name alone for an index that is not the workbench's."""
+    inner = innermost(index)
+    if isinstance(inner, MemoryIndex):
+        return f"{inner.store.settings.model} {inner.store.settings.revision}"
+    return inner.model if isinstance(inner, OpenIndex) else ""
+
+
+def memory_of(index: Index) -> str:
+    """The folder of the memory, or the name of an index that knows no folder."""
+    inner = innermost(index)
+    return (isinstance(inner, MemoryIndex) and inner.store.folder) or inner.name
+
+
+def calibration_of(found: Calibrated, index: Index, on: str) -> Calibration:
+    """What is kept of a calibration."""
+    return Calibration(
+        system=found.pipeline.name,
+        model=model_of(index),
+        memory=memory_of(index),
+        on=on,
+        thresholds={name.partition(".")[2]: value for name, value in found.thresholds.items()},
+        promise=str(found),
+    )
+
+
+def save(made: Calibration, path: Path) -> None:
+    """Writes the file. Raises InputError for a name without the suffix, and for a file that is there."""
+    if not path.name.endswith(SUFFIX):
+        raise InputError(f"{path} is no name for a calibration.", f"End it in {SUFFIX}.")
+    try:
+        with path.open("x", encoding="utf-8") as file:
+            yaml.safe_dump(made.model_dump(), file, sort_keys=False, allow_unicode=True)
+    except FileExistsError:
+        raise InputError(f"The file {path} is there already.", "Choose another name, or remove it.") from None
+    except OSError as error:
+        raise InputError(f"{path} cannot be written: {error.strerror}.", "Choose another place.") from None
+
+
+def load(path: str | os.PathLike[str]) -> Calibration:
+    """The calibration in a file. Raises InputError for a file that cannot be read or is none."""
+    text = read_input(path, "The calibration", LARGEST_FILE)
+    try:
+        check_yaml(text)
+        return Calibration.model_validate(yaml.safe_load(text))
+    except (RefusedYamlError, yaml.YAMLError, ValidationError, ValueError) as error:
+        reason = " ".join(str(error).split())
+        raise InputError(
+            f"The calibration {path} cannot be used: {reason}",
+            "Make it again: workbench calibrate --save FILE",
+        ) from None
+
+
+@dataclass(frozen=True)
+class MadeFor(PlainStage, slot=KEY):
+    """Refuses an index of another model or memory than a calibration was made for. It changes nothing."""
+
+    only_checks = True
+    model: str
+    memory: str
+    promise: str
+
+    @property
+    def says(self) -> str:
+        return f"calibration: {self.promise}"
+
+    def run(self, trace: Trace, context: Context) -> Trace:
+        for kind, made_for, here in (
+            ("model", self.model, model_of(context.index)),
+            ("memory", self.memory, memory_of(context.index)),
+        ):
+            if made_for != here:
+                raise InputError(
+                    f"The calibration was made for the {kind} {made_for}, and this index has {here}.",
+                    "Calibrate again with this index: workbench calibrate",
+                )
+        return trace
+
+
+def calibrated_by(pipeline: Pipeline, file: str) -> Pipeline:
+    """The pipeline with the thresholds of a file, which it names.
+
+    Raises InputError for a file that cannot be used, and for one that was made for another system.
+    """
+    made = load(file)
+    if made.system != pipeline.name:
+        raise InputError(
+            f"The calibration {file} was made for the system {made.system}, not for {pipeline.name}.",
+            f"Name that system, -s {made.system}, or calibrate this one.",
+        )
+    floored = with_floor(pipeline, made.on)
+    stage = next(one for one in floored.stages if isinstance(one, Floor))
+    settings = [f"{stage.slot}.{name}={value!r}" for name, value in made.thresholds.items()]
+    changed = with_settings(floored, settings)
+    return changed.with_new_stage(MadeFor(made.model, made.memory, made.promise), before=stage.slot)
+
+
+def _named_file(setting: str) -> str:
+    name, _, file = setting.partition("=")
+    return file.strip() if name.strip() == KEY else ""
+
+
+def _set(pipeline: Pipeline, settings: Sequence[str]) -> Pipeline:
+    for one in settings:
+        pipeline = calibrated_by(pipeline, _named_file(one))
+    return pipeline
+
+
+def _system(name: str) -> Pipeline:
+    system, at, file = name.partition("@")
+    return calibrated_by(SYSTEMS.named(system if at else load(name).system), file or name)
+
+
+def _no_settings(*_: Any) -> NoReturn:
+    raise InputError("A calibration is no file of settings.", f"Give it as --set {KEY}=FILE.")
+
+
+register(
+    Language(
+        "calibration",
+        reads=lambda name: name.endswith(SUFFIX),
+        system=_system,
+        read=_no_settings,
+        key_of=lambda setting: KEY if _named_file(setting) else "",
+        check=lambda _: None,
+        fits=lambda *_: True,
+        with_keys=_set,
+        parsed=_no_settings,
+        configured=_no_settings,
+        keys=lambda _: [],
+        to_paste=lambda *_: None,
+    )
+)
