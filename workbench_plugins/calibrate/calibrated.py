@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from math import isfinite
 from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
@@ -102,9 +103,14 @@ class Calibrated(Shown):
 
     @property
     def to_paste(self) -> dict[str, Any] | None:
-        """The threshold as a file of the system's settings has it; None if no key sets just this."""
+        """The threshold as a file of the system's settings has it; None if no key sets just this.
+
+        A language belongs to the systems whose names begin as its own: openclaw.json to openclaw-2026.2.13.
+        """
         value = next(iter(self.thresholds.values()))
         for language in LANGUAGES.values():
+            if not self.asked.name.startswith(language.name.partition(".")[0]):
+                continue
             for key in language.keys(self.asked):
                 setting = f"{key.name}={value!r}"
                 if not key.choices and self._made_by(partial(language.with_keys, self.asked, [setting])):
@@ -135,7 +141,7 @@ class Calibrated(Shown):
 
     def as_json(self) -> dict[str, Any]:
         """The figures for `--json`."""
-        plain = ["thresholds", "own", "mistake", "accept", "confidence", "labels", "mistakes", "bound", "options"]
+        plain = ["thresholds", "mistake", "accept", "confidence", "labels", "mistakes", "bound", "options"]
         made = self.made and {
             "how": self.made.how,
             "answered": _shown(self.made.made),
@@ -145,6 +151,7 @@ class Calibrated(Shown):
         return {
             "system": self.pipeline.name,
             **{name: getattr(self, name) for name in plain},
+            "own": {name: value for name, value in self.own.items() if isfinite(value)},
             "paste": self.to_paste,
             "promise": str(self),
             "hits": _shown(self.hits),

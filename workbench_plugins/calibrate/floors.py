@@ -12,7 +12,7 @@ import numpy as np
 from workbench.contracts import Index
 from workbench.errors import InputError
 from workbench.records import KEPT, Floats, Trace
-from workbench.retrieval.columns import parameters
+from workbench.retrieval.columns import ColumnStage, parameters
 from workbench.retrieval.cutoff import EvidenceFloor, Floor, MinScore
 from workbench.retrieval.pipeline import Pipeline, Running, before, run
 
@@ -31,7 +31,7 @@ def with_floor(pipeline: Pipeline, on: str = "") -> Pipeline:
     own = next((one for one in pipeline.stages if isinstance(one, Floor)), None)
     if not on:
         return pipeline if own is not None else pipeline.asking(min_score=-np.inf)
-    columns = [column for one in pipeline.stages for column in one.writes()]
+    columns = [one.output for one in pipeline.stages if isinstance(one, ColumnStage)]
     if on not in (EVIDENCE, *columns):
         raise InputError(
             f"{pipeline.name} has no score {on!r}.", f"It has {', '.join([*columns, EVIDENCE])}."

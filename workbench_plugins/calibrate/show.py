@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Mapping
 
 from rich.console import Group, RenderableType
 
@@ -51,7 +52,7 @@ def curve_table(found: Calibrated) -> Table:
     return Table(f"What other rates cost, at {found.confidence:.0%} confidence", ["accepted", *heads], rows)
 
 
-def _values(thresholds: dict[str, float]) -> str:
+def _values(thresholds: Mapping[str, float]) -> str:
     return ", ".join(
         f"{name} = {value:g}" if math.isfinite(value) else f"{name} = none"
         for name, value in thresholds.items()

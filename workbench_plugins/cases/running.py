@@ -94,6 +94,8 @@ def system_of_case(pipeline: Pipeline) -> CaseSystem:
 
     Raises InputError for a pipeline that has stages which no system or change names.
     """
+    stages = tuple(one for one in pipeline.stages if not getattr(one, "only_checks", False))
+    pipeline = replace(pipeline, stages=stages)
     for base in _bases(pipeline):
         found = _from(base, pipeline)
         if found is not None:

@@ -1,0 +1,209 @@
+"""A calibrated threshold keeps its promise on other questions, and promises no more than labels carry."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import yaml
+
+from tests.commands import Run
+from tests.conftest import SAMPLE
+from workbench.errors import InputError
+from workbench.measure.evaluation import evaluate
+from workbench.measure.questions import Control, Question, QuestionSet
+from workbench.memory.index import MemoryIndex
+from workbench.records import Trace
+from workbench.retrieval.pipeline import search
+from workbench.systems.registry import system, with_settings_of_any_language
+from workbench_plugins.calibrate.calibrated import Calibrated, calibrated
+from workbench_plugins.calibrate.floors import Floored, levels, with_floor
+from workbench_plugins.calibrate.made import Exchange, Without, exchanged, left_out
+from workbench_plugins.calibrate.promise import allowed, check_enough, fewest, upper
+from workbench_plugins.calibrate.stored import calibrated_by, calibration_of, load, save
+from workbench_plugins.cases.running import system_of_case
+
+VECTORS = "openclaw-2026.2.13-vector-only"
+FIXES = "openclaw-2026.2.13+or+rrf+minmax"
+EVIDENCE = "openclaw-2026.2.13+or+rrf+minmax+evidence"
+ASKED = {
+    "tea": ("rooibos tea", "cup of tea"),
+    "bike": ("rear hub of the bike", "brake of the bike"),
+    "server": ("disk of the server", "backup"),
+}
+ANSWERED = {text: f"memory/{name}.md" for name, some in ASKED.items() for text in some}
+SILENT = [f"{word} tea and bike {number}" for number in range(6) for word in ("server", "backup")]
+
+
+def labels(silent: list[str], answered: dict[str, str] = ANSWERED) -> QuestionSet:
+    return QuestionSet(
+        questions=tuple(Question(question=text, target=path) for text, path in answered.items()),
+        controls=tuple(Control(question=one) for one in silent),
+    )
+
+
+def made(
+    index: MemoryIndex, name: str = VECTORS, on: str = "", silent: list[str] = SILENT, **more: Any
+) -> Calibrated:
+    pipeline = with_floor(system(name), on)
+    (evaluation,) = evaluate(labels(silent), [pipeline], index)
+    return calibrated(system(name), evaluation, index, **{"accept": 0.2, **more})
+
+
+def test_the_bound_is_kept_as_often_as_it_says() -> None:
+    chance, kept = np.random.default_rng(0), 0
+    for _ in range(2000):
+        scores = np.sort(chance.random(30))[::-1]
+        threshold = scores[allowed(30, 0.2, 0.9)]  # the loosest: answers are above it
+        kept += 1 - threshold <= 0.2
+    assert 0.9 <= kept / 2000 <= 0.97
+
+
+def test_labels_promise_what_the_binomial_distribution_says() -> None:
+    assert (fewest(0.2, 0.9), allowed(11, 0.2, 0.9), allowed(10, 0.2, 0.9)) == (11, 0, -1)
+    assert upper(0, 11, 0.9) < 0.2 < upper(0, 10, 0.9)
+    with pytest.raises(InputError, match=r"5 labels cannot promise 20%(.|\n)*at least 11 labels"):
+        check_enough(5, 0.2, 0.9)
+
+
+@pytest.mark.parametrize(("name", "on"), [(VECTORS, ""), (EVIDENCE, ""), (FIXES, "evidence")])
+def test_the_threshold_makes_as_many_mistakes_as_it_says(name: str, on: str, toy: MemoryIndex) -> None:
+    found = made(toy, name, on)
+    answered = [one for one in SILENT if search(one, found.pipeline, toy).results]
+    assert len(answered) <= found.mistakes <= allowed(len(SILENT), 0.2, 0.9)
+    assert found.bound <= 0.2
+    assert "at most 20%" in str(found)
+    hits = [path in search(text, found.pipeline, toy).paths() for text, path in ANSWERED.items()]
+    assert found.hits.hits == sum(hits)
+
+
+def test_a_looser_promise_costs_no_more_hits(toy: MemoryIndex) -> None:
+    curve = made(toy, accept=0.5).curve
+    assert [one.accept for one in curve] == sorted(one.accept for one in curve)
+    assert [one.hits.hits for one in curve] == sorted(one.hits.hits for one in curve)
+    assert [one.mistakes for one in curve] == sorted(one.mistakes for one in curve)
+
+
+def test_wrong_first_files_are_counted_among_all_labels(toy: MemoryIndex) -> None:
+    found = made(toy, mistake="first", accept=0.5)
+    firsts = [
+        (search(one, found.pipeline, toy).paths()[:1], ANSWERED.get(one)) for one in [*ANSWERED, *SILENT]
+    ]
+    assert sum(bool(paths) and paths != [target] for paths, target in firsts) <= found.mistakes
+    assert found.labels == len(ANSWERED) + len(SILENT)
+
+
+def test_options_and_keys_set_just_this_threshold(toy: MemoryIndex) -> None:
+    found = made(toy, "openclaw-2026.2.13")
+    ((name, value),) = found.thresholds.items()
+    assert found.options == f"--set {name}={value!r}"
+    assert found.to_paste == {"agents": {"defaults": {"memorySearch": {"query": {"minScore": value}}}}}
+
+    assert made(toy, FIXES, "evidence").options is None
+
+
+@pytest.mark.parametrize(
+    ("silent", "more", "said"),
+    [
+        ([], {}, "All labels are questions that the memory answers"),
+        (SILENT[:5], {}, "5 labels cannot promise"),
+        ([*SILENT, "backup"], {}, "contradict each other: 'backup'"),
+        (SILENT[:1] * 20, {}, "1 label cannot promise"),
+        (SILENT, {"accept": 0.0}, "accepted rate is 0"),
+        (SILENT, {"mistake": "vibes"}, "no mistake 'vibes'"),
+        (SILENT, {"on": "vibes"}, "no score 'vibes'"),
+        (SILENT, {"name": EVIDENCE, "mistake": "first", "accept": 0.5}, "Two thresholds cannot"),
+    ],
+)
+def test_labels_that_promise_nothing_are_refused(
+    silent: list[str], more: dict[str, Any], said: str, toy: MemoryIndex
+) -> None:
+    with pytest.raises(InputError, match=said):
+        made(toy, silent=silent, **more)
+
+
+def test_a_score_that_is_always_the_same_is_refused(toy: MemoryIndex) -> None:
+    pipeline = with_floor(system(VECTORS))
+    trace = search("tea", pipeline, toy)
+    with pytest.raises(InputError, match="same score for every question"):
+        list(levels(Floored(pipeline, toy), [trace], [trace]))
+
+
+def test_a_question_without_its_file_never_gets_it(toy: MemoryIndex) -> None:
+    questions = labels([]).questions
+    for question, trace in zip(questions, left_out(questions, system(VECTORS), toy), strict=True):
+        assert question.target not in {chunk.path for chunk in trace.chunks}
+    tea = toy.rows_of("memory/tea.md")
+    assert not set(tea) & set(Without(toy, "memory/tea.md").vector(toy.embed("tea"), 6).rows)
+
+
+def test_an_exchanged_question_has_a_word_that_its_file_lacks(toy: MemoryIndex) -> None:
+    texts = [
+        "So Ilse asked, and Tomas said no to Ilse in March 2024.",
+        "But Tomas left in May, at 17, for 1999.",
+    ]
+    kinds = Exchange.of(texts)
+    assert kinds.names == {"ilse", "tomas"}
+    assert kinds.exchanged("What did Ilse say?", texts[0]) is None
+    assert kinds.exchanged("What did Ilse say?", "Ilse said no.") == "What did Tomas say?"
+    assert kinds.exchanged("Who came in 2024?", texts[0]) == "Who came in 1999?"
+    assert kinds.exchanged("Who came at noon?", "") is None
+    assert exchanged(labels([]).questions, system(VECTORS), toy) == []
+
+
+def test_made_labels_are_compared_with_those_by_hand(toy: MemoryIndex) -> None:
+    pipeline = with_floor(system(VECTORS))
+    traces: list[Trace] = [search(one, pipeline, toy) for one in SILENT]
+    (evaluation,) = evaluate(labels(["disk and tea"]), [pipeline], toy)
+    found = calibrated(system(VECTORS), evaluation, toy, 0.2, made=traces, how="exchange")
+    assert found.made is not None
+    assert (found.made.made.n, found.made.by_hand.n) == (len(SILENT), 1)
+    assert "labels made by exchange" in str(found)
+
+
+def test_a_file_holds_for_its_system_model_and_memory_alone(toy: MemoryIndex, tmp_path: Path) -> None:
+    found, file = made(toy), tmp_path / "a.calibration.yaml"
+    save(calibration_of(found, toy, ""), file)
+    ((pipeline,), left) = with_settings_of_any_language([system(VECTORS)], [f"calibration={file}"])
+    assert (pipeline.floor, left) == (next(iter(found.thresholds.values())), [])
+    assert system(f"{VECTORS}@{file}").stages == system(str(file)).stages == pipeline.stages
+    answers = search("rooibos tea", pipeline, toy).paths()
+    assert answers == search("rooibos tea", found.pipeline, toy).paths() != []
+    with pytest.raises(InputError, match=f"made for the system {VECTORS}, not for {re.escape(FIXES)}"):
+        calibrated_by(system(FIXES), str(file))
+    for key, here in (("model", "toy"), ("memory", "")):
+        other = tmp_path / f"{key}.calibration.yaml"
+        other.write_text(yaml.safe_dump(load(file).model_dump() | {key: "other"}), encoding="utf-8")
+        with pytest.raises(InputError, match=f"made for the {key} other, and this index has .*{here}"):
+            search("tea", calibrated_by(system(VECTORS), str(other)), toy)
+    with pytest.raises(InputError, match="is there already"):
+        save(load(file), file)
+    with pytest.raises(InputError, match="End it in"):
+        save(load(file), tmp_path / "a.yaml")
+    file.write_text("system: 1\nvibes: 2\n", encoding="utf-8")
+    with pytest.raises(InputError, match="cannot be used"):
+        load(file)
+
+
+def test_the_command_says_the_promise_and_keeps_it(run: Run, sample: MemoryIndex, tmp_path: Path) -> None:
+    file = tmp_path / "a.calibration.yaml"
+    told = run("calibrate", "-s", "openclaw-2026.2.13", "-m", SAMPLE, "--save", file)
+    assert "With 90% confidence, at most 20% of the questions" in told.out
+    assert "openclaw.json: {" in told.out
+    calibration = ["--set", f"calibration={file}"]
+    assert run("search", "rear hub", "-m", SAMPLE, "-s", "openclaw-2026.2.13", *calibration).code == 0
+    makes = ["--on", "evidence", "--make", "leave-one-out", "--accept", 0.5, "--json"]
+    both = run("calibrate", "-s", FIXES, "-m", SAMPLE, *makes).json()
+    assert both["made"]["by_hand"]["of"] == 20
+    assert set(both["thresholds"]) == {"floor.cosine", "floor.relevance"}
+    assert "no way 'magic'" in run("calibrate", "--make", "magic").err
+
+
+def test_a_case_of_a_calibrated_search_keeps_the_threshold(toy: MemoryIndex, tmp_path: Path) -> None:
+    found = made(toy)
+    save(calibration_of(found, toy, ""), tmp_path / "a.calibration.yaml")
+    searched = calibrated_by(system(VECTORS), f"{tmp_path}/a.calibration.yaml")
+    assert system_of_case(searched).min_score == searched.floor == found.pipeline.floor
