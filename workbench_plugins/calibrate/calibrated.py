@@ -203,7 +203,7 @@ def calibrated(
             "must be others than those that the promise is about.",
             "Calibrate one score with --on, or count answers.",
         )
-    points = _walked(floored, labels, answered, (accept, *ACCEPTED), confidence)
+    points = walked(floored, labels, answered, (accept, *ACCEPTED), confidence)
     chosen = points[accept]
     hits = _hits(floored, answered, chosen[0])
     before = np.array([float(one.target in one.trace.paths()) for one in answered])
@@ -242,7 +242,7 @@ def _check_one_truth(answered: Sequence[Labelled], silent: Sequence[Labelled]) -
         )
 
 
-def _walked(
+def walked(
     floored: Floored,
     labels: Sequence[Labelled],
     answered: Sequence[Labelled],
