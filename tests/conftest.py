@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -115,3 +117,14 @@ def milvus() -> Iterator[str]:
 def questions() -> QuestionSet:
     """The labelled questions of the sample memory."""
     return load_questions(SAMPLE / "questions.yaml")
+
+
+@pytest.fixture(scope="session")
+def odd(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The recorded folder of oddities."""
+    root = tmp_path_factory.mktemp("odd")
+    with gzip.open(PROJECT / "tests" / "records" / "odd.json.gz", "rt", encoding="utf-8") as file:
+        for path, text in json.load(file).items():
+            (root / path).parent.mkdir(parents=True, exist_ok=True)
+            (root / path).write_bytes(text.encode())
+    return root

@@ -30,7 +30,8 @@ def whole_documents(index: Index, layout: Layout) -> Sequence[Document]:
 class WholeFiles:
     """The files of an index as chunks, in the order of their paths; this class does not reference the index.
 
-    `owners` holds the file of each chunk, in the order of `chunk_rows`.
+    `owners` holds the file of each chunk, in the order of `chunk_rows`. Neither has the chunks of a file that
+    was left out.
     """
 
     files: tuple[Chunk, ...]
@@ -45,9 +46,11 @@ class WholeFiles:
     def nearest(self, chunks: Index, query: Vector, pool: int, limit: int) -> Hits:
         """The files of the `pool` nearest chunks, each as near as its nearest chunk, at most `limit`."""
         near = chunks.vector(query, pool)
-        owners, first = np.unique(self.owners_of(near.rows), return_index=True)
-        best = np.lexsort((owners, near.raw[first]))[:limit]
-        return Hits(owners[best], near.raw[first][best])
+        owned = np.isin(near.rows, self.chunk_rows)
+        owners, first = np.unique(self.owners_of(near.rows[owned]), return_index=True)
+        raw = near.raw[owned][first]
+        best = np.lexsort((owners, raw))[:limit]
+        return Hits(owners[best], raw[best])
 
     def rows_of(self, path: str) -> Rows:
         """The row of a file; an empty array if the file is not indexed."""

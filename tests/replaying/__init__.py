@@ -59,8 +59,9 @@ def form_of(record: Mapping[str, Any]) -> Form:
     """The form of a record. Raises Unreadable for an unknown one."""
     from tests.replaying.basic_memory import BasicMemoryForm
     from tests.replaying.openclaw import OpenClawForm
+    from tests.replaying.qmd import QmdForm
 
-    forms: Sequence[Form] = (BasicMemoryForm(), OpenClawForm())
+    forms: Sequence[Form] = (BasicMemoryForm(), QmdForm(), OpenClawForm())
     for form in forms:
         if form.fits(record):
             return form

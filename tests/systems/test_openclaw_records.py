@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -42,17 +41,6 @@ TIED = {
     "2026.7.1": ["Tea.notes.md", "中文笔记", "お茶の値段", "Windows"],
 }
 """Questions whose tenth result is one of two chunks with equal scores; OpenClaw stored the other first."""
-
-
-@pytest.fixture(scope="module")
-def odd(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The recorded folder of oddities."""
-    root = tmp_path_factory.mktemp("odd")
-    with gzip.open(RECORDS / "odd.json.gz", "rt", encoding="utf-8") as file:
-        for path, text in json.load(file).items():
-            (root / path).parent.mkdir(parents=True, exist_ok=True)
-            (root / path).write_bytes(text.encode())
-    return root
 
 
 def differing(release: str, odd: Path) -> list[str]:

@@ -11,11 +11,16 @@ import pytest
 import yaml
 
 from tests import world
+from tests.conftest import PROJECT
+from tests.run_records import load, replayed
 from tests.told import Told, failing, saying, server
 from tests.world import compiled
+from workbench.memory.files import list_files
 from workbench.memory.index import MemoryIndex
 from workbench.records import Chunk, Hits, Trace
 from workbench.retrieval.pipeline import Pipeline, search
+from workbench.systems.registry import indexing
+from workbench_plugins.engines.museum import small_memory
 from workbench_plugins.providers.reranking import Service
 from workbench_plugins.qmd.fusion import best_piece, blend, top_rank_bonus
 from workbench_plugins.qmd.legs import (
@@ -230,3 +235,28 @@ def test_at_most_forty_files_are_candidates(tmp_path: Path) -> None:
     with world.build(tmp_path, notes) as index:
         trace = search("tea note 5", pipeline, index)
     assert len(trace.results) == min(40, len(trace.chunks))
+
+
+# Against the release
+
+
+def test_the_lists_are_those_of_the_release_but_for_ties_at_the_twentieth_place(odd: Path) -> None:
+    """The folder of oddities has an empty and a blank file, which the release does not index, and USER.md."""
+    record = load(PROJECT / "tests" / "records" / "qmd-2.8.3.json.gz")
+    folders = {"odd": odd, "sample": PROJECT / "sample_memory"}
+    compared = list(replayed(record, NO_RERANK.name, folders, "", None))
+    assert len(compared) == 960
+    differing = {one.asked.question: one.difference for one in compared if one.difference}
+    assert list(differing) == ["15", "can", "Heron", "heron,", "heron"]
+    moved = "members: only there memory/2026-01-21.md; only here memory/2025-12-14.md"
+    assert set(differing.values()) == {moved}
+    with small_memory({"a.md": "tea", "b.md": "\ufeff \n", "c.md": ""}, {"tea": ("tea",)}) as index:
+        found = FilesLayout().of(index)
+        assert (found.size, found.rows_of("b.md").size) == (1, 0)
+        assert [one.path for one in found.chunks(found.vector(index.embed("tea"), 9).rows)] == ["a.md"]
+        assert [one.chunk.path for one in search("tea", NO_RERANK, index).results] == ["a.md"]
+
+
+def test_a_folder_that_is_indexed_as_qmd_does_has_user_md(odd: Path) -> None:
+    assert "USER.md" in list_files(odd, rules=indexing("qmd-2.8.3").rules)
+    assert "USER.md" not in list_files(odd)

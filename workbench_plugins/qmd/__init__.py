@@ -9,6 +9,7 @@ declare(
     system=(
         "qmd-2.8.3-no-rerank qmd-2.8.3-no-rerank+keywords qmd-2.1.0-no-rerank+keywords qmd-2.8.3-no-models"
     ),
+    indexing="qmd-2.8.3",
 )
 if has_guest("engines"):
     declare("workbench_plugins.qmd.specimens", specimen="qmd-weight-by-position")

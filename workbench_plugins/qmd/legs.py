@@ -39,6 +39,10 @@ from workbench.retrieval.index_adapters import IndexAdapter, kept
 from workbench.retrieval.query import with_query
 from workbench_plugins.whole_files import WholeFiles, whole_documents, whole_files
 
+BLANKS = "\t\n\v\f\r \u00a0\u1680\u2028\u2029\u202f\u205f\u3000\ufeff" + "".join(
+    map(chr, range(0x2000, 0x200B))
+)
+"""What JavaScript's trim removes; a file of these alone is not indexed."""
 UNSPACED = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003134f]+")
 """Runs of Han, Hiragana, Katakana and Hangul, which FTS5's unicode61 does not cut into words."""
 PIECES = re.compile(r'-?"[^"]*"?|[^\s"]+')
@@ -211,7 +215,7 @@ class FileIndex(IndexAdapter):
 class FilesLayout:
     """Whole files instead of chunks: one full-text row with path, title and text for each file.
 
-    `collection` is the name of the folder in QMD; it is a part of every path, and so of every row.
+    A blank file is left out. `collection` is the name of the folder in QMD; it is a part of every path, and so of every row.
     """
 
     collection: str = "notes"
@@ -230,7 +234,7 @@ class FilesLayout:
         """
 
         def arranged() -> tuple[WholeFiles, FileTable]:
-            documents = whole_documents(index, self)
+            documents = [one for one in whole_documents(index, self) if one.text.strip(BLANKS)]
             return whole_files(index, documents), FileTable(documents, self.collection)
 
         return FileIndex(index, *kept(index, (FilesLayout, self.collection), arranged))

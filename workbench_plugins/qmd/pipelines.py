@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from workbench.memory.files import HEADS, FileRules
+from workbench.memory.sources import Indexing, LineChunker
 from workbench.registry import register
 from workbench.retrieval.cutoff import Limit, MinScore, Order
 from workbench.retrieval.legs import KeywordLeg, Union
@@ -43,7 +45,8 @@ REPOSITORY = "tobi/qmd"
 SIMPLIFIED = (
     "Simplified: chunks and vectors are those of the index, and not pieces of 900 tokens by embeddinggemma; "
     "one collection, without contexts and intents; one variant of each kind; paths are not rewritten; equal "
-    "scores are ordered by path."
+    "scores are ordered by path, and there as the file system listed the files. A folder is read as "
+    "`--like qmd-2.8.3` does it: with USER.md."
 )
 
 
@@ -121,4 +124,4 @@ NO_MODELS = replace(
 
 PIPELINES = (NO_RERANK, WITH_KEYWORDS, OLDER, NO_MODELS)
 
-register(*PIPELINES)
+register(*PIPELINES, Indexing("qmd-2.8.3", LineChunker(), FileRules((*HEADS, "USER.md"))))
