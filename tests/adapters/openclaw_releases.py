@@ -276,10 +276,7 @@ def hybrid_merge(given: Given) -> list[dict[str, Any]]:
     for hit in given["keyword"]:
         only(hit, *HIT, *KEYWORD_HIT)
         hits[hit["id"]] = _joined(hits.get(hit["id"], {}), hit)
-    stages: list[Any] = [
-        ranking.WeighedSum(given["vectorWeight"], given["textWeight"]),
-        ranking.ByTier(),
-    ]
+    stages: list[Any] = [ranking.WeighedSum(given["vectorWeight"], given["textWeight"]), ranking.ByTier()]
     mmr = given.get("mmr", {})
     if mmr.get("enabled"):
         stages.append(ranking.TieredMMR(mmr.get("lambda", 0.7)))

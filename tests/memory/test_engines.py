@@ -19,13 +19,7 @@ from tests.conftest import PROJECT, SAMPLE
 from tests.home import Home
 from workbench.errors import InputError
 from workbench.memory.embedding import engines
-from workbench.memory.embedding.engines import (
-    PIECES_A_BATCH,
-    ModelVariant,
-    batches,
-    cpu_flags,
-    cpu_has,
-)
+from workbench.memory.embedding.engines import PIECES_A_BATCH, ModelVariant, batches, cpu_flags, cpu_has
 from workbench.memory.embedding.local import (
     PACKAGED_MODEL,
     LocalEmbedder,

@@ -29,13 +29,6 @@ def test_a_question_is_embedded_once(home: Home) -> None:
     assert embedder.asked == [["a cup"]]
 
 
-def test_a_question_and_a_passage_of_one_text_are_cached_apart(home: Home) -> None:
-    embedder = Watched()
-    with open_index(home.root, embedder, index_path=home.file) as opened:
-        opened.embed(world.NOTES["memory/tea.md"])
-    assert len(embedder.asked) == 1
-
-
 def test_an_index_that_cannot_be_written_can_be_read(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     before = home.file.read_bytes()
     monkeypatch.setattr(os, "access", lambda *_: False)

@@ -324,11 +324,7 @@ def test_what_a_dead_process_has_left_is_never_visible_and_is_removed(folder: Pa
 @pytest.mark.parametrize(
     ("code", "reason", "message"),
     [
-        (
-            8,
-            "request is rejected by grpc RateLimiter: rate limit exceeded",
-            "takes no more requests",
-        ),
+        (8, "request is rejected by grpc RateLimiter: rate limit exceeded", "takes no more requests"),
         (9, "deny to write, reason: memory quota exceeded", "has no room: .*memory quota exceeded"),
         (800, "database not found[database=shelf]", "no such database"),
         (1400, "privilege not authenticated", "refuses this user"),

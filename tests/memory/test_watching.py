@@ -60,16 +60,6 @@ def test_a_sync_is_due_when_all_is_quiet(changes: list[float], not_due: float, d
     assert due is None or timing.due(due)
 
 
-def test_a_change_during_a_sync_asks_for_another_and_the_longest_wait_is_counted_anew() -> None:
-    timing = at_rest()
-    timing.changed(100.0)
-    timing.begun()
-    timing.changed(129.0)
-    timing.succeeded()
-    assert not timing.due(130.0)
-    assert timing.due(130.5)
-
-
 def test_a_failed_sync_is_tried_again_after_longer_and_longer() -> None:
     timing, now, waits = Timing(), 0.0, []
     for _ in range(7):

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from tests.arithmetic import evaluated
 from workbench.retrieval.columns import Columns, FormulaError, Row, Term, term
+from workbench.retrieval.scoring import MinMaxRank
 
 Pair = tuple[Term, Fraction]
 Function = Callable[..., Any]
@@ -85,6 +86,20 @@ def test_a_choice_keeps_only_the_side_that_was_taken() -> None:
     assert str(np.where(np.isnan(term(math.nan)), 0.0, term(2) * 3)) == "0"
     assert str(np.where(np.isnan(term(1)), 0.0, term(2) * 3)) == "2 × 3"
     assert str(np.where(~np.isnan(term(2.0)), term(2.0), 0.0)) == "2"
+
+
+@pytest.mark.parametrize(
+    ("relevances", "printed"),
+    [
+        ([0.999424, 0.999381, 0.999395], "(0.999381 - 0.999395) / (0.999381 - 0.999424)"),
+        ([0.8, 0.2, 0.4], "(0.2 - 0.4) / (0.2 - 0.8)"),
+    ],
+)
+def test_numbers_have_the_digits_that_their_difference_needs(relevances: list[float], printed: str) -> None:
+    columns = {"keyword_relevance": np.array(relevances)}
+    made = MinMaxRank().term(columns, 2)
+    assert str(made) == printed
+    assert evaluated(str(made)) == pytest.approx(made.value, rel=0.01)
 
 
 # Any formula equals its NumPy value, or is refused by name

@@ -20,16 +20,7 @@ from workbench.retrieval.explain import explain
 from workbench.retrieval.pipeline import Pipeline, search
 from workbench.retrieval.query import JoinedWords
 from workbench.retrieval.scoring import AbsoluteRank, MinMaxRank
-from workbench.systems.openclaw import (
-    ABSOLUTE,
-    EIGHT,
-    FIXES,
-    INSERTION,
-    OR_JOIN,
-    RRF,
-    SHIPPED,
-    WORKAROUND,
-)
+from workbench.systems.openclaw import ABSOLUTE, EIGHT, FIXES, INSERTION, OR_JOIN, RRF, SHIPPED, WORKAROUND
 from workbench.systems.registry import SYSTEMS, system
 
 # Cutoff

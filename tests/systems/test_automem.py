@@ -20,12 +20,7 @@ from workbench.retrieval.pipeline import Pipeline, search
 from workbench.retrieval.settings import with_settings
 from workbench.systems.openclaw import SHIPPED
 from workbench_plugins.automem.components import AdaptiveFloor, LinearRecency, Weights
-from workbench_plugins.automem.memories import (
-    GraphOfMemories,
-    Memories,
-    graph_query,
-    memories_of,
-)
+from workbench_plugins.automem.memories import GraphOfMemories, Memories, graph_query, memories_of
 from workbench_plugins.automem.pipelines import (
     BOUNDED,
     DEAD_KEYWORD,

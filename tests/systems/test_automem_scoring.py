@@ -16,12 +16,7 @@ from workbench_plugins.automem.components import (
     adaptive_floor,
     gated,
 )
-from workbench_plugins.automem.memories import (
-    content_words,
-    graph_raw,
-    metadata_terms,
-    query_tokens,
-)
+from workbench_plugins.automem.memories import content_words, graph_raw, metadata_terms, query_tokens
 from workbench_plugins.automem.pipelines import LIVE_KEYWORD
 
 # Text

@@ -84,19 +84,9 @@ RELAXED = "drinks* OR rooibos* OR afternoon*"
 @pytest.mark.parametrize(
     ("question", "pipeline", "match", "note"),
     [
-        (
-            QUESTION,
-            bm.GATED,
-            RELAXED,
-            f"{STRICT} found nothing; relaxed MATCH {RELAXED} found 2",
-        ),
+        (QUESTION, bm.GATED, RELAXED, f"{STRICT} found nothing; relaxed MATCH {RELAXED} found 2"),
         ("cup of tea", bm.GATED, "cup* AND of* AND tea*", ""),
-        (
-            "tea bagpipes",
-            bm.GATED,
-            "tea* AND bagpipes*",
-            "found nothing; this question is not relaxed",
-        ),
+        ("tea bagpipes", bm.GATED, "tea* AND bagpipes*", "found nothing; this question is not relaxed"),
         ("? !", bm.HEAD, None, "strict MATCH: no word; this question is not relaxed"),
     ],
 )

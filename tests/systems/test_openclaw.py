@@ -23,11 +23,7 @@ from workbench.retrieval.pipeline import Pipeline, search
 from workbench.retrieval.query import unicode_words
 from workbench.systems.openclaw import SHIPPED
 from workbench_plugins.openclaw.indexing import WeightedChunker, entries, weight
-from workbench_plugins.openclaw.keyword import (
-    FEATURES,
-    LegOfMany,
-    PathsLayout,
-)
+from workbench_plugins.openclaw.keyword import FEATURES, LegOfMany, PathsLayout
 from workbench_plugins.openclaw.ranking import ProjectAffinity, ReadableProjects, Recency
 from workbench_plugins.openclaw.releases import (
     DECAY,

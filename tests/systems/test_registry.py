@@ -181,9 +181,7 @@ BROKEN = {
 
 @pytest.mark.parametrize("kind", BROKEN)
 def test_a_broken_package_is_named_once_and_breaks_nothing_else(
-    install: Install,
-    run: Run,
-    kind: str,
+    install: Install, run: Run, kind: str
 ) -> None:
     install("a-broken", *BROKEN[kind])
     install("theirs", PACKAGE.replace('"theirs"', '"others"'), ":add")

@@ -102,12 +102,8 @@ def check_line(trace: Trace, candidate: Candidate, line: str) -> None:
 def check_formula(candidate: Candidate, column: str, rest: str) -> None:
     *expression, value = rest.split(" = ")
     assert value == f"{candidate.numbers[column]:.4g}" or not expression
-    if expression:  # four digits of each number leave this much room
-        try:
-            computed = evaluated(expression[0])
-        except ZeroDivisionError:  # the difference of two numbers that agree in four digits
-            computed = 0.0
-        assert computed == pytest.approx(candidate.numbers[column], rel=0.02, abs=0.002)
+    if expression:
+        assert evaluated(expression[0]) == pytest.approx(candidate.numbers[column], rel=0.0101, abs=1e-12)
 
 
 def check_decision(trace: Trace, candidate: Candidate, line: str) -> None:

@@ -27,6 +27,8 @@ from workbench.errors import InputError
 from workbench.records import Floats, Stage, Trace
 
 SUM, PRODUCT, POWER, ATOM = 1, 2, 3, 4
+EXACT = 17
+"""With so many digits every float64 is read back as itself."""
 
 
 class FormulaError(InputError):
@@ -47,10 +49,14 @@ def number(value: float, digits: int) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Term(NDArrayOperatorsMixin):
-    """A number, the text of the formula that made it, and how tightly that text binds."""
+    """A number, the text of the formula that made it, what that text comes to, and how tightly it binds.
+
+    The numbers of the text are rounded to `digits` significant digits, so it may come to another number.
+    """
 
     value: float
     text: str
+    printed: float
     binds: int = ATOM
     digits: int = 4
 
@@ -72,11 +78,12 @@ class Term(NDArrayOperatorsMixin):
         terms = [self._lift(x) for x in inputs]
         with np.errstate(all="ignore"):
             result = ufunc(*(np.float64(t.value) for t in terms))
+            printed = ufunc(*(np.float64(t.printed) for t in terms))
         if ufunc in PREDICATES:
             # A NumPy bool, because `~` of a Python bool is an integer that is always true.
             return np.bool_(result)
         text, binds = WRITERS[ufunc](*terms)
-        return Term(float(result), text, binds, self.digits)
+        return Term(float(result), text, float(printed), binds, self.digits)
 
     def __array_function__(self, function: Any, _: Any, args: Any, keywords: Any) -> Any:
         if function is not np.where or len(args) != 3 or keywords:
@@ -90,7 +97,7 @@ class Term(NDArrayOperatorsMixin):
 def term(value: float, digits: int = 4) -> Term:
     """A plain number as a term."""
     text = number(value, digits)
-    return Term(float(value), text, SUM if text.startswith("-") else ATOM, digits)
+    return Term(float(value), text, float(text), SUM if text.startswith("-") else ATOM, digits)
 
 
 def _infix(symbol: str, level: int) -> Callable[[Term, Term], tuple[str, int]]:
@@ -106,6 +113,9 @@ def _call(name: str) -> Callable[..., tuple[str, int]]:
     return lambda *terms: (f"{name}({', '.join(t.text for t in terms)})", ATOM)
 
 
+CALLED = (np.sqrt, np.exp, np.expm1, np.log, np.log1p, np.log2, np.log10, np.tanh, np.floor, np.ceil, np.sign)
+"""Functions that are written under their own names."""
+
 WRITERS: dict[np.ufunc, Callable[..., tuple[str, int]]] = {
     np.add: _infix("+", SUM),
     np.subtract: _infix("-", SUM),
@@ -118,18 +128,8 @@ WRITERS: dict[np.ufunc, Callable[..., tuple[str, int]]] = {
     np.maximum: _call("max"),
     np.minimum: _call("min"),
     np.absolute: _call("abs"),
-    np.sqrt: _call("sqrt"),
     np.square: lambda a: (f"{a._within(ATOM)} ^ 2", POWER),
-    np.exp: _call("exp"),
-    np.expm1: _call("expm1"),
-    np.log: _call("log"),
-    np.log1p: _call("log1p"),
-    np.log2: _call("log2"),
-    np.log10: _call("log10"),
-    np.tanh: _call("tanh"),
-    np.floor: _call("floor"),
-    np.ceil: _call("ceil"),
-    np.sign: _call("sign"),
+    **{function: _call(function.__name__) for function in CALLED},
 }
 
 PREDICATES = (
@@ -373,9 +373,17 @@ class ColumnStage(PlainStage):
         return np.where(np.isnan(columns[self.present]), np.nan, column)
 
     def term(self, columns: Mapping[str, Floats], row: int, digits: int = 4) -> Term:
-        """How the output of one row was computed, from the columns as they were then."""
-        made = self.formula(Row(columns, row, digits))
-        return made if isinstance(made, Term) else term(float(made), digits)
+        """How the output of one row was computed, from the columns as they were then.
+
+        Its numbers have `digits` digits, or as many more as the text needs to come to the output within 1 %:
+        the difference of two numbers that agree in four digits would be 0.
+        """
+        for enough in range(digits, EXACT + 1):
+            made = self.formula(Row(columns, row, enough))
+            made = made if isinstance(made, Term) else term(float(made), enough)
+            if np.isclose(made.printed, made.value, rtol=0.01, atol=0.0, equal_nan=True):
+                break
+        return made
 
 
 def with_column(trace: Trace, name: str, column: Floats) -> Trace:
