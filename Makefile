@@ -57,10 +57,11 @@ pictures: html
 	$(BIN)/python -m docs.pictures
 	$(BIN)/python -m docs.moving
 
-# uv chooses PyTorch's build and is fast. Where it cannot install, pip does, with your settings of pip.
+# uv chooses PyTorch's build, is fast, and checks the hashes of requirements.lock, which has all packages but torch.
+# Where it cannot install, pip does, with your settings of pip.
 define install
 @echo "Installing the workbench ($(1)) in .venv: one to six minutes, about $(2) GB of disk."
-@$(BIN)/uv pip install --python $(BIN)/python --constraint constraints.txt --editable '.[$(1)]' || { \
+@$(BIN)/uv pip install --python $(BIN)/python --constraint constraints.txt --constraint requirements.lock --editable '.[$(1)]' || { \
   echo "uv could not install the packages (reason above). Now pip tries, with your settings of pip."; \
   $(BIN)/pip install --constraint constraints.txt --editable '.[$(1)]'; }
 @touch $@

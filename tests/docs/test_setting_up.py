@@ -8,6 +8,8 @@ import tomllib
 from typing import Any
 
 import yaml
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 from docs.reference import root_command
 from tests.conftest import PROJECT
@@ -36,8 +38,25 @@ def test_the_environment_for_conda_takes_the_pinned_torch_from_conda() -> None:
 def test_every_way_installs_with_the_same_uv_and_the_pins() -> None:
     for name in ("Makefile", "Dockerfile"):
         assert re.findall(r"uv==([\d.]+)", text(name)) == ["0.13.9"]
-        assert "--constraint constraints.txt --editable '.[" in text(name)
+        assert "--constraint constraints.txt --constraint requirements.lock --editable '.[" in text(name)
         assert "--torch-backend" in text(name)
+
+
+def test_every_package_of_every_extra_is_pinned_with_its_hashes() -> None:
+    project = tomllib.loads(text("pyproject.toml"))["project"]
+    extras = project["optional-dependencies"]
+    named = {Requirement(one).name for some in (project["dependencies"], *extras.values()) for one in some}
+    lock = text("requirements.lock")
+    plain = {canonicalize_name(one) for one in re.findall(r"^([\w.-]+)==", lock, re.M)} | {"torch"}
+    pinned = {canonicalize_name(one) for one in re.findall(r"^([\w.-]+)==", text("constraints.txt"), re.M)}
+    assert {canonicalize_name(one) for one in named} - (plain & pinned) == set()
+    assert all(f"--extra {one}" in lock for one in ("lab", "test", "bench"))
+
+
+def test_the_base_image_is_named_by_its_digest() -> None:
+    images = re.findall(r"^FROM (.+)$", text("Dockerfile"), re.M)
+    assert images
+    assert all(re.fullmatch(r"\S+@sha256:[0-9a-f]{64}", one) for one in images)
 
 
 def test_the_development_container_uses_the_dockerfile_that_is_there() -> None:
