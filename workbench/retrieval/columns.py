@@ -379,8 +379,8 @@ class ColumnStage(PlainStage):
         the difference of two numbers that agree in four digits would be 0.
         """
         for enough in range(digits, EXACT + 1):
-            made = self.formula(Row(columns, row, enough))
-            made = made if isinstance(made, Term) else term(float(made), enough)
+            formula = self.formula(Row(columns, row, enough))
+            made = formula if isinstance(formula, Term) else term(float(formula), enough)
             if np.isclose(made.printed, made.value, rtol=0.01, atol=0.0, equal_nan=True):
                 break
         return made
