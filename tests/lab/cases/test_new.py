@@ -65,7 +65,7 @@ def test_a_case_without_room_for_words_says_that_it_answers_otherwise(
 WORDS = example("words")
 
 
-MORE = "  - {path: bike.md, text: A bike., vectors: [[0.0, 1.0]]}\n"
+MORE = "  - {path: bike.md, text: A bike., passages: [{vector: [0.0, 1.0]}]}\n"
 HALF = (WORDS, WORDS + MORE, "have windows in the case, and others have none")
 
 
