@@ -31,10 +31,9 @@ from workbench.records import Trace
 from workbench.retrieval.pipeline import search
 from workbench.retrieval.query import check_question
 from workbench.safe_text import counted
-from workbench_plugins.cases import making
+from workbench_plugins.cases import SUFFIX, making
 from workbench_plugins.cases.issue import case_of_issue
 from workbench_plugins.cases.model import (
-    SUFFIX,
     Case,
     CaseSystem,
     Elsewhere,

@@ -49,6 +49,8 @@ from workbench_plugins.cases.model import (
 
 LARGEST_MEMORY = 20_000_000
 """Characters of all notes."""
+MOST_PASSAGES, LARGEST_CUT = 100_000, 100_000_000
+"""Passages of all notes, and their characters: what overlaps counts several times."""
 
 
 @contextmanager
@@ -67,8 +69,9 @@ def opened_memory(case: Case, folder: Path | None = None) -> Iterator[MemoryInde
         for one in case.questions
         if one.vector is not None
     }
-    chunker = chunker_of(case.memory)
-    cuts = [cut_note(note, chunker) for note in notes_of(case, folder)]
+    chunker, notes = chunker_of(case.memory), notes_of(case, folder)
+    _check_cut(case.memory, notes)
+    cuts = [cut_note(note, chunker) for note in notes]
     embedder = _embedder(case, questions, cuts)
     model = case.model
     settings = Settings(model.name, model.revision, model.dimensions, chunker.name)
@@ -153,6 +156,18 @@ def cut_note(note: CaseNote, chunker: Chunker) -> CutNote:
     return CutNote(document, cut, given or [CasePassage()] * len(cut))
 
 
+def _check_cut(memory: CaseMemory, notes: Sequence[CaseNote]) -> None:
+    """Raises InputError for a chunker that makes too much of these notes, before it cuts any."""
+    size, new = sum(len(one.text or "") for one in notes), memory.chunker.tokens - memory.chunker.overlap
+    given = sum(len(one.passages or ()) for one in notes)
+    if size / (4 * new) + given > MOST_PASSAGES or size * memory.chunker.tokens / new > LARGEST_CUT:
+        raise InputError(
+            f"The notes of the case are cut into more than {MOST_PASSAGES:,} passages, or into passages with "
+            f"more than {LARGEST_CUT:,} characters together.",
+            "Choose a chunker with more tokens or less overlap, or send fewer notes.",
+        )
+
+
 def _passage(lines: tuple[int, int], text: str) -> Passage:
     return Passage(text, *lines, content_hash(whole_characters(text)))
 
@@ -194,8 +209,14 @@ def read_folder(name: str, folder: Path | None) -> list[CaseNote]:
     paths = list_files(root)
     if len(paths) > MOST_NOTES:
         raise InputError(f"The folder {name} has more than {MOST_NOTES:,} notes.", "Send fewer notes.")
-    read = (read_document(Place(root, tuple(path.split("/"))), path) for path in paths)
-    return [CaseNote(path=one.path, text=one.text) for one in read]
+    notes, size = [], 0
+    for path in paths:
+        read = read_document(Place(root, tuple(path.split("/"))), path)
+        notes.append(CaseNote(path=read.path, text=read.text))
+        size += len(read.text)
+        if size > LARGEST_MEMORY:
+            break  # `notes_of` refuses them; the rest of a large folder is not read
+    return notes
 
 
 def beside(name: str, folder: Path | None) -> Path:

@@ -18,7 +18,6 @@ from pydantic import BaseModel, ValidationError
 from workbench.errors import InputError
 from workbench.memory.files import read_input
 from workbench.retrieval.query import check_question
-from workbench.safe_text import MASK, is_secret_name, masked
 from workbench.systems.registry import LANGUAGES
 from workbench_plugins.cases.indexing import opened_memory, read_folder
 from workbench_plugins.cases.making import Travelling, carried, environment
@@ -281,7 +280,7 @@ def system_of(section: Section, problems: Problems) -> CaseSystem | None:
         except InputError as error:
             problems.add(block.line, error.problem.rstrip("."))
             return None
-        configuration = {"content": without_secrets(content), **more}
+        configuration = {"content": content, **more}
         values["openclaw"] = problems.made(block.line, CaseConfiguration, configuration)
     if not section.blocks and any(more.values()):
         problems.add(section.line, "System: release and agent belong to an openclaw.json")
@@ -292,18 +291,6 @@ def system_of(section: Section, problems: Problems) -> CaseSystem | None:
     except InputError as error:
         problems.add(section.line, f"System: {error.problem.rstrip('.')} ({error.remedy.rstrip('.')})")
     return system
-
-
-def without_secrets(value: Any) -> Any:
-    """A configuration with an ellipsis in place of each secret."""
-    if isinstance(value, dict):
-        return {
-            key: MASK if is_secret_name(key) and isinstance(one, str) else without_secrets(one)
-            for key, one in value.items()
-        }
-    if isinstance(value, list):
-        return [without_secrets(one) for one in value]
-    return masked(value) if isinstance(value, str) else value
 
 
 def notes_of_issue(section: Section, problems: Problems) -> list[CaseNote]:

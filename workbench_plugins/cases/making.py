@@ -31,9 +31,9 @@ from workbench.registry import declared, part_of
 from workbench.retrieval.index_adapters import innermost
 from workbench.retrieval.pipeline import Pipeline, Source
 from workbench.safe_text import counted
+from workbench_plugins.cases import SUFFIX
 from workbench_plugins.cases.indexing import Numbers, packed
 from workbench_plugins.cases.model import (
-    SUFFIX,
     Case,
     CaseAnnotations,
     CaseChunker,

@@ -24,6 +24,7 @@ import yaml
 from pydantic import (
     AfterValidator,
     BaseModel,
+    BeforeValidator,
     ConfigDict,
     Field,
     SerializerFunctionWrapHandler,
@@ -35,17 +36,22 @@ from pydantic import (
 from yaml.emitter import ScalarAnalysis
 
 from workbench.errors import InputError, StorageError
+from workbench.memory import files
 from workbench.memory.embedding.local import PACKAGED_MODEL
-from workbench.memory.files import read_input
 from workbench.memory.safe_yaml import RefusedYamlError, check_yaml
 from workbench.retrieval.query import BLANKS, LONGEST_QUESTION, MOST_CHARACTERS
-from workbench.safe_text import BIDIRECTIONAL, SEPARATORS, one_line
+from workbench.safe_text import BIDIRECTIONAL, MASK, SEPARATORS, is_secret_name, masked, one_line
+from workbench_plugins.cases import SUFFIX, is_case
 
-SUFFIX = ".case.yaml"
 MOST_NOTES = 5_000
 MOST_QUESTIONS = 1_000
 MOST_DIMENSIONS = 8_192
 MOST_LISTED = 10_000
+MOST_SYSTEMS = 50
+MOST_CHANGES = 100
+"""Changes, and settings, of one system."""
+MOST_AXES, MOST_AXIS_WORDS = 64, 500
+"""Axes of the toy model, and words of all of them together: each word of a text is compared with each."""
 
 VectorText = str | list[float]
 """A vector: base64 of little-endian numbers, or a list of decimal numbers."""
@@ -65,6 +71,7 @@ def _name(text: str) -> str:
 
 Name = Annotated[str, Field(min_length=1, max_length=500), AfterValidator(_name)]
 Words = Annotated[str, Field(max_length=MOST_CHARACTERS)]
+Line = Annotated[int, Field(ge=0, lt=2**31)]
 
 
 class CaseWindows(CasePart):
@@ -107,7 +114,7 @@ class CasePassage(CasePart):
     Without lines and text, it is the next one of those into which the text of its note is cut.
     """
 
-    lines: tuple[int, int] | None = None
+    lines: tuple[Line, Line] | None = None
     text: str | None = None
     vector: VectorText | None = None
     read: float = Field(default=1.0, ge=0, le=1)
@@ -118,7 +125,7 @@ class CasePassage(CasePart):
     def _in_order(self) -> CasePassage:
         if (self.lines is None) != (self.text is None):
             raise ValueError("a passage has both lines and text, or none of them")
-        if self.lines and not 0 <= self.lines[0] <= self.lines[1]:
+        if self.lines and self.lines[0] > self.lines[1]:
             raise ValueError(f"lines go from {self.lines[0]} to {self.lines[1]}")
         return self
 
@@ -163,6 +170,12 @@ class CaseChunker(CasePart):
     tokens: int = Field(default=400, ge=1, le=100_000)
     overlap: int = Field(default=80, ge=0)
     release: str = ""
+
+    @model_validator(mode="after")
+    def _advances(self) -> CaseChunker:
+        if self.overlap >= self.tokens:
+            raise ValueError(f"the overlap {self.overlap} is not less than the {self.tokens} tokens")
+        return self
 
 
 class CaseLists(CasePart):
@@ -214,14 +227,35 @@ class CaseModel(CasePart):
     revision: str = Field(default="", max_length=200)
     dimensions: int = Field(default=384, ge=1, le=MOST_DIMENSIONS)
     vectors: Literal["none", "float16", "float32", "cosines"] = "none"
-    axes: dict[str, list[str]] | None = None
+    axes: dict[str, list[str]] | None = Field(default=None, max_length=MOST_AXES)
+
+    @field_validator("axes")
+    @classmethod
+    def _few_words(cls, axes: dict[str, list[str]] | None) -> dict[str, list[str]] | None:
+        if sum(map(len, (axes or {}).values())) > MOST_AXIS_WORDS:
+            raise ValueError(f"the axes have more than {MOST_AXIS_WORDS} words")
+        return axes
+
+
+def without_secrets(value: Any, secret: bool = False) -> Any:
+    """A configuration with an ellipsis in place of each secret, and of all below the name of one."""
+    if isinstance(value, dict):
+        return {key: without_secrets(one, secret or is_secret_name(key)) for key, one in value.items()}
+    if isinstance(value, list):
+        return [without_secrets(one, secret) for one in value]
+    if isinstance(value, str):
+        return MASK if secret else masked(value)
+    return MASK if secret and value is not None and not isinstance(value, bool) else value
 
 
 class CaseConfiguration(CasePart):
-    """An openclaw.json: its content, or a file beside the case; the release that reads it, and the agent."""
+    """An openclaw.json: its content, or a file beside the case; the release that reads it, and the agent.
+
+    No secret of the content is kept, so none can be written or printed with the case.
+    """
 
     file: Name | None = None
-    content: dict[str, Any] | None = None
+    content: Annotated[dict[str, Any], AfterValidator(without_secrets)] | None = None
     release: str = ""
     agent: str = ""
 
@@ -240,8 +274,8 @@ class CaseSystem(CasePart):
     """
 
     name: str = Field(default="", max_length=200)
-    changes: list[str] = []
-    settings: list[str] = []
+    changes: list[Name] = Field(default=[], max_length=MOST_CHANGES)
+    settings: list[Name] = Field(default=[], max_length=MOST_CHANGES)
     limit: int | None = Field(default=None, ge=1, le=10_000)
     min_score: float | None = None
     openclaw: CaseConfiguration | None = None
@@ -282,11 +316,11 @@ class Expected(CasePart):
 
     found: Name | None = None
     not_found: Name | None = None
-    order: list[Name] | None = Field(default=None, min_length=2)
+    order: list[Name] | None = Field(default=None, min_length=2, max_length=MOST_LISTED)
     nothing: Literal[True] | None = None
     same_as: CaseSystem | None = None
     scores: Literal[True] | None = None
-    within: int | None = Field(default=None, ge=1)
+    within: int | None = Field(default=None, ge=1, le=MOST_LISTED)
 
     @model_validator(mode="after")
     def _one_form(self) -> Expected:
@@ -356,19 +390,27 @@ class CaseEnvironment(CasePart):
     numpy: str = ""
 
 
+def _no_truth(value: Any) -> Any:
+    if isinstance(value, bool):
+        raise ValueError("Input should be 1")  # YAML's true equals 1 in Python
+    return value
+
+
 class Case(CasePart):
     """A failure of memory search that can be run.
 
     `known_bug` is the reason why the expectations do not hold yet; a test then expects the failure.
+    `compared` is there in a redacted or shrunk case: the systems whose verdicts are those of the original.
     """
 
-    case: Literal[1] = 1
+    case: Annotated[Literal[1], BeforeValidator(_no_truth)] = 1
     title: str = Field(default="", max_length=500)
-    references: list[str] = []
+    references: list[Annotated[str, Field(max_length=500)]] = Field(default=[], max_length=MOST_CHANGES)
     note: str = ""
     known_bug: str = ""
+    compared: list[Name] | None = Field(default=None, max_length=MOST_SYSTEMS)
     system: CaseSystem
-    elsewhere: list[Elsewhere] = []
+    elsewhere: list[Elsewhere] = Field(default=[], max_length=MOST_SYSTEMS)
     questions: list[CaseQuestion] = Field(min_length=1, max_length=MOST_QUESTIONS)
     model: CaseModel = CaseModel()
     memory: CaseMemory
@@ -526,12 +568,38 @@ def load_case(path: str | os.PathLike[str]) -> CaseFile:
     folder, and for a file that is not a case: the message names the line and the field.
     """
     file = Path(path)
-    if file.is_symlink() and file.resolve().parent != file.parent.resolve():
+    try:
+        real = file.resolve()
+    except (OSError, RuntimeError, ValueError) as error:
+        problem = f"The case {one_line(str(file))} cannot be read: {error}."
+        raise InputError(problem, "Check the path.") from None
+    if file.is_symlink() and real.parent != file.parent.resolve():
         raise InputError(
             f"The case {one_line(str(file))} is a link that leads out of its own folder.",
             "Copy the case there; links are not followed.",
         )
-    return CaseFile(file, parsed_case(read_input(file, "The case", LARGEST_FILE), str(file)))
+    return CaseFile(file, parsed_case(read_plain(real, f"The case {file}"), str(file)))
+
+
+def read_plain(file: Path, what: str) -> str:
+    """The text of a plain file without a link in its path; messages call it `what`.
+
+    Raises InputError for anything else, such as a named pipe, for more than 20 MB, and for bytes that are not
+    UTF-8.
+    """
+    try:
+        with files.open_below(files.Place(file.parent, (file.name,))) as opened:
+            data = opened.read(LARGEST_FILE + 1)
+    except (OSError, ValueError) as error:
+        raise InputError(
+            f"{what} cannot be read: {getattr(error, 'strerror', None) or error}.", "Check the path."
+        ) from None
+    if len(data) > LARGEST_FILE:
+        raise InputError(f"{what} has more than {LARGEST_FILE:,} bytes.", "Split it into smaller files.")
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        raise InputError(f"{what} is not UTF-8: {error}.", "Convert it to UTF-8.") from None
 
 
 def parsed_case(text: str, name: str) -> Case:
@@ -620,11 +688,12 @@ def replace_text(file: Path, text: str) -> None:
 def case_files(given: Sequence[str | os.PathLike[str]]) -> list[Path]:
     """The case files among these paths: a file itself, or all `*.case.yaml` below a folder, in order.
 
-    Raises InputError for a path that does not exist, and for a folder without a case.
+    Files of others below a folder, which do not begin with the key of a case, are passed over. Raises
+    InputError for a folder without a case.
     """
     found: list[Path] = []
     for one in map(Path, given):
-        inside = sorted(one.rglob(f"*{SUFFIX}")) if one.is_dir() else [one]
+        inside = sorted(filter(is_case, one.rglob(f"*{SUFFIX}"))) if one.is_dir() else [one]
         if not inside:
             raise InputError(f"There is no case in {one}.", f"The name of a case ends with {SUFFIX}.")
         found += inside

@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from workbench_plugins.cases import SUFFIX, is_case
+
 if TYPE_CHECKING:
     from workbench.retrieval.pipeline import Pipeline
     from workbench_plugins.cases.model import CaseFile
     from workbench_plugins.cases.running import Answered, CaseRun
 
-SUFFIX = ".case.yaml"
 UPDATE = "--case-update"
 
 
@@ -31,8 +32,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.File | None:
-    """Collects every file whose name ends with .case.yaml."""
-    if not file_path.name.endswith(SUFFIX):
+    """Collects every file whose name ends with .case.yaml, and that begins with the key of a case."""
+    if not (file_path.name.endswith(SUFFIX) and is_case(file_path)):
         return None
     collected: pytest.File = CollectedCase.from_parent(parent, path=file_path)
     return collected

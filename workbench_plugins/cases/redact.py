@@ -3,9 +3,10 @@
 Structure, lengths, the identity and the frequency of words stay, and so do the hits and the numbers of the
 legs. Vectors travel as cosines with the questions, since a vector of a model can be inverted to its text.
 
-The same word always becomes the same other word of the same length. Which word is drawn depends on the
-length of the original and on the order of first appearance alone, so nobody can try a dictionary on the
-result. Words that systems treat in their own way (stop words, operators) stay.
+The same word always becomes the same other word of the same length. Words and the shift of dates are drawn
+by the random numbers of the operating system, and nothing of the draw is kept, so nobody can repeat it. Words
+that systems treat in their own way (stop words, operators), punctuation, and signs for which there is no
+other one stay. Whatever stays is listed: `Pseudonyms.text` notes everything that it does not replace.
 """
 
 from __future__ import annotations
@@ -14,13 +15,13 @@ import random
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
 from functools import cache, lru_cache
 from itertools import product
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -28,11 +29,12 @@ from workbench.errors import InputError
 from workbench.records import Trace
 from workbench.registry import declared, declared_module
 from workbench.safe_text import counted
+from workbench_plugins.cases.indexing import opened_memory
 from workbench_plugins.cases.model import Case, CasePart, CaseSystem
 from workbench_plugins.cases.running import (
     CaseRun,
     pipeline_of_case,
-    run_case,
+    release_verdicts,
     run_on,
     system_of_case,
     with_observations,
@@ -42,11 +44,17 @@ from workbench_plugins.cases.shrink import frozen
 Kind = Literal["words", "prefixes", "letters"]
 
 TOKEN = re.compile(
-    r"<!--\s*(?:importance\s*:\s*\d+|(?:trigger|project)\s*:)|(?<![^\W_])\d{4}-\d{2}-\d{2}(?![^\W_])|[^\W_]+"
+    r"<!--\s*(?:importance\s*:\s*(?:10|[1-9])(?!\w)|(?:trigger|project)\s*:)"
+    r"|(?<![^\W_])\d{4}-\d{2}-\d{2}(?![^\W_])|[^\W_]+|(?P<signs>[^\w\s\x00-\x7f]+)"
 )
+"""A comment that OpenClaw reads, a date, a word, or signs beyond ASCII, such as emoji and braille."""
 DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 FRONT_MATTER = re.compile(r"---\n(.*?\n)---(?:\n|\Z)", re.DOTALL)
-FIELD = re.compile(r"^(\s*[\w-]+\s*:)(.*)$", re.MULTILINE)
+FIELD = re.compile(r"^(\s*)([\w-]+)(\s*:)([^\n]*)$", re.MULTILINE)
+FIELDS = frozenset({"tags", "importance", "confidence", "date", "timestamp", "created", "title", "permalink"})
+"""The keys of front matter that systems read; other keys are words of the user."""
+NUMBER = re.compile(r"\s*(?:0|1|0?\.\d{1,2}|1\.0)\s*")
+"""An importance or a confidence."""
 OPERATORS = frozenset({"AND", "OR", "NOT", "NEAR"})
 STRUCTURE = frozenset({"MEMORY.md", "USER.md", "memory.md", "memory", "sessions"})
 ENDINGS = re.compile(r"\.(?:md|jsonl)$")
@@ -70,36 +78,60 @@ class Pseudonyms:
     `words` draws a word for each word; `prefixes` keeps common beginnings common, for systems that search
     for beginnings; `letters` exchanges letters one for one, for systems that search inside of words, and is
     easy to undo. With `dates`, all dates move by the same number of days. `taken` are words that must not
-    be drawn.
+    be drawn. What is not replaced is noted: words in `kept` and `unchanged`, anything else in `left`.
     """
 
     kind: Kind
     dates: bool
-    seed: int
     taken: set[str] = field(default_factory=set)
     images: dict[str, str] = field(default_factory=dict)
-    kept: dict[str, int] = field(default_factory=dict)
+    kept: set[str] = field(default_factory=set)
     moved: set[str] = field(default_factory=set)
     unchanged: set[str] = field(default_factory=set)
+    left: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
-        self._random = random.Random(f"redaction {self.kind} {self.seed}")
-        self._days = timedelta(days=self._random.choice((-1, 1)) * self._random.randint(40, 300))
+        self._random = random.SystemRandom()
+        self._days = timedelta(days=self._random.choice((-1, 1)) * self._random.randint(40, 3_000))
         self._used: set[str] = set()
         self._branches: dict[str, dict[str, str]] = {}
 
     def text(self, text: str) -> str:
-        """A text with its words replaced; blanks, punctuation and lengths stay."""
+        """A text with its words and signs replaced; blanks, punctuation and lengths stay."""
         found = FRONT_MATTER.match(text)
         if found is None:
-            return TOKEN.sub(lambda token: self._token(token[0]), text)
-        head = FIELD.sub(self._field, found[0])
-        return head + TOKEN.sub(lambda token: self._token(token[0]), text[found.end() :])
+            return self._plain(text)
+        made, end = [], 0
+        for line in FIELD.finditer(found[0]):
+            made += [self._plain(found[0][end : line.start()]), self._field(line)]
+            end = line.end()
+        return "".join([*made, self._plain(found[0][end:]), self._plain(text[found.end() :])])
 
-    def _field(self, found: re.Match[str]) -> str:
-        """A line of front matter: its key stays, and so does a number."""
-        number = re.fullmatch(r"\s*-?\d+(?:\.\d+)?\s*", found[2])
-        return found[0] if number else found[1] + TOKEN.sub(lambda token: self._token(token[0]), found[2])
+    def _field(self, line: re.Match[str]) -> str:
+        """A line of front matter: a key that systems read stays, and so does an importance or confidence."""
+        before, key, colon, value = line.groups()
+        if key not in FIELDS:
+            return before + self._plain(key) + colon + self._plain(value)
+        if key in ("importance", "confidence") and NUMBER.fullmatch(value):
+            self.left.add(line[0].strip())
+            return line[0]
+        self.left.add(key + colon)
+        return before + key + colon + self._plain(value)
+
+    def _plain(self, text: str) -> str:
+        made, end = [], 0
+        for token in TOKEN.finditer(text):
+            new = self._token(token)
+            if token["signs"] and new == token[0]:
+                continue  # it is left with what stands beside it
+            made += [self._between(text[end : token.start()]), new]
+            end = token.end()
+        return "".join([*made, self._between(text[end:])])
+
+    def _between(self, text: str) -> str:
+        """What stands between words stays: blanks and punctuation, which are noted."""
+        self.left.update(filter(None, re.split("[ \n]+", text)))
+        return text
 
     def path(self, path: str) -> str:
         """A path with its words replaced; the names that systems know stay, and so does the ending."""
@@ -112,31 +144,42 @@ class Pseudonyms:
         stem = name[: ending.start()] if ending else name
         return self.text(stem) + (ending[0] if ending else "")
 
-    def _token(self, token: str) -> str:
+    def _token(self, found: re.Match[str]) -> str:
+        token = found[0]
         if token.startswith("<!--"):
+            self.left.add(token)
             return token
+        if found["signs"]:
+            return self._image(token)
         if DATE.fullmatch(token):
             return self._date(token)
         if token in OPERATORS or fold(token) in kept_words():
-            self.kept[token.lower()] = self.kept.get(token.lower(), 0) + 1
+            self.kept.add(token)
             return token
         return "".join(self._word(part) for part in _parts(token))
 
     def _date(self, token: str) -> str:
         try:
-            there = date.fromisoformat(token) if self.dates else None
-        except ValueError:
-            there = None
-        if there is None:
-            return "-".join(self._word(part) for part in token.split("-"))
+            moved = (date.fromisoformat(token) + self._days).isoformat() if self.dates else ""
+        except (ValueError, OverflowError):  # no date, or none that can be moved
+            moved = ""
+        if not moved:
+            return self._between("-").join(self._word(part) for part in token.split("-"))
         self.moved.add(token)
-        return (there + self._days).isoformat()
+        return moved
 
     def _word(self, word: str) -> str:
-        key = fold(word)
+        made = _shaped(word, self._image(fold(word)))
+        if made == word:
+            self.unchanged.add(word)
+        return made
+
+    def _image(self, key: str) -> str:
         if key not in self.images:
             self.images[key] = self._drawn(key)
-        return _shaped(word, self.images[key])
+            if self.images[key] == key or not all(map(_pool, key)):
+                self.unchanged.add(key)
+        return self.images[key]
 
     def _drawn(self, key: str) -> str:
         """The word for a folded word: of the same length and alphabet, not used yet, and no original word."""
@@ -145,10 +188,10 @@ class Pseudonyms:
         for attempt in range(DRAWS):
             image = self._random_word(key)
             strict = len(key) > 2 and attempt < DRAWS // 2
-            if image not in self._used and image not in kept_words() and not (strict and image in self.taken):
+            usable = image != key and image not in self._used and image not in kept_words()
+            if usable and not (strict and image in self.taken):
                 self._used.add(image)
                 return image
-        self.unchanged.add(key)
         self._used.add(key)
         return key
 
@@ -163,7 +206,7 @@ class Pseudonyms:
         for place, one in enumerate(key):
             branch = self._branches.setdefault(key[:place] if self.kind == "prefixes" else "", {})
             if one not in branch:
-                pool = [other for other in _pool(one) if other not in branch.values()]
+                pool = [other for other in _pool(one) if other not in branch.values() and other != one]
                 branch[one] = self._letter(pool) or one
             made.append(branch[one])
         return "".join(made)
@@ -184,8 +227,9 @@ def _apart(word: str) -> str:
 
 def words_of(text: str) -> Iterator[str]:
     """The folded words of a text that would be replaced."""
-    for token in TOKEN.findall(text):
-        if not token.startswith("<!--") and fold(token) not in kept_words():
+    for found in TOKEN.finditer(text):
+        token = found[0]
+        if not token.startswith("<!--") and not found["signs"] and fold(token) not in kept_words():
             yield from map(fold, _parts(token))
 
 
@@ -205,26 +249,37 @@ def _alone(character: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def _pool(character: str, vowel: bool | None = None) -> str:
-    """The characters that one may become: a digit, a letter of the same alphabet, or none."""
+    """The characters that one may become: a digit, a letter of the same alphabet, a sign, or none."""
     if character in DIGITS:
         return DIGITS
     if character.isascii():
         return VOWELS + CONSONANTS if vowel is None else VOWELS if vowel else CONSONANTS
-    if not character.isalpha():
+    if unicodedata.category(character) not in REPLACED:
         return ""
     first = ord(character) & ~0xFF
-    near = (chr(code) for code in range(first, first + 0x100))
-    return "".join(one for one in near if _alike(character, one))
+    near = "".join(one for one in map(chr, range(first, first + 0x100)) if _alike(character, one))
+    return near if near != character else ""
 
 
 def _alike(character: str, other: str) -> bool:
     return (
         unicodedata.category(other) == unicodedata.category(character)
-        and not unicodedata.decomposition(other)
+        and _form(other) == _form(character) != CANONICAL
         and other.lower() == other
         and len(other.encode()) == len(character.encode())
         and _alone(other) == _alone(character)
     )
+
+
+REPLACED = frozenset({"Lu", "Ll", "Lt", "Lm", "Lo", "Nd", "Nl", "No", "Sm", "Sc", "So", "Co"})
+"""The categories of characters beyond ASCII for which another one is drawn; marks and punctuation stay."""
+CANONICAL = "canonical"
+
+
+def _form(character: str) -> str:
+    """The kind of a character that stands for others, such as <font> for a mathematical letter."""
+    decomposed = unicodedata.decomposition(character)
+    return decomposed.partition(" ")[0] if decomposed[:1] in ("", "<") else CANONICAL
 
 
 def _shaped(word: str, image: str) -> str:
@@ -247,7 +302,8 @@ def _cased(letter: str, like: str) -> str:
 REDACTED = (
     "Redacted: the words are not the original ones; each passage keeps the vector of its original text."
 )
-SEEDS = 4
+DRAWN = 4
+"""How often each way to replace words is tried, with other words each time."""
 KINDS: Sequence[tuple[Kind, bool]] = (
     ("words", True), ("words", False), ("prefixes", True), ("prefixes", False), ("letters", False),
 )  # fmt: skip
@@ -260,6 +316,7 @@ class Proof:
 
     reasons: bool
     elsewhere: bool
+    releases: bool
     legs: bool
     scores: bool
     answers: bool
@@ -282,6 +339,7 @@ class Proof:
 PROVED = (
     "the fate and stage of each question",
     "the verdict on the other systems",
+    "the verdict on each release of the system",
     "the hits of each leg with their numbers",
     "the score and fate of each candidate",
     "the answers in their order",
@@ -303,14 +361,13 @@ def redacted(case: Case, folder: Path | None = None) -> Redaction:
     """The case in other words, proved by running both.
 
     The safest way of replacing words is taken for which everything stays equal, or else the first for which
-    the failure and its reason stay. Raises InputError if there is none, and for a case that cannot be run.
+    the failure and its reason stay, if possible with the verdict on each release. Raises InputError if there
+    is none, and for a case that cannot be run.
     """
-    plain = frozen(_plain_systems(case, folder), folder)
-    before = _runs(plain)
-    if (
-        any(one.words for one in case.questions)
-        and run_case(case, folder=folder).reasons != before[0].reasons
-    ):
+    case = _plain_systems(case, folder)
+    original, plain = _runs(case, folder), frozen(case, folder)
+    before = _runs(plain)._replace(releases=original.releases)
+    if any(one.words for one in case.questions) and original.systems[0].reasons != before.systems[0].reasons:
         raise InputError(
             "The failure needs the vectors of single words. Words can be read out of these, so a redacted "
             "case does not hold them.",
@@ -318,13 +375,19 @@ def redacted(case: Case, folder: Path | None = None) -> Redaction:
         )
     known = set(_vocabulary(plain))
     best: Redaction | None = None
-    for (kind, dates), seed in product(KINDS, range(SEEDS)):
-        names = Pseudonyms(kind, dates, seed, taken=known)
-        made = _replaced(plain, names)
-        after = _runs(made)
+    for (kind, dates), _ in product(KINDS, range(DRAWN)):
+        names = Pseudonyms(kind, dates, taken=known)
+        try:
+            after = _runs(_replaced(plain, names))
+        except InputError:  # such as front matter that other words break
+            continue
         proof = _proved(before, after, names)
-        if proof.complete or (proof.same_failure and best is None):
-            best = Redaction(with_observations(after[0]), proof, kind, tuple(_remains(plain, names)))
+        if proof.same_failure and (best is None or proof.complete or proof.releases > best.proof.releases):
+            run = after.systems[0]
+            made = run.case.model_copy(update={"compared": _compared(before, after)})
+            best = Redaction(
+                with_observations(replace(run, case=made)), proof, kind, tuple(_remains(plain, names))
+            )
         if proof.complete:
             break
     if best is None:
@@ -338,16 +401,42 @@ def redacted(case: Case, folder: Path | None = None) -> Redaction:
 def _plain_systems(case: Case, folder: Path | None) -> Case:
     """The case with each configuration of OpenClaw as a release with settings, without its other keys."""
 
-    def plain(system: CaseSystem) -> CaseSystem:
-        return system if system.openclaw is None else system_of_case(pipeline_of_case(system, folder))
+    def plain(part: Any) -> Any:
+        if isinstance(part, list):
+            return [plain(one) for one in part]
+        if isinstance(part, CaseSystem) and part.openclaw is not None:
+            return system_of_case(pipeline_of_case(part, folder))
+        if not isinstance(part, CasePart):
+            return part
+        return part.model_copy(update={name: plain(value) for name, value in part})
 
-    elsewhere = [one.model_copy(update={"system": plain(one.system)}) for one in case.elsewhere]
-    return case.model_copy(update={"system": plain(case.system), "elsewhere": elsewhere})
+    made: Case = plain(case)
+    return made
 
 
-def _runs(case: Case) -> list[CaseRun]:
+class Runs(NamedTuple):
+    """A case on its own system and those that it names, and whether it holds on each release."""
+
+    systems: list[CaseRun]
+    releases: dict[str, bool]
+
+
+def _runs(case: Case, folder: Path | None = None) -> Runs:
     systems = [case.system, *(one.system for one in case.elsewhere)]
-    return run_on(case, map(pipeline_of_case, systems))
+    with opened_memory(case, folder) as index:
+        runs = run_on(case, map(pipeline_of_case, systems), folder=folder, index=index)
+        return Runs(runs, release_verdicts(case, folder, index))
+
+
+def _compared(before: Runs, after: Runs) -> list[str]:
+    """The systems on which a case and its redacted form agree."""
+    same = [name for name, holds in before.releases.items() if after.releases.get(name) == holds]
+    named = [
+        old.pipeline.name
+        for old, new in zip(before.systems, after.systems, strict=True)
+        if old.holds == new.holds
+    ]
+    return list(dict.fromkeys([*named, *same]))
 
 
 def _vocabulary(case: Case) -> Iterator[str]:
@@ -395,17 +484,18 @@ def _in_other_words(part: Any, names: Pseudonyms) -> Any:
 # The proof
 
 
-def _proved(before: Sequence[CaseRun], after: Sequence[CaseRun], names: Pseudonyms) -> Proof:
-    mine, *theirs = before
-    new, *others = after
+def _proved(before: Runs, after: Runs, names: Pseudonyms) -> Proof:
+    mine, *theirs = before.systems
+    new, *others = after.systems
     pairs = [
         (old.trace, made.trace)
-        for run, again in zip(before, after, strict=True)
+        for run, again in zip(before.systems, after.systems, strict=True)
         for old, made in zip(run.answers, again.answers, strict=True)
     ]
     return Proof(
         mine.reasons == new.reasons,
         [one.holds for one in theirs] == [one.holds for one in others],
+        before.releases == after.releases,
         all(_legs(old, names.path) == _legs(made) for old, made in pairs),
         all(_scores(old, names.path) == _scores(made) for old, made in pairs),
         all([names.path(one) for one in old.paths()] == made.paths() for old, made in pairs),
@@ -442,7 +532,7 @@ def _scores(trace: Trace, renamed: Callable[[str], str] = str) -> Any:
 
 
 def _remains(case: Case, names: Pseudonyms) -> Iterator[str]:
-    """What may still identify somebody, for a person to decide."""
+    """What may still identify somebody, for a person to decide: everything that is not replaced."""
     notes = case.memory.notes or ()
     whole = "\n".join(one.whole for one in notes)
     yield f"the number of notes ({len(notes)}), their folders, and the lengths of words, lines and notes"
@@ -450,11 +540,13 @@ def _remains(case: Case, names: Pseudonyms) -> Iterator[str]:
     for word, count in counts.most_common(1):
         yield f"how often each word occurs: the most frequent one is “{word}”, {counted(count, 'time')}"
     if names.kept:
-        yield f"{len(names.kept)} function words and operators, such as {', '.join(sorted(names.kept)[:5])}"
+        yield f"{counted(len(names.kept), 'function word')} and operators: {' '.join(sorted(names.kept))}"
     if names.moved:
         yield f"{len(names.moved)} dates: all are moved by the same number of days, so the days between stay"
     if names.unchanged:
-        yield f"words that could not be replaced: {', '.join(sorted(names.unchanged))}"
+        yield f"words and signs that could not be replaced: {_shown(names.unchanged)}"
+    if names.left:
+        yield f"what stands between words, and numbers that systems read: {_shown(names.left)}"
     if names.kind == "prefixes":
         yield "common beginnings of words stay common, since the system searches for beginnings"
     if names.kind == "letters":
@@ -466,5 +558,21 @@ def _remains(case: Case, names: Pseudonyms) -> Iterator[str]:
     for name, said in (("known_bug", case.known_bug), ("references", ", ".join(case.references))):
         if said:
             yield f"{name} is not changed: {said}"
-    model, system = case.model.name, case.system.called
-    yield f"the names of the model ({model}) and the system ({system}), and all versions"
+    systems = " ".join(f"{name}={value}" for name, value in _of_systems(case) if value)
+    yield f"the name of the model ({case.model.name}), all versions, and the systems: {systems}"
+
+
+def _shown(pieces: Iterable[str]) -> str:
+    """Different pieces, the longest first, as they are or escaped."""
+    found = sorted(pieces, key=lambda one: (-len(one), one))
+    return " ".join(one if one.isprintable() else ascii(one) for one in found)
+
+
+def _of_systems(part: Any) -> Iterator[tuple[str, Any]]:
+    """The fields of every system in a part of a case."""
+    for one in part if isinstance(part, list) else [part]:
+        if isinstance(one, CaseSystem):
+            yield from one
+        elif isinstance(one, CasePart):
+            for _, value in one:
+                yield from _of_systems(value)

@@ -7,14 +7,14 @@ pipeline of it, and `system_of_case` the words of a pipeline.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, replace
 from math import isclose
 from pathlib import Path
+from time import monotonic
 
 from workbench.contracts import Index
-from workbench.errors import InputError, unknown_name
-from workbench.memory.files import read_input
+from workbench.errors import InputError, WorkbenchError, unknown_name
 from workbench.records import Trace
 from workbench.registry import part_of
 from workbench.retrieval.columns import parameters
@@ -25,7 +25,7 @@ from workbench.retrieval.pipeline import Change, Difference, Pipeline, search
 from workbench.retrieval.settings import with_settings
 from workbench.systems.registry import LANGUAGES, SYSTEMS, is_configuration, with_settings_of_any_language
 from workbench_plugins.cases.indexing import beside, opened_memory
-from workbench_plugins.cases.model import LARGEST_FILE, Case, CaseQuestion, CaseSystem, Expected, Observed
+from workbench_plugins.cases.model import Case, CaseQuestion, CaseSystem, Expected, Observed, read_plain
 from workbench_plugins.history import changes_of, line_of
 
 
@@ -85,7 +85,7 @@ def _configured(system: CaseSystem, folder: Path | None) -> Pipeline:
     if given.file is not None:
         file, name = beside(given.file, folder), given.file
         what = f"The configuration {file}"
-        content = dict(language.parsed(read_input(file, what, LARGEST_FILE), what))
+        content = dict(language.parsed(read_plain(file, what), what))
     return language.configured(content or {}, Path(name), given.agent, given.release)
 
 
@@ -166,6 +166,8 @@ def systems_named(names: Sequence[str], case: Case) -> list[Pipeline]:
 
 CLOSE = {"rel_tol": 1e-9, "abs_tol": 1e-12}
 """Scores that differ by less than this are the same: rounding in another order of operations."""
+MOST_SECONDS = 600.0
+"""The time that the questions of a case may take on all of its systems together."""
 MOST_RETURNED = 10
 """The number of returned files that an observation keeps."""
 
@@ -280,7 +282,7 @@ def run_on(
     case: Case, pipelines: Iterable[Pipeline], *, folder: Path | None = None, index: Index | None = None
 ) -> list[CaseRun]:
     """The case on each of these pipelines; the memory is opened once."""
-    lists = case.memory.lists
+    lists, ends = case.memory.lists, monotonic() + MOST_SECONDS
     part = part_of("index", "lists") if lists else None
     if lists and part:
         index = part.ListIndex(lists.vector, lists.keyword)
@@ -290,6 +292,11 @@ def run_on(
             return search(question, part.on_lists(pipeline) if part else pipeline, opened)
 
         def answered(asked: CaseQuestion, pipeline: Pipeline) -> Answered:
+            if monotonic() > ends:
+                raise InputError(
+                    f"The case takes more than {MOST_SECONDS:.0f} seconds.",
+                    "Ask fewer questions, or shrink it.",
+                )
             trace, other = searched(asked.question, pipeline), asked.expect.same_as
             same_as = searched(asked.question, pipeline_of_case(other, folder)) if other else None
             holds, wanted, seen, target = _judged(asked.expect, trace, same_as)
@@ -307,14 +314,36 @@ def run_on(
 
 
 def releases_of_case(case: Case, folder: Path | None = None) -> list[Pipeline]:
-    """The releases of the case's system, oldest first. Raises InputError for a system without releases."""
+    """The releases of the case's system, oldest first; of a reduced case, those that were compared.
+
+    Raises InputError for a system without releases.
+    """
     name = pipeline_of_case(case.system, folder).name
-    return [_adapted(one, case.system) for one in line_of(name).releases]
+    releases = [_adapted(one, case.system) for one in line_of(name).releases]
+    return [one for one in releases if case.compared is None or one.name in case.compared]
 
 
 def run_releases(case: Case, *, folder: Path | None = None) -> Matrix:
     """The case on every release of its system. Raises InputError for a system without releases."""
-    return Matrix(tuple(run_on(case, releases_of_case(case, folder), folder=folder)))
+    releases = releases_of_case(case, folder)
+    if not releases:
+        raise InputError(
+            "This case was compared with its original on no release.", "Run the original on its releases."
+        )
+    return Matrix(tuple(run_on(case, releases, folder=folder)))
+
+
+def release_verdicts(case: Case, folder: Path | None, index: Index) -> dict[str, bool]:
+    """Whether the case holds on each release of its system; releases on which it cannot run are left out."""
+    try:
+        releases = releases_of_case(case, folder)
+    except InputError:  # a system without releases
+        return {}
+    found: dict[str, bool] = {}
+    for one in releases:
+        with suppress(WorkbenchError):  # such as a release that needs a model which is not here
+            found[one.name] = run_case(case, one, folder=folder, index=index).holds
+    return found
 
 
 def with_observations(run: CaseRun) -> Case:

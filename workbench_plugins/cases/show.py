@@ -86,6 +86,7 @@ def verdict_lines(run: CaseRun) -> list[str]:
     ]
     if run.case.known_bug and failing:
         lines.append(f"A known bug: {run.case.known_bug}")
+    lines += _not_compared(Matrix((run,)))
     if not run.as_observed:
         lines.append("What is observed differs from what the case states.")
         lines += differing_versions(run.case)
@@ -135,12 +136,23 @@ def matrix_lines(matrix: Matrix) -> list[str]:
     """Sentences that name the first system on which the case fails, and the first good one after it."""
     bad, good = matrix.first_bad, matrix.first_good
     if bad is None:
-        return ["The case holds on each of these systems."]
+        return ["The case holds on each of these systems.", *_not_compared(matrix)]
     lines = [f"First bad: {bad.pipeline.name}."]
-    lines.append(f"First good after it: {good.pipeline.name}." if good else "No later one is good.")
+    lines.append(f"First good after it: {good.pipeline.name}." if good else "No later one here is good.")
     later = matrix.runs[matrix.runs.index(good) + 1 :] if good else ()
     again = [one.pipeline.name for one in later if not one.holds]
-    return lines + ([f"It fails again on {', '.join(again)}."] if again else [])
+    lines += [f"It fails again on {', '.join(again)}."] if again else []
+    return [*lines, *_not_compared(matrix)]
+
+
+def _not_compared(matrix: Matrix) -> list[str]:
+    """A sentence for the systems on which a reduced case was not compared with its original."""
+    others = [
+        run.pipeline.name
+        for run in matrix.runs
+        if run.case.compared is not None and run.pipeline.name not in run.case.compared
+    ]
+    return [f"This reduced case was not compared with its original on {', '.join(others)}."] if others else []
 
 
 def run_data(run: CaseRun | Matrix) -> dict[str, Any]:
@@ -249,11 +261,13 @@ def _fenced(text: str, language: str = "") -> str:
     return f"{fence}{language}\n{stripped}\n{fence}"
 
 
+MARKUP = re.compile(r"[\\`*_\[\]|#~@]|:(?=//|[\w+-]*[A-Za-z+-][\w+-]*:)")
+"""Characters that begin markup, a mention, the address of a page, or the name of an emoji."""
+
+
 def _plain(text: str) -> str:
     """A text of a case in one line of Markdown, in which nothing is markup, a link or a mention."""
-    return re.sub(
-        r"([\\`*_\[\]|#~@:])", lambda found: f"&#{ord(found[0])};", escape(one_line(text), quote=False)
-    )
+    return MARKUP.sub(lambda found: f"&#{ord(found[0])};", escape(one_line(text), quote=False))
 
 
 # HTML

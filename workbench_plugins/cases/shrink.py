@@ -41,7 +41,12 @@ from workbench_plugins.cases.model import (
     case_text,
     replace_text,
 )
-from workbench_plugins.cases.running import pipeline_of_case, run_on, with_observations
+from workbench_plugins.cases.running import (
+    pipeline_of_case,
+    release_verdicts,
+    run_on,
+    with_observations,
+)
 
 
 def frozen(case: Case, folder: Path | None, cosines: bool = True) -> Case:
@@ -161,22 +166,35 @@ Reason = tuple[bool, str, str]
 class Verdicts(NamedTuple):
     """The reason of each question, and whether the case holds on each other system that it names.
 
-    `chunks` are the chunks that decide on each system, with the legs that brought them, or are empty.
+    `releases` has the same for each release of its system, by name. `chunks` are the chunks that decide on
+    each system that the case names, with the legs that brought them, or are empty.
     """
 
     reasons: tuple[Reason, ...]
-    elsewhere: tuple[bool, ...]
+    elsewhere: tuple[bool, ...] = ()
+    releases: tuple[tuple[str, bool], ...] = ()
     chunks: tuple[tuple[tuple[str, tuple[str, ...]], ...], ...] = ()
 
 
-def verdicts(case: Case, folder: Path | None = None, chunks: bool = False) -> Verdicts:
-    """The case on its own system and on those that it names. Raises InputError if it cannot be run."""
+def verdicts(
+    case: Case, folder: Path | None = None, chunks: bool = False, wanted: Sequence[Reason] | None = None
+) -> Verdicts:
+    """The case on its own system, on those that it names, and on the releases of its system.
+
+    With `wanted`, a case with other reasons is not run on other systems. Raises InputError if it cannot be
+    run.
+    """
     own = pipeline_of_case(case.system, folder)
     others = [pipeline_of_case(one.system, folder) for one in case.elsewhere]
-    mine, *theirs = run_on(case, [own, *others], folder=folder)
+    with opened_memory(case, folder) as index:
+        (mine,) = run_on(case, [own], folder=folder, index=index)
+        if wanted is not None and mine.reasons != wanted:
+            return Verdicts(mine.reasons)
+        theirs = run_on(case, others, folder=folder, index=index)
+        releases = release_verdicts(case, folder, index)
     every = [mine, *theirs] if chunks else []
     deciding = tuple(tuple(one.deciding for one in run.answers) for run in every)
-    return Verdicts(mine.reasons, tuple(one.holds for one in theirs), deciding)
+    return Verdicts(mine.reasons, tuple(one.holds for one in theirs), tuple(releases.items()), deciding)
 
 
 @dataclass
@@ -194,7 +212,7 @@ class Shrinking:
         self.bar.update()
         wanted = wanted or self.wanted
         try:
-            return verdicts(case, self.folder, bool(wanted.chunks)) == wanted
+            return verdicts(case, self.folder, bool(wanted.chunks), wanted.reasons) == wanted
         except WorkbenchError:
             return False
 
@@ -218,8 +236,9 @@ def shrunk(
 ) -> Case:
     """The smallest case that still fails for the same reason, also on the other systems that it names.
 
-    `kept` is called with the case after each step. Raises InputError for a case in which nothing fails, and
-    for one that does not do on another system what it states.
+    On each release of its system, too, it holds or fails as the original does. `kept` is called with the case
+    after each step. Raises InputError for a case in which nothing fails, and for one that does not do on
+    another system what it states.
     """
     wanted = verdicts(case, folder, chunks=True)
     if all(holds for holds, _, _ in wanted.reasons):
@@ -233,6 +252,8 @@ def shrunk(
             "See what it does: workbench case run FILE --system NAME",
         )
     with progress_bar(desc="shrinking", unit=" runs", disable=True if quiet else None) as bar:
+        names = [pipeline_of_case(case.system, folder).name, *(name for name, _ in wanted.releases)]
+        case = case.model_copy(update={"compared": list(dict.fromkeys(names))})
         work = Shrinking(case, wanted, folder, kept, bar)
         _freeze(work)
         _questions(work)
@@ -293,6 +314,7 @@ def _questions(work: Shrinking) -> None:
         wanted = Verdicts(
             tuple(work.wanted.reasons[number] for number in numbers),
             work.wanted.elsewhere,
+            work.wanted.releases,
             tuple(tuple(of_run[number] for number in numbers) for of_run in work.wanted.chunks),
         )
         return chosen, wanted

@@ -461,9 +461,10 @@ class GivenList(LegStage, number="given score"):
         return np.iinfo(np.int64).max
 
     def run(self, trace: Trace, context: Context) -> Trace:
-        hits = self._list(context)
-        leg = Leg(self.name, "the given list", hits.rows.size, hits, number=self.number)
-        return with_leg(trace, leg)
+        every = self._list(context)
+        depth = min(self.deepest(context.limit), every.rows.size)
+        hits = replace(every, rows=every.rows[:depth], raw=every.raw[:depth])
+        return with_leg(trace, Leg(self.name, "the given list", depth, hits, number=self.number))
 
     def every(self, trace: Trace, context: Context) -> Hits:
         return self._list(context)
@@ -511,18 +512,60 @@ def fusion_of_lists(name: str, fusion: Fusion) -> Pipeline:
     return Pipeline(name, (*GIVEN, fusion, Order(), Limit(MOST)), source)
 
 
-def on_lists(pipeline: Pipeline) -> Pipeline:
-    """What a system does with lists that are there already: its fusion, its order, and what it drops.
+@dataclass(frozen=True)
+class KeywordAnswer(KeywordList, number="bm25"):
+    """The given list as the answer of a system's keyword leg: bm25 = -score, cut at the leg's depth."""
 
-    Raises InputError for a system without a fusion of two lists.
+    depth: Depth
+
+    @property
+    def says(self) -> str:
+        return f"{self.name} list: the given scores as {self.number}, {self.depth}"
+
+    def deepest(self, limit: float) -> int:
+        return self.depth.of(limit)
+
+    def raw(self, scores: Floats) -> Floats:
+        """The numbers with which such a leg states these scores."""
+        return -scores
+
+    def _list(self, context: Context) -> Hits:
+        given = super()._list(context)
+        return Hits(given.rows, self.raw(given.raw), number=self.number)
+
+
+@dataclass(frozen=True)
+class VectorAnswer(KeywordAnswer, slot="vector_leg", name="vector", number="cosine distance"):
+    """The given list as the answer of a system's vector leg: distance = 1 - score, cut at its depth."""
+
+    def raw(self, scores: Floats) -> Floats:
+        return 1 - scores
+
+
+ANSWERED = {KeywordLeg: KeywordAnswer, VectorLeg: VectorAnswer}
+
+
+def on_lists(pipeline: Pipeline) -> Pipeline:
+    """The system with lists that are there already as the answers of its two legs; every stage runs.
+
+    Raises InputError for a system that has no fusion of two lists, or that reads more than two lists: other
+    legs, another layout, or the texts of chunks.
     """
     if isinstance(pipeline.stages[0], GivenList):
         return pipeline
-    places = [place for place, stage in enumerate(pipeline.stages) if isinstance(stage, Fusion)]
-    if not places:
+    if not any(isinstance(stage, Fusion) for stage in pipeline.stages):
         raise InputError(
             f"The system {pipeline.name} has no fusion of two lists.",
             "Choose one that has, such as engine-rrf-60: workbench systems",
         )
-    stages = (*GIVEN, *pipeline.stages[places[0] :])
-    return replace(pipeline, stages=stages, layout=None)
+    legs = [stage for stage in pipeline.stages if isinstance(stage, LegStage)]
+    if pipeline.layout is not None or {type(leg) for leg in legs} != set(ANSWERED):
+        raise InputError(
+            f"The system {pipeline.name} reads more than the two lists of a keyword leg and a vector leg.",
+            "Make a case of a memory for it, or choose a system such as engine-rrf-60.",
+        )
+    stages = tuple(
+        ANSWERED[type(stage)](stage.depth) if isinstance(stage, KeywordLeg | VectorLeg) else stage
+        for stage in pipeline.stages
+    )
+    return replace(pipeline, stages=stages)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,12 +14,14 @@ from workbench.errors import InputError
 from workbench.measure.evaluation import evaluate
 from workbench.measure.questions import QuestionSet
 from workbench.memory.index import MemoryIndex
+from workbench.retrieval.legs import FixedDepth
 from workbench.systems.registry import system
 from workbench_plugins.cases.making import case_of_specimen
 from workbench_plugins.cases.model import Case, case_text, load_case, parsed_case
 from workbench_plugins.cases.redact import redacted
 from workbench_plugins.cases.running import CaseRun, pipeline_of_case, run_case, systems_named
 from workbench_plugins.cases.shrink import shrunk
+from workbench_plugins.engines import specimens
 from workbench_plugins.engines.museum import SPECIMENS, Answer
 
 NO_CASES = [name for name, one in SPECIMENS.items() if one.no_case]
@@ -72,10 +75,34 @@ def test_two_lists_of_another_engine_are_fused_by_any_system_with_a_fusion() -> 
     case = lists()
     assert returned(run_case(case)) == pytest.approx({"b": 1 / 62 + 1 / 61, "a": 1 / 61, "c": 1 / 62})
     (shipped,) = systems_named(["openclaw-2026.2.13"], case)
-    # 0.7 × 0.8 + 0.3 × 7.0 and 0.3 × 6.5: the given scores are taken as they are.
-    assert returned(run_case(case, shipped)) == pytest.approx({"b": 2.66, "c": 1.95, "a": 0.63})
-    with pytest.raises(InputError, match="has no fusion of two lists"):
-        run_case(lists("engine-rrf-60", "am-150"))
+    # 0.7 × 0.8 + 0.3 × 1: a bm25 of -7 is clamped to 1. c has 0.3 × 1 alone, and the floor of 0.35 drops it.
+    assert returned(run_case(case, shipped)) == pytest.approx({"b": 0.86, "a": 0.63})
+    (tutorial,) = systems_named(["tutorial-day13"], case)
+    # Min-max within each leg: in the keyword leg b is best, in the vector leg a.
+    assert returned(run_case(case, tutorial)) == pytest.approx({"a": 0.7, "b": 0.3, "c": 0.0})
+
+
+def test_a_stage_before_the_fusion_is_run_on_lists_too() -> None:
+    case, engine = lists(), system("engine-rrf-60")
+    gated = engine.with_stage(specimens.VectorPool())
+    assert returned(run_case(case, gated)) == pytest.approx({"b": 1 / 62 + 1 / 61, "a": 1 / 61})
+    (one,) = [leg for leg in engine.stages if leg.slot == "vector_leg"]
+    shallow = engine.with_stage(replace(one, depth=FixedDepth(cap=1)))
+    assert returned(run_case(case, shallow)) == pytest.approx({"a": 1 / 61, "b": 1 / 61, "c": 1 / 62})
+
+
+@pytest.mark.parametrize(
+    ("name", "problem"),
+    [
+        ("am-150", "has no fusion of two lists"),
+        ("openclaw-2026.7.1", "reads more than the two lists"),
+        ("bm-head", "reads more than the two lists"),
+        ("recommended", "reads more than the two lists"),
+    ],
+)
+def test_a_system_that_reads_more_than_two_lists_is_refused(name: str, problem: str) -> None:
+    with pytest.raises(InputError, match=problem):
+        run_case(lists("engine-rrf-60", name))
 
 
 @pytest.mark.parametrize(("old", "new", "problem"), table("bad-lists"))
