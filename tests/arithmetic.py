@@ -14,7 +14,9 @@ NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d*)?(?:e[+-]?\d+)?")
 
 
 def evaluated(formula: str, number: Callable[[str], Any] = float) -> Any:
-    """What a printed formula comes to, by Python's own precedence. Raises NameError for another function."""
+    """What a printed formula comes to, by Python's own precedence; ValueError for more than arithmetic."""
+    if others := set(re.findall(r"(?<![\w.])[A-Za-z_]\w*|(?<=\.)[A-Za-z_]\w*", formula)) - FUNCTIONS.keys():
+        raise ValueError(f"not arithmetic: {others}")
     source = formula.replace("×", "*").replace(" ^ ", "**")
     source = NUMBER.sub(lambda found: f'number("{found[0]}")', source)
     return eval(source, {"__builtins__": {}, "number": number, **FUNCTIONS})
