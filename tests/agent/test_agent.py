@@ -271,7 +271,7 @@ def test_an_explanation_counts_what_each_stage_dropped(tools: AgentTools) -> Non
 
 
 def test_an_explanation_says_why_a_file_is_here_or_not(tools: AgentTools) -> None:
-    for path, fate in (("memory/tea.md", "returned"), ("./memory/none.md", "never indexed")):
+    for path, fate in (("memory/tea.md", "returned"), ("./memory/none.md", "not in the index")):
         file = tools.memory_explain(QUESTION, path)["file"]
         assert (file["fate"], file["target"]) == (fate, path.removeprefix("./"))
         assert fate.upper() in file["says"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -153,7 +154,7 @@ def test_a_file_that_is_not_indexed_is_said_to_be_so_and_why(
     run: Run, place: Place, target: str, says: str
 ) -> None:
     outcome = run("explain", QUESTION, "--target", target, *place.options, "--system", SYSTEM)
-    assert (outcome.code, "NEVER INDEXED" in outcome.out) == (1, True)
+    assert (outcome.code, "NOT IN THE INDEX" in outcome.out) == (1, True)
     assert says in " ".join(outcome.out.split())
 
 
@@ -294,6 +295,32 @@ def test_doctor_ends_with_1_without_a_sound_index(
     (finding,) = [one for one in outcome.json() if one["what"] == "index"]
     assert (outcome.code, finding["fine"]) == (1, False)
     assert str(file) in finding["says"]
+
+
+def index_check(run: Run, place: Place) -> dict[str, Any]:
+    (found,) = [one for one in run("doctor", *place.options, "--json").json() if one["what"] == "index"]
+    return found
+
+
+def test_doctor_ticks_no_index_that_is_older_than_its_memory(run: Run, place: Place) -> None:
+    new = place.folder / "memory" / "new.md"
+    new.write_text("# Something new\n", encoding="utf-8")
+    found = index_check(run, place)
+    new.unlink()
+    assert not found["fine"]
+    assert "1 file changed (first: memory/new.md)" in found["says"]
+    assert "workbench index" in found["says"]
+    assert index_check(run, place)["fine"]
+
+
+def test_doctor_ticks_no_index_whose_chunks_the_model_has_read_in_part(
+    run: Run, place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Store, "read_share", 0.11)
+    found = index_check(run, place)
+    assert not found["fine"]
+    assert "the model has read 11% of a chunk on average" in found["says"]
+    assert "--reading windowed" in found["says"]
 
 
 # help, and what is loaded

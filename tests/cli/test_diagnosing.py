@@ -8,7 +8,11 @@ from typing import Any
 
 import pytest
 
+import workbench as wb
 from tests.commands import Run
+from tests.conftest import PROJECT
+from tests.lab.diagnose.claims import merged
+from workbench.measure.questions import load_questions
 from workbench.views.blame import SHOWN_FLIPS
 
 QUESTION = "how should I evaluate if a claim is actually true"
@@ -26,45 +30,97 @@ def test_the_page_has_its_five_parts(run: Run) -> None:
     heads = "What happened", "Causes", "Fixes: the file is then in the answer", "The price", "As settings"
     places = [outcome.out.index(head) for head in heads]
     assert places == sorted(places)
-    assert "--set floor.floor=" in outcome.out
+    assert "--set f" in outcome.out
 
 
-def test_the_fix_of_the_page_brings_the_file_in(run: Run) -> None:
-    fixes = run("diagnose", QUESTION, "--target", TARGET, "-s", SHIPPED, "--json").json()["fixes"]
-    options = [one["set"].split() for one in fixes if one["set"] and one["set"].startswith("--set")]
-    assert options
-    for option in options:
-        assert run("explain", QUESTION, "--target", TARGET, "-s", SHIPPED, *option).code == 0
+def working_forms(run: Run, question: str, target: str, system: str, tmp_path: Path) -> list[str]:
+    """The forms in which the fixes of a page are written; each is used as a user would, and has to work.
+
+    `system` may be a file of settings: content to paste is then merged into the whole file.
+    """
+    asked = question, "--target", target
+    page = run("diagnose", *asked, "--system", system, "--json").json()
+    forms = []
+    for fix in page["fixes"]:
+        assert fix["verified"], fix["setting"]
+        if fix["set"]:
+            named = () if fix["set"].startswith("--system") else ("--system", system)
+            assert run("explain", *asked, *named, *fix["set"].split()).code == 0, fix["set"]
+        names = {"pipeline": wb.system(system)}
+        exec(compile(fix["python"], "fix", "exec"), names)
+        with wb.open("sample_memory") as index:
+            assert target in wb.search(question, names["pipeline"], index).paths(), fix["python"]
+        if fix["paste"]:
+            own = json.loads(Path(system.partition("#")[0]).read_text(encoding="utf-8"))
+            pasted = tmp_path / "pasted.json"
+            pasted.write_text(json.dumps(merged(own, fix["paste"])), encoding="utf-8")
+            agent = system.partition("#")[2]
+            name = f"{pasted}#{agent}" if agent else str(pasted)
+            assert run("explain", *asked, "--system", name).code == 0, fix["paste"]
+        forms += [form for form in ("set", "python", "paste") if fix[form]]
+    return forms
+
+
+@pytest.mark.parametrize("system", [SHIPPED, "openclaw-2026.9.6", "recommended"])
+def test_every_fix_works_in_each_form_in_which_it_is_written(run: Run, system: str, tmp_path: Path) -> None:
+    asked = missed_by(system)
+    for question, target in asked[:: max(1, len(asked) // 2)][:2]:
+        assert working_forms(run, question, target, system, tmp_path)
+
+
+def missed_by(system: str) -> list[tuple[str, str]]:
+    """The labelled questions of the sample memory that a system does not answer, with their targets."""
+    labelled = load_questions(PROJECT / "sample_memory" / "questions.yaml").questions
+    with wb.open("sample_memory") as index:
+        paths = {one: wb.search(one.question, wb.system(system), index).paths() for one in labelled}
+    return [(one.question, one.target) for one, found in paths.items() if one.target not in found]
+
+
+FEBRUARY, SEPTEMBER = "agents.defaults.memorySearch", "memory.search"
 
 
 @pytest.mark.parametrize(
-    ("release", "form", "own", "question", "target"),
+    ("release", "form", "own"),
     [
-        ("2026.2.13", "agents.defaults.memorySearch", {}, QUESTION, TARGET),
-        ("2026.2.13", "agents.defaults.memorySearch", {"hybrid": {"vectorWeight": 0.5}}, QUESTION, TARGET),
-        ("2026.9.6", "memory.search", {"maxResults": 6}, "what if we lose everything", BACKUP),
+        ("2026.2.13", FEBRUARY, {}),
+        ("2026.2.13", FEBRUARY, {"hybrid": {"vectorWeight": 0.5}}),
+        ("2026.2.13", FEBRUARY, {"hybrid": {"enabled": True}, "minScore": 0.35, "maxResults": 6}),
+        ("2026.2.15", FEBRUARY, {"hybrid": {"mmr": {"enabled": True}}, "minScore": 0.4}),
+        ("2026.9.6", SEPTEMBER, {"maxResults": 6}),
     ],
 )
 def test_the_json_works_when_it_is_pasted_beside_other_settings(
-    run: Run, tmp_path: Path, release: str, form: str, own: dict[str, Any], question: str, target: str
+    run: Run, tmp_path: Path, release: str, form: str, own: dict[str, Any]
 ) -> None:
-    for key in reversed([*form.split("."), "query"]):
-        own = {key: own}
-    given = {"meta": {"lastTouchedVersion": release}, **own}
-    file = tmp_path / "openclaw.json"
-    file.write_text(json.dumps(given), encoding="utf-8")
-    asked = ("diagnose", question, "--target", target, "--config", file, "--json")
-    pasted = [one["paste"] for one in run(*asked).json()["fixes"] if one["paste"]]
-    assert pasted
-    for one in pasted:
-        file.write_text(json.dumps(merged(given, one)), encoding="utf-8")
-        assert run("explain", question, "--target", target, "--system", file).code == 0
+    file = settings_file(tmp_path, release, form, own)
+    asked = missed_by(str(file))
+    forms = [
+        form
+        for question, target in asked[:: max(1, len(asked) // 2)][:2]
+        for form in working_forms(run, question, target, str(file), tmp_path)
+    ]
+    assert "paste" in forms
 
 
-def merged(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
-    """Settings with others pasted into them, key by key."""
-    both = {key: merged(old[key], value) for key, value in new.items() if isinstance(old.get(key), dict)}
-    return {**old, **new, **both}
+def settings_file(folder: Path, release: str, form: str, query: dict[str, Any]) -> Path:
+    """An openclaw.json of a release with these settings of the search."""
+    tree: dict[str, Any] = {"query": query}
+    for key in reversed(form.split(".")):
+        tree = {key: tree}
+    file = folder / "openclaw.json"
+    file.write_text(json.dumps({"meta": {"lastTouchedVersion": release}, **tree}), encoding="utf-8")
+    return file
+
+
+def test_json_that_something_else_in_the_file_outdoes_is_not_printed(run: Run, tmp_path: Path) -> None:
+    file = settings_file(tmp_path, "2026.2.13", FEBRUARY, {})
+    tree = json.loads(file.read_text(encoding="utf-8"))
+    tree["agents"]["list"] = [{"id": "ann", "memorySearch": {"query": {"minScore": 0.36}}}]
+    file.write_text(json.dumps(tree), encoding="utf-8")
+    outcome = run("diagnose", QUESTION, "-t", TARGET, "-s", f"{file}#ann", "--json").json()
+    floors = [one for one in outcome["fixes"] if one["setting"] == "query.minScore"]
+    assert all(one["paste"] is None for one in floors)
+    assert working_forms(run, QUESTION, TARGET, f"{file}#ann", tmp_path)
 
 
 def test_a_release_without_a_setting_that_helps_says_so(run: Run, tmp_path: Path) -> None:
@@ -72,7 +128,9 @@ def test_a_release_without_a_setting_that_helps_says_so(run: Run, tmp_path: Path
     file.write_text('{"meta": {"lastTouchedVersion": "2026.9.6"}}', encoding="utf-8")
     asked = "code-switching and register in sociolinguistics"
     outcome = run("diagnose", asked, "-t", "memory/protocols/audience-calibration.md", "--config", file)
-    assert "No setting of openclaw-2026.9.6@openclaw.json can do it" in " ".join(outcome.out.split())
+    assert "No single setting of openclaw-2026.9.6@openclaw.json that was tried does it" in " ".join(
+        outcome.out.split()
+    )
 
 
 def test_an_unwanted_file_is_asked_for(run: Run) -> None:
@@ -88,3 +146,11 @@ def test_blame_prints_shares_that_sum(run: Run) -> None:
     text = run("blame", "openclaw-2026.2.13", "openclaw-2026.2.13+or+rrf").out
     assert "Shapley shares, exact" in text
     assert f"{len(data['flips']) - SHOWN_FLIPS} more questions; --json lists all." in text
+
+
+def test_blame_of_one_system_twice_is_about_its_own_settings(run: Run) -> None:
+    twice = run("blame", SHIPPED, SHIPPED, "--set", "floor.floor=0.2", "--json").json()
+    assert [one["change"] for one in twice["changes"]] == ["floor"]
+    assert twice["before"]["system"] == SHIPPED != twice["after"]["system"]
+    both = run("blame", SHIPPED, f"{SHIPPED}+or", "--set", "floor.floor=0.2", "--json").json()
+    assert [one["change"] for one in both["changes"]] == ["query"]

@@ -152,7 +152,7 @@ def test_a_file_that_is_not_indexed_is_said_in_the_status_line(explorer: Questio
     explorer.target.value = "memory/none.md"
     assert "There is no file 'memory/none.md'; the nearest are memory/" in explorer.sentence
     assert explorer.status.value == status_html(explorer.sentence)
-    assert "NEVER INDEXED" in explorer.why.value
+    assert "NOT IN THE INDEX" in explorer.why.value
 
 
 def test_an_empty_question_is_refused_and_the_last_answer_stays(explorer: QuestionExplorer) -> None:

@@ -27,8 +27,8 @@ class Fate(StrEnum):
     FILTERED = "removed by a filter"
     FOLDED = "folded under a better chunk of its file"
     BEYOND_POOL = "beyond the pool"
-    NO_MATCH = "matched by no leg"
-    NEVER_INDEXED = "never indexed"
+    NO_MATCH = "listed by no leg"
+    NEVER_INDEXED = "not in the index"
 
 
 FATES = {

@@ -189,7 +189,7 @@ class VectorLeg(LegStage, slot="vector_leg", name="vector", number="cosine dista
 
     @property
     def says(self) -> str:
-        return f"vector leg: exact cosine over all chunks, {self.depth}"
+        return f"vector leg: the nearest chunks by cosine, {self.depth}"
 
     def deepest(self, limit: float) -> int:
         return self.depth.of(limit)

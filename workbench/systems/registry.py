@@ -92,7 +92,8 @@ class Language:
     `parsed` gives the content of a file's text, which messages call by the second argument, and `configured`
     the pipeline of such content, of a file, for an agent and a release. All raise InputError. `keys` gives
     the keys that a pipeline has stages for and its release reads, and `to_paste` values of keys as a file has
-    them; None if the pipeline's release reads one of the keys no longer.
+    them; None if the pipeline's release reads one of the keys no longer. `pasted` gives what the file of a
+    system's name says, as `read` does, once more content is pasted into the file.
     """
 
     name: str
@@ -107,6 +108,7 @@ class Language:
     configured: Callable[[Mapping[str, Any], Path, str, str], Pipeline]
     keys: Callable[[Pipeline], list[Key]]
     to_paste: Callable[[Pipeline, Mapping[str, Any]], dict[str, Any] | None]
+    pasted: Callable[[str, Mapping[str, Any]], Any]
 
 
 LANGUAGES = Registry[Language](

@@ -379,6 +379,8 @@ def _matches(chunks: int) -> str:
 def leg_rank_line(leg_rank: LegRank, asked: str | None) -> str:
     """Where a leg has a chunk: its rank and the engine's number, or why it has none."""
     lacks = _words(leg_rank.missing)
+    if leg_rank.rank is None and asked is not None and not lacks:
+        return f"{leg_rank.leg} leg: not among the {counted(leg_rank.matched, 'chunk')} that it lists"
     if leg_rank.rank is None:
         nothing = ", the question has no word to match" if asked is None else ""
         reason = f": it does not find {lacks}" if lacks else nothing

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from workbench.contracts import Index
 from workbench.errors import InputError
@@ -27,11 +27,11 @@ from workbench.memory.store.sqlite.store import Store
 from workbench.progress import progress
 from workbench.records import Document, Passage
 from workbench.retrieval.index_adapters import CachedIndex
-from workbench.retrieval.pipeline import Pipeline, search
+from workbench.retrieval.pipeline import search
 from workbench.safe_text import counted
-from workbench.systems.registry import INDEXINGS, language_of_file
+from workbench.systems.registry import INDEXINGS
 from workbench_plugins.diagnose.causes import Prices
-from workbench_plugins.diagnose.fixes import Fix, moved
+from workbench_plugins.diagnose.fixes import Fix, moved, pasted_works, to_paste
 from workbench_plugins.diagnose.parameters import Goal
 
 TRIED = (ChunkSizes(100, 20), ChunkSizes(200, 40), ChunkSizes(400, 80), ChunkSizes(800, 160))
@@ -253,11 +253,14 @@ def untried(index: Index) -> Tried:
     return Tried((), f"{UNTRIED}. --rechunk tries {sizes} tokens, about {chunks} in all.")
 
 
-def tried(runs: Reruns, goal: Goal, prices: Prices, index: Index) -> Tried:
-    """The same search on the memory in other chunks. Raises InputError as `cut_index` does."""
+def tried(runs: Reruns, goal: Goal, prices: Prices, index: Index, file: str = "") -> Tried:
+    """The same search on the memory in other chunks. Raises InputError as `cut_index` does.
+
+    `file` is the name of a system from a file of settings, in which the sizes to paste are tried.
+    """
     memory = cut_index(index)
     every = other_chunks(memory)
-    fixes = [fix for one in every if (fix := _fix(memory, one, runs, goal, prices)) is not None]
+    fixes = [fix for one in every if (fix := _fix(memory, one, runs, goal, prices, file)) is not None]
     sizes = _listed([str(one.sizes) for one in every])
     outcome = _listed([str(one.value) for one in fixes])
     works = "none of them works" if not fixes else f"{outcome} {'works' if len(fixes) == 1 else 'work'}"
@@ -268,31 +271,30 @@ def _listed(names: Sequence[str]) -> str:
     return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
 
-def _fix(memory: MemoryIndex, chunks: OtherChunks, runs: Reruns, goal: Goal, prices: Prices) -> Fix | None:
+def _fix(
+    memory: MemoryIndex, chunks: OtherChunks, runs: Reruns, goal: Goal, prices: Prices, file: str
+) -> Fix | None:
     """The fix that these chunks are; None if the answer is not as wanted with them."""
     pipeline = runs.pipeline
+    paste = to_paste(pipeline, chunks.keys) if chunks.keys else None
     with rebuilt(memory, chunks.chunker, f"chunks of {chunks.sizes}") as other:
         trace = search(runs.question, pipeline, other, runs.vector)
         if not goal.reached(trace):
             return None
-        price = prices.price_in(CachedIndex(other))
-    return Fix(
-        SETTING,
-        str(chunks.sizes),
-        str(chunks.now),
-        None,
-        pipeline,
-        True,
-        *moved(runs.base, trace, goal),
-        price,
-        is_key=_is_key(pipeline, chunks),
-        chunks=chunks,
-    )
 
+        def works(made: Any) -> bool:
+            alike = (_cut(one, made.chunker) == _cut(one, chunks.chunker) for one in memory.documents())
+            return all(alike) and goal.reached(search(runs.question, made.pipeline, other, runs.vector))
 
-def _is_key(pipeline: Pipeline, chunks: OtherChunks) -> bool:
-    """Whether the file of settings that the pipeline comes from sets these sizes."""
-    language = language_of_file(pipeline.name)
-    if language is None or not chunks.keys:
-        return False
-    return language.to_paste(pipeline, chunks.keys) is not None
+        return Fix(
+            SETTING,
+            str(chunks.sizes),
+            str(chunks.now),
+            None,
+            pipeline,
+            True,
+            *moved(runs.base, trace, goal),
+            prices.price_in(CachedIndex(other)),
+            chunks=chunks,
+            paste=paste if paste is not None and pasted_works(file, paste, works) else None,
+        )

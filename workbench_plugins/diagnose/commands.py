@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from workbench.cli.app import (
+    CONFIG_FILE,
     AsJson,
     AskedSystem,
     CaseOut,
@@ -70,6 +71,7 @@ def diagnose(
     With --unwanted: what brings a file in that does not belong there, and what would keep it out. Exit code 1
     if no verified fix is found.
     """
+    from workbench.systems.registry import is_configuration
     from workbench_plugins.diagnose.diagnosis import diagnose as diagnosed
 
     if (target is None) == (unwanted is None):
@@ -78,7 +80,8 @@ def diagnose(
         )
     if config is not None:
         system = config if system is None else f"{system}@{config}"
-    pipeline = changes.pipeline(where.system(system))
+    name = where.system(system)
+    pipeline, file = changes.pipeline(name), CONFIG_FILE.get()
     questions = _labels(labels, where.memory)
     with where.opened() as opened:
         found = diagnosed(
@@ -89,6 +92,7 @@ def diagnose(
             unwanted=where.relative(unwanted) if unwanted else "",
             questions=questions,
             rechunk=rechunk,
+            file=name if file is None or is_configuration(name) else f"{name}@{file}",
         )
         if case is not None:
             part_of("save", "case").save_diagnosis(case, found, opened)
@@ -138,11 +142,21 @@ def blame(
     ] = "hits",
     as_json: AsJson = False,
 ) -> None:
-    """Share the difference between two systems among the changes between them. Exit code 1 if it is 0."""
+    """Share the difference between two systems among the changes between them. Exit code 1 if it is 0.
+
+    --set, --limit and --min-score change both. With the same system twice, they change the second alone.
+    """
+    from dataclasses import replace
+
     from workbench.measure.blame import blame as blamed
     from workbench.views.blame import rendered_blame
 
     first, second = changes.pipelines([one, other])
+    if one == other:
+        first, second = (
+            SystemOptions().pipeline(one),
+            replace(second, name=f"{second.name} with your options"),
+        )
     if target is not None and question is None:
         raise InputError("--target belongs to a --question.", "Add --question, or leave --target out.")
     asked = question if question is not None else _labels(labels, where.memory)

@@ -36,7 +36,7 @@ from workbench.views.text import (
 )
 from workbench_plugins.diagnose.causes import Cause, Marks, Prices, causes_inside, repairs, without_stop_words
 from workbench_plugins.diagnose.chunks import Tried, cut_index, tried, untried
-from workbench_plugins.diagnose.fixes import MOST_FIXES, Fix, best_fixes, fixes_of_many, verified
+from workbench_plugins.diagnose.fixes import LARGER, MOST_FIXES, Fix, best_fixes, fixes_of_many, verified
 from workbench_plugins.diagnose.outside import causes_outside, check_known, without_foreign_vectors
 from workbench_plugins.diagnose.parameters import Aim, Goal, parameters_of
 
@@ -116,9 +116,14 @@ class Diagnosis(Tabular):
         language = language_of_file(self.pipeline.name)
         if language is None:
             return ""
+        if any(one.paste for one in self.fixes):
+            return f"Paste the JSON into your {language.name}: it was tried in the whole file."
         if any(one.is_key for one in self.fixes):
-            return f"Paste the JSON into your {language.name}."
-        return f"No setting of {self.pipeline.name} can do it: the fixes above need a changed program."
+            return (
+                "There is no JSON to paste: it is printed if the file itself is named, and if nothing else "
+                "in the file is stronger."
+            )
+        return f"No single setting of {self.pipeline.name} that was tried does it."
 
     def as_json(self) -> dict[str, Any]:
         """The diagnosis in the form that docs/diagnose.md describes, version FORMAT."""
@@ -157,13 +162,15 @@ def diagnose(
     unwanted: str = "",
     questions: QuestionSet | None = None,
     rechunk: bool = False,
+    file: str = "",
 ) -> Diagnosis:
     """Why the file `target` is not in the answer, or why `unwanted` is: causes, fixes, and their price.
 
     A target that is returned, but not first, is diagnosed for the first place. Prices are over `questions`;
     without them over the memory's own lines. Every cause in the pipeline and every fix has been run.
     With `rechunk`, the notes of the index are also cut into chunks of other sizes, in a temporary index for
-    each of them; texts that have no vector yet are embedded, which can take long.
+    each of them; texts that have no vector yet are embedded, which can take long. `file` is the name under
+    which `workbench.system` reads the pipeline from a file of settings: what is to paste is tried in it.
 
     Raises InputError without a file or for two; for a file that is not in the index (naming the nearest), one
     that is first already, and an unwanted one that is not in the answer; for a pipeline with nothing to
@@ -189,8 +196,8 @@ def diagnose(
         _check_changeable(pipeline)
         many = CachedIndex(usable)
         prices = Prices(pipeline, many, questions)
-        chunks = tried(runs, goal, prices, index) if rechunk else untried(index)
-        return _diagnosed(runs, goal, prices, cached, chunks)
+        chunks = tried(runs, goal, prices, index, file) if rechunk else untried(index)
+        return _diagnosed(runs, goal, prices, cached, chunks, file)
 
 
 class RankedIndex(CachedIndex):
@@ -211,17 +218,20 @@ def _first(hits: Hits, limit: int) -> Hits:
     return Hits(hits.rows[:limit], hits.raw[:limit], hits.larger_is_better)
 
 
-def _diagnosed(runs: Reruns, goal: Goal, prices: Prices, index: CachedIndex, chunks: Tried) -> Diagnosis:
+def _diagnosed(
+    runs: Reruns, goal: Goal, prices: Prices, index: CachedIndex, chunks: Tried, file: str
+) -> Diagnosis:
     pipeline = runs.pipeline
     outside = [] if goal.aim is Aim.OUT else list(causes_outside(runs, index, goal))
     every = repairs(pipeline)
     inside = causes_inside(every, runs, goal, prices, index)
     offered = [*every, *without_stop_words(pipeline)]
-    fixes, found = best_fixes(offered, runs, goal, prices)
+    first = next((one.where for one in (*outside, *inside)), ())
+    fixes, found = best_fixes(offered, first, runs, goal, prices)
     if not fixes:
         fixes = fixes_of_many([one.repairs for one in inside], runs, goal, prices, index)
         found = len(fixes)
-    few = [verified(one, runs, goal, index) for one in _few(fixes)]
+    few = [verified(one, runs, goal, index, file) for one in _few(fixes)]
     return Diagnosis(
         explain(runs.base, index, goal.path, runs.vector),
         goal,
@@ -240,10 +250,13 @@ def _shown(few: Sequence[Fix], of_chunks: Sequence[Fix]) -> Sequence[Fix]:
 
 
 def _few(fixes: Sequence[Fix]) -> list[Fix]:
-    """The best fixes, with the best key of the file of settings among them if there is one."""
-    best = list(fixes[:MOST_FIXES])
-    key = next((one for one in fixes if one.is_key), None)
-    return best if key is None or key in best else [*best[:-1], key]
+    """The best fixes, with the best one of each group and the best key of the file of settings among them."""
+    needed: dict[object, int] = {}
+    for place, one in enumerate(fixes):
+        for what in (one.group, *(["key"] if one.is_key else [])):
+            needed.setdefault(what, place)
+    places = list(dict.fromkeys([*needed.values(), *range(len(fixes))]))[:MOST_FIXES]
+    return [fixes[place] for place in sorted(places)]
 
 
 def _corrected(fixes: Sequence[Fix]) -> list[Fix]:
@@ -341,12 +354,21 @@ def _counts(prices: Prices, after: Marks) -> str:
 
 def _fixes(diagnosis: Diagnosis) -> list[RenderableType]:
     if not diagnosis.fixes:
-        return [plain("No single setting and no known change does it. See the repairs above.")]
-    table, shown = rich_table(fixes_table(diagnosis)), len(diagnosis.fixes)
-    if shown == diagnosis.found:
-        return [table]
-    note = f"These are the best {shown} of {diagnosis.found} fixes, ranked by what they lose."
-    return [table, plain(note)]
+        see = " See the repairs above." if diagnosis.causes else ""
+        return [plain(f"No single setting that was tried and no known change does it.{see}")]
+    table, longer = fixes_table(diagnosis), [one.group == LARGER for one in diagnosis.fixes]
+    parts: list[RenderableType] = []
+    for of_group, head in ((False, ""), (True, "With a longer answer:")):
+        rows = [row for row, grows in zip(table.rows, longer, strict=True) if grows is of_group]
+        if rows:
+            parts += [*([plain(head)] if head else []), rich_table(replace(table, rows=rows))]
+    shown = len(diagnosis.fixes)
+    if shown < diagnosis.found:
+        note = (
+            f"These are the best {shown} of {diagnosis.found} fixes: after the first, those that lose least."
+        )
+        parts.append(plain(note))
+    return parts
 
 
 def fixes_table(diagnosis: Diagnosis) -> Table:
@@ -398,7 +420,7 @@ def _settings(diagnosis: Diagnosis) -> list[str]:
     for place, fix in enumerate(diagnosis.fixes, 1):
         first, *others = _ways(fix)
         lines += [f"{place}. {first}", *(f"   {line}" for line in others)]
-    lines = [*(lines or ["There is no setting to change."]), diagnosis.chunking]
+    lines = [*(lines or ["No fix is a setting or a known change."]), diagnosis.chunking]
     return [*lines, *([diagnosis.settings_text] if diagnosis.settings_text else [])]
 
 
@@ -406,7 +428,7 @@ def _ways(fix: Fix) -> list[str]:
     """The lines of a fix as settings."""
     options = fix.chunks.command if fix.chunks is not None else fix.as_set
     lines = [options] if options else [line for line in fix.as_python.split("\n") if line]
-    return lines if fix.to_paste is None else [*lines, json.dumps(fix.to_paste)]
+    return lines if fix.paste is None else [*lines, json.dumps(fix.paste)]
 
 
 FIXES: Types = {

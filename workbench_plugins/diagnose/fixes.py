@@ -7,7 +7,7 @@ the file of settings that the pipeline comes from.
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -38,6 +38,9 @@ if TYPE_CHECKING:
 MOST_FIXES = 5
 """So many fixes are shown: more would be no advice."""
 
+FIRST, OTHER, LARGER = range(3)
+"""The groups of fixes: the best repair of the first cause, others, and longer answers, which let in much."""
+
 
 @dataclass(frozen=True)
 class Fix:
@@ -49,6 +52,9 @@ class Fix:
     known change that the fix makes, if it is no single parameter; `settings` are the parameters that make the
     same change, if there are such. `chunks` are those of a memory that is indexed again; `pipeline` is then
     the present one. `failing` is the pipeline with the value that fails. `verified`: both have been run.
+    `paste` belongs into the file of settings: the whole file with it has been run. It is None without a file,
+    if the release has no setting for the fix, and if something else in the file is stronger. `group` says
+    where the fix is listed.
     """
 
     setting: str
@@ -65,6 +71,8 @@ class Fix:
     settings: tuple[str, ...] = ()
     chunks: OtherChunks | None = field(default=None, repr=False)
     failing: Pipeline | None = field(default=None, repr=False)
+    paste: dict[str, Any] | None = None
+    group: int = OTHER
 
     @property
     def side(self) -> str:
@@ -75,8 +83,9 @@ class Fix:
 
     @property
     def collateral(self) -> tuple[float, ...]:
-        """What the fix is ranked by, smallest first: answers lost, −answers won, files changed, distance."""
-        return self.price.losses, -self.price.wins, len(self.gained) + len(self.lost), self._distance
+        """What the fix is ranked by: its group, answers lost, −answers won, files changed, distance."""
+        moves = len(self.gained) + len(self.lost)
+        return self.group, self.price.losses, -self.price.wins, moves, self._distance
 
     @property
     def _distance(self) -> float:
@@ -123,15 +132,6 @@ class Fix:
         imported = "from workbench.retrieval.settings import with_settings"
         return f"{imported}\n\npipeline = with_settings(pipeline, {settings})"
 
-    @property
-    def to_paste(self) -> dict[str, Any] | None:
-        """What belongs into the file of settings; None if the release has no setting for the fix."""
-        language = language_of_file(self.pipeline.name)
-        if not self.is_key or language is None:
-            return None
-        values = self.chunks.keys if self.chunks is not None else {self.setting: self.value}
-        return language.to_paste(self.pipeline, values)
-
     def as_json(self) -> dict[str, Any]:
         """The fix in the form that docs/diagnose.md describes."""
         return {
@@ -150,15 +150,18 @@ class Fix:
             "verdict": self.verdict,
             "set": self.as_set,
             "python": self.as_python,
-            "paste": self.to_paste,
+            "paste": self.paste,
         }
 
 
-def best_fixes(every: Sequence[Repair], runs: Reruns, goal: Goal, prices: Prices) -> tuple[list[Fix], int]:
+def best_fixes(
+    every: Sequence[Repair], first: Collection[str], runs: Reruns, goal: Goal, prices: Prices
+) -> tuple[list[Fix], int]:
     """The best fixes, the one with the least collateral first, one for each setting; and how many there are.
 
-    `every` is what can be repaired in the pipeline. The best MOST_FIXES are among them, and the best key of
-    the file of settings. Of the others most are not priced to the end. None of them is `verified` yet.
+    `every` is what can be repaired in the pipeline, and `first` are the slots of the first cause. The best
+    MOST_FIXES of each group are among them, and the best key of the file of settings. Of the others most are
+    not priced to the end. None of them is `verified` yet.
     """
     drafts = [
         _of_value(found, runs, goal, prices, is_key)
@@ -167,20 +170,29 @@ def best_fixes(every: Sequence[Repair], runs: Reruns, goal: Goal, prices: Prices
         for found in nearest_values(parameter, runs, goal)
     ]
     drafts += _of_changes(every, runs, goal, prices)
+    drafts = [replace(one, group=_group(runs.pipeline, one.pipeline, first)) for one in drafts]
     # No draft costs anything yet, so of those that make one pipeline the nearest change comes first.
     distinct: dict[Hashable, Fix] = {}
-    for one in sorted(drafts, key=lambda one: one.collateral):
-        distinct.setdefault((one.pipeline.stages, one.pipeline.layout, one.is_key), one)
+    for one in sorted(drafts, key=lambda one: (one.collateral, not one.is_key)):
+        distinct.setdefault((one.pipeline.stages, one.pipeline.layout), one)
     best: list[Fix] = []
     settings: set[str] = set()
     for one in distinct.values():
         try:
-            if not prices.loses_more(one.pipeline, _most_losses(best, one.is_key)):
+            alike = [each for each in best if each.group == one.group]
+            if not prices.loses_more(one.pipeline, _most_losses(alike, one.is_key)):
                 best = _ranked([*best, replace(one, price=prices.price(one.pipeline))])
         except InputError:  # an index may not serve the other questions with every value
             continue
         settings.add(one.setting)
-    return best, len(settings)
+    others = (replace(one, group=_group(runs.pipeline, one.pipeline, ())) for one in best[1:])
+    return _ranked([*best[:1], *others]), len(settings)
+
+
+def _group(now: Pipeline, fixed: Pipeline, first: Collection[str]) -> int:
+    if any(one.slot in first for one in now.diff(fixed)):
+        return FIRST
+    return LARGER if fixed.limit > now.limit else OTHER
 
 
 def _ranked(fixes: Iterable[Fix]) -> list[Fix]:
@@ -229,10 +241,34 @@ def _of_changes(every: Sequence[Repair], runs: Reruns, goal: Goal, prices: Price
             yield Fix(repair.slot, repair.name, "", None, changed, False, *files, price, repair)
 
 
-def verified(fix: Fix, runs: Reruns, goal: Goal, index: Index) -> Fix:
-    """The fix with what whole searches, without shortcuts, say of it and of the value that fails."""
+def verified(fix: Fix, runs: Reruns, goal: Goal, index: Index, file: str = "") -> Fix:
+    """The fix with what whole searches, without shortcuts, say of it and of the value that fails.
+
+    `file` is the name of a system from a file of settings: content to paste is tried in the whole file.
+    """
     sharp = fix.failing is None or not _reached(fix.failing, runs, goal, index)
-    return replace(fix, verified=sharp and _reached(fix.pipeline, runs, goal, index))
+    paste = to_paste(fix.pipeline, {fix.setting: fix.value}) if fix.is_key else None
+    works = paste is not None and pasted_works(
+        file, paste, lambda made: _reached(made.pipeline, runs, goal, index)
+    )
+    return replace(
+        fix, verified=sharp and _reached(fix.pipeline, runs, goal, index), paste=paste if works else None
+    )
+
+
+def to_paste(pipeline: Pipeline, values: Mapping[str, Any]) -> dict[str, Any] | None:
+    """What the file of settings of a pipeline has for these keys; None if its release has no such key."""
+    language = language_of_file(pipeline.name)
+    return None if language is None else language.to_paste(pipeline, values)
+
+
+def pasted_works(file: str, content: Mapping[str, Any], works: Callable[[Any], bool]) -> bool:
+    """Whether the file says what works once the content is pasted into it; False without a file."""
+    language = language_of_file(file)
+    try:
+        return language is not None and works(language.pasted(file, content))
+    except InputError:
+        return False
 
 
 def fixes_of_many(

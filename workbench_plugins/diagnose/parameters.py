@@ -120,7 +120,8 @@ def _of_stage(pipeline: Pipeline, stage: Stage) -> Iterable[Parameter]:
             if others:
                 yield Parameter(name, now, choices=others, put=put)
         else:
-            low, high = ranges.get(parameter, (-WIDEST, WIDEST))
+            # Nobody types a negative half-life or weight: without a range, a number keeps its sign.
+            low, high = ranges.get(parameter, (-WIDEST if now < 0 else 0.0, 0.0 if now < 0 else WIDEST))
             yield Parameter(name, now, low, high, _is_whole(stage, parameter), put=put)
 
 

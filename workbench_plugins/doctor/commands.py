@@ -22,13 +22,14 @@ from workbench.cli.memory import Removal
 from workbench.cli.output import put, tell
 from workbench.errors import InputError, WorkbenchError
 from workbench.memory.choices import index_home
-from workbench.memory.embedding.local import verified_model
-from workbench.memory.index import default_index_path
+from workbench.memory.embedding.local import LocalEmbedder, verified_model
+from workbench.memory.index import MemoryIndex, default_index_path
 from workbench.memory.opening import folder_of, open_memory
 from workbench.memory.store.sqlite import place as builds
 from workbench.memory.store.sqlite.database import libraries
 from workbench.memory.store.sqlite.place import alone
 from workbench.memory.store.sqlite.store import Store
+from workbench.memory.sync import outdated
 from workbench.safe_text import counted
 from workbench.views.text import Table, numbers, rich_table
 
@@ -115,10 +116,26 @@ def _index(memory: Path, index_path: Path | None) -> str:
                 f"The index {path} is damaged: {'; '.join(problems)}.",
                 "Rebuild it: workbench index FOLDER --rebuild",
             )
-        made_with = store.settings
+        changed, made_with, share = (
+            outdated(memory, MemoryIndex(store, LocalEmbedder())),
+            store.settings,
+            store.read_share,
+        )
+        if changed:
+            raise InputError(
+                f"The index {path} is older than the memory: {counted(len(changed), 'file')} changed (first: "
+                f"{changed[0]}).",
+                "Update it: workbench index FOLDER",
+            )
+        if share < 1:
+            raise InputError(
+                f"In the index {path} the model has read {share:.0%} of a chunk on average: the vector leg "
+                "cannot find the rest.",
+                "Let it read all: workbench index FOLDER --reading windowed --rebuild",
+            )
         return (
-            f"{path}: {counted(len(store.stamps()), 'file')}, {counted(store.size, 'chunk')}, "
-            f"{made_with.model} ({made_with.revision}), {store.read_share:.0%} of the average chunk read"
+            f"{path}: {counted(len(store.stamps()), 'file')}, {counted(store.size, 'chunk')}, up to date and "
+            f"read whole by {made_with.model} ({made_with.revision})"
         )
 
 

@@ -660,16 +660,22 @@ class Configuration:
         return [one for one in self.findings if one.fate != "used"]
 
 
-def read(name: str | os.PathLike[str], system: Pipeline | None = None, release: str = "") -> Configuration:
+def read(
+    name: str | os.PathLike[str],
+    system: Pipeline | None = None,
+    release: str = "",
+    more: Mapping[str, Any] | None = None,
+) -> Configuration:
     """The configuration `FILE`, or `FILE#AGENT` for an agent that is not the first or the default one.
 
     Its settings change `system` when that is given, and otherwise the search of a release of OpenClaw:
-    `release`, or the one that wrote the file. Raises InputError for a file that cannot be read or is no
-    JSON5 object, for an agent that is not there, for values of another type or beyond repair, and when the
-    release is unknown and matters.
+    `release`, or the one that wrote the file. `more` is read as if it were pasted into the file. Raises
+    InputError for a file that cannot be read or is no JSON5 object, for an agent that is not there, for
+    values of another type or beyond repair, and when the release is unknown and matters.
     """
     text, _, agent = os.fspath(name).partition("#")
-    return configured(load(Path(text).expanduser()), Path(text), agent, system, release)
+    data = merged(load(Path(text).expanduser()), more or {})
+    return configured(data, Path(text), agent, system, release)
 
 
 def configured(
@@ -986,9 +992,8 @@ def keys_of(pipeline: Pipeline) -> list[Key]:
     found: list[Key] = []
     for slot, key in SLOTS.items():
         if has(pipeline, slot) and key not in [one.name for one in found]:
-            stage, _, parameter = slot.partition(".")
             low, high = COUNTS.get(key, (0.0, 1.0))
-            found.append(Key(key, parameters(pipeline[stage])[parameter], low, high, key in COUNTS))
+            found.append(Key(key, _parameter(pipeline, slot), low, high, key in COUNTS))
     slots = {stage.slot for stage in pipeline.stages}
     for key, slot in SWITCHES.items():
         on = slot in slots
@@ -1025,7 +1030,7 @@ def _value(text: str) -> Any:
 def _present(pipeline: Pipeline) -> dict[str, Any]:
     """The weights that the pipeline has now: a weight that is set is scaled together with the other one."""
     slots = {key: slot for slot, key in SLOTS.items() if slot.startswith("fusion.") and has(pipeline, slot)}
-    return {key: parameters(pipeline["fusion"])[slot.partition(".")[2]] for key, slot in slots.items()}
+    return {key: _parameter(pipeline, slot) for key, slot in slots.items()}
 
 
 def _nested(flat: Mapping[str, Any]) -> dict[str, Any]:
@@ -1042,7 +1047,7 @@ def _nested(flat: Mapping[str, Any]) -> dict[str, Any]:
 def _switched(pipeline: Pipeline, key: str, on: bool) -> Pipeline:
     slots = [stage.slot for stage in pipeline.stages]
     if key == "query.hybrid.enabled":
-        return pipeline if on else replace(WORKAROUND, name=f"{pipeline.name}-vector-only")
+        return pipeline if on else _vector_only(pipeline)
     slot, changes = ("diversity", [DIVERSE]) if "mmr" in key else ("recency", [WEIGHED, DECAY])
     if on == (slot in slots):
         return pipeline
@@ -1056,6 +1061,19 @@ def _switched(pipeline: Pipeline, key: str, on: bool) -> Pipeline:
     return replace(pipeline.but(*changes), name=pipeline.name)
 
 
+def _vector_only(pipeline: Pipeline) -> Pipeline:
+    """The vector leg alone, with the pipeline's own values of all keys that it still has."""
+    base, at_file, file = pipeline.name.partition("@")
+    alone = replace(WORKAROUND, name=f"{base}-vector-only{at_file}{file}")
+    slots = [slot for slot in SLOTS if has(alone, slot) and has(pipeline, slot)]
+    return with_settings(alone, [f"{slot}={_parameter(pipeline, slot)}" for slot in slots])
+
+
+def _parameter(pipeline: Pipeline, setting: str) -> Any:
+    slot, _, parameter = setting.partition(".")
+    return parameters(pipeline[slot])[parameter]
+
+
 # OpenClaw's settings as a language: `--config openclaw.json` and `--set query.minScore=0.3`
 
 RELEASE = re.compile(r"openclaw-\d+\.\d+\.\d+[\w.-]*")
@@ -1066,22 +1084,23 @@ def is_file(name: str) -> bool:
     return Path(name.partition("#")[0]).suffix in (".json", ".json5")
 
 
-def system_of(name: str) -> Pipeline:
-    """The pipeline of FILE, or of `SYSTEM@FILE`: the file changes the system, which may be any release.
+def pasted(name: str, content: Mapping[str, Any]) -> Configuration:
+    """FILE with `content` pasted into it, or `SYSTEM@FILE`: the file then changes that system or release.
 
     Raises InputError for a file that cannot be used.
     """
     base, _, file = name.partition("@")
     if base in SYSTEMS:
-        return read(file, SYSTEMS[base]).pipeline
-    return read(file, release=base).pipeline if RELEASE.fullmatch(base) else read(name).pipeline
+        return read(file, SYSTEMS[base], more=content)
+    release, file = (base, file) if RELEASE.fullmatch(base) else ("", name)
+    return read(file, release=release, more=content)
 
 
 register(
     Language(
         "openclaw.json",
         reads=is_file,
-        system=system_of,
+        system=lambda name: pasted(name, {}).pipeline,
         read=lambda file, release: read(file, release=release),
         key_of=key_of,
         check=check_key,
@@ -1091,5 +1110,6 @@ register(
         configured=lambda data, file, agent, release: configured(data, file, agent, release=release).pipeline,
         keys=keys_of,
         to_paste=to_paste,
+        pasted=pasted,
     )
 )

@@ -57,7 +57,7 @@ def test_each_outcome_is_told(report: str, name: str) -> None:
 def test_a_failure_is_explained_without_a_traceback(report: str) -> None:
     assert "keyword leg: no match: it does not find “bagging”, “operations” (0 chunks match)" in report
     assert "observed before: below the floor" in report
-    assert "observed now: matched by no leg" in report
+    assert "observed now: listed by no leg" in report
     assert "no-case.case.yaml, line 2: titel: Extra inputs are not permitted." in report
     assert "There is no system 'openclaw-1.0'; the nearest are" in report
     assert "Traceback" not in report
@@ -70,7 +70,7 @@ def test_observations_are_rewritten_when_that_is_asked(tmp_path: Path) -> None:
     (tmp_path / "pytest.ini").write_text("[pytest]\n")
     assert "1 xfailed" in run_pytest(tmp_path, "--case-update")
     (asked,) = load_case(file).case.model_dump()["questions"]
-    assert (asked["observed"]["fate"], asked["observed"]["returned"]) == ("matched by no leg", [])
+    assert (asked["observed"]["fate"], asked["observed"]["returned"]) == ("listed by no leg", [])
     before = file.read_bytes()
     assert "1 xfailed" in run_pytest(tmp_path)
     assert file.read_bytes() == before

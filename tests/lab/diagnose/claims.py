@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from tests.conftest import SAMPLE
 from workbench.contracts import Index
 from workbench.measure.questions import Question, QuestionSet, load_questions
@@ -33,3 +35,9 @@ def check_claims(found: Diagnosis, index: Index) -> None:
             assert abs(float(fix.value)) in (0, *TYPED, abs(parameter.low), abs(parameter.high))
             failing = parameter.put(fix.fails)
             assert not found.goal.reached(search(found.question, failing, index)), (fix.setting, fix.fails)
+
+
+def merged(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
+    """Settings with others pasted into them, key by key."""
+    both = {key: merged(old[key], value) for key, value in new.items() if isinstance(old.get(key), dict)}
+    return {**old, **new, **both}

@@ -14,6 +14,7 @@ import pytest
 from tests import world
 from tests.commands import Run
 from tests.home import Home, Watched
+from tests.lab.diagnose.claims import merged
 from workbench.errors import InputError
 from workbench.measure.questions import Control, Question, QuestionSet
 from workbench.memory.embedding.engines import Role
@@ -25,7 +26,7 @@ from workbench.retrieval.cutoff import MinScore
 from workbench.retrieval.index_adapters import CachedIndex, IndexAdapter
 from workbench.retrieval.pipeline import Pipeline, search
 from workbench.systems.openclaw import WORKAROUND
-from workbench.systems.registry import INDEXINGS
+from workbench.systems.registry import INDEXINGS, LANGUAGES
 from workbench_plugins.diagnose.chunks import chunker_named, cut_index, rebuilt
 from workbench_plugins.diagnose.diagnosis import Diagnosis, diagnose, diagnosis_text
 from workbench_plugins.openclaw.sessions import Sessions
@@ -168,11 +169,24 @@ def test_without_labels_the_same_own_questions_are_asked_in_both(index: MemoryIn
     assert fix.price.before.hit.size == fix.price.after.hit.size == len(found.prices.questions)
 
 
-def test_the_sizes_are_json_to_paste_where_a_release_has_the_key(index: MemoryIndex) -> None:
-    sizes = {"agents": {"defaults": {"memorySearch": {"chunking": {"tokens": 100, "overlap": 20}}}}}
-    for release, pasted in (("2026.2.13", sizes), ("2026.9.6", None)):
-        of_file = replace(NEARLY_TEA, name=f"openclaw-{release}@openclaw.json")
-        assert [one.to_paste for one in tried(index, of_file).fixes if one.value == "100/20"] == [pasted]
+@pytest.mark.parametrize("release", ["2026.2.13", "2026.9.6"])
+def test_the_sizes_are_json_to_paste_where_a_release_has_the_key(
+    index: MemoryIndex, tmp_path: Path, release: str
+) -> None:
+    file = tmp_path / "openclaw.json"
+    query = {"minScore": 0.8, "maxResults": 10, "hybrid": {"enabled": False}}
+    tree = {"agents": {"defaults": {"memorySearch": {"query": query}}}}
+    given = {"meta": {"lastTouchedVersion": release}, **tree}
+    file.write_text(json.dumps(given), encoding="utf-8")
+    of_file = replace(NEARLY_TEA, name=f"openclaw-{release}@openclaw.json")
+    found = diagnose(ASKED, of_file, index, TARGET, rechunk=True, file=str(file))
+    (paste,) = [one.paste for one in found.fixes if one.value == "100/20"]
+    assert (paste is None) is (release == "2026.9.6")
+    if paste is not None:
+        file.write_text(json.dumps(merged(given, paste)), encoding="utf-8")
+        made = LANGUAGES["openclaw.json"].read(str(file), "")
+        with rebuilt(index, made.chunker, "chunks") as other:
+            assert TARGET in search(ASKED, made.pipeline, other).paths()
 
 
 # On the command line

@@ -64,8 +64,8 @@ def test_what_the_nearest_system_has_is_no_cause_when_it_does_not_help(kept: Cac
     ("path", "fate", "repair"),
     [
         ("memory/plain.md", "", "workbench index"),
-        ("memory/kite.md", "never indexed", "workbench index"),
-        ("memory/kite.pdf", "never indexed", "Markdown"),
+        ("memory/kite.md", "not in the index", "workbench index"),
+        ("memory/kite.pdf", "not in the index", "Markdown"),
     ],
 )
 def test_a_file_that_the_index_does_not_have_as_it_is_now_is_named_first(

@@ -58,7 +58,7 @@ def test_a_recorder_is_short_and_stands_beside_our_systems(toy: MemoryIndex, shi
     assert paired(mine, ours).n == 3
     told = wb.explain(mine.asked[0].trace, toy, "memory/tea.md")
     assert told.fate == "returned"
-    assert wb.explain(mine.asked[0].trace, toy, "memory/bike.md").fate == "matched by no leg"
+    assert wb.explain(mine.asked[0].trace, toy, "memory/bike.md").fate == "listed by no leg"
 
 
 def test_a_recorder_needs_no_memory_and_refuses_what_is_not_a_result() -> None:
