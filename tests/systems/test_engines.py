@@ -1,4 +1,4 @@
-"""How other engines fuse: by hand, against the engines' own code, and what holds for all of them."""
+"""How other engines fuse: computed by hand, and what holds for all of them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from qdrant_client.http.models import ScoredPoint
-from qdrant_client.hybrid.fusion import distribution_based_score_fusion, reciprocal_rank_fusion
+from qdrant_client.hybrid.fusion import distribution_based_score_fusion
 
 from tests.arithmetic import evaluated
 from tests.hand import answering
@@ -28,7 +28,6 @@ from workbench_plugins.engines.fusions import (
     MinMax,
     Normalisation,
     OpenSearchMinMax,
-    QdrantRankSum,
     ScoreSum,
     SharedWeightedScores,
     its_sign,
@@ -122,12 +121,6 @@ def test_llamaindex_divides_by_the_number_of_queries() -> None:
     assert [hit.score for hit in four] == pytest.approx([hit.score / 4 for hit in fuse(asked_once, *TWO)])
 
 
-def test_a_contribution_is_absent_where_the_leg_did_not_bring_the_candidate() -> None:
-    hits = {hit.id: hit for hit in fuse(ENGINES["weaviate-relative"].fusion, *TWO)}
-    assert hits["a"].keyword is None
-    assert (part(hits["a"].vector), part(hits["b"].keyword)) == (0.7, 0.3)
-
-
 def test_the_tutorial_by_hand() -> None:
     index = answering(keyword={"c": -6.0, "a": -3.0}, vector={"a": 0.1, "b": 0.3, "c": 0.6})
     found = {one.chunk.id: one.score for one in search("X", DAY_13, index).results}
@@ -143,62 +136,10 @@ def test_an_engines_pipeline_scores_as_its_fusion_of_the_two_lists(pipeline: Pip
     assert found == pytest.approx(scores(pipeline.name.removeprefix("engine-"), VECTOR, KEYWORD))
 
 
-# Second opinions
+# What holds for every engine
 
 NUMBERS = st.integers(1, 4_000).map(lambda n: n / 8)
 LISTS = st.dictionaries(st.sampled_from("abcdefgh"), NUMBERS, max_size=6)
-DISTINCT = st.lists(NUMBERS, max_size=6, unique=True).flatmap(
-    lambda some: st.permutations("abcdefgh").map(lambda names: dict(zip(names, some, strict=False)))
-)
-
-
-def points(scores: Scores) -> list[ScoredPoint]:
-    """A list as Qdrant's client has it: best first, ids as numbers."""
-    ranked = sorted(scores, key=lambda name: (-scores[name], name))
-    return [ScoredPoint(id=ord(name), version=0, score=scores[name]) for name in ranked]
-
-
-def by_id(found: list[ScoredPoint]) -> dict[str, float]:
-    return {chr(int(point.id)): point.score for point in found}
-
-
-@given(DISTINCT, DISTINCT, st.sampled_from([1, 2, 60]), st.sampled_from([None, (0.0, 0.7), (3.0, 2.0)]))
-@settings(max_examples=100)
-def test_qdrants_own_rrf_gives_the_same_with_weights_and_without(
-    vector: Scores, keyword: Scores, k: int, weights: tuple[float, float] | None
-) -> None:
-    lists = [points(vector), points(keyword)]
-    theirs = by_id(reciprocal_rank_fusion(lists, 99, k, list(weights) if weights else None))
-    ours = {hit.id: hit.score for hit in fuse(QdrantRankSum(*(weights or (1.0, 1.0)), k=k), vector, keyword)}
-    assert ours == pytest.approx(theirs)
-
-
-@given(LISTS, LISTS)
-@settings(max_examples=60)
-def test_qdrants_own_dbsf_gives_the_same(vector: Scores, keyword: Scores) -> None:
-    theirs = by_id(distribution_based_score_fusion([points(vector), points(keyword)], 99))
-    assert scores("qdrant-dbsf", vector, keyword) == pytest.approx(theirs)
-
-
-RANX = {
-    "combsum": {"norm": "min-max", "method": "sum"},
-    "combmnz": {"norm": "min-max", "method": "mnz"},
-    "combmax": {"norm": "min-max", "method": "max"},
-    "rrf-60": {"norm": None, "method": "rrf"},
-    "weaviate-relative": {"norm": "min-max", "method": "wsum", "params": {"weights": (0.7, 0.3)}},
-}
-
-
-@pytest.mark.parametrize("name", RANX)
-def test_ranx_gives_the_same(name: str) -> None:
-    import ranx
-
-    runs = [ranx.Run({"q": dict(scores)}) for scores in (VECTOR, KEYWORD)]
-    theirs = ranx.fuse(runs=runs, **RANX[name])
-    assert scores(name, VECTOR, KEYWORD) == pytest.approx(theirs.to_dict()["q"])
-
-
-# What holds for every engine
 
 
 @pytest.mark.parametrize("name", [name for name in ENGINES if name != CREDITING])
