@@ -271,7 +271,7 @@ class Extensions:
                 loaded = one.load()
                 if not ismodule(loaded):
                     loaded()
-        except (Exception, SystemExit) as error:
+        except (Exception, SystemExit, KeyboardInterrupt) as error:
             self.declared = before
             problem = (
                 f"The extension {_package(one)} ({one.value}) does not load, and nothing of it is used. "

@@ -13,6 +13,8 @@ import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.commands import Run
+from tests.conftest import SAMPLE
 from workbench.errors import InputError
 from workbench.measure.questions import load_questions
 from workbench.retrieval.query import check_question
@@ -194,3 +196,28 @@ def test_a_long_question_is_refused(question: str, said: str, tmp_path: Path) ->
         (tmp_path / "q.yaml").write_text(f"questions: [{{question: '{question}', target: a.md}}]")
         with pytest.raises(InputError, match=said):
             load_questions(tmp_path / "q.yaml")
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        (["explain", "tea", "-m", "SAMPLE", "-t", "loop"], "NEVER INDEXED"),
+        (["explain", "tea", "-m", "SAMPLE", "-t", "\udcff"], "is not UTF-8"),
+        (["search", "tea", "-m", "SAMPLE", "--index", "a" * 300], "File name too long"),
+        (["index", "SAMPLE", "--index", "a" * 300], "File name too long"),
+        (["runs", "compare", "run.trec", "--qrels", "qrels.txt"], "is no judgement"),
+        (["runs", "import", "run.jsonl", "-o", "out.trec"], "cannot be a field of TREC's form"),
+    ],
+    ids=["link loop", "bytes", "long index", "long new index", "digits", "surrogates"],
+)
+def test_an_odd_argument_or_value_gets_a_message_and_no_traceback(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: list[str], problem: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("loop").symlink_to("loop")
+    Path("run.trec").write_text("1 Q0 a 1 0.5 me\n")
+    Path("qrels.txt").write_text(f"1 0 a {'9' * 5000}\n")
+    Path("run.jsonl").write_text('{"question": "\\ud800", "results": ["a"]}\n')
+    ended = run(*(SAMPLE if word == "SAMPLE" else word for word in words))
+    assert problem in " ".join((ended.out + ended.err).split())
+    assert "mistake in the workbench" not in ended.err

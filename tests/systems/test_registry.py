@@ -173,6 +173,7 @@ BROKEN = {
     "a syntax error": ("def", ""),
     "an error after registering": (LATE_FAILURE, ""),
     "an end of the process": ("raise SystemExit(3)", ""),
+    "an interruption": ("raise KeyboardInterrupt", ""),
     "a missing function": ("", ":add"),
     "no function": ("add = 3", ":add"),
     "a name that is taken": (PACKAGE.replace("theirs", "bm-head"), ":add"),

@@ -19,7 +19,7 @@ from typer.exceptions import TyperException
 
 from workbench.cli.app import app
 from workbench.cli.output import prepare_streams, tell
-from workbench.errors import WorkbenchError
+from workbench.errors import StorageError, WorkbenchError
 from workbench.registry import ExtensionWarning
 
 __all__ = ["app", "main"]
@@ -41,7 +41,11 @@ def main(command: typer.Typer = app) -> None:
         code = 1
     except TyperException as error:
         code = _usage_message(error)
-    except Exception:
+    except Exception as error:
+        if isinstance(error, OSError) and error.filename:  # a path that this system cannot hold or use
+            error = StorageError(f"{error.filename!s:.200} cannot be used: {error.strerror}.", "Check it.")
+            tell(str(error))
+            raise SystemExit(error.exit_code) from None
         tell(f"{traceback.format_exc()}This is a mistake in the workbench. Please report the lines above.")
         code = OWN_MISTAKE
     raise SystemExit(code if isinstance(code, int) else 0)

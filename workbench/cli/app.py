@@ -224,9 +224,13 @@ class IndexOptions:
 
     def relative(self, target: str) -> str:
         """The target's path in the memory. The target may be given with the memory's folder in front."""
-        path, root = Path(target), Path(self.memory).resolve()
-        inside = path.resolve().is_relative_to(root) and path.exists()
-        return path.resolve().relative_to(root).as_posix() if inside else path.as_posix()
+        from workbench.memory.files import is_utf8
+
+        if not is_utf8(target):
+            raise InputError(f"The target {target!r} is not UTF-8.", "Type it in a UTF-8 terminal.")
+        path, root = os.path.realpath(target), os.path.realpath(self.memory)
+        inside = path.startswith(os.path.join(root, "")) and os.path.exists(path)
+        return os.path.relpath(path, root) if inside else Path(target).as_posix()
 
 
 @dataclass(frozen=True)

@@ -63,7 +63,7 @@ def extra_paths_of(root: Path, index_path: Path) -> tuple[str, ...]:
 
 def remember(index_path: Path, chosen: Choices) -> None:
     """Keeps the choices for this index. Raises StorageError when the cache folder cannot be written."""
-    kept_or_chosen = _file(index_path).exists() or chosen.extra or chosen.model
+    kept_or_chosen = os.path.exists(_file(index_path)) or chosen.extra or chosen.model
     if kept_or_chosen and chosen != choices_for(index_path):
         keep_json(_file(index_path), asdict(chosen))
 

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.errors import InputError
-from workbench.memory.files import read_input, replaced
+from workbench.memory.files import is_utf8, read_input, replaced
 from workbench_plugins.runs.runs import Qrels, Run
 
 LARGEST_DOCUMENT = 50_000_000
@@ -220,9 +220,9 @@ def _falling(scores: list[float]) -> list[float]:
 
 def one_word(text: str) -> str:
     """The text as a field of TREC. Raises InputError for an empty text, and for one with a blank."""
-    if not text or text.split() != [text]:
+    if text.split() != [text] or not is_utf8(text):
         raise InputError(
-            f"{text!r:.60} cannot be a field of TREC's form, which has blanks between fields.",
+            f"{text!r:.60} cannot be a field of TREC's form, which has UTF-8 and blanks between fields.",
             "Use a name without blanks, or write JSON lines.",
         )
     return text
@@ -265,7 +265,7 @@ def pairs(path: str | os.PathLike[str]) -> Iterator[tuple[str, str]]:
 
 
 def _is_integer(text: str) -> bool:
-    return text.removeprefix("-").isdecimal()
+    return len(text) < 20 and text.removeprefix("-").isdecimal()
 
 
 def write_qrels(
