@@ -26,6 +26,8 @@ from nbformat import NotebookNode
 from plotly.offline import get_plotlyjs
 from tqdm import tqdm
 
+from workbench.views.living import script, style
+
 HERE = Path(__file__).parent
 PROJECT = HERE.parent
 NOTEBOOKS = PROJECT / "notebooks"
@@ -181,6 +183,8 @@ def write(lessons: Sequence[Lesson], site: Path) -> None:
         (site / lesson.page).write_text(page, encoding="utf-8")
     (site / "index.html").write_text(contents(lessons), encoding="utf-8")
     (site / "plotly.min.js").write_text(get_plotlyjs(), encoding="utf-8")
+    (site / "living.js").write_text(script(), encoding="utf-8")
+    (site / "living.css").write_text(style(), encoding="utf-8")
     shutil.copy(HERE / "page.css", site)
 
 

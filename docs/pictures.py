@@ -25,7 +25,7 @@ PATIENCE = 300_000
 """Milliseconds that a page may take to be drawn; a busy machine is slow."""
 COLOURS = 64
 LARGEST = 250_000
-FRAMED = ".still { padding: 16px; } .still details { display: none; }"
+FRAMED = "[data-widget] { padding: 16px; } [data-widget] details { display: none; }"
 
 
 @contextmanager

@@ -14,10 +14,12 @@ from IPython.core.interactiveshell import InteractiveShell
 from IPython.display import display
 from plotly.basedatatypes import BaseFigure
 
-from workbench.views.figures.style import LiveFigure
 from workbench.views.html import html_table
+from workbench.views.living import placed
+from workbench.views.living.controls import Living
 from workbench.views.widgets.panel import Panel
 from workbench.views.widgets.prediction import Prediction
+from workbench_plugins.drawn import LiveFigure
 
 CONFIG = {"responsive": True, "displayModeBar": False}
 
@@ -41,6 +43,9 @@ def still(shown: Any) -> str:
             return str(shown.to_html(full_html=False, include_plotlyjs=False, config=CONFIG))
         case LiveFigure():
             return still(shown.figure)
+        case Panel(root=Living()):
+            words = f"<p>{escape(shown.sentence)}</p>{html_table(shown.table)}"
+            return placed(shown.root.data, shown.root.settings, shown.name, words)
         case Panel():
             folds = (
                 _folded("table", html_table(shown.table)),
@@ -48,7 +53,8 @@ def still(shown: Any) -> str:
             )
             return f'<div class="still" data-widget="{shown.name}">{still(shown.root)}{"".join(folds)}</div>'
         case Prediction():
-            return f'<div class="still">{still(shown.root)}</div>'
+            words = f"<p>{escape(shown.question)}</p><p>{escape(' / '.join(shown.choices))}</p>"
+            return placed(shown.root.data, shown.root.settings, "prediction", words)
         case w.Widget(layout=w.Layout(display="none")) | w.Button() | w.ToggleButton():
             return ""
         case w.Box(children=[_, w.FloatProgress(), _]):
@@ -58,8 +64,6 @@ def still(shown: Any) -> str:
             return f'<div class="{type(shown).__name__}">{content}</div>' if content else ""
         case w.HTML():
             return f"<div>{shown.value}</div>"
-        case w.RadioButtons():
-            return f"<ul>{''.join(f'<li>{escape(str(one))}</li>' for one in shown.options)}</ul>"
         case w.Widget(description=str(label), value=value, disabled=False) if label:
             return f'<span class="control">{escape(label)} <b>{escape(_words(value))}</b></span>'
         case _:

@@ -1,4 +1,4 @@
-"""A browser for tests: JupyterLab and Voila as served pages, and widgets as a reader sees and moves them.
+"""A browser for tests: JupyterLab as a served page, and widgets as a reader sees and moves them.
 
 What a widget shows is compared with its twin, the same widget made in this process: its words, its table,
 and its drawing, read back from the SVG.
@@ -11,7 +11,6 @@ import re
 import shutil
 import socket
 import subprocess
-import sys
 import time
 import urllib.request
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -93,8 +92,8 @@ LINKED = (
 )
 """A notebook of linked widgets."""
 
-PANELS = tuple(name for name in WIDGETS if name != "prediction")
-"""Those with a figure."""
+PANELS = ("fusion-lab", "microscope")
+"""Those whose figure Python draws."""
 
 
 def write_notebook(path: Path) -> None:
@@ -137,19 +136,6 @@ def jupyterlab(folder: Path) -> Iterator[str]:
     }
     with _served(command, folder, own, f"http://127.0.0.1:{port}/api") as root:
         yield f"{root}/lab/tree"
-
-
-@contextmanager
-def voila(folder: Path) -> Iterator[str]:
-    """The address at which Voila shows the notebook of all widgets."""
-    write_notebook(folder / "widgets.ipynb")
-    port = free_port()
-    command = [
-        sys.executable, "-m", "voila", str(folder / "widgets.ipynb"), "--no-browser", f"--port={port}",
-        "--Voila.ip=127.0.0.1",
-    ]  # fmt: skip
-    with _served(command, folder, {}, f"http://127.0.0.1:{port}/voila/static/voila.js") as root:
-        yield root
 
 
 @contextmanager

@@ -40,7 +40,7 @@ PATIENT: dict[str, Any] = {"timeout": 600, "startup_timeout": 600, "iopub_timeou
 LONGEST = (
     "tests/docs/test_notebooks.py", "tests/views/test_browser.py", "tests/retrieval/test_properties.py",
     "tests/cli/test_explore.py", "tests/agent/test_hostile_questions.py", "tests/security/test_http.py",
-    "tests/memory/test_crash.py", "tests/views/test_voila.py", "tests/cli/test_installed.py",
+    "tests/memory/test_crash.py", "tests/cli/test_installed.py",
     "tests/lab/diagnose/test_diagnosis.py", "tests/lab/diagnose/test_faults.py",
 )  # fmt: skip
 """The files that take longest. They come first, or one process would wait for the other at the end."""

@@ -5,17 +5,21 @@ from __future__ import annotations
 import importlib.util
 import os
 import re
+import socket
 import subprocess
 import sys
 import time
+import urllib.error
+import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests import world
-from tests.browser import OUTPUT, becomes, browsing, click_mark, needs_chromium
+from tests.browser import OUTPUT, becomes, browsing, needs_chromium
 from tests.commands import Run
+from workbench.measure.questions import load_questions
 
 HOSTILE = "<b>notes</b>/<img src=x onerror=alert(1)>.md"
 NOTES = {
@@ -23,7 +27,7 @@ NOTES = {
     "garden 'plan\".md": "# Garden\n\nBeans go in after the last frost, next to the shed.\n",
     HOSTILE: "# Boiler <script>alert(2)</script>\n\nDue. </pre></details><img src=x onerror=alert(3)>\n",
 }
-ADDRESS = re.compile(r"http://127\.0\.0\.1:\d+/\?token=\w+")
+ADDRESS = re.compile(r"http://127\.0\.0\.1:\d+/\?token=[\w-]+")
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +40,10 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def address(home: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of the page that the command opens on a folder."""
     folder = world.write(tmp_path_factory.mktemp("explored") / "memory", NOTES)
-    command = [sys.executable, "-m", "workbench", "explore", str(folder), "--no-browser", "--theme", "dark"]
+    command = [
+        sys.executable, "-m", "workbench", "explore", str(folder), "--no-browser", "--theme", "dark",
+        "--questions", str(home / "explored.yaml"), "--port", "0",
+    ]  # fmt: skip
     with (home / "log").open("w") as log:
         server = subprocess.Popen(
             command, env=os.environ | {"WORKBENCH_HOME": str(home)}, stdout=log, stderr=subprocess.STDOUT
@@ -54,68 +61,79 @@ def address(home: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[st
 
 
 @needs_chromium
-def test_a_new_folder_is_asked_compared_selected_and_cut_in_a_browser(address: str) -> None:
+def test_a_new_folder_is_asked_compared_selected_and_cut_in_a_browser(address: str, home: Path) -> None:
     with browsing() as tab:
         page, asked = tab.page, list[str]()
         page.on("request", lambda one: asked.append(one.url))
         page.on("dialog", lambda one: tab.errors.append(one.message))
-        page.goto(address, wait_until="commit")
-        explorer, chunks = (
-            page.locator(".workbench-question-explorer"),
-            page.locator(".workbench-file-chunks"),
-        )
-        status = explorer.get_by_role("status")
+        page.goto(address)
+        status = page.locator(".wb-status").first
         status.filter(has_text="returned in both").wait_for()
 
-        explorer.get_by_label("question", exact=True).fill("copper kettle vinegar")
-        explorer.get_by_label("question", exact=True).press("Enter")
-        explorer.get_by_role("region").first.filter(has_text="“copper kettle vinegar”").wait_for()
-
-        explorer.get_by_label("left", exact=True).select_option("openclaw-2026.2.13-vector-only")
+        page.get_by_label("question", exact=True).fill("copper kettle vinegar")
+        page.get_by_label("question", exact=True).press("Enter")
+        why = page.get_by_role("region", name=re.compile("explanation")).first
+        why.filter(has_text="“copper kettle vinegar”").wait_for()
+        page.get_by_label("left", exact=True).select_option("openclaw-2026.2.13-vector-only")
         status.filter(has_text="openclaw-2026.2.13-vector-only returns").wait_for()
 
-        assert chunks.locator("details[aria-current]").count() == 0
-        mark = explorer.locator(".js-plotly-plot g.subplot.x3y3 .points path.point").last
-        click_mark(page, mark.bounding_box)
-        selected = chunks.locator("details[aria-current]")
-        selected.wait_for()
-        file = chunks.get_by_label("file", exact=True)
-        becomes(lambda: selected.inner_text().startswith(f"{file.input_value()}:1-"), bool)
-        becomes(explorer.get_by_label("explain file", exact=True).input_value, file.input_value().__eq__)
+        row = page.get_by_label("left system").locator(".wb-list li").first
+        row.press("Enter")
+        becomes(lambda: "wb-selected" in str(row.get_attribute("class")), bool)
+        before = page.get_by_label("left system").locator(".wb-flow").inner_text()
+        page.get_by_label("left system").get_by_role("slider", name="floor").press("End")
+        becomes(lambda: page.get_by_label("left system").locator(".wb-flow").inner_text() != before, bool)
+        status.filter(has_text="The floors were moved").wait_for()
 
-        chunks.get_by_label("file", exact=True).fill(HOSTILE)
-        chunks.get_by_label("file", exact=True).press("Enter")
-        chunks.locator("details").filter(has_text="<script>alert(2)</script>").wait_for()
+        page.get_by_label("explain file").fill(HOSTILE)
+        page.get_by_label("explain file").press("Enter")
         status.filter(has_text=HOSTILE).wait_for()
-
         page.get_by_role("button", name="this file is the right answer").click()
+        page.get_by_text("Questions with a hit: openclaw-2026.2.13-vector-only ").wait_for()
+        assert load_questions(home / "explored.yaml").questions[0].target == HOSTILE
+        page.get_by_role("button", name="read the file").click()
+        page.locator("#below").filter(has_text="<script>alert(2)</script>").wait_for()
+        page.get_by_role("button", name="threshold lab").click()
+        page.locator("#below").get_by_role("status").filter(has_text="of 1 questions hit").wait_for()
         OUTPUT.mkdir(exist_ok=True)
         page.screenshot(path=OUTPUT / "explore_dark.png")
-        page.get_by_role("tab", name="threshold lab").click()
-        lab = page.locator(".workbench-threshold-lab")
-        lab.get_by_role("status").filter(has_text="of 2 questions hit").wait_for()
-        lab.locator(".js-plotly-plot .main-svg").first.wait_for()
-        lab.get_by_role("slider").press("ArrowLeft")
-        lab.get_by_role("status").filter(has_not_text="At 0.25").wait_for()
-        page.screenshot(path=OUTPUT / "explore_floor_dark.png")
-        assert tab.errors == []
+        page.get_by_label("question", exact=True).fill(" ")
+        page.get_by_label("question", exact=True).press("Enter")
+        page.get_by_text("The lists still show the last valid question.").wait_for()
+        assert [one for one in tab.errors if "422" not in one] == []
         assert [url for url in asked if not re.match(r"data:|blob:|http://127\.0\.0\.1:", url)] == []
 
 
-@needs_chromium
-def test_a_page_without_the_token_is_refused_and_a_lost_index_is_said_in_words(
-    address: str, home: Path
-) -> None:
-    with browsing() as tab:
-        answer = tab.page.goto(address.partition("?")[0], wait_until="commit")
-        assert answer
-        assert "kettle" not in tab.page.content()
-        assert "/login" in tab.page.url
-        kept = [file.rename(home / f"kept-{file.name}") for file in home.glob("memory-*")]
-        tab.page.goto(address, wait_until="commit")
-        tab.page.get_by_role("alert").filter(has_text="has no index yet").wait_for()
-        for file in kept:
-            file.rename(home / file.name.removeprefix("kept-"))
+def refused(address: str, **headers: str) -> int:
+    """The status of a request for a search with these headers."""
+    asked = urllib.request.Request(f"{address.partition('/?')[0]}/ask", b"{}", headers)
+    try:
+        return int(urllib.request.urlopen(asked).status)
+    except urllib.error.HTTPError as error:
+        return error.code
+
+
+def test_without_the_token_or_from_another_site_nothing_is_answered(address: str) -> None:
+    root = address.partition("/?")[0]
+    with pytest.raises(urllib.error.HTTPError, match="403"):
+        urllib.request.urlopen(root)
+    token = address.partition("token=")[2]
+    plain = {"Content-Type": "application/json"}
+    assert refused(address, **plain) == 403
+    assert refused(address, **plain, Cookie="workbench=x") == 403
+    assert refused(address, Cookie=f"workbench={token}") == 403  # what a form of another site could send
+    assert refused(address, **plain, Cookie=f"workbench={token}", Host="evil.example") == 400
+    assert refused(address, **plain, Cookie=f"workbench={token}") == 200
+
+
+def test_a_port_that_is_taken_is_an_error(run: Run, folder: Path) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = str(taken.getsockname()[1])
+        outcome = run("explore", str(folder / "memory_of_wren"), "--port", port, "--no-browser")
+    assert outcome.code == 2
+    assert f"Port {port} cannot be used" in outcome.err
 
 
 def test_a_folder_that_is_not_there_is_an_error_before_anything_starts(run: Run, tmp_path: Path) -> None:
@@ -131,12 +149,14 @@ def test_an_address_that_nothing_opens_is_an_error(run: Run) -> None:
     assert "gopher://" in outcome.err
 
 
-def test_without_voila_the_error_names_the_remedy(
+def test_without_starlette_the_error_names_the_remedy(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     there = importlib.util.find_spec
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "voila" else there(name))
+    monkeypatch.setattr(
+        importlib.util, "find_spec", lambda name: None if name == "starlette" else there(name)
+    )
     outcome = run("explore", str(tmp_path))
     assert outcome.code == 2
-    assert "Voila, which shows the page, is not installed" in outcome.err
+    assert "Starlette, which serves the page, is not installed" in outcome.err
     assert "hybrid-search-workbench[lab]" in outcome.err

@@ -13,7 +13,7 @@ from tqdm import tqdm
 
 from docs.pages import NOTEBOOKS, Lesson, contents, every_notebook, html, main, run, write
 from docs.pictures import PATIENCE, opened, take
-from tests.browser import becomes, needs_chromium
+from tests.browser import needs_chromium
 from workbench.memory.index import MemoryIndex
 
 NAME = "02_the_0.7_penalty"
@@ -67,32 +67,29 @@ def test_a_page_asks_no_network_for_anything_and_complains_of_nothing(visit: Vis
 @needs_chromium
 def test_a_widget_stands_on_its_page_with_figure_controls_sentence_and_table(visit: Visit) -> None:
     lab = visit.page.locator("[data-widget=threshold-lab]")
-    assert "asking" not in lab.locator("xpath=../..").inner_text()  # the progress bar's label
-    lab.locator(".js-plotly-plot .main-svg").first.wait_for()
-    areas = lab.locator(".scatterlayer path.js-fill")
-    filled = "all => all.filter(one => one.getTotalLength() > 0).length"
-    becomes(lambda: areas.evaluate_all(filled), (5).__eq__)
-    assert "min score 0.35" in lab.inner_text()
-    assert re.search(r"At 0\.35, \d+ of 57 questions hit", lab.inner_text())
+    assert not re.search(r"\d+%\|", lab.locator("xpath=../..").inner_text())  # the progress bar
+    lab.get_by_role("status").filter(has_text="At 0.35, ").wait_for()
+    said = lab.get_by_role("status").inner_text()
+    lab.get_by_role("slider", name="min score").press("ArrowLeft")
+    lab.get_by_role("status").filter(has_text="At 0.34, ").wait_for()
+    assert lab.get_by_role("status").inner_text() != said
     lab.locator("summary", has_text="table").click()
     lab.locator("table", has_text="unanswerable, nothing returned").wait_for()
 
 
 @needs_chromium
-def test_a_figure_answers_the_mouse(visit: Visit) -> None:
-    plot = visit.page.locator("[data-widget=threshold-lab] .subplot.xy2")
-
-    def says() -> bool:
-        plot.hover(force=True)
-        return visit.page.locator(".hoverlayer .hovertext").count() > 0
-
-    becomes(says, bool)
+def test_a_prediction_shows_its_choices_and_takes_one(visit: Visit) -> None:
+    prediction = visit.page.locator("[data-widget=prediction]", has_text="The least cosine that passes")
+    assert [one.strip() for one in prediction.locator("label").all_inner_texts()] == [
+        "0.07", "0.20", "0.35", "0.50",
+    ]  # fmt: skip
+    prediction.get_by_label("0.20").check()
+    prediction.get_by_role("button", name="That is my guess").click()
+    prediction.get_by_role("status").filter(has_text="You expect 0.20.").wait_for()
 
 
 @needs_chromium
-def test_a_prediction_shows_its_choices_and_a_formula_is_drawn_by_the_browser(visit: Visit) -> None:
-    choices = visit.page.locator(".still", has_text="The least cosine that passes").locator("li")
-    assert choices.all_inner_texts() == ["0.07", "0.20", "0.35", "0.50"]
+def test_a_formula_is_drawn_by_the_browser(visit: Visit) -> None:
     formula = visit.page.locator("math").first
     assert formula.is_visible()
     assert visit.page.get_by_text("$$").count() == 0
@@ -110,8 +107,8 @@ def test_the_contents_lead_to_the_page_and_back(page: Page, site: Path) -> None:
 @needs_chromium
 def test_a_picture_of_each_widget_is_taken(page: Page, site: Path, tmp_path: Path) -> None:
     pictures = take(page, site, tmp_path)
-    assert [picture.name for picture in pictures] == ["threshold-lab.png"]
-    assert 10_000 < pictures[0].stat().st_size < 250_000
+    assert {picture.name for picture in pictures} == {"threshold-lab.png", "prediction.png"}
+    assert all(1_000 < picture.stat().st_size < 250_000 for picture in pictures)
 
 
 def lesson(name: str, text: str) -> Lesson:
@@ -119,13 +116,18 @@ def lesson(name: str, text: str) -> Lesson:
 
 
 def test_the_contents_list_lessons_in_order_with_their_first_paragraph_and_solutions() -> None:
-    told = {
-        "00_start": "# Start <here>\n\nA search *fails*.\n\nMore.",
-        "01_next": "# Next\n\nThen `AND`.",
-        "solutions/01_next": "# Solved\n\nSo.",
-    }
-    page = contents([lesson(name, text) for name, text in told.items()])
-    assert re.findall(r'href="(\S+\.html)"', page) == [f"{name}.html" for name in told]
+    page = contents(
+        [
+            lesson("00_start", "# Start <here>\n\nA search *fails*.\n\nMore."),
+            lesson("01_next", "# Next\n\nThen `AND`."),
+            lesson("solutions/01_next", "# Solved\n\nSo."),
+        ]
+    )
+    assert re.findall(r'href="(\S+\.html)"', page) == [
+        "00_start.html",
+        "01_next.html",
+        "solutions/01_next.html",
+    ]
     assert "Start &lt;here&gt;" in page
     assert "<p>A search <em>fails</em>.</p>" in page
     assert "More." not in page

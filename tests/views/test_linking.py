@@ -11,10 +11,10 @@ import pytest
 import workbench as wb
 from workbench.errors import InputError
 from workbench.measure.evaluation import Evaluation, evaluate
+from workbench.measure.missed import SurvivalStep
 from workbench.measure.questions import QuestionSet
 from workbench.memory.index import MemoryIndex
 from workbench.records import Chunk
-from workbench.retrieval.explain import Fate
 from workbench.systems.openclaw import SHIPPED, THREE_FIXES, WORKAROUND
 from workbench.views.widgets.panel import Selection
 from workbench.views.widgets.survival import SurvivalChart
@@ -56,11 +56,10 @@ def drawn(widget: Any, name: str) -> list[float]:
 def test_a_clicked_candidate_is_selected_everywhere_and_in_python(sample: MemoryIndex) -> None:
     explorer = QuestionExplorer(sample, "rooibos tea")
     fusion, microscope = FusionLab(index=sample, question=QUESTION), Microscope(sample, QUESTION)
-    click(explorer, f"{Fate.RETURNED} (right)", 0)
     best = explorer.traces[1].results[0]
+    explorer.root.settings = explorer.root.settings | {"side": "right", "chunk": best.chunk.id}
     assert wb.selection.values == ("rooibos tea", best.chunk, best.chunk.path, THREE_FIXES.name)
     assert (explorer.asked_for, explorer.explanations is not None) == (best.chunk.path, True)
-    assert drawn(explorer, "selected (right)") == [best.score]
     assert fusion.settings["question"] == microscope.settings["question"] == "rooibos tea"
     assert fusion.settings["watch"] == best.chunk.path
     assert drawn(fusion, "selected") == [one.score for one in fusion.places if one.id == best.chunk.place]
@@ -76,20 +75,14 @@ def test_a_click_in_the_fusion_lab_names_the_chunk_of_its_row(sample: MemoryInde
         assert explorer.asked_for == wb.selection.file
 
 
-def test_a_bar_of_the_threshold_lab_goes_through_its_candidates(
+def test_a_chunk_of_the_threshold_lab_s_list_is_selected_everywhere(
     sample: MemoryIndex, evaluations: list[Evaluation]
 ) -> None:
     lab, explorer = ThresholdLab(evaluations), QuestionExplorer(sample, "rooibos tea")
-    counts = next(trace.y for trace in lab.figure.data if trace.name == "other")
-    bar = int(np.argmax(counts))
-    seen = set()
-    for _ in range(int(counts[bar]) + 1):
-        click(lab, "other", bar)
-        seen.add((wb.selection.question, wb.selection.chunk))
-        assert explorer.settings["question"] == wb.selection.question
-        [at] = drawn(lab, "other, selected chunk")
-        assert abs(at - next(t.x for t in lab.figure.data if t.name == "other")[bar]) < 0.011
-    assert len(seen) == counts[bar]
+    trace = evaluations[0].asked[1].trace
+    lab.root.settings = lab.root.settings | {"question": trace.question, "chunk": trace.chunks[0].id}
+    assert wb.selection.chunk == trace.chunks[0]
+    assert explorer.settings["question"] == trace.question
 
 
 def test_a_bar_of_the_survival_chart_selects_its_system_and_a_question_lost_there(
@@ -97,14 +90,12 @@ def test_a_bar_of_the_survival_chart_selects_its_system_and_a_question_lost_ther
 ) -> None:
     chart, lab = SurvivalChart(evaluations, sample), ThresholdLab(evaluations)
     [survival] = [one for one in chart.survivals if one.system == SHIPPED.name]
-    step = next(step for step in range(1, 7) if survival.lost(step))  # type: ignore[arg-type]
-    lost = survival.lost(step)  # type: ignore[arg-type]
+    lost = survival.lost(next(step for step in SurvivalStep if step and survival.lost(step)))[0]
     lab.settings = {"system": THREE_FIXES.name}
-    for place in (*range(len(lost)), 0):
-        click(chart, SHIPPED.name, step)
-        assert (wb.selection.question, wb.selection.file) == (lost[place].question, lost[place].target)
-    assert lab.settings["system"] == SHIPPED.name
-    assert f"“{lost[0].question}”, is lost" in chart.sentence
+    chart.root.settings = chart.root.settings | {"system": SHIPPED.name, "question": lost.question}
+    assert (wb.selection.question, wb.selection.file) == (lost.question, lost.target)
+    assert (lab.settings["system"], lab.settings["question"]) == (SHIPPED.name, lost.question)
+    assert f"“{lost.question}”, is lost" in chart.sentence
 
 
 def test_what_is_typed_and_chosen_is_selected_too(sample: MemoryIndex) -> None:
@@ -151,9 +142,8 @@ def test_settings_from_python_change_one_widget_alone(sample: MemoryIndex) -> No
 
 
 def test_a_click_on_a_mark_that_has_moved_selects_nothing(sample: MemoryIndex) -> None:
-    explorer = QuestionExplorer(sample, "rooibos tea")
-    name = f"{Fate.RETURNED} (right)"
-    explorer.figure.heard(None, {"clicked": [{"trace": name, "point": 0, "x": 0.123, "y": 1}]}, [])
+    fusion = FusionLab(index=sample, question=QUESTION)
+    fusion.figure.heard(None, {"clicked": [{"trace": "names", "point": 0, "x": 0.123, "y": 99}]}, [])
     assert wb.selection.chunk is None
 
 

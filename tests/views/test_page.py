@@ -10,12 +10,13 @@ import pytest
 import workbench as wb
 from tests import world
 from workbench.errors import InputError
-from workbench.measure.questions import Question, QuestionSet
+from workbench.measure.evaluation import evaluate
+from workbench.measure.questions import Question, QuestionSet, load_questions
 from workbench.memory.index import MemoryIndex
 from workbench.systems.openclaw import SHIPPED, THREE_FIXES, WORKAROUND
 from workbench.views.html import html_table
 from workbench_plugins.explore.chunks import FileChunks
-from workbench_plugins.explore.page import MemoryPage, problem_page
+from workbench_plugins.explore.page import Desk
 
 SYSTEMS = {one.name: one for one in (SHIPPED, THREE_FIXES, WORKAROUND)}
 TEA = "memory/tea.md"
@@ -30,62 +31,44 @@ def nothing_selected() -> Iterator[None]:
 
 
 @pytest.fixture
-def page(toy: MemoryIndex) -> MemoryPage:
-    return MemoryPage(toy, pipelines=SYSTEMS)
+def desk(toy: MemoryIndex, tmp_path: Path) -> Desk:
+    return Desk(toy, None, tmp_path / "explored.yaml", SYSTEMS)
 
 
-def test_it_begins_with_a_question_from_the_memory_and_its_file(page: MemoryPage) -> None:
-    assert page.explorer.settings["question"] == "Memory Michael drinks rooibos after noon"
-    assert page.right == {"Memory Michael drinks rooibos after noon": "MEMORY.md"}
-    assert page.lab is not None
-    assert page.lab.outcome.hits.n == 1
-    assert "no question is known to be unanswerable" in page.lab.sentence
-    assert "of 0" not in page.lab.sentence
-    assert page.chunks.held.path == "MEMORY.md"
+def test_it_begins_with_a_question_from_the_memory_and_its_file(desk: Desk) -> None:
+    assert desk.explorer.settings["question"] == "Memory Michael drinks rooibos after noon"
+    assert desk.explorer.settings["target"] == "MEMORY.md"
+    with pytest.raises(InputError, match="No right answer is known"):
+        desk.lab()
 
 
-def test_a_selected_chunk_is_open_and_marked_in_its_file(page: MemoryPage) -> None:
-    chunk = next(one for one in page.explorer.traces[1].chunks if one.path == TEA)
-    wb.selection.chunk = chunk
-    assert page.explorer.asked_for == TEA
-    assert page.chunks.held.path == TEA
-    assert 'open aria-current="true"' in page.chunks.figure.value
+def test_right_answers_grow_a_file_that_evaluate_reads(desk: Desk, toy: MemoryIndex, tmp_path: Path) -> None:
+    desk.add_right_answer()
+    desk.explorer.settings = {"question": "rooibos tea", "target": TEA, "right": WORKAROUND.name}
+    said = desk.add_right_answer()
+    saved = load_questions(tmp_path / "explored.yaml")
+    assert [one.target for one in saved.questions] == ["MEMORY.md", TEA]
+    found = evaluate(saved, [SHIPPED, WORKAROUND], toy)
+    for one in found:
+        assert f"{one.pipeline.name} {one.overall.hits} of 2" in said
+    assert desk.lab().outcome.hits.n == 2
+    again = Desk(toy, None, tmp_path / "explored.yaml", SYSTEMS)  # what was saved stays
+    again.explorer.settings = {"question": "rooibos tea", "target": "MEMORY.md"}
+    again.add_right_answer()
+    assert [one.target for one in load_questions(tmp_path / "explored.yaml").questions] == ["MEMORY.md"] * 2
 
 
-def test_the_threshold_lab_follows_the_systems_and_the_right_answers(page: MemoryPage) -> None:
-    before = page.lab
-    page.explorer.question.value = "rooibos tea"
-    page.explorer.target.value = TEA
-    assert page.lab is before
-    page.add_right_answer()
-    assert page.right["rooibos tea"] == TEA
-    assert page.lab is not None
-    assert page.lab.outcome.hits.n == 2
-    page.explorer.right.value = WORKAROUND.name
-    assert page.lab.system.options == (SHIPPED.name, WORKAROUND.name)
+def test_a_file_that_is_not_indexed_is_no_right_answer(desk: Desk, tmp_path: Path) -> None:
+    desk.explorer.settings = {"target": "memory/nowhere.md"}
+    with pytest.raises(InputError, match=r"no file .* in the index"):
+        desk.add_right_answer()
+    assert not (tmp_path / "explored.yaml").exists()
 
 
-def test_a_file_that_is_not_indexed_is_no_right_answer(page: MemoryPage) -> None:
-    page.explorer.target.value = "memory/nowhere.md"
-    page.add_right_answer()
-    assert list(page.right.values()) == ["MEMORY.md"]
-
-
-def test_labelled_questions_of_the_memory_are_used(toy: MemoryIndex) -> None:
+def test_labelled_questions_of_the_memory_are_used(toy: MemoryIndex, tmp_path: Path) -> None:
     labelled = QuestionSet(questions=(Question(question="rooibos tea", target=TEA),))
-    page = MemoryPage(toy, labelled, SYSTEMS)
-    assert page.right == {}
-    assert page.lab is not None
-    assert page.lab.outcome.hits.n == 1
-
-
-def test_a_bad_question_keeps_the_last_answer_and_says_why(page: MemoryPage) -> None:
-    traces = page.explorer.traces
-    page.explorer.question.value = "   "
-    assert page.explorer.traces is traces
-    assert "The question is empty" in page.explorer.sentence
-    page.add_right_answer()
-    assert len(page.right) == 1
+    desk = Desk(toy, labelled, tmp_path / "explored.yaml", SYSTEMS)
+    assert desk.lab().outcome.hits.n == 1
 
 
 def test_a_memory_without_words_is_refused(tmp_path: Path) -> None:
@@ -93,13 +76,13 @@ def test_a_memory_without_words_is_refused(tmp_path: Path) -> None:
         world.build(tmp_path, {"memory/a.md": "…\n"}) as index,
         pytest.raises(InputError, match="no file with"),
     ):
-        MemoryPage(index)
+        Desk(index, None, tmp_path / "explored.yaml")
 
 
 def test_hostile_names_and_notes_are_escaped(tmp_path: Path) -> None:
     note = "# Tea </pre></details><script>alert(1)</script>\nA cup of tea.\n"
     with world.build(tmp_path, {HOSTILE: note, "b.md": "bike"}) as index:
-        chunks = FileChunks(index, HOSTILE)
+        chunks = FileChunks(index, HOSTILE, link=False)
         for html in (chunks.figure.value, chunks.status.value, html_table(chunks.table)):
             assert "<img" not in html
             assert "<script" not in html
@@ -107,16 +90,9 @@ def test_hostile_names_and_notes_are_escaped(tmp_path: Path) -> None:
 
 
 def test_a_file_that_is_not_indexed_leaves_the_last_one_and_says_so(toy: MemoryIndex) -> None:
-    chunks = FileChunks(toy, TEA)
+    chunks = FileChunks(toy, TEA, link=False)
     with pytest.raises(InputError, match="no indexed file"):
         chunks.settings = {"file": "memory/nowhere.md"}
     assert chunks.held.path == TEA
     code = chunks.code
     exec(compile(code, "code", "exec"), {"index": toy})
-
-
-def test_an_error_page_says_the_problem_and_the_remedy_and_escapes_them() -> None:
-    shown = problem_page(InputError("No <b>memory</b>.", "Make one.")).value
-    assert "No &lt;b&gt;memory&lt;/b&gt;." in shown
-    assert "Make one." in shown
-    assert "mistake in the workbench" in problem_page(KeyError("x")).value

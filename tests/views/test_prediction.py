@@ -13,19 +13,22 @@ def prediction() -> Prediction:
     return Prediction("Which stage?", ["floor", "fusion"])
 
 
-def test_the_truth_is_set_beside_the_guess(prediction: Prediction) -> None:
-    prediction.guess = "fusion"
-    assert prediction.reveal("fusion") == "It is “fusion”, as you expected."
-    assert "as you expected" in prediction.status.value
+@pytest.mark.parametrize(
+    ("guess", "sentence"),
+    [("fusion", "It is “fusion”, as you expected."), ("floor", "It is “fusion”; you expected “floor”.")],
+)
+def test_the_truth_is_set_beside_the_guess(prediction: Prediction, guess: str, sentence: str) -> None:
+    prediction.guess = guess
+    assert prediction.reveal("fusion") == sentence
+    assert prediction.root.settings == {"guess": guess, "truth": "fusion", "committed": True}
 
 
 def test_the_answer_stays_hidden_until_there_is_a_guess(prediction: Prediction) -> None:
     assert "floor" not in prediction.reveal("floor")
-    assert prediction.status.value == ""
-    prediction.options.value = "fusion"
-    assert prediction.status.value == ""
-    prediction.button.click()
-    assert "It is “floor”; you expected “fusion”." in prediction.status.value
+    prediction.root.settings = {"guess": "fusion", "truth": "floor", "committed": False}  # as a page does
+    assert (prediction.guess, prediction.committed) == ("fusion", False)
+    prediction.commit()
+    assert prediction.root.settings["committed"]
 
 
 def test_evidence_is_folded_until_there_is_a_guess(
@@ -58,18 +61,18 @@ def test_a_page_on_which_nobody_can_choose_shows_the_answer(
     assert prediction.reveal("floor") == "It is “floor”."
 
 
-def test_the_button_waits_for_a_choice_and_closes_the_question(prediction: Prediction) -> None:
-    assert prediction.button.disabled
-    prediction.options.value = "floor"
-    assert not prediction.button.disabled
-    prediction.button.click()
-    assert prediction.options.disabled
+def test_a_guess_that_is_committed_stays(prediction: Prediction) -> None:
+    with pytest.raises(InputError, match="no guess yet"):
+        prediction.commit()
+    prediction.guess = "floor"
+    prediction.commit()
     assert prediction.settings == {"guess": "floor"}
     with pytest.raises(InputError, match="already committed to floor"):
         prediction.guess = "fusion"
 
 
 def test_what_is_no_choice_is_refused(prediction: Prediction) -> None:
-    for answer in (prediction.reveal, lambda limit: setattr(prediction, "guess", limit)):
-        with pytest.raises(InputError, match="'limit' is not one of the choices"):
-            answer("limit")
+    with pytest.raises(InputError, match="'limit' is not one of the choices"):
+        prediction.guess = "limit"
+    with pytest.raises(InputError, match="'limit' is not one of the choices"):
+        prediction.reveal("limit")

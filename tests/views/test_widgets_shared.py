@@ -12,7 +12,8 @@ from workbench.errors import InputError
 from workbench.systems.openclaw import SHIPPED
 from workbench.views.html import framed, html_table
 from workbench.views.text import Table
-from workbench.views.widgets.panel import Number, pipeline_code, status_html
+from workbench.views.widgets.panel import pipeline_code
+from workbench_plugins.asking import Number, status_html
 from workbench_plugins.engines.widget import FusionLab
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from contextlib import redirect_stdout
 from io import StringIO
 
-import numpy as np
 import pytest
 
 from workbench.errors import InputError
@@ -14,7 +14,7 @@ from workbench.measure.questions import QuestionSet
 from workbench.memory.index import MemoryIndex
 from workbench.systems.openclaw import SHIPPED, THREE_FIXES, WORKAROUND
 from workbench.systems.registry import SYSTEMS
-from workbench.views.widgets.threshold import KINDS, ThresholdLab, score_span, threshold_figure
+from workbench.views.widgets.threshold import ThresholdLab, score_axis
 from workbench_plugins.recommended.pipelines import RECOMMENDED
 
 RANKS = SYSTEMS["engine-rrf-60"]
@@ -30,48 +30,40 @@ def lab(evaluations: list[Evaluation]) -> ThresholdLab:
     return ThresholdLab(evaluations)
 
 
-def drawn(lab: ThresholdLab) -> dict[str, object]:
-    return {trace.name: trace for trace in lab.figure.data}
-
-
-def test_the_figure_counts_every_candidate(lab: ThresholdLab) -> None:
-    figure = threshold_figure(lab.scores, lab.reaches)
-    counted = {trace.name: np.nansum(trace.y) for trace in figure.data if trace.name in KINDS}
-    assert counted == {kind: getattr(lab.scores, kind).size for kind in KINDS}
-
-
-def test_filled_bars_are_what_passes_the_floor_to_the_candidate(lab: ThresholdLab) -> None:
-    lab.settings = {"min_score": 0.213}
-    for kind in KINDS:
-        assert np.nansum(drawn(lab)[f"{kind} passing"].y) == np.sum(getattr(lab.scores, kind) >= 0.213)
-
-
-def test_the_floor_line_follows_the_floor_with_its_numbers_beside_it(lab: ThresholdLab) -> None:
-    lab.floor.value = 0.2
-    lines = [trace for trace in lab.figure.data if trace.name.startswith("floor ")]
-    assert [set(line.x) for line in lines] == [{0.2}] * 4
-    outcome = lab.outcome
-    assert [line.text[1].strip() for line in lines[1:]] == [
-        f"{outcome.hits.hits} of 57 questions hit",
-        f"precision {outcome.precision:.0%}: {outcome.right.hits} of {outcome.right.n} returned are right",
-        f"nothing returned for {outcome.silent.hits} of 20",
-    ]
-
-
 def test_the_widget_s_numbers_are_those_of_its_scores(lab: ThresholdLab) -> None:
-    lab.box.value = 0.2
-    assert lab.floor.value == 0.2
-    assert lab.settings == {"system": SHIPPED.name, "min_score": 0.2}
-    assert f"At 0.20, {lab.scores.hits(0.2)} of 57 questions hit" in lab.status.value
-    assert (lab.hits, lab.silent) == (lab.scores.hits(0.2), lab.scores.silent(0.2))
+    lab.floor.value = 0.2
+    assert lab.root.settings["min_score"] == 0.2
+    assert f"At 0.20, {lab.scores.hits(0.2)} of 57 questions hit" in lab.sentence
+    assert (lab.hits, lab.outcome.silent.hits) == (lab.scores.hits(0.2), lab.scores.silent(0.2))
+
+
+def test_what_moves_on_the_page_moves_in_python(lab: ThresholdLab) -> None:
+    lab.root.settings = lab.root.settings | {"min_score": 0.25}
+    assert lab.settings["min_score"] == 0.25
+    lab.root.settings = lab.root.settings | {"system": WORKAROUND.name}
+    assert lab.evaluation.pipeline.name == WORKAROUND.name
+
+
+def test_it_begins_with_a_question_whose_file_is_dropped(lab: ThresholdLab) -> None:
+    (asked,) = (one for one in lab.evaluation.asked if one.question.question == lab.settings["question"])
+    assert not asked.hit
+    assert asked.question.target in {chunk.path for chunk in asked.trace.chunks}
+
+
+def test_a_moved_parameter_is_that_of_another_search(lab: ThresholdLab, sample: MemoryIndex) -> None:
+    lab.settings = {"moved": {"limit.count": 2}}
+    assert lab.evaluation.pipeline.limit == 2
+    assert all(len(one.trace.results) <= 2 for one in lab.evaluation.asked)
+    assert "limit.count=2" in lab.code
+
+
+def test_the_data_are_json_without_gaps(lab: ThresholdLab) -> None:
+    assert json.dumps(lab.root.data, allow_nan=False)
 
 
 def test_what_a_leg_cannot_reach_is_said_with_its_arithmetic(lab: ThresholdLab) -> None:
     said = "eyword leg alone: at most 0.7 × 0 + 0.3 × 1 = 0.300 < 0.350, out of reach"
     assert said in lab.sentence
-    assert said in drawn(lab)["arithmetic"].text[0]
-    out = drawn(lab)["out of reach"]
-    assert (min(out.x[:5]), max(out.x[:5])) == pytest.approx((0.3, 1.0))
     lab.settings = {"min_score": 0.25}
     assert "= 0.300 ≥ 0.250" in lab.sentence
 
@@ -82,7 +74,7 @@ def test_another_system_brings_its_own_floor_and_reach(
     lab.system.value = WORKAROUND.name
     assert lab.floor.value == 0.25
     assert list(lab.reaches) == ["vector"]
-    assert drawn(lab)["arithmetic"].text[0] == "no keyword leg"
+    assert "No keyword leg." in lab.sentence
     assert lab.hits == evaluations[2].overall.hits
 
 
@@ -90,20 +82,20 @@ def test_a_scale_of_its_own_brings_an_axis_of_its_own(
     lab: ThresholdLab, evaluations: list[Evaluation]
 ) -> None:
     lab.settings = {"system": RANKS.name}
-    span = score_span(lab.scores)
-    assert (lab.floor.min, lab.floor.max, lab.floor.step) == span
-    assert 0.03 < span.high < 0.05
-    assert list(lab.figure.layout.xaxis.range) == [span.low, span.high]
+    axis = score_axis(lab.scores)
+    assert (lab.floor.min, lab.floor.max, lab.floor.step) == (axis.low, axis.high, axis.step)
+    assert 0.03 < axis.high < 0.05
+    assert lab.root.data["systems"][3]["span"] == [axis.low, axis.high]
     assert lab.hits == evaluations[3].overall.hits
     assert "without a floor" in lab.table.header
 
 
 def test_setting_a_system_and_a_floor_together_takes_both(lab: ThresholdLab) -> None:
     lab.settings = {"min_score": 0.4, "system": WORKAROUND.name}
-    assert lab.settings == {"system": WORKAROUND.name, "min_score": 0.4}
+    assert (lab.settings["system"], lab.settings["min_score"]) == (WORKAROUND.name, 0.4)
     with pytest.raises(InputError, match="min_score cannot be"):
         lab.settings = {"system": RANKS.name, "min_score": 0.4}
-    assert lab.settings == {"system": WORKAROUND.name, "min_score": 0.4}
+    assert (lab.settings["system"], lab.settings["min_score"]) == (WORKAROUND.name, 0.4)
 
 
 def test_the_table_says_what_the_figure_shows(lab: ThresholdLab) -> None:
@@ -111,7 +103,7 @@ def test_the_table_says_what_the_figure_shows(lab: ThresholdLab) -> None:
     rows = {row[0]: row[1:] for row in lab.table.rows}
     assert lab.table.header[1:] == ("at 0.25", "its own floor: 0.35")
     assert rows["questions with a hit"] == (f"{lab.hits} of 57", f"{lab.scores.hits(0.35)} of 57")
-    assert rows["unanswerable, nothing returned"][0] == f"{lab.silent} of 20"
+    assert rows["unanswerable, nothing returned"][0] == f"{lab.outcome.silent.hits} of 20"
 
 
 def test_its_code_asks_again_and_finds_the_same(
@@ -141,52 +133,37 @@ def believed(sample: MemoryIndex, questions: QuestionSet) -> list[Evaluation]:
 
 def test_the_diagram_is_there_for_a_system_that_states_a_probability(believed: list[Evaluation]) -> None:
     lab = ThresholdLab(believed)
-    assert not lab.diagram.shown
-    assert len(lab.tables) == 1
+    assert lab.reliability is None
     lab.settings = {"system": RECOMMENDED.name}
-    found = lab.diagram.reliability
-    points = {trace.name: trace for trace in lab.diagram.figure.data}
-    assert points["answerable questions"].y.tolist() == [one.answerable.rate for one in found.bins]
-    assert sum(points["questions in the bin"].y) == 77
-    assert "Brier score" in lab.sentence
-    assert [row[0] for row in lab.tables[1].rows] == [
-        f"{one.low:.2f} to {one.high:.2f}" for one in found.bins
-    ]
-    lab.settings = {"min_score": 0.5}
-    (line,) = (trace for trace in lab.diagram.figure.data if trace.name == "floor")
-    assert set(line.x) == {0.5}
+    without, with_one = (one["diagram"] for one in lab.root.data["systems"])
+    assert without is None
+    assert [one["share"] for one in with_one["bins"]] == [one.answerable.rate for one in lab.reliability.bins]
+    assert sum(one["questions"] for one in with_one["bins"]) == 77
+    assert "Brier score" in with_one["sentence"]
 
 
-def test_the_lab_with_its_diagram_fits_one_screen(believed: list[Evaluation]) -> None:
-    lab = ThresholdLab(believed)
-    # JupyterLab shows 679 px of a notebook at 1280x800. The controls, five lines of words and the buttons
-    # take 173 of them.
-    assert lab.figure.layout.height + lab.diagram.figure.layout.height <= 679 - 173
+@pytest.mark.parametrize("system", list(SYSTEMS))
+def test_a_floor_stands_on_the_axis_of_the_number_that_it_cuts(
+    system: str, sample: MemoryIndex, questions: QuestionSet
+) -> None:
+    few = questions.model_copy(update={"questions": questions.questions[:2], "controls": ()})
+    (evaluation,) = evaluate(few, [SYSTEMS[system]], sample)
+    (entry,) = ThresholdLab([evaluation]).root.data["systems"]
+    (cut,) = (one for one in entry["pipeline"]["steps"] if f"{one['slot']}.floor" == entry["floor"])
+    assert cut["thresholds"][0]["value"] == ["column", entry["column"]]
 
 
 def test_the_axis_names_the_number_that_the_floor_looks_at(believed: list[Evaluation]) -> None:
-    lab = ThresholdLab(believed)
-    assert lab.figure.layout.xaxis.title.text == "fused score (no unit)"
-    lab.settings = {"system": RECOMMENDED.name}
-    assert lab.figure.layout.xaxis.title.text == "stated probability of an answer"
+    data = ThresholdLab(believed).root.data
+    assert [one["axis"] for one in data["systems"]] == [
+        "fused score (no unit)",
+        "stated probability of an answer",
+    ]
 
 
-def test_a_reach_that_no_number_gives_is_not_drawn_as_out_of_reach(believed: list[Evaluation]) -> None:
-    lab = ThresholdLab(believed)
-    lab.settings = {"system": RECOMMENDED.name}
-    assert set(lab.reaches.values()) == {None}
-    x = [float(one) for one in drawn(lab)["out of reach"].x if one is not None]
-    assert all(np.isnan(end) for end in x[1:3] + x[6:8])
-
-
-def test_without_such_a_system_there_is_no_diagram(lab: ThresholdLab) -> None:
-    assert lab.diagram is None
-
-
-def test_the_marks_are_where_the_floor_looks(believed: list[Evaluation]) -> None:
+def test_a_selected_chunk_and_question_are_marked(believed: list[Evaluation]) -> None:
     lab = ThresholdLab(believed, link=False)
-    lab.settings = {"system": RECOMMENDED.name}
-    asked = believed[1].asked[0]
-    lab.selection.choose(system=RECOMMENDED.name, question=asked.trace.question)
-    marked = {x for trace in lab.figure.data if "selected question" in trace.name for x in trace.x}
-    assert {x for x in marked if np.isfinite(x)} == set(asked.trace.columns["answerable"])
+    trace = believed[1].asked[3].trace
+    lab.selection.choose(system=RECOMMENDED.name, question=trace.question, chunk=trace.chunks[0])
+    assert lab.root.settings["question"] == trace.question
+    assert lab.root.settings["chunk"] == trace.chunks[0].id

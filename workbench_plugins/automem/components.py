@@ -578,11 +578,10 @@ class FinalScore(ColumnStage, slot="fusion", output="score", scale="weighted sum
             components, {name: of.constant(getattr(self.weights, name)) for name in self.names}
         )
 
-    def run(self, trace: Trace, context: Context) -> Trace:
-        scored = super().run(trace, context)
+    @property
+    def remark(self) -> str | None:
         if math.isclose(self.weights.total, 1):
-            return scored
-        note = (
+            return None
+        return (
             f"The weights sum to {self.weights.total:.2f}, not 1, and the score is not divided by this sum."
         )
-        return replace(scored, notes=(*scored.notes, note))

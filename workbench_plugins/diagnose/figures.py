@@ -9,9 +9,10 @@ import plotly.graph_objects as go
 
 from workbench.errors import InputError
 from workbench.records import Floats
-from workbench.views.figures.style import BLUE, GREEN, INK, ORANGE, VERMILION, Updates, dress, restyle
+from workbench.views.figures.style import BLUE, GREEN, INK, ORANGE, VERMILION, dress
 from workbench_plugins.diagnose.fixes import Fix
 from workbench_plugins.diagnose.sweep import Axis, Setting, Sweep, best, pareto, right_answers
+from workbench_plugins.drawn import Updates, restyle
 
 RIGHT = "right answers"
 CHOSEN = "chosen"

@@ -19,13 +19,13 @@ from workbench.retrieval.pipeline import Pipeline
 from workbench.systems.registry import SYSTEMS, system
 from workbench.views.blame import by_share, share_text, shares_table, signed
 from workbench.views.figures.blame import blame_figure
-from workbench.views.figures.style import live, restyle
 from workbench.views.text import Table
-from workbench.views.widgets.panel import BOX, GIVEN, LABEL, Link, Panel, pipeline_code
-from workbench_plugins.asking import Asking, question_box
+from workbench.views.widgets.panel import Link, pipeline_code
+from workbench_plugins.asking import BOX, GIVEN, LABEL, Arranged, Asking, question_box
 from workbench_plugins.diagnose.diagnosis import Diagnosis, becomes_text, diagnose, fixes_table
 from workbench_plugins.diagnose.figures import CHOSEN, chosen_updates, fixes_figure, fixes_updates, map_figure
 from workbench_plugins.diagnose.sweep import Axis, Sweep, best, held_out, sweep
+from workbench_plugins.drawn import live, restyle
 
 SHIPPED = "openclaw-2026.2.13"
 THREE_FIXES = f"{SHIPPED}+or+rrf+minmax"
@@ -106,7 +106,7 @@ class FixFinder(Asking):
         )
 
 
-class BlameChart(Panel):
+class BlameChart(Arranged):
     """How much of the difference between two systems each change has, as a waterfall.
 
     `settings` are `before` and `after`, two systems. `blame` are the numbers behind the figure, as `wb.blame`
@@ -168,7 +168,7 @@ class BlameChart(Panel):
         )
 
 
-class SweepMap(Panel):
+class SweepMap(Arranged):
     """A heat map of two parameters of a pipeline: the right answers at each setting, "now" and "best" marked.
 
     `axes` are two texts such as `floor.floor=0:0.5:11`. `settings` are the two parameters' names: a slider or

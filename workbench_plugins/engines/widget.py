@@ -24,9 +24,11 @@ from workbench.retrieval.columns import parameters
 from workbench.retrieval.fusion import Fusion
 from workbench.retrieval.index_adapters import CachedIndex
 from workbench.retrieval.pipeline import Pipeline, search
-from workbench.views.figures.style import BLUE, FLOOR, GREEN, GREY, INK, Updates, dress, live, restyle
+from workbench.views.figures.style import BLUE, FLOOR, GREEN, GREY, INK, dress
 from workbench.views.text import ABSENT, Table, apart
-from workbench.views.widgets.panel import Link, Number, Panel, Selection, number_text
+from workbench.views.widgets.panel import Link, Selection, number_text
+from workbench_plugins.asking import Arranged, Number
+from workbench_plugins.drawn import Updates, live, restyle
 from workbench_plugins.engines.presets import ENGINES, PIPELINES, FusedHit, LegPart, fuse
 from workbench_plugins.engines.whose_fusion import (
     EXAMPLE,
@@ -244,7 +246,7 @@ PARAMETERS = {
 NOTHING = "nothing"
 
 
-class FusionLab(Panel):
+class FusionLab(Arranged):
     """Fuses two lists with any engine's method; sliders set its weights and constants, and a floor.
 
     `settings` are `method`, `min_score`, `watch`, and those of `keyword`, `vector`, `k` and `share` that the

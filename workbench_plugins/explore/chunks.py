@@ -12,8 +12,8 @@ import ipywidgets as w
 from workbench.contracts import Index
 from workbench.safe_text import visible
 from workbench.views.text import Table
-from workbench.views.widgets.panel import GIVEN, Link, Selection
-from workbench_plugins.asking import Asking
+from workbench.views.widgets.panel import Link, Selection
+from workbench_plugins.asking import GIVEN, Asking
 from workbench_plugins.explore.held import (
     HeldChunk,
     HeldFile,

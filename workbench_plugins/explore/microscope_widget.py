@@ -16,11 +16,12 @@ from plotly.subplots import make_subplots
 
 from workbench.contracts import Index
 from workbench.retrieval.query import ascii_words, unicode_words
-from workbench.views.figures.style import BLUE, CLEAR, GRID, INK, ORANGE, VERMILION, dress, live
+from workbench.views.figures.style import BLUE, CLEAR, GRID, INK, ORANGE, VERMILION, dress
 from workbench.views.html import framed, html_table
 from workbench.views.text import ABSENT, Table
-from workbench.views.widgets.panel import GIVEN, Link, Selection
-from workbench_plugins.asking import Asking, question_box
+from workbench.views.widgets.panel import Link, Selection
+from workbench_plugins.asking import GIVEN, Asking, question_box
+from workbench_plugins.drawn import live
 from workbench_plugins.explore.microscope import (
     Dissection,
     MatchAttempt,

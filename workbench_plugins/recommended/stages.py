@@ -17,6 +17,7 @@ from workbench.records import KEPT, DropKind, Floats, Threshold, Trace
 from workbench.retrieval.columns import ColumnStage, Numbers, PlainStage, filled
 from workbench.retrieval.cutoff import MinScore, dropped
 from workbench.retrieval.query import PrunedUnicodeWords, unicode_words
+from workbench.retrieval.written import Symbols, step
 from workbench_plugins.recommended.keywords import content_stems
 from workbench_plugins.recommended.layout import PassageIndex, passages_of
 
@@ -168,6 +169,11 @@ class BestOfFile(PlainStage, slot="fold"):
             places[row] = seen[path]
         threshold = Threshold("place among the file's chunks", places, 1, at_most=True)
         return dropped(trace, self, places > 1, DropKind.FOLD, threshold)
+
+
+@step.register
+def _fold(_: BestOfFile, __: Symbols) -> dict[str, Any]:
+    return {"each": "file"}
 
 
 # Whether to return anything

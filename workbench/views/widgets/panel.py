@@ -1,21 +1,15 @@
-"""The base of all widgets: named settings, and the figure as a sentence, a table and code.
-
-What stays of a widget when its kernel has ended: a picture in a saved notebook, and a text elsewhere.
+"""The base of all widgets: named settings, and the picture as a sentence, a table and code.
 
 What is selected on a page: a value in Python that the widgets of the page share.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
-from html import escape
-from pathlib import Path
 from typing import Any, ClassVar
 
-import anywidget
-import ipywidgets as w
 import traitlets
 from traitlets import TraitError
 
@@ -23,34 +17,9 @@ from workbench.errors import InputError, WorkbenchError
 from workbench.records import Chunk
 from workbench.retrieval.pipeline import Pipeline
 from workbench.systems.registry import SYSTEMS
-from workbench.views.figures.style import on_click
 from workbench.views.html import framed, html_table
+from workbench.views.living.controls import with_twin
 from workbench.views.text import Table
-
-ALIVE = "This is a saved widget without its kernel. Run the notebook's cells to use it."
-
-
-class Keeper(anywidget.AnyWidget):
-    """An invisible part of every widget, which saves the notebook's widgets with it (see `keep.js`)."""
-
-    _esm = Path(__file__).with_name("keep.js")
-    _css = Path(__file__).with_name("keeper.css")
-
-
-def column(children: Sequence[w.Widget]) -> w.VBox:
-    """A widget of other widgets, one below the other, that is saved with its notebook."""
-    whole = w.VBox([*children, Keeper(layout={"display": "none"})])
-    whole.add_class("workbench-widget")
-    return whole
-
-
-def with_twin(root: w.Widget, sentence: str, html: str, **kwargs: Any) -> Any:
-    """The output of a cell that shows `root`; where widgets cannot be shown, the sentence and `html`."""
-    shown = root._repr_mimebundle_(**kwargs)
-    if isinstance(shown, dict):
-        twin = f"<p><b>{escape(ALIVE)}</b></p><p>{escape(sentence)}</p>{html}"
-        shown |= {"text/plain": sentence, "text/html": twin}
-    return shown
 
 
 class Selection(traitlets.HasTraits):
@@ -142,62 +111,6 @@ Link = bool | Selection
 """How a widget is linked: True with the page's selection, False with none, or with a selection of its own."""
 
 
-LABEL = {"description_width": "8em"}
-HIDDEN, SHOWN = {"display": "none"}, {"display": ""}
-STATUS = "padding:4px 0;line-height:1.5"
-CODE = "padding:8px;overflow:auto;line-height:1.4;user-select:all;border:1px solid rgba(128,128,128,0.4)"
-
-
-def status_html(sentence: str) -> str:
-    """A sentence as a status line, which a screen reader reads when it changes."""
-    return f'<div role="status" style="{STATUS}">{escape(sentence)}</div>'
-
-
-class Number:
-    """A slider and a number box with one label and one value; `row` shows them side by side.
-
-    Each change calls `changed`.
-    """
-
-    def __init__(
-        self,
-        label: str,
-        value: float,
-        low: float,
-        high: float,
-        step: float,
-        changed: Callable[[Any], None],
-        width: str = "25em",
-    ) -> None:
-        span = {"value": value, "min": low, "max": high, "step": step}
-        self.slider = w.FloatSlider(
-            **span, description=label, readout=False, style=LABEL, layout={"width": width}
-        )
-        self.box = w.BoundedFloatText(**span, tooltip=label, layout={"width": "4.5em"})
-        self.slider.observe(
-            changed, "value"
-        )  # registered before the link, so the figure does not wait for the box
-        w.link((self.slider, "value"), (self.box, "value"))
-        self.row = w.HBox([self.slider, self.box])
-
-    @property
-    def value(self) -> float:
-        return float(self.slider.value)
-
-    def enable(self, yes: bool) -> None:
-        """Enables or disables both."""
-        self.slider.disabled = self.box.disabled = not yes
-
-    def span(self, low: float, high: float, step: float, value: float) -> None:
-        """Sets the ends, the step and the value of both."""
-        for control in (self.slider, self.box):
-            # In one message: given new ends only, a browser would move the value and send it back.
-            with control.hold_sync(), control.hold_trait_notifications():
-                control.min, control.max, control.step, control.value = low, high, step, value
-            # Also if the value is the same here: a browser may show a move that never arrives.
-            control.send_state("value")
-
-
 def number_text(value: float, step: float) -> str:
     """A number with the decimals of its slider's step, or with all of its decimals if it has more.
 
@@ -207,25 +120,6 @@ def number_text(value: float, step: float) -> str:
     decimals = max(0, -int(f"{step:e}".partition("e")[2]))
     text = f"{value:.{decimals}f}"
     return text if abs(float(text) - value) < 1e-9 else f"{value:g}"
-
-
-class Folded:
-    """A button that opens and closes some HTML; the HTML is written only while it is open."""
-
-    def __init__(self, label: str, write: Callable[[], str]) -> None:
-        self._write = write
-        self.button = w.ToggleButton(value=False, description=label, layout={"width": "auto"})
-        self.content = w.HTML(layout=dict(HIDDEN))
-        self.button.observe(self._turned, "value")
-
-    def _turned(self, _: Any) -> None:
-        self.refresh()
-        self.content.layout = SHOWN if self.button.value else HIDDEN
-
-    def refresh(self) -> None:
-        """Writes the content again if it is open."""
-        if self.button.value:
-            self.content.value = self._write()
 
 
 def pipeline_code(pipeline: Pipeline, name: str = "pipeline") -> list[str]:
@@ -239,16 +133,16 @@ class Panel:
     """A widget: named settings, a figure, and its content as a sentence, a table and code.
 
     A subclass lists its `controls` in the order in which they are set, computes `sentence`, `table` and
-    `code` from their values, and calls `tell` after a change. As the last line of a notebook cell, a widget
+    `code` from their values. As the last line of a notebook cell, a widget
     displays itself.
 
     A widget takes part in `selection`; you join it with `link` (see `Selection`). `selects` says which
-    control selects what. `follow` shows what is selected, and `picked` says what a click on a mark selects.
+    control selects what, and `follow` shows what is selected.
     """
 
     name: str
     controls: Mapping[str, Any]
-    figure: Any
+    root: Any
     selects: Mapping[str, str] = {}
     selection: Selection
     _apart = False
@@ -265,48 +159,16 @@ class Panel:
         raise NotImplementedError
 
     @property
-    def tables(self) -> Sequence[Table]:
-        """All tables: that of the figure, and of other figures of this widget."""
-        return [self.table]
-
-    @property
     def code(self) -> str:
         """Code that computes the same numbers."""
         raise NotImplementedError
 
-    def lay_out(self, controls: Sequence[w.Widget], figure: w.Widget, link: Link) -> None:
-        """Arranges the controls, the status line, the figure, the table and the code; joins the selection."""
-        self.status = w.HTML()
-        self.folded = [
-            Folded("table", lambda: self._tables_html),
-            Folded("copy as code", lambda: f'<pre tabindex="0" style="{CODE}">{escape(self.code)}</pre>'),
-        ]
-        buttons = w.HBox([one.button for one in self.folded])
-        self.root = column(
-            [
-                w.HBox(list(controls), layout={"flex_flow": "row wrap"}),
-                self.status,
-                figure,
-                buttons,
-                *(one.content for one in self.folded),
-            ]
-        )
+    def join(self, link: Link) -> None:
+        """Joins the selection; the root must be there."""
         self.root.add_class(f"workbench-{self.name}")
         self.link = link
-        self.tell()
         for control, what in self.selects.items():
             self.controls[control].observe(partial(self._control_changed, what), "value")
-        self.listen()
-
-    def listen(self) -> None:
-        """Selects what is clicked in the figure; a widget without a drawn figure overrides this."""
-        on_click(self.figure, self._clicked)
-
-    def tell(self) -> None:
-        """Updates the status line, and the table and the code if they are open."""
-        self.status.value = status_html(self.sentence)
-        for one in self.folded:
-            one.refresh()
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -356,10 +218,6 @@ class Panel:
     def follow(self, chosen: Selection) -> None:
         """Shows what is selected, as far as this widget has it."""
 
-    def picked(self, name: str, point: int) -> Mapping[str, Any]:
-        """What a click on this point of the figure's trace `name` selects; empty for nothing."""
-        return {}
-
     @contextmanager
     def _alone(self) -> Iterator[None]:
         """Changes within this block are this widget's only: it neither selects nor follows."""
@@ -384,16 +242,12 @@ class Panel:
         if not self._apart and value:
             self.selection.choose(**{what: value})
 
-    def _clicked(self, name: str, point: int) -> None:
-        if values := self.picked(name, point):
-            self.selection.choose(**values)
-
     def _repr_mimebundle_(self, **kwargs: Any) -> Any:
         return with_twin(self.root, self.sentence, self._tables_html, **kwargs)
 
     @property
     def _tables_html(self) -> str:
-        return framed("".join(map(html_table, self.tables)))
+        return framed(html_table(self.table))
 
 
 def put(name: str, control: Any, value: Any) -> None:
@@ -423,11 +277,3 @@ def _choices(control: Any) -> str:
     if hasattr(control, "options"):
         return f"Choose one of: {', '.join(map(str, control.options))}."
     return f"It goes from {control.min:g} to {control.max:g}." if hasattr(control, "min") else "Give text."
-
-
-GIVEN = "# `index` is the index that the widget was given.\n"
-"""The first line of a widget's code."""
-
-
-BOX = {"width": "31em"}
-"""The layout of a text box: two fit side by side, even with JupyterLab's file list open."""

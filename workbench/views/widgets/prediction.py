@@ -8,11 +8,11 @@ from html import escape
 from io import StringIO
 from typing import Any, ClassVar
 
-import ipywidgets as w
 from rich.text import Text
 
 from workbench.errors import InputError
-from workbench.views.widgets.panel import column, status_html, with_twin
+from workbench.views.living import VERSION
+from workbench.views.living.controls import Control, Living, with_twin
 
 FOLDED = "This output helps with the answer. Guess first, then open it, or run the cell again."
 
@@ -32,15 +32,12 @@ class Prediction:
     def __init__(self, question: str, choices: Sequence[str]) -> None:
         self.question = question
         self.choices = tuple(choices)
-        self.committed = False
-        self.truth: str | None = None
-        self.options = w.RadioButtons(options=self.choices, value=None, layout={"width": "auto"})
-        self.button = w.Button(description="That is my guess", disabled=True)
-        self.status = w.HTML()
-        self.options.observe(self._chosen, "value")
-        self.button.on_click(lambda _: self.commit())
-        label = w.HTML(f"<b>{escape(question)}</b>")
-        self.root = column([label, self.options, self.button, self.status])
+        self.controls = {name: Control(value=None) for name in ("guess", "truth")}
+        self.controls["committed"] = Control(value=False)
+        data = {
+            "version": VERSION, "view": "prediction", "question": question, "choices": list(self.choices),
+        }  # fmt: skip
+        self.root = Living(data, self.controls)
 
     @property
     def settings(self) -> Mapping[str, Any]:
@@ -48,9 +45,14 @@ class Prediction:
         return {"guess": self.guess}
 
     @property
+    def committed(self) -> bool:
+        """Whether the guess can no longer change."""
+        return bool(self.controls["committed"].value)
+
+    @property
     def guess(self) -> str | None:
         """The chosen answer; None at first."""
-        return self.options.value  # type: ignore[no-any-return]
+        return self.controls["guess"].value  # type: ignore[no-any-return]
 
     @guess.setter
     def guess(self, choice: str) -> None:
@@ -59,7 +61,7 @@ class Prediction:
                 f"You have already committed to {self.guess}.", "Run the cell again for a new guess."
             )
         self._check(choice)
-        self.options.value = choice
+        self.controls["guess"].value = choice
 
     def _check(self, choice: str) -> None:
         if choice not in self.choices:
@@ -67,16 +69,11 @@ class Prediction:
                 f"{choice!r} is not one of the choices.", f"Choose one of: {', '.join(self.choices)}."
             )
 
-    def _chosen(self, _: Any) -> None:
-        self.button.disabled = self.guess is None or self.committed
-
     def commit(self) -> None:
         """Closes the question; the guess can no longer change. Shows the answer if it was waiting."""
         if self.guess is None:
             raise InputError("There is no guess yet.", "Choose an answer first.")
-        self.committed = True
-        self.options.disabled = self.button.disabled = True
-        self._say(f"You expect {self.guess}. Read on." if self.truth is None else self._verdict(self.truth))
+        self.controls["committed"].value = True
 
     def reveal(self, truth: str) -> str:
         """Shows the correct answer and the guess in the widget, and returns the sentence.
@@ -84,7 +81,7 @@ class Prediction:
         Without a guess it returns a request to choose, and the widget shows the answer after the choice.
         """
         self._check(truth)
-        self.truth = truth
+        self.controls["truth"].value = truth
         if self.guess is not None:
             self.commit()
             return self._verdict(truth)
@@ -109,9 +106,6 @@ class Prediction:
         if self.guess == truth:
             return f"It is “{truth}”, as you expected."
         return f"It is “{truth}”; you expected “{self.guess}”."
-
-    def _say(self, sentence: str) -> None:
-        self.status.value = status_html(sentence)
 
     def _repr_mimebundle_(self, **kwargs: Any) -> Any:
         choices = "".join(f"<li>{escape(one)}</li>" for one in self.choices)

@@ -5,50 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import ipywidgets as w
-import plotly.graph_objects as go
-
 from workbench.contracts import Index
 from workbench.errors import InputError
 from workbench.measure.evaluation import Evaluation
 from workbench.measure.missed import Survival, SurvivalStep, survivals
 from workbench.records import Trace
-from workbench.views.figures.style import BLUE, GREEN, INK, ORANGE, PURPLE, SKY, VERMILION, dress, live
+from workbench.views.living import VERSION
+from workbench.views.living.controls import Choice, Control, Living, Several
 from workbench.views.text import Table
 from workbench.views.widgets.panel import Link, Panel, Selection, pipeline_code
-
-COLOURS = (BLUE, ORANGE, GREEN, PURPLE, SKY, VERMILION)
-PATTERNS = ("", "/", "x", ".", "-", "+", "|", "\\")
-
-
-def survival_figure(survivals: Sequence[Survival], chosen: Sequence[str] | None = None) -> go.Figure:
-    """One bar per step and system: the number of questions whose target is left, written on top.
-
-    `chosen` names the systems to show; by default all.
-    """
-    figure = go.Figure()
-    for place, one in enumerate(survivals):
-        counts = [one.count(step) for step in SurvivalStep]
-        pattern = {"shape": PATTERNS[place % len(PATTERNS)], "fgcolor": "white", "size": 6, "solidity": 0.2}
-        figure.add_bar(
-            name=one.system, x=[step.says.replace(" ", "<br>", 1) for step in SurvivalStep], y=counts,
-            text=counts, visible=chosen is None or one.system in chosen,
-            textposition="outside", cliponaxis=False, textfont={"color": INK},
-            marker={"color": COLOURS[place % len(COLOURS)], "pattern": {**pattern, "fillmode": "overlay"}},
-            hovertemplate="%{x}: %{y}<extra>%{fullData.name}</extra>",
-        )  # fmt: skip
-    dress(figure, height=420)
-    figure.update_layout(
-        barmode="group",
-        bargap=0.2,
-        showlegend=True,
-        legend={"orientation": "h", "y": 1.02, "yanchor": "bottom"},
-    )
-    most = max((len(one.survivors) for one in survivals), default=1)
-    figure.update_yaxes(title_text="questions whose target is left", range=[0, most * 1.12])
-    figure.update_xaxes(title_text="step of the search")
-    return figure
-
 
 ALL = "all kinds"
 LOST = {
@@ -65,39 +30,56 @@ LOST = {
 class SurvivalChart(Panel):
     """How many targets are left after each step of the search, for the chosen systems.
 
-    `settings` are `systems` (which are shown) and `kind` (which questions count). `survivals` are the numbers
-    behind the figure, one entry per chosen system; `lost` lists the questions lost at a step, and `traces`
-    returns the searches. Raises InputError if there is no evaluation.
+    `settings` are `systems` (which are shown), `kind` (which questions count), and `question` and `system`
+    (what is selected). `survivals` are the numbers behind the picture, one entry per chosen system; `lost`
+    lists the questions lost at a step, and `traces` returns the searches. Raises InputError if there is no
+    evaluation.
     """
 
     name = "survival-chart"
+    selects: Mapping[str, str] = {"question": "question", "system": "system"}
 
     def __init__(self, evaluations: Sequence[Evaluation], index: Index, link: Link = True) -> None:
         if not evaluations:
             raise InputError("The survival chart got no evaluation.", "Pass the result of evaluate().")
         self._by_system = {one.pipeline.name: one for one in evaluations}
         self._all = {one.system: one for one in survivals(evaluations, index)}
-        names = list(self._all)
-        self.systems = w.SelectMultiple(
-            options=names, value=names[:2], description="systems", rows=min(6, len(names)),
-            layout={"width": "32em"},
-        )  # fmt: skip
-        self.kind = w.Dropdown(options=[ALL, *evaluations[0].by_kind], description="questions")
-        self.controls = {"systems": self.systems, "kind": self.kind}
-        self.figure = live(survival_figure(list(self._all.values()), self.systems.value))
-        for control in (self.systems, self.kind):
-            control.observe(self._changed, "value")
-        self.lay_out([self.systems, self.kind], self.figure, link)
+        names = tuple(self._all)
+        self.systems = Several(names, names[:2])
+        self.kind = Choice((ALL, *evaluations[0].by_kind), ALL)
+        self.question, self.system = Control(value=""), Control(value="")
+        self.controls = {
+            "systems": self.systems, "kind": self.kind, "question": self.question, "system": self.system,
+        }  # fmt: skip
+        self.root = Living(self._data(), self.controls)
+        self.question.observe(self._picked, "value")
+        self.join(link)
+
+    def _data(self) -> dict[str, Any]:
+        asked = [one.question for one in next(iter(self._all.values())).survivors]
+        return {
+            "version": VERSION,
+            "view": "survival",
+            "steps": [step.says for step in SurvivalStep],
+            "lost": ["", *LOST.values()],
+            "kinds": self.kind.options,
+            "questions": [{"question": one.question, "kind": one.kind} for one in asked],
+            "systems": [
+                {
+                    "system": name,
+                    "reached": [int(each.reached) for each in one.survivors],
+                    "rescued": [each.rescued for each in one.survivors],
+                    "source": "\n".join(pipeline_code(self._by_system[name].pipeline)),
+                }
+                for name, one in self._all.items()
+            ],
+        }
 
     @property
     def survivals(self) -> list[Survival]:
         """The numbers of the chosen systems for the chosen kind of question."""
-        return [one for one in self._of_kind if one.system in self.systems.value]
-
-    @property
-    def _of_kind(self) -> list[Survival]:
-        kind = self.kind.value
-        return [one if kind == ALL else one.of_kind(kind) for one in self._all.values()]
+        kind, chosen = self.kind.value, (self._all[name] for name in self._all if name in self.systems.value)
+        return [one if kind == ALL else one.of_kind(kind) for one in chosen]
 
     @property
     def traces(self) -> dict[str, list[Trace]]:
@@ -113,7 +95,7 @@ class SurvivalChart(Panel):
     @property
     def _of_the_question(self) -> list[str]:
         """What becomes of the selected question's target in each system, as one sentence, if it is known."""
-        question = self.selection.question
+        question = self.question.value
         ends = [
             f"{_end(one.reached)} in {survival.system}"
             for survival in self.survivals
@@ -126,19 +108,7 @@ class SurvivalChart(Panel):
         """Shows the selected system too, and says where the selected question loses its target."""
         if chosen.system in self._all and chosen.system not in self.systems.value:
             self.systems.value = (*self.systems.value, chosen.system)
-        self.tell()
-
-    def picked(self, name: str, point: int) -> Mapping[str, Any]:
-        """A bar selects its system, and the next of the questions that are lost at its step."""
-        lost = self._shown(name).lost(SurvivalStep(point)) if point else []
-        if not lost:
-            return {"system": name}
-        asked = next((n for n, one in enumerate(lost) if one.question == self.selection.question), -1)
-        following = lost[(asked + 1) % len(lost)]
-        return {"system": name, "question": following.question, "file": following.target}
-
-    def _shown(self, system: str) -> Survival:
-        return next(one for one in self.survivals if one.system == system)
+        self.question.value = chosen.question
 
     @property
     def table(self) -> Table:
@@ -150,7 +120,6 @@ class SurvivalChart(Panel):
 
     @property
     def code(self) -> str:
-        pipelines = [self._by_system[one.system].pipeline for one in self.survivals]
         of_kind = "" if self.kind.value == ALL else f".of_kind({self.kind.value!r})"
         lines = [
             "import workbench as wb",
@@ -158,19 +127,21 @@ class SurvivalChart(Panel):
             "",
             "left = {}",
         ]
-        for pipeline in pipelines:
+        for one in self.survivals:
             lines += [
                 "",
-                *pipeline_code(pipeline),
+                *pipeline_code(self._by_system[one.system].pipeline),
                 "[evaluation] = wb.evaluate(questions, [pipeline], index)",
                 f"found = survival(evaluation, index){of_kind}",
                 "left[pipeline.name] = [found.count(step) for step in SurvivalStep]",
             ]
         return "\n".join([*lines, "", "print(left)"])
 
-    def _changed(self, _: Any) -> None:
-        self.figure.show(survival_figure(self._of_kind, self.systems.value))
-        self.tell()
+    def _picked(self, change: Any) -> None:
+        every = (one.question for one in next(iter(self._all.values())).survivors)
+        found = next((one for one in every if one.question == change["new"]), None)
+        if found and not self._apart:
+            self.selection.choose(question=found.question, file=found.target)
 
 
 def _left(survival: Survival, step: SurvivalStep) -> str:

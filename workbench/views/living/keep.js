@@ -1,5 +1,5 @@
 // Saves the widgets of a notebook with it, so that they are there when it is opened again without its kernel:
-// only those that an output shows, and each figure as the picture that it last was (live.js draws it).
+// only those that an output shows, and each figure as the picture that it last was (plotly's, as drawn.js draws it).
 
 const STATE = "application/vnd.jupyter.widget-state+json";
 const VIEW = "application/vnd.jupyter.widget-view+json";
@@ -51,12 +51,10 @@ function keep(manager) {
 
 const watched = (globalThis.workbenchWatched ??= new WeakSet());
 
-export default {
-  initialize({ model }) {
-    const manager = model.widget_manager;
-    const saving = manager?.context?.saveState; // JupyterLab and Notebook have it, and Voila saves nothing
-    if (!saving || watched.has(manager)) return;
-    watched.add(manager);
-    saving.connect((_, phase) => phase === "started" && keep(manager));
-  },
-};
+function initialize({ model }) {
+  const manager = model.widget_manager;
+  const saving = manager?.context?.saveState; // JupyterLab and Notebook have it
+  if (!saving || watched.has(manager)) return;
+  watched.add(manager);
+  saving.connect((_, phase) => phase === "started" && keep(manager));
+}

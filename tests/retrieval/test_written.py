@@ -1,0 +1,132 @@
+"""Written stages: Node computes from the data what Python computes, to 1e-12, and returns the same files."""
+
+from __future__ import annotations
+
+import json
+import random
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import workbench.views
+from workbench.measure.questions import QuestionSet
+from workbench.memory.index import MemoryIndex
+from workbench.records import Trace
+from workbench.retrieval.columns import ColumnStage, Numbers
+from workbench.retrieval.index_adapters import CachedIndex
+from workbench.retrieval.pipeline import Pipeline, search
+from workbench.retrieval.settings import with_settings
+from workbench.retrieval.written import written, written_trace
+from workbench.systems.openclaw import SHIPPED, THREE_FIXES
+from workbench.systems.registry import SYSTEMS
+
+NODE = shutil.which("node")
+MODULE = Path(workbench.views.__file__).parent / "living" / "pipeline.js"
+PROGRAM = f"""
+import {{ asks, run, returned }} from {json.dumps(MODULE.as_uri())};
+const told = (_, value) => (typeof value === "number" && !Number.isFinite(value) ? String(value) : value);
+let text = "";
+for await (const part of process.stdin) text += part;
+const {{ pipelines, cases }} = JSON.parse(text);
+const answers = cases.map(({{ system, trace, settings }}) => {{
+  if (asks(pipelines[system], settings)) return "asks";
+  const {{ columns, order, dropped }} = run(pipelines[system], trace, settings);
+  return {{ columns, order, dropped }};
+}});
+console.log(JSON.stringify(answers, told));
+"""
+
+pytestmark = pytest.mark.skipif(NODE is None, reason="needs Node 20 or newer")
+
+
+def in_node(pipelines: dict[str, Any], cases: list[dict[str, Any]]) -> list[Any]:
+    """What the front end's module makes of each case."""
+    command = [str(NODE), "--input-type=module", "--eval", PROGRAM]
+    given = json.dumps({"pipelines": pipelines, "cases": cases}, allow_nan=False)
+    ran = subprocess.run(command, input=given, capture_output=True, text=True, check=True)
+    return list(json.loads(ran.stdout))
+
+
+def drawn_settings(made: dict[str, Any], chance: random.Random) -> dict[str, float]:
+    """Random values, within their ranges, of about half of the parameters that the browser can move."""
+    return {
+        f"{step['slot']}.{name}": chance.uniform(*one["span"])
+        if isinstance(one["value"], float)
+        else chance.randint(*map(int, one["span"]))
+        for step in made["steps"]
+        for name, one in step["parameters"].items()
+        if one["here"] and chance.random() < 0.5
+    }
+
+
+def agrees(answer: dict[str, Any], trace: Trace, first: int) -> None:
+    """Every column to 1e-12, the order, the drops, and so the files that are returned."""
+    for name, column in answer["columns"].items():
+        there = np.array([float(value) for value in column])
+        np.testing.assert_allclose(there, trace.columns[name], rtol=1e-12, atol=1e-12, err_msg=name)
+    assert answer["order"] == trace.order.tolist()
+    assert answer["dropped"] == np.maximum(trace.dropped - first, -1).tolist()
+    kept = [row for row in answer["order"] if answer["dropped"][row] == -1]
+    assert list(dict.fromkeys(trace.chunks[row].path for row in kept)) == trace.paths()
+
+
+@pytest.fixture(scope="module")
+def cached(sample: MemoryIndex) -> CachedIndex:
+    return CachedIndex(sample)
+
+
+@pytest.mark.parametrize("system", list(SYSTEMS))
+def test_node_computes_what_python_computes(system: str, cached: CachedIndex, questions: QuestionSet) -> None:
+    pipeline, chance = SYSTEMS[system], random.Random(system)
+    asked = [one.question for one in (*questions.questions, *questions.controls)]
+    traces = [search(question, pipeline, cached) for question in asked]
+    made = written(pipeline, max(traces, key=lambda trace: len(trace.chunks)).columns)
+    settings = [drawn_settings(made, chance) for _ in traces]
+    settings[0] = {}
+    cases = [
+        {"system": system, "trace": written_trace(trace, made), "settings": some}
+        for trace, some in zip(traces, settings, strict=True)
+    ]
+    answers = in_node({system: made}, cases)
+    assert answers[0] != "asks"
+    for question, some, answer in zip(asked, settings, answers, strict=True):
+        if answer != "asks":
+            moved = with_settings(pipeline, [f"{name}={value!r}" for name, value in some.items()])
+            agrees(answer, search(question, moved, cached), made["first"])
+
+
+@pytest.mark.parametrize("pipeline", [SHIPPED, THREE_FIXES], ids=lambda one: one.name)
+def test_what_a_lesson_moves_is_computed_without_python(pipeline: Pipeline, toy: MemoryIndex) -> None:
+    trace = search("tea", pipeline, toy)
+    steps = {one["slot"]: one for one in written(pipeline, trace.columns)["steps"]}
+    assert steps["floor"]["parameters"]["floor"]["here"]
+    assert all(one["here"] for one in steps["fusion"]["parameters"].values())
+    assert not steps["limit"]["parameters"]["count"]["here"]  # the depth of the legs follows it
+
+
+class Branching(ColumnStage, slot="branching"):
+    """A stage whose formula branches in Python on a column."""
+
+    says = "a branch"
+
+    def formula(self, of: Numbers) -> Any:
+        return of["vector_raw"] if of["vector_raw"] else 0.0
+
+
+def test_a_formula_that_branches_on_a_column_is_only_recorded(toy: MemoryIndex) -> None:
+    columns = search("tea", SHIPPED, toy).columns
+    made = written(SHIPPED.with_new_stage(Branching(), before="fusion"), columns)
+    (step,) = (one for one in made["steps"] if one["slot"] == "branching")
+    assert step["recorded"] == ["branching"]
+
+
+def test_another_branch_on_a_parameter_is_asked_of_python(toy: MemoryIndex) -> None:
+    trace = search("tea", SHIPPED, toy)
+    made = written(SHIPPED, trace.columns)
+    zero = {"fusion.vector": 0, "fusion.keyword": 0}  # OpenClaw takes its own weights then
+    case = {"system": "s", "trace": written_trace(trace, made), "settings": zero}
+    assert in_node({"s": made}, [case, case | {"settings": {"fusion.vector": 0.5}}])[0] == "asks"

@@ -1,0 +1,269 @@
+"""Stages and traces as data, so that another language computes an answer again when a setting moves.
+
+A formula that computes a column, and prints itself, also writes itself: it is run once with names in place of
+columns and parameters. `workbench/views/living/pipeline.js` evaluates what this module writes.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from functools import singledispatch
+from typing import Any
+
+import numpy as np
+from numpy.lib.mixins import NDArrayOperatorsMixin
+
+from workbench.errors import InputError
+from workbench.records import KEPT, Floats, Stage, Trace
+from workbench.retrieval.columns import PREDICATES, WRITERS, ColumnStage, FormulaError, Numbers, parameters
+from workbench.retrieval.cutoff import Floor, Limit, Order
+from workbench.retrieval.legs import LegStage, Union, legs_of
+from workbench.retrieval.pipeline import Pipeline
+from workbench.retrieval.settings import replaced
+
+LOGIC = (np.invert, np.logical_not, np.bitwise_and, np.logical_and, np.bitwise_or, np.logical_or)
+STATISTICS: dict[Callable[..., Any], str] = {np.min: "min", np.max: "max"}
+
+
+class Formula(NDArrayOperatorsMixin):
+    """A formula as nested lists, such as `["multiply", 0.7, ["column", "vector_score"]]`.
+
+    A formula of parameters alone has a `value`. Where the code branches on one, `guards` notes the condition
+    and how it turned out: with other parameters the formula holds only as long as that is the same.
+    """
+
+    def __init__(self, data: Any, guards: list[Any], value: Any = None) -> None:
+        self.data, self.guards, self.value = data, guards, value
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **_: Any) -> Formula:
+        if method != "__call__" or not (ufunc in WRITERS or ufunc in PREDICATES or ufunc in LOGIC):
+            raise FormulaError(f"np.{ufunc.__name__}")
+        values = [one.value if isinstance(one, Formula) else one for one in inputs]
+        with np.errstate(all="ignore"):
+            value = None if None in values else ufunc(*values)
+        return Formula([ufunc.__name__, *map(_data, inputs)], self.guards, value)
+
+    def __array_function__(self, function: Any, _: Any, args: Any, keywords: Any) -> Formula:
+        if function is not np.where or len(args) != 3 or keywords:
+            raise FormulaError(f"np.{function.__name__}")
+        return Formula(["where", *map(_data, args)], self.guards)
+
+    def __bool__(self) -> bool:
+        if self.value is None:
+            raise FormulaError("a branch of Python on a column")
+        self.guards.append([self.data, bool(self.value)])
+        return bool(self.value)
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def _data(value: Any) -> Any:
+    """A formula's lists, or a number: those that JSON does not have are written as text."""
+    if isinstance(value, Formula):
+        return value.data
+    return float(value) if np.isfinite(value) else json.dumps(float(value))
+
+
+class Symbols(Numbers):
+    """Columns by their names alone: a formula that is run with them writes itself."""
+
+    def __init__(self, known: Mapping[str, Floats]) -> None:
+        self.values = known
+        self.guards: list[Any] = []
+
+    def __getitem__(self, name: str) -> Formula:
+        return Formula(["column", name], self.guards)
+
+    def constant(self, value: Any) -> Formula:
+        return value if isinstance(value, Formula) else Formula(_data(value), self.guards, value)
+
+    def over(self, statistic: Callable[[Floats], Any], name: str) -> Formula:
+        if statistic not in STATISTICS:
+            raise FormulaError(f"the statistic {getattr(statistic, '__name__', statistic)}")
+        return Formula(["over", STATISTICS[statistic], ["column", name]], self.guards)
+
+    def symbolic(self, stage: Stage) -> Stage:
+        """The stage with a name in place of each number that a person can set."""
+        for name, value in parameters(stage).items():
+            if isinstance(value, int | float) and not isinstance(value, bool):
+                stage = replaced(stage, name, Formula(["parameter", name], self.guards, value))
+        return stage
+
+
+@singledispatch
+def step(_: Any, __: Symbols) -> dict[str, Any] | None:
+    """What a stage does, as data; None for one that cannot be computed from the columns alone.
+
+    A guest registers its own kinds of stages.
+    """
+    return None
+
+
+@step.register
+def _column(stage: ColumnStage, of: Symbols) -> dict[str, Any] | None:
+    if not _kept(stage, ColumnStage, "run", "computed"):
+        return None
+    made = stage.formula(of)
+    return {"column": stage.output, "formula": _data(made), "present": stage.present}
+
+
+@step.register
+def _order(stage: Order, of: Symbols) -> dict[str, Any] | None:
+    ties = [name for name in stage.ties if name in of.values]
+    return {"by": stage.by, "ties": ties} if _kept(stage, Order, "run", "rows") else None
+
+
+@step.register
+def _floor(stage: Floor, of: Symbols) -> dict[str, Any] | None:
+    if not _kept(stage, Floor, "run", "passing"):
+        return None
+    compared = stage.thresholds({name: of[name] for name in of.values})  # type: ignore[misc]
+    return {
+        "thresholds": [
+            {"measure": one.measure, "value": _data(one.values), "limit": _data(one.limit)}
+            for one in compared
+        ]
+    }
+
+
+@step.register
+def _limit(stage: Limit, _: Symbols) -> dict[str, Any] | None:
+    return {"count": _data(stage.count)} if _kept(stage, Limit, "run") else None
+
+
+def _kept(stage: Any, base: type, *names: str) -> bool:
+    """Whether a class has these methods as the base has them."""
+    return all(getattr(type(stage), name) is getattr(base, name) for name in names)
+
+
+def first_step(pipeline: Pipeline) -> int:
+    """The place of the first stage that works on candidates: what comes before asks the index."""
+    kinds = [isinstance(stage, LegStage | Union) for stage in pipeline.stages]
+    return len(kinds) - kinds[::-1].index(True) if True in kinds else 0
+
+
+def written(pipeline: Pipeline, columns: Mapping[str, Floats]) -> dict[str, Any]:
+    """A pipeline as data: its steps from the first that works on candidates, with formulas and parameters.
+
+    `columns` are those of one of its traces. A parameter is `here` if moving it needs nothing but the trace;
+    any other must be asked of Python.
+    """
+    first = first_step(pipeline)
+    steps = []
+    for place, stage in enumerate(pipeline.stages[first:], first):
+        late = {name for one in pipeline.stages[place:] for name in one.writes()}
+        late -= set(getattr(stage, "observed", ()))
+        known = {name: column for name, column in columns.items() if name not in late}
+        steps.append(_step(stage, known) | {"slot": stage.slot, "says": stage.says})
+    _mark_parameters(pipeline, first, steps)
+    return {"system": pipeline.name, "first": first, "steps": steps}
+
+
+def _step(stage: Stage, known: Mapping[str, Floats]) -> dict[str, Any]:
+    for named in (True, False):
+        of = Symbols(known)
+        try:
+            found = step(of.symbolic(stage) if named else stage, of)
+        except (InputError, TypeError, KeyError):
+            continue  # with names in place of its parameters, or at all, this stage has no written form
+        if found is not None:
+            return found | {"guards": of.guards}
+    return {"recorded": list(stage.writes()), "guards": []}
+
+
+def _mark_parameters(pipeline: Pipeline, first: int, steps: list[dict[str, Any]]) -> None:
+    for place, (stage, one) in enumerate(zip(pipeline.stages[first:], steps, strict=True)):
+        named = _names(one, "parameter")
+        one["parameters"] = {
+            name: {
+                "value": value,
+                "span": stage.ranges.get(name, (0, 1)),
+                "here": name in named and _computable(pipeline, first, place, steps),
+            }
+            for name, value in parameters(stage).items()
+            if isinstance(value, int | float) and not isinstance(value, bool)
+        }
+
+
+def _computable(pipeline: Pipeline, first: int, place: int, steps: list[dict[str, Any]]) -> bool:
+    """Whether no later stage that is only recorded could turn out differently if this one did."""
+    legs, stages = legs_of(pipeline.stages), pipeline.stages[first:]
+    if "count" in steps[place] and any(leg.deepest(1) != leg.deepest(9999) for leg in legs):
+        return False
+    moved, decides = set(stages[place].writes()), "column" not in steps[place]
+    for stage, one in zip(stages[place + 1 :], steps[place + 1 :], strict=True):
+        touched = bool(moved.intersection((*stage.reads(), *stage.may_read())))
+        # A stage that says itself what it reads may observe the trace and not only texts.
+        observes = bool(getattr(stage, "observed", ())) and not _kept(stage, ColumnStage, "reads")
+        recorded = "recorded" in one
+        if (recorded or observes) and (touched or decides or not stage.writes()):
+            return False
+        decides = decides or not stage.writes()
+        if touched:
+            moved.update(stage.writes())
+    return True
+
+
+def _names(data: Any, kind: str) -> set[str]:
+    """The names of all columns, or of all parameters, in lists and dictionaries."""
+    if isinstance(data, Mapping):
+        return set().union(*(_names(one, kind) for one in data.values()))
+    if not isinstance(data, list | tuple):
+        return set()
+    if len(data) == 2 and data[0] == kind:
+        return {data[1]}
+    return set().union(*(_names(one, kind) for one in data))
+
+
+def read_columns(steps: list[dict[str, Any]]) -> set[str]:
+    """The columns that the steps read, and do not compute themselves."""
+    computed = {one.get("column") for one in steps}
+    read = set()
+    for one in steps:
+        read |= _names(one, "column") | {one.get("by"), one.get("present"), *one.get("ties", ())}
+    return {name for name in read if name is not None} - computed
+
+
+def written_trace(trace: Trace, made: Mapping[str, Any]) -> dict[str, Any]:
+    """A trace as data for the steps of `written`: the columns that they read, null for absent.
+
+    A column with one number for all candidates is that number.
+
+    `ties` orders the candidates by chunk id, and `files` are their files. `recorded` has the order and the
+    drops after each stage that is only recorded and has changed one of them.
+    """
+    read = sorted(read_columns(made["steps"]) & trace.columns.keys())
+    recorded = {
+        str(place): after
+        for place, one in enumerate(made["steps"])
+        if "recorded" in one and (after := _after(trace, made["steps"], one["slot"]))
+    }
+    return {
+        "question": trace.question,
+        "columns": {name: _numbers(trace.columns[name]) for name in read},
+        "ties": np.argsort(np.argsort(trace.ids)).tolist(),
+        "files": [chunk.path for chunk in trace.chunks],
+        "recorded": recorded,
+    }
+
+
+def _numbers(column: Floats) -> Any:
+    numbers = [None if np.isnan(value) else value for value in column.tolist()]
+    return numbers[0] if len(set(numbers)) == 1 else numbers
+
+
+def _after(trace: Trace, steps: list[dict[str, Any]], slot: str) -> dict[str, Any] | None:
+    """The order and the drops after a step; None if it has changed neither."""
+    slots = [stage.slot for stage in trace.stages]
+    place = slots.index(slot)
+    if place >= len(trace.moments):
+        return None
+    before, after = trace.moments[place - 1], trace.moments[place]
+    if np.array_equal(before.order, after.order) and np.array_equal(before.dropped, after.dropped):
+        return None
+    places = {slots.index(one["slot"]): n for n, one in enumerate(steps) if one["slot"] in slots}
+    return {
+        "order": after.order.tolist(),
+        "dropped": [places.get(one, KEPT) for one in after.dropped.tolist()],
+    }

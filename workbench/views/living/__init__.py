@@ -1,0 +1,50 @@
+"""The living view: one front-end module that computes what a setting changes, in every host.
+
+A live notebook, a saved one without its kernel, a page opened from a file, and `workbench explore`.
+"""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from workbench.safe_text import visible
+
+HERE = Path(__file__).parent
+PARTS = ("pipeline", "keep", "view")
+IMPORT = 'import { asks, parameters, returned, run } from "./pipeline.js";\n'
+EXPORT = "export default { initialize, render };"
+VERSION = 1
+"""The version of the data, which the module checks."""
+
+
+@cache
+def module() -> str:
+    """The front-end module as one text, in anywidget's form: it exports `render({ model, el })`."""
+    engine, keep, view = ((HERE / f"{name}.js").read_text(encoding="utf-8") for name in PARTS)
+    return engine.replace("export ", "") + keep + view.replace(IMPORT, "")
+
+
+@cache
+def style() -> str:
+    """The look of the view, for light and dark pages."""
+    return (HERE / "view.css").read_text(encoding="utf-8")
+
+
+@cache
+def script() -> str:
+    """The module as a script for a page that is opened from a file: `workbenchView.render`."""
+    body = module().replace(EXPORT, "globalThis.workbenchView = { render, place };")
+    return f"(() => {{\n{body}}})();\n"
+
+
+def placed(data: dict[str, Any], settings: dict[str, Any], name: str, twin: str) -> str:
+    """The view as a part of a page that has `script` and `style`; without JavaScript, the HTML of `twin`."""
+    state = json.dumps({"data": data, "settings": settings}, allow_nan=False).replace("<", "\\u003c")
+    return (
+        f'<div data-widget="{escape(visible(name))}"><script type="application/json">{state}</script>'
+        f"<div>{twin}</div><script>workbenchView.place(document.currentScript.parentElement)</script></div>"
+    )

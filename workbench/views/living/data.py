@@ -1,0 +1,107 @@
+"""What the living view computes from: evaluations as data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from workbench.measure.evaluation import Evaluation
+from workbench.measure.reach import Reach
+from workbench.measure.thresholds import floored_column
+from workbench.records import Chunk, Trace
+from workbench.retrieval.cutoff import MinScore
+from workbench.retrieval.written import written, written_trace
+from workbench.systems.openclaw import snippet
+from workbench.views.living import VERSION
+from workbench.views.widgets.panel import pipeline_code
+
+AXES = {"score": "fused score (no unit)", "answerable": "stated probability of an answer"}
+"""The name of an axis by the column that stands on it."""
+
+LEGS = ("keyword", "vector")
+
+
+@dataclass(frozen=True)
+class Axis:
+    """The ends of the axis of a system's floor, and the floor's step along it."""
+
+    low: float
+    high: float
+    step: float
+
+
+class Chunks:
+    """The chunks that several traces share, each written once."""
+
+    def __init__(self) -> None:
+        self._places: dict[str, int] = {}
+        self.data: list[dict[str, str]] = []
+
+    def place(self, chunk: Chunk) -> int:
+        """The place of a chunk in `data`."""
+        if chunk.id not in self._places:
+            self._places[chunk.id] = len(self.data)
+            self.data.append({"id": chunk.id, "path": chunk.path, "text": snippet(chunk)})
+        return self._places[chunk.id]
+
+
+def lab_data(
+    evaluations: Sequence[Evaluation],
+    axes: Sequence[Axis],
+    reaches: Sequence[Mapping[str, Reach | None]],
+    diagrams: Sequence[Any],
+) -> dict[str, Any]:
+    """The evaluations for the threshold lab, each with the axis of its floor, its reach and its diagram."""
+    chunks, first = Chunks(), evaluations[0]
+    asked = [{"question": one.question.question, "target": one.question.target} for one in first.asked]
+    unanswerable = [{"question": trace.question, "target": None} for trace in first.controls]
+    systems = [_system(*each, chunks) for each in zip(evaluations, axes, reaches, diagrams, strict=True)]
+    return {
+        "version": VERSION,
+        "view": "threshold",
+        "questions": [*asked, *unanswerable],
+        "systems": systems,
+        "chunks": chunks.data,
+    }
+
+
+def _system(
+    evaluation: Evaluation, axis: Axis, reaches: Mapping[str, Reach | None], diagram: Any, chunks: Chunks
+) -> dict[str, Any]:
+    own = max(axis.low, evaluation.pipeline.floor)
+    pipeline = evaluation.pipeline.asking(min_score=own)
+    (floor,) = (stage.slot for stage in pipeline.stages if isinstance(stage, MinScore))
+    traces = [*(one.trace for one in evaluation.asked), *evaluation.controls]
+    columns = max(traces, key=lambda trace: len(trace.chunks)).columns
+    made, column = written(pipeline, columns), floored_column(evaluation.pipeline)
+    return {
+        "pipeline": made,
+        "traces": [trace_data(trace, made, chunks) for trace in traces],
+        "floor": f"{floor}.floor",
+        "own": own,
+        "column": column,
+        "axis": AXES.get(column, column.replace("_", " ")),
+        "span": [axis.low, axis.high],
+        "step": axis.step,
+        "reaches": [_reach(leg, reaches) for leg in LEGS],
+        "diagram": diagram,
+        "source": "\n".join(pipeline_code(evaluation.pipeline)),
+    }
+
+
+def trace_data(trace: Trace, made: Mapping[str, Any], chunks: Chunks) -> dict[str, Any]:
+    """A trace for the living view, with the places of its chunks, and what each leg brought."""
+    found = written_trace(trace, made)
+    del found["files"]  # those of the chunks
+    legs = [
+        {"name": leg.name, "brought": int(leg.hits.rows.size), "asked": leg.asked}
+        for leg in trace.legs.values()
+    ]
+    return found | {"rows": [chunks.place(chunk) for chunk in trace.chunks], "legs": legs}
+
+
+def _reach(leg: str, reaches: Mapping[str, Reach | None]) -> dict[str, Any]:
+    found = reaches.get(leg)
+    formula = "" if found is None or found.formula.text == f"{found.score:g}" else str(found.formula)
+    return {"leg": leg, "asked": leg in reaches, "score": found and found.score, "formula": formula}

@@ -1,0 +1,204 @@
+// Computes an answer again from a trace: the steps and formulas that workbench/retrieval/written.py writes.
+// No number is stored that a formula gives, so the printed, the computed and the moved formula are the same.
+
+const present = (column) => column.filter((value) => !Number.isNaN(value));
+const STATISTICS = {
+  min: (values) => Math.min(...values),
+  max: (values) => Math.max(...values),
+};
+
+const OPERATIONS = {
+  add: (a, b) => a + b,
+  subtract: (a, b) => a - b,
+  multiply: (a, b) => a * b,
+  divide: (a, b) => a / b,
+  power: (a, b) => a ** b,
+  negative: (a) => -a,
+  positive: (a) => a,
+  arctan: Math.atan,
+  maximum: Math.max,
+  minimum: Math.min,
+  absolute: Math.abs,
+  sqrt: Math.sqrt,
+  square: (a) => a * a,
+  exp: Math.exp,
+  expm1: Math.expm1,
+  log: Math.log,
+  log1p: Math.log1p,
+  log2: Math.log2,
+  log10: Math.log10,
+  tanh: Math.tanh,
+  floor: Math.floor,
+  ceil: Math.ceil,
+  sign: Math.sign,
+  isnan: Number.isNaN,
+  isfinite: Number.isFinite,
+  isinf: (a) => Math.abs(a) === Infinity,
+  less: (a, b) => a < b,
+  less_equal: (a, b) => a <= b,
+  greater: (a, b) => a > b,
+  greater_equal: (a, b) => a >= b,
+  equal: (a, b) => a === b,
+  not_equal: (a, b) => a !== b,
+  invert: (a) => !a,
+  logical_not: (a) => !a,
+  bitwise_and: (a, b) => a && b,
+  logical_and: (a, b) => a && b,
+  bitwise_or: (a, b) => a || b,
+  logical_or: (a, b) => a || b,
+  where: (condition, yes, no) => (condition ? yes : no),
+};
+
+// A formula as a function of a row. `scope` has the columns by name, and the parameters of the step.
+function compiled(data, scope) {
+  if (!Array.isArray(data)) {
+    const number = Number(data);
+    return () => number;
+  }
+  const [name, ...inputs] = data;
+  if (name === "column") {
+    const column = scope.columns[inputs[0]];
+    return (row) => column[row];
+  }
+  if (name === "parameter") {
+    const value = scope.parameters[inputs[0]];
+    return () => value;
+  }
+  if (name === "over") {
+    const numbers = present(scope.columns[inputs[1][1]]);
+    const value = numbers.length ? STATISTICS[inputs[0]](numbers) : NaN;
+    return () => value;
+  }
+  const operation = OPERATIONS[name];
+  const [first, second, third] = inputs.map((one) => compiled(one, scope));
+  if (inputs.length === 1) return (row) => operation(first(row));
+  if (inputs.length === 2) return (row) => operation(first(row), second(row));
+  return (row) => operation(first(row), second(row), third(row));
+}
+
+// Falling by the first column, then rising by each of the others. A row without a number comes last.
+function compare(columns, one, other) {
+  for (const [place, column] of columns.entries()) {
+    const [a, b] = place ? [column[one], column[other]] : [-column[one], -column[other]];
+    if (Number.isNaN(a) || Number.isNaN(b)) {
+      if (Number.isNaN(a) && Number.isNaN(b)) continue;
+      return Number.isNaN(a) ? 1 : -1;
+    }
+    if (a !== b) return a < b ? -1 : 1;
+  }
+  return 0;
+}
+
+function cut(state, place, misses) {
+  for (const row of state.dropped.keys()) {
+    if (state.dropped[row] === -1 && misses(row)) state.dropped[row] = place;
+  }
+}
+
+const RUN = {
+  column(step, state, place, scope) {
+    const formula = compiled(step.formula, scope);
+    const gate = step.present && state.columns[step.present];
+    state.columns[step.column] = state.dropped.map((_, row) =>
+      gate && Number.isNaN(gate[row]) ? NaN : Number(formula(row)),
+    );
+  },
+  by(step, state, place, scope, trace) {
+    const columns = [step.by, ...step.ties].map((name) => state.columns[name]);
+    state.order = state.dropped.map((_, row) => row).sort((a, b) => compare([...columns, trace.ties], a, b));
+    state.by = step.by;
+  },
+  thresholds(step, state, place, scope) {
+    const made = step.thresholds.map((one) => [compiled(one.value, scope), compiled(one.limit, scope)]);
+    cut(state, place, (row) => !made.some(([value, limit]) => value(row) >= limit(row)));
+    state.compared.set(place, (row) =>
+      made.map(([value, limit], n) => ({ measure: step.thresholds[n].measure, value: value(row), limit: limit(row) })),
+    );
+  },
+  count(step, state, place, scope) {
+    const count = Math.trunc(compiled(step.count, scope)(0));
+    const kept = state.order.filter((row) => state.dropped[row] === -1);
+    const places = new Map(kept.map((row, index) => [row, index + 1]));
+    cut(state, place, (row) => places.get(row) > count);
+    state.compared.set(place, (row) => [{ measure: "place among those left", value: places.get(row), limit: count }]);
+  },
+  each(step, state, place, scope, trace) {
+    const seen = new Set();
+    const worse = new Set();
+    for (const row of state.order) {
+      if (state.dropped[row] !== -1) continue;
+      (seen.has(trace.files[row]) ? worse : seen).add(seen.has(trace.files[row]) ? row : trace.files[row]);
+    }
+    cut(state, place, (row) => worse.has(row));
+  },
+  recorded(step, state, place, scope, trace) {
+    const after = trace.recorded[place];
+    if (after) Object.assign(state, { order: [...after.order], dropped: [...after.dropped] });
+  },
+};
+
+// The values of a step's parameters under `settings`, which names them `slot.parameter`.
+export function parameters(step, settings) {
+  const named = Object.entries(step.parameters).map(([name, one]) => [name, settings[`${step.slot}.${name}`] ?? one.value]);
+  return Object.fromEntries(named);
+}
+
+// Whether Python has to be asked: a setting is not computed here, or leads to another formula.
+export function asks(pipeline, settings) {
+  return pipeline.steps.some((step) => {
+    const values = parameters(step, settings);
+    const moved = Object.entries(step.parameters).some(([name, one]) => values[name] !== one.value && !one.here);
+    const scope = { columns: {}, parameters: values };
+    return moved || step.guards.some(([condition, held]) => Boolean(compiled(condition, scope)(0)) !== held);
+  });
+}
+
+const decoded = new WeakMap();
+
+// The numbers of a trace, with NaN for absent; they are decoded once.
+function numbers(trace) {
+  if (!decoded.has(trace)) {
+    const columns = Object.entries(trace.columns).map(([name, column]) => [
+      name,
+      trace.ties.map((_, row) => (Array.isArray(column) ? column[row] : column) ?? NaN),
+    ]);
+    decoded.set(trace, Object.fromEntries(columns));
+  }
+  return decoded.get(trace);
+}
+
+const before = new WeakMap();
+
+// The scores and the order, before anything is dropped: kept for as long as the parameters there are the same.
+function scored(pipeline, trace, settings, last) {
+  const key = JSON.stringify(pipeline.steps.slice(0, last).map((step) => parameters(step, settings)));
+  const kept = before.get(trace);
+  if (kept?.key === key && kept.pipeline === pipeline) return kept.state;
+  const order = trace.ties.map((_, row) => row);
+  const state = { columns: { ...numbers(trace) }, order, dropped: order.map(() => -1), compared: new Map(), by: "score" };
+  advance(pipeline, trace, settings, state, 0, last);
+  before.set(trace, { key, pipeline, state });
+  return state;
+}
+
+function advance(pipeline, trace, settings, state, first, last) {
+  for (let place = first; place < last; place++) {
+    const step = pipeline.steps[place];
+    const kind = Object.keys(RUN).find((name) => name in step);
+    RUN[kind](step, state, place, { columns: state.columns, parameters: parameters(step, settings) }, trace);
+  }
+}
+
+// The state after all steps: `columns`, `order`, and in `dropped` the place of the step that dropped a row, or -1.
+export function run(pipeline, trace, settings = {}) {
+  if (!trace.ties.length) return { columns: {}, order: [], dropped: [], compared: new Map(), by: "score" };
+  const cut = pipeline.steps.findIndex((step) => !("column" in step || "by" in step));
+  const first = cut < 0 ? pipeline.steps.length : cut;
+  const kept = scored(pipeline, trace, settings, first);
+  const state = { ...kept, columns: { ...kept.columns }, dropped: [...kept.dropped], compared: new Map() };
+  advance(pipeline, trace, settings, state, first, pipeline.steps.length);
+  return state;
+}
+
+// The rows that are returned, best first.
+export const returned = (state) => state.order.filter((row) => state.dropped[row] === -1);

@@ -1,0 +1,739 @@
+// The living view: an answer as a list with dots beside it, the pipeline that made it, and what a floor lets
+// pass. Everything that a setting changes is computed here, by pipeline.js; only new facts are asked of Python.
+import { asks, parameters, returned, run } from "./pipeline.js";
+
+const VERSION = 1;
+const BINS = 50;
+const KINDS = [
+  ["target", "chunks of the right file"],
+  ["other", "chunks of other files"],
+  ["control", "answers to unanswerable questions"],
+];
+
+// Elements. Text is always text: a name or a note with tags in it shows them.
+function made(element, attributes, children) {
+  for (const [name, value] of Object.entries(attributes)) {
+    if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+    else if (value !== false && value !== null && value !== undefined) element.setAttribute(name, value);
+  }
+  element.append(...children);
+  return element;
+}
+const h = (tag, attributes = {}, ...children) => made(document.createElement(tag), attributes, children);
+const svg = (tag, attributes = {}, ...children) =>
+  made(document.createElementNS("http://www.w3.org/2000/svg", tag), attributes, children);
+
+// Numbers and words
+const short = (value) => (Number.isFinite(value) ? String(Number(value.toPrecision(4))) : "absent");
+const plural = (count, noun) => `${count} ${noun}${count === 1 ? "" : "s"}`;
+
+// Two numbers with as many decimals as it takes to tell them apart, three at least.
+function apart(one, other) {
+  for (let digits = 3; digits < 17; digits++) {
+    const pair = [one.toFixed(digits), other.toFixed(digits)];
+    if (one === other || pair[0] !== pair[1]) return pair;
+  }
+  return [String(one), String(other)];
+}
+
+function broken(path) {
+  return path.split("/").flatMap((part, place) => (place ? ["/", h("wbr"), part] : [part]));
+}
+
+const wordsOf = (question) => [...new Set(question.toLowerCase().match(/[\p{L}\p{N}]{3,}/gu) ?? [])];
+
+// The text around the first of the words, each of them marked.
+function marked(text, words, size = 180) {
+  if (!words.length) return [text.slice(0, size)];
+  const found = new RegExp(`(?<![\\p{L}\\p{N}])(${words.join("|")})`, "giu");
+  const first = text.search(found);
+  const start = first > size / 2 ? text.indexOf(" ", first - size / 3) + 1 : 0;
+  const parts = text.slice(start, start + size).split(found);
+  const shown = parts.map((part, place) => (place % 2 ? h("mark", {}, part) : part));
+  return [start ? "… " : "", ...shown, start + size < text.length ? " …" : ""];
+}
+
+// A chunk's heading, if it begins with one, and its text without front matter.
+function readable(text) {
+  const body = text.replace(/^---\n[^]*?\n---\n/, "").trim();
+  const heading = /^#+ +(.+)/.exec(body)?.[1] ?? "";
+  return { heading, body: (heading ? body.slice(body.indexOf("\n") + 1) : body).replace(/\s+/g, " ").trim() };
+}
+
+// What a threshold compared, as the line that says why a candidate was dropped.
+function reason(step, compared) {
+  if (!compared.length) return `dropped: ${step.says}`;
+  const told = compared.map(({ measure, value, limit }) => {
+    if (!Number.isFinite(value)) return `no ${measure}`;
+    const above = step.count !== undefined;
+    const [a, b] = above ? [value, limit] : apart(value, limit);
+    return `${measure.replaceAll("_", " ")} ${a} ${above ? ">" : "<"} ${b}`;
+  });
+  return `${step.slot.replaceAll("_", " ")}: ${told.join(" and ")}`;
+}
+
+// One system's answers to every question under the settings: computed once for all that is shown.
+function answers(data, entry, settings) {
+  const states = entry.traces.map((trace) => run(entry.pipeline, trace, settings));
+  const outcome = { hits: 0, questions: 0, right: 0, returned: 0, silent: 0, controls: 0 };
+  for (const [place, state] of states.entries()) {
+    const { target } = data.questions[place];
+    const rows = returned(state);
+    if (target === null) {
+      outcome.controls += 1;
+      outcome.silent += rows.length === 0;
+      continue;
+    }
+    const right = rows.filter((row) => entry.traces[place].files[row] === target).length;
+    outcome.questions += 1;
+    outcome.hits += right > 0;
+    outcome.right += right;
+    outcome.returned += rows.length;
+  }
+  return { states, outcome };
+}
+
+function outcomeWords(outcome, floor) {
+  const precision = outcome.returned
+    ? `${outcome.right} of ${outcome.returned} returned chunks are of the right file (precision ${Math.round((100 * outcome.right) / outcome.returned)}%)`
+    : "no question returns anything";
+  const silent = outcome.controls
+    ? `and nothing is returned for ${outcome.silent} of ${outcome.controls} unanswerable questions.`
+    : "and no question is known to be unanswerable.";
+  return `At ${floor}, ${outcome.hits} of ${outcome.questions} questions hit, ${precision}, ${silent}`;
+}
+
+function reachWords(one, floor) {
+  if (!one.asked) return `no ${one.leg} leg`;
+  if (one.score === null) return `${one.leg} leg alone: also depends on the texts`;
+  const [score, least] = apart(one.score, floor);
+  const verdict = one.score >= floor ? `≥ ${least}` : `< ${least}, out of reach`;
+  return `${one.leg} leg alone: at most ${one.formula ? `${one.formula} = ` : ""}${score} ${verdict}`;
+}
+
+function reachSentences(reaches, floor) {
+  if (reaches.every((one) => one.asked && one.score === null)) return ["What one leg alone can reach also depends on the texts."];
+  return reaches.map((one) => `${sentenceCase(reachWords(one, floor))}.`);
+}
+
+const sentenceCase = (text) => text[0].toUpperCase() + text.slice(1);
+
+// The fate of the right file in one answer, as a sentence.
+function fateWords(entry, question, trace, state) {
+  if (question.target === null) {
+    const count = returned(state).length;
+    return count ? `Nothing in the memory answers it, and ${plural(count, "chunk")} come back.` : "Nothing is returned, which is right.";
+  }
+  const kept = returned(state);
+  const at = kept.findIndex((row) => trace.files[row] === question.target);
+  if (at >= 0) return `${question.target} is returned at place ${at + 1}.`;
+  const best = state.order.find((row) => trace.files[row] === question.target);
+  if (best === undefined) return `${question.target} is not among the candidates: no leg brought it.`;
+  return `${question.target} is not returned. ${why(entry, state, best)}.`;
+}
+
+function why(entry, state, row) {
+  const place = state.dropped[row];
+  return sentenceCase(reason(entry.pipeline.steps[place], state.compared.get(place)?.(row) ?? []));
+}
+
+// The pipeline as a picture: each stage with the number of candidates that leave it, and where the file falls out.
+function pipelinePicture() {
+  const root = h("ol", { class: "wb-flow", "aria-label": "the stages of the search" });
+  return {
+    root,
+    show(entry, question, trace, state) {
+      const mine = trace.files.flatMap((file, row) => (file === question.target ? [row] : []));
+      const cuts = [...new Set(state.dropped)].filter((place) => place >= 0);
+      const lastCut = mine.length && mine.every((row) => state.dropped[row] >= 0) ? Math.max(...mine.map((row) => state.dropped[row])) : -1;
+      const boxes = [];
+      const box = (name, count, told, kind = "") => {
+        const lines = [h("b", {}, name), ...(count === "" ? [] : [h("span", {}, String(count))])];
+        boxes.push(h("li", { class: kind, title: told }, ...lines));
+      };
+      box("question", "", question.question);
+      for (const leg of trace.legs) box(`${leg.name} leg`, leg.brought, leg.asked ?? "not asked", "leg");
+      box("candidates", trace.files.length, "every chunk that a leg brought", question.target && !mine.length ? "lost" : "");
+      let left = trace.files.length;
+      for (const [place, step] of entry.pipeline.steps.entries()) {
+        const dropped = state.dropped.filter((one) => one === place).length;
+        left -= dropped;
+        const cutting = cuts.includes(place) || "thresholds" in step || "count" in step;
+        const kind = place === lastCut ? "lost" : "";
+        box(step.slot.replaceAll("_", " "), cutting ? `${left} left` : "", step.says, kind);
+        if (kind) boxes.at(-1).append(h("em", {}, "the file falls out here"));
+      }
+      const at = returned(state).findIndex((row) => trace.files[row] === question.target);
+      box("returned", left, "the answer", at >= 0 ? "found" : "");
+      if (at >= 0) boxes.at(-1).append(h("em", {}, `the file at place ${at + 1}`));
+      root.replaceChildren(...boxes);
+    },
+  };
+}
+
+// The list: what is returned first, then what was dropped, in grey, with the line that says why.
+function answerList(select) {
+  const head = h("div", { class: "wb-axis", "aria-hidden": "true" });
+  const list = h("ol", { class: "wb-list", "aria-label": "candidates, best first" });
+  const root = h("div", { class: "wb-answer" }, head, list);
+  let shown = null;
+  let items = [];
+
+  function build(data, trace, question) {
+    const words = wordsOf(question.question);
+    items = trace.rows.map((place, row) => {
+      const { path, text } = data.chunks[place];
+      const { heading, body } = readable(text);
+      const parts = {
+        place: h("span", { class: "wb-place" }),
+        why: h("small", { class: "wb-why" }),
+        dot: h("i", { class: "wb-dot" }),
+        floor: h("i", { class: "wb-floor" }),
+        value: h("span", { class: "wb-value" }),
+      };
+      const right = path === question.target ? [h("span", { class: "wb-right" }, data.view === "explorer" ? "this file" : "right file")] : [];
+      const file = h("b", {}, ...broken(path));
+      const told = h("p", {}, ...marked(body, words));
+      const name = heading ? [h("span", { class: "wb-heading" }, heading)] : [];
+      const body_ = h("div", {}, h("div", {}, parts.place, file, " ", ...right), ...name, told, parts.why);
+      const track = h("div", { class: "wb-track" }, parts.floor, parts.dot, parts.value);
+      const item = h("li", { tabindex: 0, onclick: () => select(row), onkeydown: (event) => event.key === "Enter" && select(row) }, body_, track);
+      return { item, ...parts };
+    });
+  }
+
+  return {
+    root,
+    show(data, entry, question, trace, state, floor, selected) {
+      if (shown !== trace) build(data, trace, question);
+      const scores = state.columns[state.by];
+      const finite = scores.filter(Number.isFinite);
+      // A threshold stands on the axis of its own quantity, or on none.
+      const line = entry.column === state.by && Number.isFinite(floor) ? floor : null;
+      const low = Math.min(0, ...finite, ...(line === null ? [] : [line]));
+      const high = Math.max(...finite, ...(line === null ? [] : [line]), low + 1e-9);
+      const at = (value) => `${(100 * (value - low)) / (high - low)}%`;
+      let place = 0;
+      for (const row of state.order) {
+        const { item, ...parts } = items[row];
+        const kept = state.dropped[row] === -1;
+        item.className = `${kept ? "" : "wb-dropped"} ${row === selected ? "wb-selected" : ""}`;
+        parts.place.textContent = kept ? `${++place}. ` : "";
+        parts.why.textContent = kept ? "" : why(entry, state, row);
+        parts.value.textContent = short(scores[row]);
+        parts.dot.style.left = at(scores[row]);
+        parts.dot.hidden = !Number.isFinite(scores[row]);
+        parts.floor.hidden = line === null;
+        if (line !== null) parts.floor.style.left = at(line);
+      }
+      const kept = state.order.filter((row) => state.dropped[row] === -1);
+      const gone = state.order.filter((row) => state.dropped[row] !== -1);
+      const order = [...kept, ...gone].map((row) => items[row].item);
+      if (shown !== trace || order.some((item, index) => list.children[index] !== item)) list.replaceChildren(...order);
+      const axis = state.by.replaceAll("_", " ");
+      head.textContent = `${axis}, from ${short(low)} to ${short(high)}${line === null ? "" : `; the line is the floor, ${short(line)}`}`;
+      shown = trace;
+      if (!order.length) list.replaceChildren(h("li", { class: "wb-empty" }, "No leg brought a candidate."));
+    },
+  };
+}
+
+// All questions: how many candidates have which number, by kind; filled where they pass the floor.
+function histograms() {
+  const width = 560;
+  const height = 58;
+  const rows = KINDS.map(([kind, label]) => {
+    const all = svg("path", { class: `wb-outline wb-${kind}` });
+    const passing = svg("path", { class: `wb-filled wb-${kind}` });
+    const line = svg("line", { class: "wb-line", y1: 0, y2: height });
+    const picture = svg("svg", { viewBox: `0 0 ${width} ${height}`, preserveAspectRatio: "none", "aria-hidden": "true" }, passing, all, line);
+    const told = h("span", {});
+    return { kind, label, all, passing, line, told, root: h("div", { class: "wb-row" }, told, picture) };
+  });
+  const ends = h("div", { class: "wb-axis" });
+  const root = h("figure", { class: "wb-histograms" }, ...rows.map((one) => one.root), ends);
+  const outline = (counts, top) => {
+    const step = width / BINS;
+    const points = counts.map((count, bin) => `H${bin * step}V${height - (count / top) * height}H${(bin + 1) * step}`);
+    return `M0,${height}${points.join("")}V${height}Z`;
+  };
+  return {
+    root,
+    show(data, entry, states, floor) {
+      const values = { target: [], other: [], control: [] };
+      for (const [place, state] of states.entries()) {
+        const { target } = data.questions[place];
+        const column = state.columns[entry.column] ?? [];
+        for (const [row, value] of column.entries()) {
+          const kind = target === null ? "control" : entry.traces[place].files[row] === target ? "target" : "other";
+          values[kind].push(value);
+        }
+      }
+      const [low, high] = entry.span;
+      const x = ((floor - low) / (high - low)) * width;
+      for (const { kind, label, all, passing, line, told } of rows) {
+        const counts = [new Array(BINS).fill(0), new Array(BINS).fill(0)];
+        let pass = 0;
+        for (const value of values[kind]) {
+          if (!(value >= low && value <= high)) continue;
+          const bin = Math.min(BINS - 1, Math.floor(((value - low) / (high - low)) * BINS));
+          counts[0][bin] += 1;
+          if (value >= floor) counts[1][bin] += 1;
+        }
+        for (const value of values[kind]) pass += value >= floor;
+        const top = Math.max(1, ...counts[0]);
+        all.setAttribute("d", outline(counts[0], top));
+        passing.setAttribute("d", outline(counts[1], top));
+        line.setAttribute("x1", x);
+        line.setAttribute("x2", x);
+        told.textContent = `${label}: ${pass} of ${values[kind].length} pass`;
+      }
+      ends.textContent = `all questions: ${entry.axis}, from ${short(low)} to ${short(high)}`;
+    },
+  };
+}
+
+// What a system states about its questions: for each bin the share that is answerable, with its 95 % interval.
+function reliability() {
+  const [width, height] = [300, 150];
+  const told = h("figcaption", {});
+  const plane = svg("svg", { viewBox: `-30 -6 ${width + 40} ${height + 24}`, class: "wb-plane", role: "img" });
+  const root = h("figure", { class: "wb-reliability" }, plane, told);
+  const [x, y] = [(value) => value * width, (value) => height - value * height];
+  const label = (text, at, anchor) => svg("text", { x: at[0], y: at[1], "text-anchor": anchor }, text);
+  return {
+    root,
+    show(diagram, floor) {
+      root.hidden = !diagram;
+      if (!diagram) return;
+      const points = diagram.bins.flatMap((one) => [
+        svg("line", { class: "wb-interval", x1: x(one.stated), x2: x(one.stated), y1: y(one.interval[0]), y2: y(one.interval[1]) }),
+        svg("circle", { class: "wb-point", cx: x(one.stated), cy: y(one.share), r: 4 }, svg("title", {}, `stated ${short(one.stated)}, true for ${one.answerable} of ${one.questions}`)),
+      ]);
+      plane.replaceChildren(
+        svg("path", { class: "wb-frame", d: `M0,0V${height}H${width}` }),
+        svg("line", { class: "wb-true", x1: 0, y1: height, x2: width, y2: 0 }),
+        svg("line", { class: "wb-line", x1: x(floor), x2: x(floor), y1: 0, y2: height }),
+        ...points,
+        label("0", [-4, height + 4], "end"), label("1", [-4, 8], "end"), label("stated probability", [width / 2, height + 14], "middle"), label("1", [width, height + 14], "middle"),
+      );
+      plane.setAttribute("aria-label", diagram.sentence);
+      told.textContent = `The share that is answerable, by what is stated; true statements are on the diagonal. ${diagram.sentence}`;
+    },
+  };
+}
+
+// A slider and a number box with one label; `change` hears the value.
+function slider(label, [low, high], step, value, change) {
+  const range = h("input", { type: "range", min: low, max: high, step, "aria-label": label });
+  const box = h("input", { type: "number", min: low, max: high, step, "aria-label": `${label}, as a number` });
+  const set = (next) => {
+    range.value = next;
+    box.value = Number(next.toPrecision(6));
+  };
+  range.addEventListener("input", () => change(Number((box.value = Number(Number(range.value).toPrecision(6))))));
+  box.addEventListener("change", () => {
+    const next = Math.min(high, Math.max(low, Number(box.value)));
+    set(next);
+    change(next);
+  });
+  set(value);
+  return { root: h("label", {}, label, " ", range, box), set };
+}
+
+function choice(label, options, value, change) {
+  const select = h("select", { onchange: () => change(select.value) });
+  select.append(...options.map((option) => h("option", { value: option }, option)));
+  select.value = value;
+  return { root: h("label", {}, label, " ", select), set: (next) => (select.value = next) };
+}
+
+function table(rows) {
+  const [head, ...body] = rows;
+  const cells = (row, tag) => row.map((cell, place) => h(place ? tag : "th", { scope: place ? (tag === "th" ? "col" : null) : tag === "th" ? "col" : "row" }, cell));
+  return h("table", {}, h("thead", {}, h("tr", {}, ...cells(head, "th"))), h("tbody", {}, ...body.map((row) => h("tr", {}, ...cells(row, "td")))));
+}
+
+function folded(label, write) {
+  const details = h("details", {}, h("summary", {}, label));
+  const refresh = () => details.open && details.replaceChildren(details.firstChild, write());
+  details.addEventListener("toggle", refresh);
+  return { root: details, refresh };
+}
+
+// The threshold lab: `data` has the questions, the chunks, and for each system its pipeline and its traces.
+function thresholdLab(data, model, el) {
+  for (const entry of data.systems) prepare(data, entry);
+  const entryOf = (settings) => data.systems.find((one) => one.pipeline.system === settings.system) ?? data.systems[0];
+  const state = { ...model.get("settings") };
+  const entry = () => entryOf(state);
+  const moved = () => ({ ...(state.moved ?? {}), [entry().floor]: state.min_score });
+  const place = () => Math.max(0, data.questions.findIndex((one) => one.question === state.question));
+  let found = null;
+
+  const status = h("p", { role: "status", class: "wb-status" });
+  const flow = pipelinePicture();
+  const list = answerList((row) => {
+    const chunk = entry().traces[place()].ids[row];
+    change({ chunk: chunk === state.chunk ? "" : chunk });
+  });
+  const all = histograms();
+  const diagram = reliability();
+  const source = folded("copy as code", () => h("pre", { tabindex: 0 }, code()));
+  const bar = h("div", { class: "wb-controls" });
+  const more = h("details", { class: "wb-more" }, h("summary", {}, "more settings"));
+  const twin = folded("table", () => table(tableRows()));
+  const root = h("section", { class: "wb-living", "aria-label": "threshold lab" }, bar, status, flow.root, h("div", { class: "wb-two" }, list.root, h("div", {}, all.root, diagram.root, more)), twin.root, source.root);
+
+  function change(next) {
+    const system = next.system !== undefined && next.system !== state.system;
+    Object.assign(state, next);
+    if (system) {
+      state.moved = {};
+      state.min_score = entry().own;
+      controls();
+    }
+    draw();
+    model.set("settings", { ...state });
+    model.save_changes();
+  }
+  function controls() {
+    const { pipeline, span, step, floor } = entry();
+    const parts = [];
+    if (data.systems.length > 1) parts.push(choice("system", data.systems.map((one) => one.pipeline.system), state.system, (system) => change({ system })));
+    parts.push(choice("question", data.questions.map((one) => one.question), state.question, (question) => change({ question })));
+    const bounds = slider("min score", span, step, state.min_score, (min_score) => change({ min_score }));
+    parts.push(bounds);
+    bar.replaceChildren(...parts.map((one) => one.root));
+    bar.follow = () => {
+      bounds.set(state.min_score);
+      bar.querySelectorAll("select").forEach((select, n, every) => (select.value = n === every.length - 1 ? state.question : state.system));
+    };
+    const others = pipeline.steps.flatMap((one) =>
+      Object.entries(one.parameters).map(([name, { value, span: ends, here }]) => {
+        const key = `${one.slot}.${name}`;
+        if (key === floor) return "";
+        if (!here) return h("div", { class: "wb-fixed" }, `${key} = ${short(value)}: another value asks the index again, which takes Python`);
+        const top = Math.max(value, ends[1] > 100 ? 4 * (value || 1) : ends[1]);
+        return slider(key, [ends[0], top], Number.isInteger(value) && top > 3 ? 1 : 0.01, parameters(one, state.moved ?? {})[name], (next) => change({ moved: { ...state.moved, [key]: next } })).root;
+      }),
+    );
+    more.replaceChildren(more.firstChild, ...others);
+  }
+  function draw() {
+    const settings = moved();
+    const now = entry();
+    if (asks(now.pipeline, settings)) return ask(settings);
+    root.removeAttribute("aria-busy");
+    found = answers(data, now, settings);
+    const [question, trace, answer] = [data.questions[place()], now.traces[place()], found.states[place()]];
+    const floor = state.min_score;
+    const reach = Object.keys(state.moved ?? {}).length ? [] : reachSentences(now.reaches, floor);
+    status.replaceChildren(
+      h("b", {}, outcomeWords(found.outcome, floorText(floor, now.step))), " ", reach.join(" "), h("br"),
+      `“${question.question}”: ${fateWords(now, question, trace, answer)}`,
+    );
+    flow.show(now, question, trace, answer);
+    list.show(data, now, question, trace, answer, floor, trace.ids.indexOf(state.chunk));
+    all.show(data, now, found.states, floor);
+    diagram.show(now.diagram, floor);
+    for (const one of [twin, source]) one.refresh();
+  }
+  function code() {
+    const settings = Object.entries(state.moved ?? {}).map(([name, value]) => `"${name}=${value}"`);
+    const lines = settings.length ? ["from workbench.retrieval.settings import with_settings", "", entry().source, `pipeline = with_settings(pipeline, [${settings.join(", ")}])`] : ["", entry().source];
+    return ["import workbench as wb", ...lines, `pipeline = pipeline.asking(min_score=${state.min_score})`, "[evaluated] = wb.evaluate(questions, [pipeline], index)", "print(evaluated.overall, evaluated.silent)"].join("\n");
+  }
+  function ask(settings) {
+    root.setAttribute("aria-busy", "true");
+    if (model.alone || el.closest(".jupyter-widgets-disconnected")) {
+      root.removeAttribute("aria-busy");
+      status.textContent = "This setting leads to another search, and that takes Python: run the notebook's cells again, or ask `workbench explore`.";
+      return;
+    }
+    model.send({ ask: { system: state.system, settings } });
+  }
+  function tableRows() {
+    const { outcome } = found;
+    return [
+      ["", `at ${floorText(state.min_score, entry().step)}`],
+      ["questions with a hit", `${outcome.hits} of ${outcome.questions}`],
+      ["returned chunks of the right file", `${outcome.right} of ${outcome.returned}`],
+      ["precision", outcome.returned ? `${((100 * outcome.right) / outcome.returned).toFixed(1)}%` : "–"],
+      ["unanswerable, nothing returned", `${outcome.silent} of ${outcome.controls}`],
+    ];
+  }
+
+  model.on?.("change:settings", () => {
+    const next = model.get("settings");
+    if (JSON.stringify(next) === JSON.stringify(state)) return;
+    const system = next.system !== state.system;
+    Object.assign(state, next);
+    if (system) controls();
+    bar.follow();
+    draw();
+  });
+  model.on?.("change:data", () => {
+    data = structuredClone(model.get("data"));
+    for (const one of data.systems) prepare(data, one);
+    draw();
+  });
+  state.system ??= data.systems[0].pipeline.system;
+  state.question ??= data.questions[0]?.question;
+  state.min_score ??= entry().own;
+  controls();
+  draw();
+  el.replaceChildren(root);
+}
+
+function floorText(value, step) {
+  const decimals = Math.max(0, -Math.floor(Math.log10(step) + 1e-9));
+  const text = value.toFixed(decimals);
+  return Math.abs(Number(text) - value) < 1e-9 ? text : short(value);
+}
+
+// What follows from the chunks of a trace is not written twice.
+function prepare(data, entry) {
+  for (const trace of entry.traces) {
+    trace.files = trace.rows.map((place) => data.chunks[place].path);
+    trace.ids = trace.rows.map((place) => data.chunks[place].id);
+  }
+}
+
+// The survival chart: for each step of the search, how many questions still have their right file.
+function survivalChart(data, model, el) {
+  const state = { ...model.get("settings") };
+  const status = h("p", { role: "status", class: "wb-status" });
+  const bars = h("div", { class: "wb-bars" });
+  const systems = h("fieldset", {}, h("legend", {}, "systems"));
+  const kinds = choice("questions", data.kinds, state.kind, (kind) => change({ kind }));
+  const twin = folded("table", () => table(rows()));
+  const source = folded("copy as code", () => h("pre", { tabindex: 0 }, code()));
+  const boxes = data.systems.map(({ system }, place) => {
+    const box = h("input", { type: "checkbox", onchange: () => change({ systems: data.systems.map((one) => one.system).filter((_, n) => boxes[n].checked) }) });
+    systems.append(h("label", { class: `wb-system-${place % 6}` }, box, ` ${system}`));
+    return box;
+  });
+  const chosen = () => data.systems.filter(({ system }) => state.systems.includes(system));
+  const counted = (one) => one.reached.filter((_, place) => data.kinds[0] === state.kind || data.questions[place].kind === state.kind);
+  const count = (one, step) => counted(one).filter((reached) => reached >= step).length;
+  const lost = (one, step) => data.questions.filter(({ kind }, place) => one.reached[place] === step - 1 && (state.kind === data.kinds[0] || kind === state.kind));
+
+  function change(next) {
+    Object.assign(state, next);
+    model.set("settings", { ...state });
+    model.save_changes();
+    draw();
+  }
+  function pick(one, step) {
+    const some = step ? lost(one, step) : [];
+    if (!some.length) return change({ system: one.system });
+    const at = some.findIndex(({ question }) => question === state.question);
+    change({ system: one.system, question: some[(at + 1) % some.length].question });
+  }
+  function told(one) {
+    const [asked, returned] = [count(one, 0), count(one, data.steps.length - 1)];
+    const words = [`${one.system} returns the target of ${returned} of ${asked} questions`];
+    const rescued = one.rescued.filter((yes, place) => yes && (state.kind === data.kinds[0] || data.questions[place].kind === state.kind)).length;
+    if (rescued) words.push(`${rescued} of them score below the floor and were rescued`);
+    const losses = data.steps.map((_, step) => (step ? lost(one, step).length : 0));
+    const most = Math.max(...losses);
+    if (most) words.push(`most are lost ${data.lost[losses.indexOf(most)]}: ${most}`);
+    return `${words.join("; ")}.`;
+  }
+  function ofTheQuestion() {
+    const place = data.questions.findIndex(({ question }) => question === state.question);
+    if (place < 0 || !chosen().length) return "";
+    const end = (one) => (one.reached[place] === data.steps.length - 1 ? "returned" : `lost ${data.lost[one.reached[place] + 1]}`);
+    return `The target of the selected question, “${state.question}”, is ${chosen().map((one) => `${end(one)} in ${one.system}`).join(", ")}.`;
+  }
+  function rows() {
+    const cells = (one, step) => {
+      const gone = step ? lost(one, step).length : 0;
+      return `${count(one, step)}${gone ? ` (${gone} lost here)` : ""}`;
+    };
+    return [["step", ...chosen().map((one) => one.system)], ...data.steps.map((step, n) => [step, ...chosen().map((one) => cells(one, n))])];
+  }
+  function code() {
+    const ofKind = state.kind === data.kinds[0] ? "" : `.of_kind(${JSON.stringify(state.kind)})`;
+    const each = chosen().map((one) => `\n${one.source}\n[evaluation] = wb.evaluate(questions, [pipeline], index)\nfound = survival(evaluation, index)${ofKind}\nleft[pipeline.name] = [found.count(step) for step in SurvivalStep]`);
+    return `import workbench as wb\nfrom workbench.measure.missed import SurvivalStep, survival\n\nleft = {}\n${each.join("\n")}\n\nprint(left)`;
+  }
+  function draw() {
+    boxes.forEach((box, place) => (box.checked = state.systems.includes(data.systems[place].system)));
+    kinds.set(state.kind);
+    const words = chosen().map(told);
+    status.textContent = words.length ? [...words, ofTheQuestion()].join(" ") : "No system is chosen.";
+    bars.replaceChildren(...data.steps.map((step, n) => {
+      const parts = chosen().map((one) => {
+        const value = count(one, n);
+        const place = data.systems.indexOf(one);
+        const bar = h("button", { class: `wb-bar wb-system-${place % 6}`, title: `${one.system}: ${value}. Click for a question that is lost here.`, onclick: () => pick(one, n) });
+        bar.style.width = `${(100 * value) / Math.max(1, count(one, 0))}%`;
+        return h("div", {}, bar, h("span", {}, String(value)));
+      });
+      return h("div", { class: "wb-step" }, h("span", {}, step), h("div", {}, ...parts));
+    }));
+    for (const one of [twin, source]) one.refresh();
+  }
+  follow(model, state, draw);
+  draw();
+  el.replaceChildren(h("section", { class: "wb-living", "aria-label": "survival chart" }, h("div", { class: "wb-controls" }, systems, kinds.root), status, bars, twin.root, source.root));
+}
+
+// The explorer: one question, two systems side by side, and why a file is in the answer or not.
+function explorer(data, model, el) {
+  const state = { ...model.get("settings") };
+  const text = (label, list) => {
+    const input = h("input", { type: "text", class: "wb-text", list });
+    return { input, root: h("label", {}, `${label} `, input) };
+  };
+  const files = h("datalist", { id: `wb-files-${Math.random()}` });
+  const question = text("question", null);
+  const target = text("explain file", files.id);
+  question.input.addEventListener("change", () => ask({ question: question.input.value }));
+  target.input.addEventListener("change", () => ask({ target: target.input.value }));
+  const status = h("p", { role: "status", class: "wb-status" });
+  const busy = h("p", { class: "wb-busy", hidden: "" }, "searching …");
+  const buttons = h("div", { class: "wb-controls" });
+  const twin = folded("table", () => table(data.table));
+  const source = folded("copy as code", () => h("pre", { tabindex: 0 }, data.code));
+  const sides = ["left", "right"].map((side, n) => {
+    const system = h("select", { "aria-label": side, onchange: () => ask({ [side]: system.value }) });
+    system.append(...data.groups.map(({ label, names: some }) => h("optgroup", { label }, ...some.map((one) => h("option", { value: one }, one)))));
+    const flow = pipelinePicture();
+    const list = answerList((row) => {
+      const chunk = data.sides[n].traces[0].ids[row];
+      ask({ side, chunk: chunk === state.chunk ? "" : chunk });
+    });
+    const floor = h("div", {});
+    const why = h("pre", { tabindex: 0, role: "region" });
+    const root = h("section", { "aria-label": `${side} system` }, h("label", {}, `${side} `, system), floor, flow.root, list.root, h("details", { open: "" }, h("summary", {}, "why, or why not"), why));
+    return { side, system, flow, list, floor, why, root, moved: {} };
+  });
+
+  function action(label, content) {
+    buttons.append(h("button", { onclick: () => model.send({ ...content(), settings: state }) }, label));
+  }
+  action("save as case", () => ({ do: "case" }));
+  for (const { label, name } of data.actions ?? []) action(label, () => ({ do: name }));
+
+  function ask(next) {
+    Object.assign(state, next);
+    model.set("settings", { ...state });
+    model.save_changes();
+    if (next.chunk !== undefined) return draw();
+    if (el.closest(".jupyter-widgets-disconnected") || model.alone) {
+      status.textContent = "A new question, another file and another system take Python: run the notebook's cells again, or ask `workbench explore`.";
+      return;
+    }
+    root.setAttribute("aria-busy", "true");
+    busy.hidden = false;
+  }
+  function floorOf(one, entry) {
+    const settable = entry.floor && entry.pipeline.steps.some((step) => step.parameters[entry.floor.slice(step.slot.length + 1)]?.here && entry.floor.startsWith(`${step.slot}.`));
+    if (!settable) return one.floor.replaceChildren(entry.floor ? "The floor of this system cannot be moved here: what follows it takes another search." : "This system has no floor.");
+    const scores = run(entry.pipeline, entry.traces[0]).columns[entry.column] ?? [];
+    const high = Math.max(entry.own, ...scores.filter(Number.isFinite), 1e-9);
+    const top = high > 0.1 && high <= 1 ? 1 : high * 1.2;
+    const bar = slider("floor", [0, top], top / 100, entry.own, (value) => {
+      one.moved = { [entry.floor]: value };
+      draw();
+    });
+    one.floor.replaceChildren(bar.root);
+  }
+  function draw() {
+    for (const [n, one] of sides.entries()) {
+      const entry = data.sides[n];
+      const [trace] = entry.traces;
+      const answer = run(entry.pipeline, trace, one.moved);
+      const asked = { question: data.question, target: data.target || null };
+      one.flow.show(entry, asked, trace, answer);
+      one.list.show(data, entry, asked, trace, answer, one.moved[entry.floor] ?? entry.own, trace.ids.indexOf(state.chunk));
+      one.why.hidden = !entry.why;
+      one.why.textContent = entry.why;
+      one.why.setAttribute("aria-label", `explanation, ${entry.pipeline.system}`);
+    }
+    const moved = sides.some((one) => Object.keys(one.moved).length);
+    status.textContent = [data.sentence, moved ? "The floors were moved: the lists and the pictures show it, and these words do not." : "", data.saved].filter(Boolean).join(" ");
+    for (const one of [twin, source]) one.refresh();
+  }
+  function take() {
+    data = structuredClone(model.get("data"));
+    for (const entry of data.sides) prepare(data, entry);
+    sides.forEach((one, n) => {
+      one.moved = {};
+      floorOf(one, data.sides[n]);
+      one.system.value = state[one.side];
+    });
+    question.input.value = state.question;
+    target.input.value = state.target;
+    files.replaceChildren(...data.files.map((file) => h("option", { value: file })));
+    root.removeAttribute("aria-busy");
+    busy.hidden = true;
+    draw();
+  }
+  const root = h("section", { class: "wb-living", "aria-label": "explorer" }, h("div", { class: "wb-controls" }, question.root, target.root, files), status, busy, h("div", { class: "wb-two wb-even" }, ...sides.map((one) => one.root)), buttons, twin.root, source.root);
+  model.on?.("change:data", take);
+  follow(model, state, take);
+  take();
+  el.replaceChildren(root);
+}
+
+// A prediction: a choice that is closed before the answer is shown.
+function prediction(data, model, el) {
+  const state = { ...model.get("settings") };
+  const status = h("p", { role: "status", class: "wb-status" });
+  const button = h("button", { onclick: () => change({ committed: true }) }, "That is my guess");
+  const group = `wb-${Math.random()}`;
+  const radios = data.choices.map((one) => h("input", { type: "radio", name: group, value: one, onchange: () => change({ guess: one }) }));
+  const options = data.choices.map((one, place) => h("label", {}, radios[place], ` ${one}`));
+  function change(next) {
+    Object.assign(state, next);
+    model.set("settings", { ...state });
+    model.save_changes();
+    draw();
+  }
+  function verdict() {
+    if (!state.committed) return "";
+    if (state.truth === null) return `You expect ${state.guess}. Read on.`;
+    return `It is “${state.truth}”${state.guess === state.truth ? ", as you expected." : `; you expected “${state.guess}”.`}`;
+  }
+  function draw() {
+    for (const radio of radios) Object.assign(radio, { checked: radio.value === state.guess, disabled: state.committed });
+    button.disabled = state.guess === null || state.committed;
+    status.textContent = verdict();
+  }
+  follow(model, state, draw);
+  draw();
+  el.replaceChildren(h("section", { class: "wb-living" }, h("fieldset", { class: "wb-choices" }, h("legend", {}, data.question), ...options), button, status));
+}
+
+// Python sets `settings` too.
+function follow(model, state, draw) {
+  model.on?.("change:settings", () => {
+    const next = model.get("settings");
+    if (JSON.stringify(next) === JSON.stringify(state)) return;
+    Object.assign(state, next);
+    draw();
+  });
+}
+
+const VIEWS = { threshold: thresholdLab, survival: survivalChart, explorer, prediction };
+
+function render({ model, el }) {
+  const data = structuredClone(model.get("data"));
+  if (data.version !== VERSION) {
+    el.replaceChildren(h("p", { role: "alert" }, `This picture was written by version ${data.version} of the view, and this is version ${VERSION}. Make it again.`));
+    return;
+  }
+  VIEWS[data.view](data, model, el);
+}
+
+// Renders what a page holds as JSON beside a place for it, without Python.
+function place(box) {
+  const state = JSON.parse(box.querySelector("script").textContent);
+  render({ model: { get: (name) => state[name], set() {}, save_changes() {}, send() {}, alone: true }, el: box.querySelector("div") });
+}
+
+export default { initialize, render };

@@ -1,0 +1,186 @@
+"""The page of `workbench explore` as a small server: a question, two systems, and what grows out of them.
+
+It listens on this machine alone. A token keeps other users out, and other sites' pages cannot use it: the
+cookie is for this site's own requests, and a request must name this host.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+import socket
+from collections.abc import Callable, Mapping
+from html import escape
+from pathlib import Path
+from typing import Any
+
+import uvicorn
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.middleware.trustedhost import TrustedHostMiddleware
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
+from starlette.routing import Route
+
+from workbench.errors import InputError, WorkbenchError
+from workbench.measure.questions import QuestionSet
+from workbench.memory.index import OpenIndex
+from workbench.registry import part_of
+from workbench.retrieval.pipeline import Pipeline
+from workbench.systems.registry import SYSTEMS
+from workbench.views.html import framed, html_of
+from workbench.views.living import script, style
+from workbench_plugins.explore.held import held_file
+from workbench_plugins.explore.page import Desk
+
+HERE = Path(__file__).parent
+COOKIE = "workbench"
+LARGEST = 100_000
+"""Bytes of a request at most."""
+
+ACTIONS = {
+    "right": "this file is the right answer",
+    "lab": "threshold lab",
+    "diagnose": "diagnose",
+    "file": "read the file",
+}
+"""What a reader may do with the question and the file, besides saving a case."""
+
+
+class Server:
+    """The page on one memory. All requests are answered one after the other, by the thread of the index."""
+
+    def __init__(self, desk: Desk, theme: str) -> None:
+        self.desk, self.theme = desk, theme
+        self.token = secrets.token_urlsafe(24)
+        self._actions: Mapping[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
+            "case": lambda _: {"said": f"Saved: {self.desk.explorer.save_case()}"},
+            "right": lambda _: {"said": self.desk.add_right_answer()},
+            "lab": lambda _: self._lab(),
+            "diagnose": lambda _: self._diagnosis(),
+            "file": lambda _: self._file(),
+        }
+
+    @property
+    def app(self) -> Starlette:
+        """The server as an ASGI app."""
+        routes = [
+            Route("/", self.page),
+            Route("/ask", self.ask, methods=["POST"]),
+            Route("/do", self.do, methods=["POST"]),
+        ]
+        hosts = Middleware(TrustedHostMiddleware, allowed_hosts=["127.0.0.1", "localhost"])
+        return Starlette(routes=routes, middleware=[hosts])
+
+    async def page(self, request: Request) -> Response:
+        """The page. An address with the token leads to one without it, and sets the cookie."""
+        if secrets.compare_digest(request.query_params.get("token", ""), self.token):
+            answer = RedirectResponse("/", 303)
+            answer.set_cookie(COOKIE, self.token, httponly=True, samesite="strict")
+            return answer
+        if not self._known(request):
+            return HTMLResponse("<p>Open the whole address that the command printed.</p>", 403)
+        nonce = secrets.token_urlsafe(12)
+        policy = (
+            f"default-src 'none'; script-src 'nonce-{nonce}'; style-src 'unsafe-inline'; connect-src 'self'; "
+            "img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+        )
+        return HTMLResponse(self._html(nonce), headers={"Content-Security-Policy": policy})
+
+    def _html(self, nonce: str) -> str:
+        body = (HERE / "explore.html").read_text(encoding="utf-8")
+        texts = {
+            "NONCE": nonce,
+            "THEME": self.theme,
+            "STYLE": style(),
+            "SCRIPT": script() + (HERE / "explore.js").read_text(encoding="utf-8"),
+            "NOTES": "".join(f'<p role="note">{escape(one)}</p>' for one in self.desk.index.remarks),
+            "STATE": json.dumps(self._state(), allow_nan=False).replace("<", "\\u003c"),
+        }
+        for name, text in texts.items():
+            body = body.replace(f"@{name}@", text)
+        return body
+
+    def _state(self) -> dict[str, Any]:
+        actions = [{"name": name, "label": label} for name, label in ACTIONS.items()]
+        explorer = self.desk.explorer
+        return {"data": explorer.data | {"actions": actions}, "settings": explorer.settings}
+
+    async def ask(self, request: Request) -> Response:
+        """The searches for the settings in the request."""
+
+        def answer(asked: Mapping[str, Any]) -> dict[str, Any]:
+            self.desk.explorer.settings = asked
+            return self._state()
+
+        return await self._answered(request, answer)
+
+    async def do(self, request: Request) -> Response:
+        """What an action gives: a sentence, HTML, or the data of another view."""
+
+        def answer(asked: Mapping[str, Any]) -> dict[str, Any]:
+            self.desk.explorer.settings = asked["settings"]
+            return self._actions[asked["do"]](asked)
+
+        return await self._answered(request, answer)
+
+    async def _answered(
+        self, request: Request, answer: Callable[[Mapping[str, Any]], dict[str, Any]]
+    ) -> Response:
+        if not self._known(request) or request.headers.get("content-type") != "application/json":
+            return JSONResponse({"problem": "Open the whole address that the command printed."}, 403)
+        body = await request.body()
+        try:
+            if len(body) > LARGEST:
+                raise InputError("The request is too long.", "Ask a shorter question.")
+            return JSONResponse(answer(json.loads(body)))
+        except WorkbenchError as error:
+            return JSONResponse({"problem": f"{error.problem} {error.remedy}"}, 422)
+        except (ValueError, KeyError, TypeError) as error:
+            return JSONResponse({"problem": f"The request cannot be read: {error!r}."}, 400)
+
+    def _known(self, request: Request) -> bool:
+        return secrets.compare_digest(request.cookies.get(COOKIE, ""), self.token)
+
+    def _lab(self) -> dict[str, Any]:
+        lab = self.desk.lab()
+        return {"view": {"data": lab.root.data, "settings": lab.root.settings}}
+
+    def _diagnosis(self) -> dict[str, Any]:
+        explorer = self.desk.explorer
+        if not explorer.asked_for:
+            raise InputError("A diagnosis needs the file that you expect.", "Name it as the file to explain.")
+        pipeline = explorer.pipelines[explorer.left.value]
+        diagnose = part_of("name", "diagnose").diagnose
+        found = diagnose(explorer.traces[0].question, pipeline, self.desk.index, explorer.asked_for)
+        return {"html": framed(html_of(found))}
+
+    def _file(self) -> dict[str, Any]:
+        return {"html": framed(html_of(held_file(self.desk.index, self.desk.explorer.asked_for)))}
+
+
+def serve_page(
+    index: OpenIndex,
+    labelled: QuestionSet | None,
+    saved: Path,
+    theme: str,
+    port: int,
+    ready: Callable[[str], None],
+    pipelines: Mapping[str, Pipeline] = SYSTEMS,
+) -> None:
+    """Answers on the loopback address until it is interrupted; `ready` is told the address first.
+
+    Raises InputError for a port that is taken, and for a memory without a file.
+    """
+    server = Server(Desk(index, labelled, saved, pipelines), theme)
+    with socket.socket() as opened:
+        opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            opened.bind(("127.0.0.1", port))
+        except OSError as error:
+            raise InputError(
+                f"Port {port} cannot be used: {error}.", "Give another one: --port 0 takes any free one."
+            ) from None
+        config = uvicorn.Config(server.app, access_log=False, log_level="error", ws="none")
+        ready(f"http://127.0.0.1:{opened.getsockname()[1]}/?token={server.token}")
+        uvicorn.Server(config).run(sockets=[opened])
