@@ -180,5 +180,6 @@ register(
         configured=_no_settings,
         keys=lambda _: [],
         to_paste=lambda *_: None,
+        pasted=_no_settings,
     )
 )
