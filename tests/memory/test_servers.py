@@ -154,6 +154,7 @@ def test_the_name_of_an_index_has_no_password() -> None:
     assert SECRET not in repr((address, other))
 
 
+@pytest.mark.filterwarnings("ignore:The password stands in the address")
 @pytest.mark.parametrize(
     ("change", "message"),
     [
