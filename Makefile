@@ -29,7 +29,8 @@ test: $(TEST)
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses 3 --dist loadfile \
 		--reruns 1 --max-suite-reruns 5 --rerun-show-tracebacks
 
-# The benchmarks that need no data of yours. The first lines of each file in benchmarks/ say what the others need.
+# Benchmarks of time and memory, which need no data of yours. The first lines of each file in benchmarks/ say what the
+# others need.
 bench: $(PEERS)
 	$(BIN)/workbench index sample_memory
 	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.speed

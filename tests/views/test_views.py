@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
+from dataclasses import replace
 
 import pytest
 from rich.console import Console
@@ -17,7 +19,7 @@ from workbench.systems.openclaw import SHIPPED, THREE_FIXES, WORKAROUND
 from workbench.systems.registry import SYSTEMS
 from workbench.views import text as views
 from workbench.views.data import explanation_data, trace_data
-from workbench.views.text import WIDTH, diff_text, explanation_text, rendered, show
+from workbench.views.text import WIDTH, candidates_table, diff_text, explanation_text, rendered, show
 
 
 def printed(thing: object, width: int = 140) -> str:
@@ -81,10 +83,27 @@ def test_a_notebook_gets_bold_words_that_fit_its_page(
     assert all(len(re.sub(r"\x1b\[\d*m", "", line)) <= WIDTH for line in lines)
 
 
+@pytest.mark.parametrize(
+    ("text", "begins"),
+    [
+        ("---\ntitle: Tea\ntags: [a]\n---\n\n# Rooibos\n", "# Rooibos"),
+        ("---\ntitle: Tea\n---\n", "--- title: Tea ---"),
+        ("# Tea\n---\nmore\n---\n", "# Tea --- more ---"),
+    ],
+)
+def test_a_result_begins_after_the_front_matter_of_its_file(toy: MemoryIndex, text: str, begins: str) -> None:
+    trace = search("rooibos tea", THREE_FIXES, toy)
+    found = [replace(one, chunk=replace(one.chunk, text=text)) for one in trace.results]
+    console = Console(file=io.StringIO(), width=200)
+    console.print(candidates_table(found, trace))
+    assert begins in console.file.getvalue()
+
+
 def test_traces_and_explanations_are_plain_json(toy: MemoryIndex) -> None:
     trace = search("rooibos tea", THREE_FIXES, toy)
     data = json.loads(json.dumps(trace_data(trace), allow_nan=False))
     assert [one["path"] for one in data["results"]] == [one.chunk.path for one in trace.results]
+    assert [one["rank"] for one in data["results"]] == list(range(1, len(trace.results) + 1))
     assert len(data["results"]) + len(data["dropped"]) == len(trace.chunks)
     json.dumps(explanation_data(explain(trace, toy, "memory/bike.md")), allow_nan=False)
 

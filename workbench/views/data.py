@@ -22,7 +22,7 @@ def trace_data(trace: Trace) -> dict[str, Any]:
             for leg in trace.legs.values()
         },
         "notes": list(trace.notes),
-        "results": [candidate_data(one) for one in trace.results],
+        "results": [{"rank": rank, **candidate_data(one)} for rank, one in enumerate(trace.results, 1)],
         "dropped": [candidate_data(one) for one in trace.candidates if one.dropped_by],
     }
 

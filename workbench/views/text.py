@@ -8,6 +8,7 @@ as markup, and no control character gets out.
 from __future__ import annotations
 
 import math
+import re
 import sys
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -252,7 +253,7 @@ def candidates_table(
             str(rank),
             *(_number(found.numbers[name], pattern) for name, pattern in shown.items()),
             found.chunk.place,
-            plain(shorten(found.chunk.text, width, placeholder="…"), no_wrap=True, overflow="ellipsis"),
+            plain(_beginning(found.chunk.text, width), no_wrap=True, overflow="ellipsis"),
             *((fate_of(found).value, drop_reason(found)) if fates else ()),
         )
         for rank, found in enumerate(candidates, 1)
@@ -260,6 +261,14 @@ def candidates_table(
     # The text is the only column that gives way where the page is narrow.
     columns = [*numbers(*names), Column("chunk", "whole"), Column("text", "dim")]
     return rich_table(Table("", [*columns, *(("fate", "why") if fates else ())], list(rows)))
+
+
+FRONT_MATTER = re.compile(r"\A---\n.*?\n(?:---|\.\.\.)(?:\n|\Z)", re.DOTALL)
+
+
+def _beginning(text: str, width: int) -> str:
+    """How a text begins after its front matter; a text of front matter alone begins with that."""
+    return shorten(FRONT_MATTER.sub("", text).strip() or text, width, placeholder="…")
 
 
 def _number_columns(trace: Trace) -> dict[str, str]:
