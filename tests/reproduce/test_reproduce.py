@@ -1,0 +1,148 @@
+"""Bug reports as they were pasted: what is read of them, the verdict, and the case that runs."""
+
+from __future__ import annotations
+
+import io
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.commands import Run
+from workbench.errors import InputError
+from workbench_plugins.cases.model import load_case
+from workbench_plugins.cases.running import run_case
+from workbench_plugins.reproduce.reading import MADE, QUESTION, Report, read_report
+from workbench_plugins.reproduce.trying import tried
+
+REPORTS: dict[str, dict[str, Any]] = yaml.safe_load(
+    Path(__file__).with_name("reports.yaml").read_text(encoding="utf-8")
+)
+"""Twenty public reports by their references."""
+
+
+@pytest.mark.parametrize("name", REPORTS)
+def test_the_question_the_file_and_what_happened_are_read(name: str) -> None:
+    wanted = REPORTS[name]
+    found = read_report(wanted["text"])
+    assert (found.question, found.happened) == (wanted["question"], wanted["happened"])
+    assert found.expected == wanted.get("file", found.expected)
+
+
+def test_each_thing_is_read_with_its_line_or_assumed_with_the_reason() -> None:
+    text = "# No results\n\nOpenClaw 2026.3.2\nQuery: kettle\nminScore is 0.4 and `maxResults: 3`\n"
+    facts = {one.what: one for one in read_report(text).facts}
+    assert [facts[name].line for name in ("question", "min_score", "limit")] == [4, 5, 5]
+    assert (facts["min_score"].value, facts["limit"].value) == ("0.4", "3")
+    assert facts["system"].says == "assumed: line 3 says 2026.3.2, which is not known here; it is nearest"
+    assert (facts["expected file"].value, facts["expected file"].line) == (MADE, 0)
+
+
+@pytest.mark.parametrize(
+    ("release", "system"), [("2026.9.6", "9.6"), ("2031.1.1", "9.6"), ("2020.1.1", "2.13"), ("99", "2.13")]
+)
+def test_a_release_that_is_not_known_is_the_last_one_before_it(release: str, system: str) -> None:
+    assert read_report(f"OpenClaw {release} finds nothing").system == f"openclaw-2026.{system}"
+
+
+def test_notes_of_the_report_are_used_and_the_nearest_one_is_expected() -> None:
+    notes = "### memory/tea.md\n```\nTea at four.\n```\n### memory/bike.md\n```\nThe bike has a hub.\n```\n"
+    found = read_report(f"# Nothing found\n\nQuestion: where is the hub\n\n{notes}")
+    assert [one.path for one in found.notes] == ["memory/tea.md", "memory/bike.md"]
+    assert found.expected == "memory/bike.md"
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("openclaw/openclaw#39484", "reproduced"),
+        ("verygoodplugins/automem#73", "reproduced"),
+        ("ohdearquant/khive#1064", "stand-in"),
+        ("mem0ai/mem0#3144", "cannot be told"),
+    ],
+)
+def test_a_report_ends_with_a_verdict_and_a_case_that_shows_it(name: str, kind: str) -> None:
+    verdict = tried(read_report(REPORTS[name]["text"]))
+    assert verdict.kind == kind
+    again = run_case(verdict.run.case)
+    assert again.as_observed
+    assert again.holds == (kind == "cannot be told")
+    assert verdict.run.case.known_bug == ("" if again.holds else "as reported")
+    assert all(f"BLANK: {one.what}" in verdict.run.case.note for one in verdict.facts if not one.line)
+    if not again.holds:  # every note is needed
+        assert len(verdict.run.case.memory.notes or ()) == 1
+
+
+def test_the_command_writes_the_case_and_a_reply(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = REPORTS["verygoodplugins/automem#73"]["text"].encode()
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(text)))
+    out = tmp_path / "a.case.yaml"
+    told = run("reproduce", "-", "--out", out)
+    assert told.code == 0, told.err
+    assert told.out.startswith("Reproduced: on am-205, something is returned although no note has an answer")
+    assert "| question | `Alex Panagis` | line 2 |" in told.out
+    assert run("case", "run", out).code == 0  # the failure is the one that the case states
+    (tmp_path / "r.md").write_bytes(text)
+    again = run("reproduce", tmp_path / "r.md", "--out", out)
+    assert (again.code, "exists already" in again.err) == (2, True)
+    data = run("reproduce", tmp_path / "r.md", "--out", out, "--overwrite", "--json").json()
+    assert (data["verdict"], load_case(Path(data["case"])).case.questions[0].question) == (
+        "reproduced",
+        "Alex Panagis",
+    )
+
+
+# Bad input
+
+LOG = "2026-01-01 12:00:00 DEBUG nothing of interest in this line of a log\n" * 14_000
+HOSTILE = """# Nothing <script>alert(1)</script>
+
+Query: "tea\x1b[2J\u202e | `x`"
+api_key=sk-abcdefgh12345678
+"""
+
+
+def read(text: str) -> Report:
+    found = read_report(text)
+    assert "sk-abcdefgh" not in str(found)
+    return found
+
+
+def test_scripts_secrets_and_long_logs_do_no_harm() -> None:
+    assert read(HOSTILE).question.startswith("tea")
+    assert read(f"# No hits\n\nQuery: kettle\n```\n{LOG}```\n").question == "kettle"
+    assert read("x" * 1_000_000).question == QUESTION
+    assert read("(" * 100_000 + '"' * 100_000 + "search " * 50_000).question
+    assert read("see ../../etc/passwd.md, which should be found").expected == MADE
+
+
+@pytest.mark.parametrize(
+    ("text", "question"),
+    [
+        ("# Keine Treffer\n\nSuche: Wo liegt der Schlüssel?", "Wo liegt der Schlüssel?"),
+        ("# 没有结果\n\n查询：钥匙在哪里", "钥匙在哪里"),
+        ("# 見つからない\n\n検索: 「鍵はどこ」", "鍵はどこ"),
+    ],
+)
+def test_reports_in_other_languages_are_read(text: str, question: str) -> None:
+    found = read_report(text)
+    assert (found.question, found.happened) == (question, "missing")
+
+
+@pytest.mark.parametrize("data", [b"", b"\n\n# \n", b"\xff\xfe", None])
+def test_what_is_no_report_is_refused(data: bytes | None, run: Run, tmp_path: Path) -> None:
+    if data is not None:
+        (tmp_path / "r.md").write_bytes(data)
+    refused = run("reproduce", tmp_path / "r.md", "--out", tmp_path / "a.case.yaml")
+    assert (refused.code, refused.out) == (2, "")
+    assert not (tmp_path / "a.case.yaml").exists()
+
+
+def test_a_report_without_a_word_is_refused() -> None:
+    with pytest.raises(InputError, match="no text"):
+        read_report("```\n```")

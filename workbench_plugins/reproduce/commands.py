@@ -1,0 +1,84 @@
+"""`workbench reproduce`: a bug report as it was pasted becomes a case, with a verdict and a reply."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from workbench.cli.app import AsJson, app
+from workbench.cli.output import put, tell
+from workbench.errors import InputError
+from workbench.memory.files import read_input
+from workbench.safe_text import one_line
+from workbench_plugins.cases.making import file_name
+from workbench_plugins.cases.model import save_case
+from workbench_plugins.reproduce.reading import read_report
+from workbench_plugins.reproduce.trying import Verdict, tried
+
+LARGEST = 4_000_000
+"""Bytes of a report."""
+
+
+@app.command()
+def reproduce(
+    issue: Annotated[Path, typer.Argument(readable=False, help="The report in Markdown, or - for stdin.")],
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", help="The case file to write. Default: a name from the question."),
+    ] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the file if it exists.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Make a running case of a bug report as it was pasted. Exit code 1 if it is not reproduced.
+
+    The reply says for each thing where it was read, or what was assumed. No language model is asked.
+    """
+    verdict = tried(read_report(_text(issue)))
+    file = save_case(verdict.run.case, out or Path(file_name(verdict.run.case)), overwrite)
+    put(verdict_data(verdict, file) if as_json else reply(verdict, file), as_json)
+    tell(f"Run it: workbench case run {file}")
+    raise typer.Exit(0 if verdict.kind in ("reproduced", "stand-in") else 1)
+
+
+def _text(issue: Path) -> str:
+    if str(issue) != "-":
+        return read_input(issue, "The report", LARGEST)
+    data = sys.stdin.buffer.read(LARGEST + 1)
+    try:
+        text = data.decode()
+    except UnicodeDecodeError as error:
+        raise InputError(f"The report is not UTF-8: {error}.", "Convert it to UTF-8.") from None
+    if len(data) > LARGEST:
+        raise InputError(f"The report has more than {LARGEST:,} bytes.", "Leave out the log.")
+    return text
+
+
+def verdict_data(verdict: Verdict, file: Path) -> dict[str, Any]:
+    """A verdict as JSON."""
+    facts = [asdict(one) | {"assumed": not one.line} for one in verdict.facts]
+    return {"verdict": verdict.kind, "says": verdict.says, "case": str(file), "facts": facts}
+
+
+def reply(verdict: Verdict, file: Path) -> str:
+    """The text of a reply to the report, in Markdown; what the report said stands in code spans alone."""
+    rows = [f"| {one.what} | {_span(one.value)} | {one.says} |" for one in verdict.facts]
+    return "\n".join(
+        [
+            verdict.says,
+            "",
+            "| what | value | where |",
+            "|---|---|---|",
+            *rows,
+            "",
+            "Please correct what was assumed. The case is attached:",
+            f"`workbench case run {one_line(file.name)}` runs it.",
+        ]
+    )
+
+
+def _span(text: str) -> str:
+    return f"`{one_line(text).replace('`', chr(39)).replace('|', '¦')[:200]}`"
