@@ -86,7 +86,8 @@ def test_the_command_writes_the_case_and_a_reply(
     assert told.code == 0, told.err
     assert told.out.startswith("Reproduced: on am-205, something is returned although no note has an answer")
     assert "| question | `Alex Panagis` | line 2 |" in told.out
-    assert run("case", "run", out).code == 0  # the failure is the one that the case states
+    shown = run("case", "run", out)
+    assert (shown.code, "A known bug: as reported" in shown.out) == (1, True)
     (tmp_path / "r.md").write_bytes(text)
     again = run("reproduce", tmp_path / "r.md", "--out", out)
     assert (again.code, "exists already" in again.err) == (2, True)
