@@ -22,7 +22,7 @@ from workbench.retrieval.scoring import ClampedRank, Relevance
 from workbench_plugins.openclaw import keyword as words
 from workbench_plugins.openclaw import ranking
 from workbench_plugins.openclaw.indexing import EntryChunker, WeightedChunker, weight
-from workbench_plugins.openclaw.keyword import CHINESE, ENGLISH, HAN, keywords
+from workbench_plugins.openclaw.keyword import HAN, WORDS, keywords
 from workbench_plugins.openclaw.ranking import MMR, SpareSlots, UnspacedMMR, jaccard, mmr_score, pick
 from workbench_plugins.openclaw.releases import FEBRUARY_15, SEPTEMBER
 
@@ -69,7 +69,7 @@ def of_february(segment: str) -> list[str]:
 def query_expansion(case: Case) -> list[str]:
     only(case.input, "query", "ftsTokenizer")
     if before_july(case):
-        return keywords(case.input["query"], of_february, ENGLISH | CHINESE)
+        return keywords(case.input["query"], of_february, frozenset(WORDS["English"] + WORDS["Chinese"]))
     since_september(case)
     cut = words.CUTS[case.input.get("ftsTokenizer", "unicode61")]
     return keywords(case.input["query"], cut)

@@ -26,6 +26,7 @@ from workbench.cli.output import put, tell
 from workbench.contracts import Index
 from workbench.errors import InputError
 from workbench.measure.questions import load_questions
+from workbench.memory.files import replaced
 from workbench.memory.store.sqlite.place import make_folder
 from workbench.records import Trace
 from workbench.retrieval.pipeline import search
@@ -40,7 +41,6 @@ from workbench_plugins.cases.model import (
     Expected,
     case_files,
     load_case,
-    replace_text,
     save_case,
 )
 from workbench_plugins.cases.redact import redacted
@@ -63,7 +63,7 @@ app.add_typer(case, name="case")
 
 Files = Annotated[list[Path], typer.Argument(readable=False, help="Case files, or folders of them.")]
 File = Annotated[Path, typer.Argument(readable=False, help="The case file.")]
-Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace the file if it exists.")]
+Overwrite = Annotated[bool, typer.Option("--overwrite", "--force", help="Replace the file if it exists.")]
 Out = Annotated[
     Path | None,
     typer.Option("--out", "-o", help="The case file to write. Default: NAME.case.yaml, from the question."),
@@ -348,7 +348,8 @@ def report(
     if html is None:
         put(case_markdown(ran, matrix).rstrip("\n"))
     else:
-        replace_text(html, case_html(ran, matrix))
+        with replaced(html) as out:
+            out.write(case_html(ran, matrix))
         put(f"{html}")
 
 

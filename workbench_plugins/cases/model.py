@@ -12,10 +12,8 @@ from __future__ import annotations
 
 import os
 import re
-import tempfile
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
@@ -35,7 +33,7 @@ from pydantic import (
 )
 from yaml.emitter import ScalarAnalysis
 
-from workbench.errors import InputError, StorageError
+from workbench.errors import InputError
 from workbench.memory import files
 from workbench.memory.embedding.local import PACKAGED_MODEL
 from workbench.memory.safe_yaml import RefusedYamlError, check_yaml
@@ -658,31 +656,9 @@ def save_case(case: Case, path: str | os.PathLike[str], overwrite: bool = False)
 
     Raises InputError for a file that exists, unless `overwrite`, and StorageError if it cannot be written.
     """
-    file = Path(path)
-    if file.exists() and not overwrite:
-        raise InputError(f"{file} exists already.", "Choose another name, or remove the file.")
-    replace_text(file, case_text(case))
-    return file
-
-
-def replace_text(file: Path, text: str) -> None:
-    """Writes a text beside a file and moves it there. Raises StorageError if it cannot be written."""
-    try:
-        handle, fresh = tempfile.mkstemp(prefix=f".{file.name}.", dir=file.parent)
-        try:
-            with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as out:
-                out.write(text)
-            os.chmod(fresh, 0o644)
-            os.replace(fresh, file)
-        except BaseException:
-            with suppress(OSError):
-                os.unlink(fresh)
-            raise
-    except OSError as error:
-        raise StorageError(
-            f"The case {file} cannot be written: {error.strerror or error}.",
-            "Choose another place with --out.",
-        ) from None
+    with files.replaced(path, overwrite) as out:
+        out.write(case_text(case))
+    return Path(path)
 
 
 def case_files(given: Sequence[str | os.PathLike[str]]) -> list[Path]:

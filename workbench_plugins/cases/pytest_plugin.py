@@ -74,12 +74,12 @@ class CollectedCase(pytest.File):
     @cached_property
     def ran(self) -> CaseRun:
         """The case on its own system; with --case-update its observations are written into the file."""
-        from workbench_plugins.cases.model import case_text, replace_text
+        from workbench_plugins.cases.model import save_case
         from workbench_plugins.cases.running import run_case, with_observations
 
         run = run_case(self.loaded.case, folder=self.path.parent)
         if self.config.getoption(UPDATE) and not run.as_observed:
-            replace_text(self.path, case_text(with_observations(run)))
+            save_case(with_observations(run), self.path, overwrite=True)
         return run
 
     def _question(self, number: int) -> None:

@@ -21,7 +21,7 @@ from datetime import date, timedelta
 from functools import cache, lru_cache
 from itertools import product
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 
@@ -29,13 +29,11 @@ from workbench.errors import InputError
 from workbench.records import Trace
 from workbench.registry import declared, declared_module
 from workbench.safe_text import counted
-from workbench_plugins.cases.indexing import opened_memory
 from workbench_plugins.cases.model import Case, CasePart, CaseSystem
 from workbench_plugins.cases.running import (
-    CaseRun,
+    Everywhere,
     pipeline_of_case,
-    release_verdicts,
-    run_on,
+    run_everywhere,
     system_of_case,
     with_observations,
 )
@@ -365,8 +363,8 @@ def redacted(case: Case, folder: Path | None = None) -> Redaction:
     is none, and for a case that cannot be run.
     """
     case = _plain_systems(case, folder)
-    original, plain = _runs(case, folder), frozen(case, folder)
-    before = _runs(plain)._replace(releases=original.releases)
+    original, plain = run_everywhere(case, folder), frozen(case, folder)
+    before = run_everywhere(plain)._replace(releases=original.releases)
     if any(one.words for one in case.questions) and original.systems[0].reasons != before.systems[0].reasons:
         raise InputError(
             "The failure needs the vectors of single words. Words can be read out of these, so a redacted "
@@ -378,7 +376,7 @@ def redacted(case: Case, folder: Path | None = None) -> Redaction:
     for (kind, dates), _ in product(KINDS, range(DRAWN)):
         names = Pseudonyms(kind, dates, taken=known)
         try:
-            after = _runs(_replaced(plain, names))
+            after = run_everywhere(_replaced(plain, names))
         except InputError:  # such as front matter that other words break
             continue
         proof = _proved(before, after, names)
@@ -414,21 +412,7 @@ def _plain_systems(case: Case, folder: Path | None) -> Case:
     return made
 
 
-class Runs(NamedTuple):
-    """A case on its own system and those that it names, and whether it holds on each release."""
-
-    systems: list[CaseRun]
-    releases: dict[str, bool]
-
-
-def _runs(case: Case, folder: Path | None = None) -> Runs:
-    systems = [case.system, *(one.system for one in case.elsewhere)]
-    with opened_memory(case, folder) as index:
-        runs = run_on(case, map(pipeline_of_case, systems), folder=folder, index=index)
-        return Runs(runs, release_verdicts(case, folder, index))
-
-
-def _compared(before: Runs, after: Runs) -> list[str]:
+def _compared(before: Everywhere, after: Everywhere) -> list[str]:
     """The systems on which a case and its redacted form agree."""
     same = [name for name, holds in before.releases.items() if after.releases.get(name) == holds]
     named = [
@@ -484,7 +468,7 @@ def _in_other_words(part: Any, names: Pseudonyms) -> Any:
 # The proof
 
 
-def _proved(before: Runs, after: Runs, names: Pseudonyms) -> Proof:
+def _proved(before: Everywhere, after: Everywhere, names: Pseudonyms) -> Proof:
     mine, *theirs = before.systems
     new, *others = after.systems
     pairs = [

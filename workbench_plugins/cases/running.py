@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from math import isclose
 from pathlib import Path
 from time import monotonic
+from typing import Any, NamedTuple
 
 from workbench.contracts import Index
 from workbench.errors import InputError, WorkbenchError, unknown_name
@@ -333,7 +334,31 @@ def run_releases(case: Case, *, folder: Path | None = None) -> Matrix:
     return Matrix(tuple(run_on(case, releases, folder=folder)))
 
 
-def release_verdicts(case: Case, folder: Path | None, index: Index) -> dict[str, bool]:
+class Everywhere(NamedTuple):
+    """A case on its own system and then on those that it names, and whether it holds on each release."""
+
+    systems: list[CaseRun]
+    releases: dict[str, bool]
+
+
+def run_everywhere(case: Case, folder: Path | None = None, wanted: Any = None) -> Everywhere:
+    """The case on all systems that its verdict is about; the memory is opened once.
+
+    With `wanted`, a case whose own system gives other reasons is run on no other system. Raises InputError if
+    it cannot be run.
+    """
+    own, *others = [
+        pipeline_of_case(system, folder) for system in (case.system, *(one.system for one in case.elsewhere))
+    ]
+    with opened_memory(case, folder) as index:
+        mine = run_case(case, own, folder=folder, index=index)
+        if wanted not in (None, mine.reasons):
+            return Everywhere([mine], {})
+        theirs = run_on(case, others, folder=folder, index=index)
+        return Everywhere([mine, *theirs], _release_verdicts(case, folder, index))
+
+
+def _release_verdicts(case: Case, folder: Path | None, index: Index) -> dict[str, bool]:
     """Whether the case holds on each release of its system; releases on which it cannot run are left out."""
     try:
         releases = releases_of_case(case, folder)

@@ -21,6 +21,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from workbench.errors import InputError, WorkbenchError
+from workbench.memory.files import replaced
 from workbench.progress import progress_bar
 from workbench.retrieval.query import BLANKS
 from workbench.safe_text import counted
@@ -38,12 +39,11 @@ from workbench_plugins.cases.model import (
     CaseNote,
     CasePassage,
     VectorText,
-    case_text,
-    replace_text,
+    save_case,
 )
 from workbench_plugins.cases.running import (
     pipeline_of_case,
-    release_verdicts,
+    run_everywhere,
     run_on,
     with_observations,
 )
@@ -184,17 +184,11 @@ def verdicts(
     With `wanted`, a case with other reasons is not run on other systems. Raises InputError if it cannot be
     run.
     """
-    own = pipeline_of_case(case.system, folder)
-    others = [pipeline_of_case(one.system, folder) for one in case.elsewhere]
-    with opened_memory(case, folder) as index:
-        (mine,) = run_on(case, [own], folder=folder, index=index)
-        if wanted is not None and mine.reasons != wanted:
-            return Verdicts(mine.reasons)
-        theirs = run_on(case, others, folder=folder, index=index)
-        releases = release_verdicts(case, folder, index)
-    every = [mine, *theirs] if chunks else []
+    runs, releases = run_everywhere(case, folder, wanted)
+    every = runs if chunks else []
     deciding = tuple(tuple(one.deciding for one in run.answers) for run in every)
-    return Verdicts(mine.reasons, tuple(one.holds for one in theirs), tuple(releases.items()), deciding)
+    elsewhere = tuple(one.holds for one in runs[1:])
+    return Verdicts(runs[0].reasons, elsewhere, tuple(releases.items()), deciding)
 
 
 @dataclass
@@ -278,10 +272,11 @@ def shrink_file(file: CaseFile, quiet: bool = False) -> Case:
     """
     original = original_of(file.path)
     if not original.exists():
-        replace_text(original, file.path.read_text(encoding="utf-8"))
+        with replaced(original) as out:
+            out.write(file.path.read_text(encoding="utf-8"))
 
     def kept(case: Case) -> None:
-        replace_text(file.path, case_text(case))
+        save_case(case, file.path, overwrite=True)
 
     made = shrunk(file.case, file.folder, kept, quiet)
     kept(made)

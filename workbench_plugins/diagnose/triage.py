@@ -11,8 +11,11 @@ import numpy as np
 from rich.console import Group, RenderableType
 
 from workbench.contracts import Index
+from workbench.errors import StorageError
 from workbench.memory.choices import index_home
 from workbench.memory.embedding.local import Embedder, LocalEmbedder
+from workbench.memory.files import replaced
+from workbench.memory.store.sqlite.place import make_folder
 from workbench.memory.sync import index_folder, open_index
 from workbench.records import Candidate, Shown
 from workbench.registry import declared_module
@@ -123,29 +126,33 @@ class Triage(Shown):
 def triage(words: str, embedder: Embedder | None = None) -> Triage:
     """The symptoms that fit these words. The descriptions are indexed once, in the user's cache folder.
 
-    Raises InputError for words that are blank or too long.
+    Raises InputError for words that are blank or too long, StorageError for a folder that cannot be written.
     """
     asked = check_question(words)
     folder = index_home() / "triage"
-    _write(folder / "symptoms")
-    embedder = embedder or LocalEmbedder()
-    file = folder / "index.sqlite"
-    index_folder(folder / "symptoms", embedder, index_path=file)
+    embedder, file = embedder or LocalEmbedder(), folder / "index.sqlite"
+    try:
+        _write(folder / "symptoms")
+        index_folder(folder / "symptoms", embedder, index_path=file)
+    except StorageError as error:
+        remedy = "Let yourself write there, or name another cache folder: export WORKBENCH_HOME=FOLDER"
+        raise StorageError(error.problem, remedy) from None
     with open_index(folder / "symptoms", embedder, index_path=file) as index:
         return Triage(asked, tuple(_fits(asked, index)[:MOST]))
 
 
 def _write(root: Path) -> None:
     """One file a description; a file is written only if its text is new, so that it is embedded once."""
-    root.mkdir(parents=True, exist_ok=True)
+    make_folder(root)
     wanted = {f"{name}.md": text for name, text in descriptions().items()}
-    for old in root.glob("*.md"):
-        if old.name not in wanted:
-            old.unlink()
     for name, text in wanted.items():
         file = root / name
         if not file.is_file() or file.read_text(encoding="utf-8") != text:
-            file.write_text(text, encoding="utf-8")
+            with replaced(file) as out:
+                out.write(text)
+    for old in root.glob("*.md"):
+        if old.name not in wanted:
+            old.unlink()
 
 
 def descriptions() -> dict[str, str]:

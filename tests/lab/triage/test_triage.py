@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from tests.conftest import PROJECT
-from workbench.errors import InputError
+from workbench.errors import InputError, StorageError
 from workbench.memory.embedding.local import LocalEmbedder
 from workbench_plugins.diagnose.triage import SYMPTOMS, Fit, Triage, triage
 from workbench_plugins.engines.museum import SPECIMENS
@@ -69,3 +69,12 @@ def test_every_symptom_leads_to_specimens_and_to_a_lesson() -> None:
         assert one.specimens
         assert set(one.specimens) <= set(SPECIMENS)
         assert (Path(PROJECT) / "notebooks" / f"{one.lesson}.ipynb").is_file()
+
+
+def test_a_cache_that_cannot_be_written_is_an_error_with_a_remedy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, embedder: LocalEmbedder
+) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("WORKBENCH_HOME", str(tmp_path / "file" / "home"))
+    with pytest.raises(StorageError, match=r"cannot be written.*\n.*WORKBENCH_HOME"):
+        triage("nothing is found", embedder)
