@@ -127,10 +127,12 @@ def test_scripts_secrets_and_long_logs_do_no_harm() -> None:
     [
         ("# Keine Treffer\n\nSuche: Wo liegt der Schlüssel?", "Wo liegt der Schlüssel?"),
         ("# 没有结果\n\n查询：钥匙在哪里", "钥匙在哪里"),
+        ('# search_notes("what\'s the plan for Q3?") returns nothing', "what's the plan for Q3?"),
+        ('Since the update, I asked "who is my landlord" and it has no results.', "who is my landlord"),
         ("# 見つからない\n\n検索: 「鍵はどこ」", "鍵はどこ"),
     ],
 )
-def test_reports_in_other_languages_are_read(text: str, question: str) -> None:
+def test_reports_in_other_words_and_languages_are_read(text: str, question: str) -> None:
     found = read_report(text)
     assert (found.question, found.happened) == (question, "missing")
 

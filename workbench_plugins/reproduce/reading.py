@@ -160,7 +160,7 @@ def question_of(lines: Sequence[Line]) -> Fact:
         if one.heading and section.fullmatch(one.heading):
             candidates.append((1, one.number, one.text))
         for place, expression in enumerate(quoted, 2):
-            candidates += [(place, one.number, found[1]) for found in expression.finditer(one.text)]
+            candidates += [(place, one.number, found.groups()[-1]) for found in expression.finditer(one.text)]
         if found := re.fullmatch(r"[-*+]\s+(?:[\w ]{1,30}[:：]\s*)?([\"'“`].{2,200}[\"'”`])", one.text):
             candidates.append((9, one.number, found[1]))
     for _, number, text in sorted(candidates):
@@ -200,7 +200,7 @@ def notes_of(parts: Sequence[MarkdownPart], question: str) -> list[tuple[CaseNot
 
 def expected_of(lines: Sequence[Line], notes: Sequence[tuple[CaseNote, int]], question: str) -> Fact:
     """The file that should be in the answer: named as such, the note nearest to the question, or made."""
-    wanted = pattern("expect|should|correct|right|want|target|exist|contain|erwartet|期望|期待")
+    wanted = pattern(words()["meant"])
     quoted = {one.path for one, _ in notes}
     for one in lines:
         path = PATH.search(one.text)
@@ -227,7 +227,7 @@ def happened_of(lines: Sequence[Line]) -> Fact:
 
 def system_of(lines: Sequence[Line]) -> tuple[Fact, str]:
     """The system, and the engine that the report names; empty for one that is not known here."""
-    openclaw = _first(lines, "openclaw|clawdbot|moltbot")
+    openclaw = _first(lines, words()["openclaw"])
     if openclaw:
         told = [(one, found[1]) for one in lines if (found := RELEASE.search(one.text))]
         named = [pair for pair in told if re.search("openclaw|version|release", pair[0].text, re.I)]
