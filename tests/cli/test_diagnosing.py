@@ -41,6 +41,8 @@ def working_forms(run: Run, question: str, target: str, system: str, tmp_path: P
     asked = question, "--target", target
     page = run("diagnose", *asked, "--system", system, "--json").json()
     forms = []
+    told = any(one.startswith("Paste the JSON") for one in page["price"]["says"])
+    assert told == any(fix["paste"] for fix in page["fixes"])
     for fix in page["fixes"]:
         assert fix["verified"], fix["setting"]
         if fix["set"]:

@@ -15,6 +15,7 @@ from tests import world
 from tests.commands import Run
 from workbench.errors import InputError
 from workbench.retrieval.columns import parameters
+from workbench.retrieval.pipeline import Pipeline
 from workbench.systems.openclaw import SHIPPED
 from workbench.systems.registry import SYSTEMS, system
 from workbench_plugins.openclaw.config import (
@@ -22,7 +23,10 @@ from workbench_plugins.openclaw.config import (
     KeyReport,
     MemorySearch,
     configured,
+    keys_of,
+    merged,
     read,
+    to_paste,
     with_keys,
 )
 from workbench_plugins.openclaw.releases import HISTORY, SEPTEMBER
@@ -242,6 +246,32 @@ def test_set_takes_openclaws_own_keys(run: Run, before: str) -> None:
 def test_a_weight_that_is_set_is_scaled_with_the_other_one() -> None:
     fusion = parameters(with_keys(SHIPPED, ["query.hybrid.vectorWeight=0.5"])["fusion"])
     assert (fusion["vector"], fusion["keyword"]) == (pytest.approx(0.625), pytest.approx(0.375))
+
+
+@pytest.mark.parametrize("release", ["2026.2.13", "2026.2.15", "2026.7.1", "2026.9.6"])
+@pytest.mark.parametrize(
+    "query", [{}, {"minScore": 0.35, "maxResults": 6, "hybrid": {"vectorWeight": 0.2}}], ids=["usual", "own"]
+)
+def test_a_key_does_the_same_as_an_option_and_pasted_into_the_file(
+    release: str, query: dict[str, Any]
+) -> None:
+    def of_file(content: dict[str, Any]) -> Pipeline:
+        return configured(content, FILE, release=release).pipeline
+
+    form = ("memory", "search") if release == "2026.9.6" else ("agents", "defaults", "memorySearch")
+    own: dict[str, Any] = {"query": query}
+    for key in reversed(form):
+        own = {key: own}
+    pipeline = of_file(own)
+    assert keys_of(pipeline)
+    for one in keys_of(pipeline):
+        value = one.choices[0] if one.choices else max(one.low, 3) if one.whole else 0.3
+        typed = with_keys(pipeline, [f"{one.name}={json.dumps(value)}"])
+        content = to_paste(typed, {one.name: value})
+        assert content is not None
+        pasted = of_file(merged(own, content))
+        assert typed.stages == pasted.stages, one.name
+        assert typed.name.endswith("@openclaw.json")
 
 
 def test_switches_add_and_remove_their_stages() -> None:

@@ -964,7 +964,7 @@ def with_keys(pipeline: Pipeline, settings: Sequence[str]) -> Pipeline:
         raise InputError(problem, "Give a value that OpenClaw accepts.") from None
     for key in SWITCHES:
         if key in typed:
-            pipeline = _switched(pipeline, key, bool(typed[key]))
+            pipeline = _with_values_of(pipeline, _switched(pipeline, key, bool(typed[key])))
     missing = [key for key in typed if not fits(pipeline, key)]
     if missing:
         raise InputError(
@@ -997,7 +997,7 @@ def keys_of(pipeline: Pipeline) -> list[Key]:
     slots = {stage.slot for stage in pipeline.stages}
     for key, slot in SWITCHES.items():
         on = slot in slots
-        if on or slot != "keyword_leg":
+        if on or (slot != "keyword_leg" and _has_switches(pipeline)):
             found.append(Key(key, on, choices=(not on,)))
     return [one for one in found if reads(pipeline, one.name)]
 
@@ -1047,13 +1047,14 @@ def _nested(flat: Mapping[str, Any]) -> dict[str, Any]:
 def _switched(pipeline: Pipeline, key: str, on: bool) -> Pipeline:
     slots = [stage.slot for stage in pipeline.stages]
     if key == "query.hybrid.enabled":
-        return pipeline if on else _vector_only(pipeline)
+        base, at_file, file = pipeline.name.partition("@")
+        return pipeline if on else replace(WORKAROUND, name=f"{base}-vector-only{at_file}{file}")
     slot, changes = ("diversity", [DIVERSE]) if "mmr" in key else ("recency", [WEIGHED, DECAY])
     if on == (slot in slots):
         return pipeline
     if not on:
         return replace(pipeline, stages=tuple(one for one in pipeline.stages if one.slot != slot))
-    if not any(pipeline.name.startswith(one.name) for one in HISTORY[1:-1]):
+    if not _has_switches(pipeline):
         raise InputError(
             f"{pipeline.name} cannot switch {key} on.",
             "Name a release from 2026.2.15 to 2026.7.1, such as -s openclaw-2026.2.15.",
@@ -1061,12 +1062,14 @@ def _switched(pipeline: Pipeline, key: str, on: bool) -> Pipeline:
     return replace(pipeline.but(*changes), name=pipeline.name)
 
 
-def _vector_only(pipeline: Pipeline) -> Pipeline:
-    """The vector leg alone, with the pipeline's own values of all keys that it still has."""
-    base, at_file, file = pipeline.name.partition("@")
-    alone = replace(WORKAROUND, name=f"{base}-vector-only{at_file}{file}")
-    slots = [slot for slot in SLOTS if has(alone, slot) and has(pipeline, slot)]
-    return with_settings(alone, [f"{slot}={_parameter(pipeline, slot)}" for slot in slots])
+def _has_switches(pipeline: Pipeline) -> bool:
+    return any(pipeline.name.startswith(one.name) for one in HISTORY[1:-1])
+
+
+def _with_values_of(own: Pipeline, switched: Pipeline) -> Pipeline:
+    """The switched pipeline with the values of all keys that the pipeline had, and that it still has."""
+    slots = [slot for slot in SLOTS if has(switched, slot) and has(own, slot)]
+    return with_settings(switched, [f"{slot}={_parameter(own, slot)}" for slot in slots])
 
 
 def _parameter(pipeline: Pipeline, setting: str) -> Any:

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import math
+import re
 from typing import Any
+
+import pytest
 
 from tests.conftest import SAMPLE
 from workbench.contracts import Index
+from workbench.measure.blame import Reruns
 from workbench.measure.questions import Question, QuestionSet, load_questions
+from workbench.records import Trace
+from workbench.retrieval.index_adapters import CachedIndex
 from workbench.retrieval.pipeline import Pipeline, search
-from workbench_plugins.diagnose.diagnosis import Diagnosis
+from workbench_plugins.diagnose.causes import combined
+from workbench_plugins.diagnose.diagnosis import Diagnosis, becomes_text, diagnosis_text
+from workbench_plugins.diagnose.fixes import Fix
 from workbench_plugins.diagnose.parameters import TYPED, keys_of, parameters_of
 
 REPORTED = [one for one in load_questions(SAMPLE / "questions.yaml").questions if one.from_report]
@@ -41,3 +50,74 @@ def merged(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
     """Settings with others pasted into them, key by key."""
     both = {key: merged(old[key], value) for key, value in new.items() if isinstance(old.get(key), dict)}
     return {**old, **new, **both}
+
+
+def check_sentences(found: Diagnosis, index: Index) -> None:
+    """Asserts each sentence of a page about its causes, fixes and prices by searches of its own."""
+    now = search(found.question, found.pipeline, index)
+    page = " ".join(diagnosis_text(found).split())
+    for cause in found.causes:
+        if not cause.repairs:
+            continue
+        repaired = combined(found.pipeline, cause.repairs)
+        deep = any(one.removes for one in cause.repairs)
+        after = deeper(found, repaired, index) if deep else search(found.question, repaired, index)
+        assert cause.verified == found.goal.reached(after)
+        assert cause.after is not None
+        if not deep:
+            assert (cause.after.hits, cause.after.silences) == counts(found, repaired, index)
+        check_evidence(found.target, cause.evidence, now, after)
+        told = f"{cause.after.hits} of {len(found.prices.questions)} hits, now {found.prices.now.hits}"
+        assert " ".join(cause.evidence.split()) in page
+        assert f"repaired: {told}" in page
+    for fix in found.fixes:
+        check_fix(found, fix, now, index)
+        assert becomes_text(fix) in page
+        assert f"{fix.price.hits_text}" in page
+
+
+def deeper(found: Diagnosis, pipeline: Pipeline, index: Index) -> Trace:
+    """What a repair by removal answers: the legs bring what they bring now."""
+    return Reruns(found.question, found.pipeline, CachedIndex(index)).at_same_depth(pipeline)
+
+
+def counts(found: Diagnosis, pipeline: Pipeline, index: Index) -> tuple[int, int]:
+    """The hits and the empty answers of a pipeline over the questions of the price."""
+    prices = found.prices
+    hits = sum(one.target in search(one.question, pipeline, index).paths() for one in prices.questions)
+    return hits, sum(not search(one.question, pipeline, index).paths() for one in prices.controls)
+
+
+def check_evidence(target: str, evidence: str, now: Trace, after: Trace) -> None:
+    """Asserts what the evidence of a cause says of the file's best chunk, before and after the repair."""
+    before, _, then = evidence.partition(" Repaired: ")
+    for trace, told in ((now, before), (after, then)):
+        dropped = re.findall(r"so the ([a-z ]+) drops it", told)
+        place = evidence.partition(": ")[0]
+        chunks = [one for one in trace.candidates if one.chunk.place == place]
+        assert [one.drop.stage.slot.replace("_", " ") for one in chunks if one.drop] in ([], dropped)
+        assert not dropped or chunks
+        for leg, rank in re.findall(r"(\w+) leg: rank (\d+) of", told):
+            own = chunks[0].numbers[f"{leg}_rank"] if chunks else math.nan
+            assert own == float(rank) or (math.isnan(own) and "beyond this leg's depth" in told), told
+        for name, value in re.findall(r"([a-z][a-z ]*) = [^;]*? = (-?[\d.e-]+)(?=[;,.]? )", told):
+            column = name.strip().replace(" ", "_")
+            assert float(value) == pytest.approx(chunks[0].numbers[column], rel=1e-3), (name, told)
+    paths = after.paths()
+    for place, count in re.findall(r"file (\d+) of (\d+) in the answer", then):
+        assert (paths.index(target) + 1, len(paths)) == (int(place), int(count))
+    assert ("in the answer" in then) == (target in paths)
+
+
+def check_fix(found: Diagnosis, fix: Fix, now: Trace, index: Index) -> None:
+    """Asserts what a row of the table of fixes says: its side, the files that it moves, and its price."""
+    after = search(found.question, fix.pipeline, index)
+    others = [one for one in after.paths() if one != found.target]
+    assert fix.gained == tuple(one for one in others if one not in now.paths())
+    assert set(fix.lost) == set(now.paths()) - set(after.paths()) - {found.target}
+    assert (fix.price.after.hits, fix.price.after.silences) == counts(found, fix.pipeline, index)
+    assert (fix.price.before.hits, fix.price.before.silences) == counts(found, found.pipeline, index)
+    if fix.side and fix.fails is not None:
+        assert (fix.side == "at least") == (float(fix.value) > fix.fails)
+    slots = [one.slot for one in found.pipeline.diff(fix.pipeline)]
+    assert fix.change is not None or fix.is_key or slots == [fix.setting.partition(".")[0]]

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from tests import world
-from tests.lab.diagnose.claims import FAILING, check_claims, missed
+from tests.lab.diagnose.claims import FAILING, check_claims, check_sentences, missed
 from tests.retrieval.test_properties import check_same
 from workbench.contracts import Context
 from workbench.errors import InputError
@@ -57,6 +57,30 @@ def test_every_fix_on_a_missed_question_does_what_it_claims(
     few = QuestionSet(questions=questions.questions[::8], controls=questions.controls[::8])
     for question in missed(SYSTEMS[name], kept, questions)[:1]:
         check_claims(diagnose(question.question, SYSTEMS[name], kept, question.target, questions=few), kept)
+
+
+PAGES = {
+    "openclaw-2026.2.13": [],
+    "openclaw-2026.2.13+or+rrf": ["floor.floor=0.03"],
+    "openclaw-2026.9.6": ["diversity.relevance_weight=0"],
+    "openclaw-2026.2.15": ["limit.count=1"],
+    "recommended": [],
+}
+
+
+@pytest.mark.parametrize(("name", "settings"), PAGES.items())
+def test_every_sentence_of_a_page_is_true(
+    name: str, settings: list[str], kept: CachedIndex, questions: QuestionSet
+) -> None:
+    few = QuestionSet(questions=questions.questions[::6], controls=questions.controls[::5])
+    pipeline = with_settings(SYSTEMS[name], settings)
+    lost = missed(pipeline, kept, questions)
+    for asked in lost[:: max(1, len(lost) // 2)][:2]:
+        found = diagnose(asked.question, pipeline, kept, asked.target, questions=few)
+        check_sentences(found, kept)
+        check_claims(found, kept)
+        limits = [one.pipeline.limit > pipeline.limit for one in found.fixes[1:]]
+        assert limits == sorted(limits), "larger limits come last"
 
 
 def test_the_values_to_try_are_those_that_a_person_would_type() -> None:
