@@ -73,7 +73,9 @@ def check_sentences(found: Diagnosis, index: Index) -> None:
     for fix in found.fixes:
         check_fix(found, fix, now, index)
         assert becomes_text(fix) in page
-        assert f"{fix.price.hits_text}" in page
+        before, after = fix.price.before, fix.price.after
+        assert f"{before.hits} → {after.hits}" in page
+        assert not found.prices.controls or f"{before.silences} → {after.silences}" in page
 
 
 def deeper(found: Diagnosis, pipeline: Pipeline, index: Index) -> Trace:
