@@ -52,9 +52,7 @@ def test_missing_weights_are_refused_at_once(tmp_path: Path, monkeypatch: pytest
     monkeypatch.setattr(embedding, "packaged_model", lambda: tmp_path)
     with pytest.raises(InputError, match=r"model\.safetensors is missing"):
         LocalEmbedder().embed(["tea"], "passage")
-
-
-def test_a_missing_model_package_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.undo()
     monkeypatch.setattr(embedding, "PACKAGED_IN", "no_such_package")
     with pytest.raises(InputError, match="not installed"):
         embedding.packaged_model()

@@ -88,13 +88,6 @@ def plain(home: Home) -> Home:
     return home
 
 
-def test_a_plain_file_is_synced_as_it_is(plain: Home) -> None:
-    world.write(plain.root, {"memory/tea.md": "A new tea."})
-    assert plain.sync().changed == ["memory/tea.md"]
-    assert not plain.file.is_symlink()
-    assert plain.text_of("memory/tea.md") == "A new tea."
-
-
 def test_a_plain_file_is_replaced_by_a_rebuild_while_it_is_read(plain: Home) -> None:
     before = plain.contents()[1]
     with plain.opened() as opened:

@@ -291,16 +291,6 @@ def test_what_is_no_note_asks_for_no_sync(watched: Watched) -> None:
     assert watched.stays_at(1)
 
 
-def test_a_memory_put_in_the_place_of_another_is_watched(watched: Watched, tmp_path: Path) -> None:
-    world.write(tmp_path / "next", world.NOTES | {"memory/tea.md": "another"})
-    with watched.clock.stopped():
-        watched.root.rename(tmp_path / "old")
-        (tmp_path / "next").rename(watched.root)
-    assert watched.wait_for(2)["memory/tea.md"] == "another"
-    watched.write({"memory/tea.md": "changed"})
-    assert watched.wait_for(3)["memory/tea.md"] == "changed"
-
-
 def test_a_failed_sync_is_said_once_and_retried(watched: Watched, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(watching, "RETRIES", (0.3,))
     tried = threading.Semaphore(0)
