@@ -25,7 +25,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.published.ranking import ranked
+from benchmarks.published.ranking import file_name, folder, ranked
 from workbench.measure.evaluation import evaluate
 from workbench.measure.paired import HITS, corrected, measured, paired_values
 from workbench.measure.questions import load_questions
@@ -35,7 +35,7 @@ from workbench.memory.files import content_hash, list_files, memory_root
 from workbench.memory.index import MemoryIndex
 from workbench.memory.sync import index_folder, open_index
 from workbench.systems.registry import system
-from workbench_plugins.runs.collections import TestCollection, file_name, folder, load, of_locomo
+from workbench_plugins.runs.collections import TestCollection, load, of_locomo
 
 SAMPLE = Path(__file__).parents[1] / "sample_memory"
 SYSTEMS = (

@@ -154,7 +154,7 @@ def folder(
     ] = None,
 ) -> None:
     """Measure systems on a folder of notes with labelled questions."""
-    _run(collections.folder(path, questions), options)
+    _run(ranking.folder(path, questions), options)
 
 
 def _run(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -21,6 +22,7 @@ from benchmarks.published.spread import answers_of_each
 from workbench.contracts import Index
 from workbench.errors import InputError
 from workbench.measure.paired import Paired, paired_values
+from workbench.measure.questions import load_questions
 from workbench.memory.choices import index_home
 from workbench.memory.embedding.local import LocalEmbedder
 from workbench.memory.files import read_input
@@ -30,11 +32,31 @@ from workbench.progress import progress
 from workbench.records import KEPT, Floats, Trace
 from workbench.retrieval.index_adapters import CachedIndex
 from workbench.retrieval.pipeline import Pipeline, search
-from workbench_plugins.runs.collections import BenchQuestion, TestCollection, file_name
+from workbench_plugins.runs.collections import BenchQuestion, TestCollection
 from workbench_plugins.stores.cluster import Cluster, ClusterEmbedder
 
 DEEPEST = 10
 LARGEST_RUN = 1_000_000_000
+
+UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
+
+
+def file_name(id_: str) -> str:
+    """A file name for a document's id, which may hold anything."""
+    return f"{UNSAFE.sub('_', id_)[:80]}.md"
+
+
+def folder(path: Path, questions: Path | None = None) -> TestCollection:
+    """A memory's folder with labelled questions, by default its own questions.yaml."""
+    asked = load_questions(questions or path / "questions.yaml").questions
+    missing = next((one.target for one in asked if not (path / one.target).is_file()), None)
+    if missing is not None:
+        raise InputError(f"The target {missing} is not a file in {path}.", "Correct it, or name its folder.")
+    found = tuple(
+        BenchQuestion(f"q{place}", one.question, frozenset([one.target]), one.kind)
+        for place, one in enumerate(asked)
+    )
+    return TestCollection(path.name, (), found, path)
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Any
 
 from workbench.errors import InputError
-from workbench.measure.questions import load_questions
 from workbench.memory.files import read_input
 from workbench.memory.sources import whole_characters
 from workbench_plugins.runs.files import pairs, read_qrels
@@ -194,7 +193,6 @@ def evidence_sessions(evidence: Sequence[str]) -> list[int]:
 
 LARGEST_FILE = 2_000_000_000
 """Bytes."""
-UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
 
 
 @dataclass(frozen=True)
@@ -241,19 +239,6 @@ def of_locomo(data: Locomo, name: str) -> TestCollection:
         for place, one in enumerate(data.questions)
     )
     return TestCollection(name, documents, questions)
-
-
-def folder(path: Path, questions: Path | None = None) -> TestCollection:
-    """A memory's folder with labelled questions, by default its own questions.yaml."""
-    asked = load_questions(questions or path / "questions.yaml").questions
-    missing = next((one.target for one in asked if not (path / one.target).is_file()), None)
-    if missing is not None:
-        raise InputError(f"The target {missing} is not a file in {path}.", "Correct it, or name its folder.")
-    found = tuple(
-        BenchQuestion(f"q{place}", one.question, frozenset([one.target]), one.kind)
-        for place, one in enumerate(asked)
-    )
-    return TestCollection(path.name, (), found, path)
 
 
 def beir(path: Path) -> TestCollection:
@@ -310,11 +295,6 @@ def longmemeval(path: Path) -> TestCollection:
 def _conversation(turns: Sequence[Mapping[str, Any]], date: str) -> str:
     lines = [f"- **{_text(turn, 'role').title()}:** {_text(turn, 'content')}" for turn in turns]
     return "\n".join([f"# Chat session at {date}", "", *lines, ""])
-
-
-def file_name(id_: str) -> str:
-    """A file name for a document's id, which may hold anything."""
-    return f"{UNSAFE.sub('_', id_)[:80]}.md"
 
 
 def _truth(path: Path) -> dict[str, frozenset[str]]:

@@ -247,11 +247,6 @@ class GateFlip:
     lost: bool
     ours: Ours | None
 
-    def as_json(self) -> dict[str, Any]:
-        """The question, its target, and the fate of a lost one, as plain data."""
-        fate = self.ours.fate if self.ours else None
-        return {"question": self.question, "target": self.target, "lost": self.lost, "fate": fate}
-
 
 @dataclass(frozen=True)
 class FlippedControl:
@@ -289,8 +284,8 @@ class GateResult(Shown):
             "before": self.before,
             "after": self.after,
             "paired": [one.as_json() for one in self.verdicts],
-            "flipped": [one.as_json() for one in self.flipped],
-            "controls": [vars(one) for one in self.controls],
+            "flipped": [asdict(one) for one in self.flipped],
+            "controls": [asdict(one) for one in self.controls],
         }
 
 

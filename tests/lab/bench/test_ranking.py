@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from benchmarks.published.__main__ import bench
-from benchmarks.published.ranking import RankedRun, Ranking, _ranks, compared, save, saved
+from benchmarks.published.ranking import RankedRun, Ranking, _ranks, compared, folder, save, saved
 from benchmarks.published.view import ranked_data
 from tests import world
 from tests.commands import runner
@@ -162,7 +162,7 @@ def test_what_is_not_there_is_named(notes: Path, tmp_path: Path) -> None:
         collections.beir(tmp_path)
     (notes / "questions.yaml").write_text("questions: [{question: tea, target: memory/gone.md}]\n")
     with pytest.raises(InputError, match=r"memory/gone\.md"):
-        collections.folder(notes)
+        folder(notes)
 
 
 MADE = collections.TestCollection(
