@@ -1,84 +1,89 @@
-"""The time from a slider's event to the painted figure, in JupyterLab with its kernel and Chromium.
+"""The threshold lab on a page opened from a file: how soon it is there, and how fast a slider moves it.
 
 python -m benchmarks.pixels
+
+Chromium draws 60 frames a second, so a frame may be waited for up to 16.7 ms after the work is done.
 """
 
 from __future__ import annotations
 
 import sys
 import tempfile
+from dataclasses import replace
+from itertools import cycle, islice
 from pathlib import Path
 from statistics import median
-from typing import Any
+from time import perf_counter
 
-import psutil
-from playwright.sync_api import Locator, Page
+from playwright.sync_api import Page
 
-from tests.browser import CHROMIUM, browsing, jupyterlab, run_all_cells
+from docs.still import page_of
+from tests.browser import CHROMIUM, browsing
 from tests.conftest import SAMPLE
-from workbench.memory.sync import index_folder
+from workbench.measure.evaluation import Evaluation, evaluate
+from workbench.measure.questions import load_questions
+from workbench.memory.sync import index_folder, open_index
+from workbench.systems.openclaw import SHIPPED, THREE_FIXES
+from workbench.views.widgets.threshold import ThresholdLab
 
-BUDGET = 150.0
-"""Milliseconds."""
+MOVES = 60
+BUDGETS = {77: (16.0, 33.0), 1000: (60.0, 60.0)}
+"""Milliseconds from a move to its frame, at the median and at most, by the number of questions."""
 
-MOVES = 30
-PAUSE = 400
-"""Milliseconds from one key press to the next."""
+FIRST_SECONDS, LARGEST = 2.0, 1_600_000
+"""The seconds until the first slider can be moved, and the bytes of the page."""
 
-MEASURE = """figure => {
+MEASURE = """async moves => {
+  const slider = document.querySelector('input[type=range]');
   const taken = [];
-  let pressed = null;
-  document.addEventListener('keydown', event => { pressed = event.timeStamp; }, true);
-  new MutationObserver(() => {
-    if (pressed === null) return;
-    const from = pressed;
-    pressed = null;
+  const [low, high] = [Number(slider.min), Number(slider.max)];
+  for (let move = 0; move < moves; move++) {
+    slider.value = low + (high - low) * ((move * 7) % moves) / moves;
+    const began = performance.now();
+    slider.dispatchEvent(new Event('input'));
+    const worked = performance.now() - began;
     // The callback comes before the frame is painted, and the message after it.
-    requestAnimationFrame(() => setTimeout(() => taken.push(performance.now() - from)));
-  }).observe(figure.querySelector('.cartesianlayer'), {subtree: true, childList: true, attributes: true});
-  figure.taken = taken;
+    await new Promise(done => requestAnimationFrame(() => setTimeout(done)));
+    taken.push([worked, performance.now() - began]);
+  }
+  return taken;
 }"""
-"""Records on the figure how long each key press takes until the figure is painted."""
 
 
 def main() -> None:
     if CHROMIUM is None:
         sys.exit("The benchmark needs Chromium: apt-get install chromium")
     index_folder(SAMPLE)
-    with tempfile.TemporaryDirectory() as folder, jupyterlab(Path(folder)) as address, browsing() as tab:
-        tab.page.goto(f"{address}/widgets.ipynb?reset")
-        run_all_cells(tab.page)
-        print(
-            f"median milliseconds from key to painted figure, {MOVES} moves, and the ratio to {BUDGET:g} ms;"
-        )
-        print("and the share of CPU time that the host gave to other machines (steal)")
-        for widget in ("threshold-lab", "fusion-lab"):
-            before = psutil.cpu_times()
-            taken = median(_milliseconds(tab.page, tab.page.locator(f".workbench-{widget}")))
-            waited = _waited(before, psutil.cpu_times())
-            print(f"{widget:14} {taken:5.0f}  {taken / BUDGET:.2f}  {waited:.0%}")
+    with open_index(SAMPLE) as index:
+        found = evaluate(load_questions(SAMPLE / "questions.yaml"), [SHIPPED, THREE_FIXES], index)
+    print("questions   page MB   first slider s   work ms   frame ms: median, most   ratio to the budgets")
+    with tempfile.TemporaryDirectory() as folder, browsing() as tab:
+        for questions, (usual, most) in BUDGETS.items():
+            file = Path(folder) / f"{questions}.html"
+            file.write_text(page_of(ThresholdLab([_asking(one, questions) for one in found])), "utf-8")
+            size, ready, worked, frames = file.stat().st_size, *_measured(tab.page, file)
+            ratios = (median(frames) / usual, max(frames) / most, ready / FIRST_SECONDS, size / LARGEST)
+            print(
+                f"{questions:9}   {size / 1e6:7.2f}   {ready:14.2f}   {median(worked):7.1f}   "
+                f"{median(frames):6.1f}, {max(frames):6.1f}          "
+                + " ".join(f"{one:.2f}" for one in ratios)
+            )
 
 
-def _milliseconds(page: Page, widget: Locator) -> list[float]:
-    """The milliseconds from each move of the widget's last slider until its figure is painted."""
-    figure, handle = widget.locator(".js-plotly-plot"), widget.locator(".noUi-handle").last
-    widget.evaluate("widget => widget.scrollIntoView()")
-    figure.locator(".trace").first.wait_for(state="attached")
-    figure.evaluate(MEASURE)
-    for move in range(MOVES):
-        handle.press("ArrowLeft" if move % 2 else "ArrowRight")
-        page.wait_for_timeout(PAUSE)  # polling the page without a pause would slow it down
-        page.wait_for_function(
-            "([figure, n]) => figure.taken.length > n", arg=[figure.element_handle(), move]
-        )
-    return list(figure.evaluate("figure => figure.taken"))
+def _asking(evaluation: Evaluation, questions: int) -> Evaluation:
+    """The evaluation with its questions repeated until there are so many, controls included."""
+    count = questions - len(evaluation.controls)
+    return replace(evaluation, asked=tuple(islice(cycle(evaluation.asked), count)))
 
 
-def _waited(before: Any, after: Any) -> float:
-    """The share of steal time (a Linux counter) in all time that was not idle; 0 on other systems."""
-    spent = {kind: getattr(after, kind) - getattr(before, kind) for kind in before._fields}
-    waited = spent.get("steal", 0.0)
-    return float(waited / (spent["user"] + spent["system"] + waited))
+def _measured(page: Page, file: Path) -> tuple[float, list[float], list[float]]:
+    """The seconds until the page has drawn its list; for each move the work and the frame, in ms."""
+    began = perf_counter()
+    page.goto(file.as_uri())
+    page.locator(".wb-list li").first.wait_for()
+    ready = perf_counter() - began
+    worked, frames = zip(*page.evaluate(MEASURE, MOVES), strict=True)
+    return ready, list(worked), list(frames)
 
 
 if __name__ == "__main__":

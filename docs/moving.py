@@ -10,28 +10,21 @@ import sys
 from collections.abc import Iterator
 
 from PIL import Image
-from plotly.offline import get_plotlyjs
 
 import workbench as wb
 from docs.pages import HERE
 from docs.pictures import CHROMIUM, few_colours, opened
-from docs.still import still
+from docs.still import page_of
 from workbench.views.widgets.threshold import ThresholdLab
 
 PICTURE = HERE / "threshold-lab.gif"
-FLOORS = (0.0, 0.1, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.6)
+FLOORS = (0.0, 0.1, 0.2, 0.25, 0.3, 0.35, 0.4, 0.5)
 SECONDS = 1.2
 WIDTH = 1000
 COLOURS = 48
 LARGEST = 1_000_000
 SYSTEM = "openclaw-2026.2.13-vector-only"
-PAGE = """\
-<!doctype html><meta charset="utf-8"><style>
-body { margin: 0; font: 14px system-ui, sans-serif; } .still { padding: 16px; }
-.still details { display: none; } .control { margin-right: 16px; }
-</style><body></body>
-"""
-SHOW = "html => document.body.append(document.createRange().createContextualFragment(html))"
+FRAMED = "body { margin: 0; } [data-widget] { padding: 16px; } details { display: none; }"
 
 
 def lab(memory: str) -> ThresholdLab:
@@ -45,13 +38,12 @@ def frames(shown: ThresholdLab) -> Iterator[Image.Image]:
     """A picture of the lab at each floor, as the browser draws it."""
     with opened() as page:
         page.set_viewport_size({"width": WIDTH, "height": 700})
+        page.set_content(page_of(shown))
+        page.add_style_tag(content=FRAMED)
         for floor in FLOORS:
-            shown.settings = {"min_score": floor}
-            page.set_content(PAGE)
-            page.add_script_tag(content=get_plotlyjs())
-            page.evaluate(SHOW, still(shown))
-            page.wait_for_selector(".main-svg")
-            yield Image.open(io.BytesIO(page.locator(".still").screenshot()))
+            page.get_by_label("min score, as a number").fill(str(floor))
+            page.get_by_label("min score, as a number").press("Enter")
+            yield Image.open(io.BytesIO(page.locator("[data-widget]").screenshot()))
 
 
 def main() -> None:

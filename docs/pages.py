@@ -26,11 +26,18 @@ from nbformat import NotebookNode
 from plotly.offline import get_plotlyjs
 from tqdm import tqdm
 
+from docs.still import still
+from workbench.measure.evaluation import evaluate
+from workbench.measure.questions import load_questions
+from workbench.memory.sync import open_index
+from workbench.systems.openclaw import SHIPPED, THREE_FIXES
 from workbench.views.living import script, style
+from workbench.views.widgets.threshold import ThresholdLab
 
 HERE = Path(__file__).parent
 PROJECT = HERE.parent
 NOTEBOOKS = PROJECT / "notebooks"
+MEMORY = PROJECT / "sample_memory"
 SITE = PROJECT / "site"
 SECONDS_A_CELL = 600
 KERNEL = [
@@ -154,8 +161,8 @@ def ways(lesson: Lesson, lessons: Sequence[Lesson]) -> Iterator[tuple[str, str]]
         yield f"Next: {beside[here + 1].title}", beside[here + 1].page
 
 
-def contents(lessons: Sequence[Lesson]) -> str:
-    """The page that lists the lessons in reading order."""
+def contents(lessons: Sequence[Lesson], first: str = "") -> str:
+    """The page that lists the lessons in reading order, below `first`, the HTML of a widget."""
     pages = {one.page for one in lessons}
     listed = [
         {
@@ -168,7 +175,7 @@ def contents(lessons: Sequence[Lesson]) -> str:
         if not one.root or one.page.removeprefix("solutions/") not in pages
     ]
     template = jinja2.Environment(loader=jinja2.FileSystemLoader(HERE)).get_template("index.html.j2")
-    return template.render(lessons=listed)
+    return template.render(lessons=listed, first=first)
 
 
 def write(lessons: Sequence[Lesson], site: Path) -> None:
@@ -181,11 +188,18 @@ def write(lessons: Sequence[Lesson], site: Path) -> None:
         page, _ = made.from_notebook_node(lesson.notebook, resources)
         (site / lesson.page).parent.mkdir(exist_ok=True)
         (site / lesson.page).write_text(page, encoding="utf-8")
-    (site / "index.html").write_text(contents(lessons), encoding="utf-8")
+    (site / "index.html").write_text(contents(lessons, still(lab(MEMORY))), encoding="utf-8")
     (site / "plotly.min.js").write_text(get_plotlyjs(), encoding="utf-8")
     (site / "living.js").write_text(script(), encoding="utf-8")
     (site / "living.css").write_text(style(), encoding="utf-8")
     shutil.copy(HERE / "page.css", site)
+
+
+def lab(memory: Path) -> ThresholdLab:
+    """The threshold lab over the labelled questions of a memory, which is indexed."""
+    with open_index(memory) as index:
+        found = evaluate(load_questions(memory / "questions.yaml"), [SHIPPED, THREE_FIXES], index)
+    return ThresholdLab(found, link=False)
 
 
 def every_notebook() -> list[Path]:

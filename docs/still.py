@@ -15,7 +15,7 @@ from IPython.display import display
 from plotly.basedatatypes import BaseFigure
 
 from workbench.views.html import html_table
-from workbench.views.living import placed
+from workbench.views.living import placed, script, style
 from workbench.views.living.controls import Living
 from workbench.views.widgets.panel import Panel
 from workbench.views.widgets.prediction import Prediction
@@ -34,6 +34,15 @@ def load_ipython_extension(shell: InteractiveShell) -> None:
 def _show(shown: Any) -> None:
     if html := still(shown):
         display({"text/html": html, "text/plain": type(shown).__name__}, raw=True)
+
+
+def page_of(shown: Panel) -> str:
+    """A page with one widget, which needs no other file: it can be opened anywhere, without a network."""
+    return (
+        '<!doctype html><html lang="en"><meta charset="utf-8"><meta name="color-scheme" content="light dark">'
+        f"<title>{escape(shown.name)}</title><style>{style()}</style><script>{script()}</script>"
+        f"<body>{still(shown)}</body></html>"
+    )
 
 
 def still(shown: Any) -> str:

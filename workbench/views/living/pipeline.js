@@ -117,10 +117,11 @@ const RUN = {
   },
   count(step, state, place, scope) {
     const count = Math.trunc(compiled(step.count, scope)(0));
-    const kept = state.order.filter((row) => state.dropped[row] === -1);
-    const places = new Map(kept.map((row, index) => [row, index + 1]));
-    cut(state, place, (row) => places.get(row) > count);
-    state.compared.set(place, (row) => [{ measure: "place among those left", value: places.get(row), limit: count }]);
+    const places = [];
+    let left = 0;
+    for (const row of state.order) if (state.dropped[row] === -1) places[row] = ++left;
+    cut(state, place, (row) => places[row] > count);
+    state.compared.set(place, (row) => [{ measure: "place among those left", value: places[row], limit: count }]);
   },
   each(step, state, place, scope, trace) {
     const seen = new Set();
@@ -168,35 +169,45 @@ function numbers(trace) {
 }
 
 const before = new WeakMap();
+let last = {};
 
-// The scores and the order, before anything is dropped: kept for as long as the parameters there are the same.
-function scored(pipeline, trace, settings, last) {
-  const key = JSON.stringify(pipeline.steps.slice(0, last).map((step) => parameters(step, settings)));
-  const kept = before.get(trace);
-  if (kept?.key === key && kept.pipeline === pipeline) return kept.state;
-  const order = trace.ties.map((_, row) => row);
-  const state = { columns: { ...numbers(trace) }, order, dropped: order.map(() => -1), compared: new Map(), by: "score" };
-  advance(pipeline, trace, settings, state, 0, last);
-  before.set(trace, { key, pipeline, state });
-  return state;
+// What the settings mean for the steps. It is worked out once for the many traces that a move computes again.
+function meaning(pipeline, settings) {
+  if (last.pipeline === pipeline && last.settings === settings) return last;
+  const values = pipeline.steps.map((step) => parameters(step, settings));
+  const kinds = pipeline.steps.map((step) => Object.keys(RUN).find((name) => name in step));
+  const cut = kinds.findIndex((kind) => kind !== "column" && kind !== "by");
+  const first = cut < 0 ? kinds.length : cut;
+  last = { pipeline, settings, values, kinds, first, key: JSON.stringify(values.slice(0, first)) };
+  return last;
 }
 
-function advance(pipeline, trace, settings, state, first, last) {
-  for (let place = first; place < last; place++) {
-    const step = pipeline.steps[place];
-    const kind = Object.keys(RUN).find((name) => name in step);
-    RUN[kind](step, state, place, { columns: state.columns, parameters: parameters(step, settings) }, trace);
+function advance(meant, trace, state, first, end) {
+  for (let place = first; place < end; place++) {
+    const scope = { columns: state.columns, parameters: meant.values[place] };
+    RUN[meant.kinds[place]](meant.pipeline.steps[place], state, place, scope, trace);
   }
 }
 
+// The scores and the order, before anything is dropped: kept for as long as the parameters there are the same.
+function scored(meant, trace) {
+  const kept = before.get(trace);
+  if (kept?.key === meant.key && kept.pipeline === meant.pipeline) return kept.state;
+  const order = trace.ties.map((_, row) => row);
+  const state = { columns: { ...numbers(trace) }, order, dropped: order.map(() => -1), compared: new Map(), by: "score" };
+  advance(meant, trace, state, 0, meant.first);
+  before.set(trace, { key: meant.key, pipeline: meant.pipeline, state });
+  return state;
+}
+
 // The state after all steps: `columns`, `order`, and in `dropped` the place of the step that dropped a row, or -1.
+// `settings` is read, and not changed afterwards: another setting is another object.
 export function run(pipeline, trace, settings = {}) {
   if (!trace.ties.length) return { columns: {}, order: [], dropped: [], compared: new Map(), by: "score" };
-  const cut = pipeline.steps.findIndex((step) => !("column" in step || "by" in step));
-  const first = cut < 0 ? pipeline.steps.length : cut;
-  const kept = scored(pipeline, trace, settings, first);
+  const meant = meaning(pipeline, settings);
+  const kept = scored(meant, trace);
   const state = { ...kept, columns: { ...kept.columns }, dropped: [...kept.dropped], compared: new Map() };
-  advance(pipeline, trace, settings, state, first, pipeline.steps.length);
+  advance(meant, trace, state, meant.first, meant.kinds.length);
   return state;
 }
 

@@ -569,7 +569,7 @@ function survivalChart(data, model, el) {
         const value = count(one, n);
         const place = data.systems.indexOf(one);
         const bar = h("button", { class: `wb-bar wb-system-${place % 6}`, title: `${one.system}: ${value}. Click for a question that is lost here.`, onclick: () => pick(one, n) });
-        bar.style.width = `${(100 * value) / Math.max(1, count(one, 0))}%`;
+        bar.style.width = `calc((100% - 40px) * ${value / Math.max(1, count(one, 0))})`;
         return h("div", {}, bar, h("span", {}, String(value)));
       });
       return h("div", { class: "wb-step" }, h("span", {}, step), h("div", {}, ...parts));
