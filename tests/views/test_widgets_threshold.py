@@ -57,6 +57,20 @@ def test_a_moved_parameter_is_that_of_another_search(lab: ThresholdLab, sample: 
     assert "limit.count=2" in lab.code
 
 
+def test_the_page_asks_for_another_search_and_hears_what_cannot_be(
+    lab: ThresholdLab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lab.root.settings = lab.root.settings | {"moved": {"limit.count": 2}}
+    lab.heard_from_page(None, {"ask": {}}, [])
+    steps = {one["slot"]: one for one in lab.root.data["systems"][0]["pipeline"]["steps"]}
+    assert steps["limit"]["parameters"]["count"]["value"] == 2
+    told: list[dict[str, str]] = []
+    monkeypatch.setattr(lab.root, "send", told.append)
+    lab.root.settings = lab.root.settings | {"moved": {"limit.count": -3}}
+    lab.heard_from_page(None, {"ask": {}}, [])
+    assert "limit.count is -3, out of its range" in told[0]["problem"]
+
+
 def test_the_data_are_json_without_gaps(lab: ThresholdLab) -> None:
     assert json.dumps(lab.root.data, allow_nan=False)
 

@@ -370,6 +370,7 @@ function thresholdLab(data, model, el) {
   const moved = () => ({ ...(state.moved ?? {}), [entry().floor]: state.min_score });
   const place = () => Math.max(0, data.questions.findIndex((one) => one.question === state.question));
   let found = null;
+  let waiting = false;
 
   const status = h("p", { role: "status", class: "wb-status" });
   const flow = pipelinePicture();
@@ -393,9 +394,9 @@ function thresholdLab(data, model, el) {
       state.min_score = entry().own;
       controls();
     }
-    draw();
     model.set("settings", { ...state });
-    model.save_changes();
+    model.save_changes(); // before anything is asked: Python answers for these settings
+    draw();
   }
   function controls() {
     const { pipeline, span, step, floor } = entry();
@@ -413,7 +414,11 @@ function thresholdLab(data, model, el) {
       Object.entries(one.parameters).map(([name, { value, span: ends, here }]) => {
         const key = `${one.slot}.${name}`;
         if (key === floor) return "";
-        if (!here) return h("div", { class: "wb-fixed" }, `${key} = ${short(value)}: another value asks the index again, which takes Python`);
+        if (!here && model.alone) return h("div", { class: "wb-fixed" }, `${key} = ${short(value)}: another value asks the index again, which takes Python`);
+        if (!here) {
+          const box = h("input", { type: "number", step: "any", value, onchange: () => change({ moved: { ...state.moved, [key]: Number(box.value) } }) });
+          return h("label", { class: "wb-fixed" }, `${key} `, box, " asks the index again");
+        }
         const top = Math.max(value, ends[1] > 100 ? 4 * (value || 1) : ends[1]);
         return slider(key, [ends[0], top], Number.isInteger(value) && top > 3 ? 1 : 0.01, parameters(one, state.moved ?? {})[name], (next) => change({ moved: { ...state.moved, [key]: next } })).root;
       }),
@@ -445,12 +450,14 @@ function thresholdLab(data, model, el) {
     return ["import workbench as wb", ...lines, `pipeline = pipeline.asking(min_score=${state.min_score})`, "[evaluated] = wb.evaluate(questions, [pipeline], index)", "print(evaluated.overall, evaluated.silent)"].join("\n");
   }
   function ask(settings) {
+    if (waiting) return; // what moved meanwhile is asked when the answer is there
     root.setAttribute("aria-busy", "true");
     if (model.alone || el.closest(".jupyter-widgets-disconnected")) {
       root.removeAttribute("aria-busy");
       status.textContent = "This setting leads to another search, and that takes Python: run the notebook's cells again, or ask `workbench explore`.";
       return;
     }
+    waiting = true;
     model.send({ ask: { system: state.system, settings } });
   }
   function tableRows() {
@@ -476,7 +483,14 @@ function thresholdLab(data, model, el) {
   model.on?.("change:data", () => {
     data = structuredClone(model.get("data"));
     for (const one of data.systems) prepare(data, one);
+    waiting = false;
+    controls();
     draw();
+  });
+  model.on?.("msg:custom", ({ problem }) => {
+    waiting = false;
+    root.removeAttribute("aria-busy");
+    status.textContent = problem;
   });
   state.system ??= data.systems[0].pipeline.system;
   state.question ??= data.questions[0]?.question;

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from workbench.errors import InputError
+from workbench.errors import InputError, WorkbenchError
 from workbench.measure.evaluation import Evaluation, evaluate
 from workbench.measure.questions import Control as Unanswerable
 from workbench.measure.questions import QuestionSet
@@ -85,7 +85,7 @@ class ThresholdLab(Panel):
         }  # fmt: skip
         self.system.observe(self._system_changed, "value")
         self.root = Living(self._data(evaluations), self.controls)
-        self.root.on_msg(self._asked)
+        self.root.on_msg(self.heard_from_page)
         self.chunk.observe(self._picked, "value")
         self.join(link)
 
@@ -207,13 +207,15 @@ class ThresholdLab(Panel):
             [part and part.diagram_data(one) for one in evaluations],
         )
 
-    def _asked(self, _: Any, content: Any, buffers: Any) -> None:
-        """Answers the page, which asks for another search."""
-        shown = {
-            name: self.evaluation if name == self.system.value else one
-            for name, one in self._by_system.items()
-        }
-        self.root.data = self._data(list(shown.values()))
+    def heard_from_page(self, _: Any, content: Any, buffers: Any) -> None:
+        """Searches with the settings of the page, which cannot compute them, or says why not."""
+        chosen = self.system.value
+        try:
+            shown = [self.evaluation if name == chosen else one for name, one in self._by_system.items()]
+        except WorkbenchError as error:
+            self.root.send({"problem": f"{error.problem} {error.remedy}"})
+        else:
+            self.root.data = self._data(shown)
 
     def _system_changed(self, _: Any) -> None:
         self.moved.value = {}
