@@ -215,7 +215,8 @@ class FileIndex(IndexAdapter):
 class FilesLayout:
     """Whole files instead of chunks: one full-text row with path, title and text for each file.
 
-    A blank file is left out. `collection` is the name of the folder in QMD; it is a part of every path, and so of every row.
+    A blank file is left out. `collection` is the name of the folder in QMD; it is a part of every path, and
+    so of every row.
     """
 
     collection: str = "notes"
