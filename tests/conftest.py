@@ -119,12 +119,16 @@ def questions() -> QuestionSet:
     return load_questions(SAMPLE / "questions.yaml")
 
 
-@pytest.fixture(scope="session")
-def odd(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The recorded folder of oddities."""
-    root = tmp_path_factory.mktemp("odd")
-    with gzip.open(PROJECT / "tests" / "records" / "odd.json.gz", "rt", encoding="utf-8") as file:
+def recorded_folder(name: str, root: Path) -> Path:
+    """A recorded folder, written below `root`."""
+    with gzip.open(PROJECT / "tests" / "records" / f"{name}.json.gz", "rt", encoding="utf-8") as file:
         for path, text in json.load(file).items():
             (root / path).parent.mkdir(parents=True, exist_ok=True)
             (root / path).write_bytes(text.encode())
     return root
+
+
+@pytest.fixture(scope="session")
+def odd(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The recorded folder of oddities."""
+    return recorded_folder("odd", tmp_path_factory.mktemp("odd"))

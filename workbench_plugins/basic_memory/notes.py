@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import ClassVar, NamedTuple, Protocol
@@ -19,10 +19,12 @@ import apsw
 import numpy as np
 
 from workbench.contracts import Index
+from workbench.memory.files import content_hash
 from workbench.memory.sources import whole_characters
 from workbench.memory.store.sqlite.fts5 import match_expression
 from workbench.records import Chunk, Document, Hits, Query, Rows, Vector
 from workbench.retrieval.index_adapters import IndexAdapter, kept
+from workbench_plugins.basic_memory.rows import Block, Named, blocks, observation, relations, target_of
 from workbench_plugins.frontmatter import BLOCK, NOTHING, FrontMatter, front_matter
 from workbench_plugins.whole_files import WholeFiles, whole_documents, whole_files
 
@@ -40,7 +42,8 @@ INSERT_SQL = (
 )
 
 SEARCH_SQL = """
-    SELECT rowid, bm25(notes) AS raw FROM notes WHERE {where} ORDER BY raw, rowid LIMIT ?2
+    SELECT rowid, bm25(notes) AS raw FROM notes WHERE {where} AND +rowid < ?3
+    ORDER BY raw, rowid LIMIT ?2
 """
 
 
@@ -108,14 +111,17 @@ class OneMatch:
 
 
 class NoteStore:
-    """The notes of a memory in the given order; the first note is row 0."""
+    """The notes of a memory in the given order; the first note is row 0.
 
-    def __init__(self, notes: Sequence[Note]) -> None:
+    `beside` are rows that a search does not return, and that bm25() counts.
+    """
+
+    def __init__(self, notes: Sequence[Note], beside: Sequence[Note] = ()) -> None:
         self.size = len(notes)
         self._db = apsw.Connection(":memory:")
         self._db.execute(CREATE_SQL)
         with self._db:
-            self._db.executemany(INSERT_SQL, [(row, *note) for row, note in enumerate(notes)])
+            self._db.executemany(INSERT_SQL, [(row, *note) for row, note in enumerate([*notes, *beside])])
 
     def search(self, query: Query, limit: int, matching: Matching) -> Hits:
         """The matching notes, by (bm25, row), with FTS5's negative bm25.
@@ -124,13 +130,16 @@ class NoteStore:
         """
         sql, match = SEARCH_SQL.format(where=matching.where), whole_characters(match_expression(query))
         try:
-            found = self._db.execute(sql, (matching.bound(match), limit)).fetchall()
+            found = self._db.execute(sql, (matching.bound(match), limit, self.size)).fetchall()
         except apsw.SQLError:
             found = []
         return Hits(np.array([row for row, _ in found], np.int64), np.array([raw for _, raw in found], float))
 
 
 LONGEST_STEMS = 6_000
+MOST_IN_TITLE = 100
+MOST_IN_PERMALINK = 200
+"""Characters of an observation."""
 VECTOR_POOL = 1_100
 """The number of chunks that the vector leg reads for a page of ten results: 110 candidates × 10."""
 CHUNKS_PER_NOTE = 10
@@ -157,16 +166,32 @@ def variants(text: str) -> list[str]:
     return [form for form in dict.fromkeys(forms) if form]
 
 
-def permalink_of(path: str, project: str) -> str:
-    """The permalink of a note: the project, and the path in lower case with hyphens, without accents.
+IN_LETTERS = str.maketrans({"ß": "ss", "€": "EUR"})
 
-    Dots stay. Basic Memory also writes Hangul in Latin letters; here it stays.
+
+def permalink_of(path: str, project: str) -> str:
+    """The permalink of a note: the project, and the path without its suffix as a `slug`.
 
     >>> permalink_of("memory/Tea_Cups and more.md", "main"), permalink_of("über/Tea.notes.md", "main")
     ('main/memory/tea-cups-and-more', 'main/uber/tea.notes')
     """
-    parts = _without_accents(PurePosixPath(path).with_suffix("").as_posix().lower()).split("/")
-    return "/".join([project, *(re.sub(r"(?:[^\w.]|_)+", "-", part).strip("-") for part in parts)])
+    return f"{project}/{slug(PurePosixPath(path).with_suffix('').as_posix())}"
+
+
+def slug(text: str) -> str:
+    """A text as a part of a permalink: lower case with hyphens, without accents and apostrophes.
+
+    Dots and slashes stay, and a hyphen comes before a capital inside a word. Basic Memory also writes Hangul
+    and kana in Latin letters; here they stay.
+
+    >>> slug("CamelNote: it's 50% (of 3.5)!"), slug("Größe /a_b/")
+    ('camel-note-its-50-of-3.5', 'grosse/a-b')
+    """
+    spaced = re.sub(r"([a-z0-9])([A-Z])", r"\1-\2", text).replace("'", "").translate(IN_LETTERS)
+    parts = (
+        re.sub(r"(?:[^\w.]|_)+", "-", one).strip("-") for one in _without_accents(spaced.lower()).split("/")
+    )
+    return "/".join(filter(None, parts))
 
 
 def _without_accents(text: str) -> str:
@@ -201,8 +226,40 @@ class ArrangedNotes:
 
 def lay_out(index: Index, documents: Sequence[Document], project: str) -> ArrangedNotes:
     """The notes of an index, in the order of the documents."""
-    store = NoteStore([note_of(document, project) for document in documents])
+    notes = [note_of(document, project) for document in documents]
+    names = [
+        Named(one.title, one.permalink, document.path) for one, document in zip(notes, documents, strict=True)
+    ]
+    beside = rows_beside(names, [note.content_snippet for note in notes], project)
+    store = NoteStore(notes, beside)
     return ArrangedNotes(whole_files(index, documents), store)
+
+
+def rows_beside(names: Sequence[Named], bodies: Sequence[str], project: str) -> list[Note]:
+    """The rows of the observations and relations of all notes, each once for its permalink."""
+    rows: dict[str, Note] = {}
+    known = {name: one for one in reversed(names) for name in one}
+    for source, body in zip(names, bodies, strict=True):
+        for block in blocks(body):
+            for row in _rows_of(block, source, known, project):
+                rows.setdefault(row.permalink, row)
+    return list(rows.values())
+
+
+def _rows_of(block: Block, source: Named, known: Mapping[str, Named], project: str) -> Iterator[Note]:
+    if found := observation(block):
+        category, content = found
+        cut = slug(content[:MOST_IN_PERMALINK])
+        if len(content) > MOST_IN_PERMALINK:
+            cut = f"{cut}-{content_hash(content)[:12]}"
+        title = f"{category}: {content[:MOST_IN_TITLE]}..."
+        permalink = f"{source.permalink}/observations/{slug(category)}/{cut}"
+        yield Note(title, "\n".join(variants(content))[:LONGEST_STEMS], content, permalink)
+    for kind, name in relations(block):
+        target = target_of(name, f"{project}/{slug(name)}", source, known)
+        title = f"{source.title} -> {target.title}" if target else source.title
+        end = target.permalink if target else slug(name)
+        yield Note(title, "\n".join(variants(title)), "", f"{source.permalink}/{slug(kind)}/{end}")
 
 
 class NoteIndex(IndexAdapter):

@@ -1,0 +1,82 @@
+"""Basic Memory's rows and lists against release 0.23.2, which has observations and relations in its table."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import PROJECT, recorded_folder
+from tests.run_records import load, replayed
+from workbench_plugins.basic_memory.notes import Note, rows_beside
+from workbench_plugins.basic_memory.pipelines import HEAD
+from workbench_plugins.basic_memory.rows import Block, Named, observation, relations
+
+RECORDS = PROJECT / "tests" / "records"
+
+
+@pytest.mark.parametrize(
+    ("record", "folder", "lists", "equal"),
+    [("basic_memory-0.23.2-notes", "notes", 240, 240), ("basic_memory-0.23.2", "odd", 390, 362)],
+)
+def test_so_many_lists_are_the_recorded_ones(
+    record: str, folder: str, lists: int, equal: int, tmp_path: Path
+) -> None:
+    """In the folder of oddities, Hangul and the order of a path's forms make the difference."""
+    folders = {folder: recorded_folder(folder, tmp_path)}
+    compared = list(replayed(load(RECORDS / f"{record}.json.gz"), HEAD.name, folders, "", None))
+    assert (len(compared), sum(not one.difference for one in compared)) == (lists, equal)
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("[cat] two\nlines", ("cat", "two")),
+        ("[1] digit (here)", ("1", "digit")),
+        ("one #tag, x", ("note", "one #tag, x")),
+        ("[cat](u) link #l", ("note", "[cat](u) link #l")),
+        ("[m] (only a context)", None),
+        ("[cat]nospace", None),
+        ("[x] done #tag", None),
+        ("[?] open", None),
+        ("a#tag (#tag)", None),
+    ],
+)
+def test_what_an_observation_is(text: str, found: tuple[str, str] | None) -> None:
+    assert observation(Block(text, True, False)) == found
+    assert observation(Block(text, True, True)) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("rel [[A]] (why)", [("rel", "A")]),
+        ("'two words' [[A]]", [("two words", "A")]),
+        ("two words [[A]]", [("links_to", "A")]),
+        ("rel [[A]] and more", [("links_to", "A")]),
+        ("rel [[A]] and [[B]]", [("links_to", "A"), ("links_to", "B")]),
+        ("rel [[a [[b]] c]]", [("links_to", "a [[b]] c")]),
+        ("rel [[]] or [[open", []),
+    ],
+)
+def test_what_a_relation_is(text: str, found: list[tuple[str, str]]) -> None:
+    assert relations(Block(text, True, False)) == found
+
+
+def test_a_link_means_a_note_by_its_title_its_path_or_its_permalink() -> None:
+    names = [Named("Tea", "main/tea", "Tea.md"), Named("Deep Cup", "main/sub/cup", "sub/cup.md")]
+    links = "- a [[Tea]]\n- b [[tea]]\n- c [[Deep Cup|cup]]\n- d [[sub/cup]]\n- e [[cup]]\n"
+    body = f"{links}\n```\n- f [[Tea]]\n```\n"
+    rows = rows_beside(names, [body, ""], "main")
+    assert [(row.title, row.permalink) for row in rows] == [
+        ("Tea -> Tea", "main/tea/a/main/tea"),
+        ("Tea", "main/tea/b/tea"),  # its own name in other letters is not found
+        ("Tea -> Deep Cup", "main/tea/c/main/sub/cup"),
+        ("Tea -> Deep Cup", "main/tea/d/main/sub/cup"),
+        ("Tea", "main/tea/e/cup"),
+    ]
+
+
+def test_the_same_observation_is_one_row() -> None:
+    row = Note("k: a/b...", "a/b\na\nb", "a/b", "main/n/observations/k/a/b")
+    assert rows_beside([Named("N", "main/n", "n.md")], ["- [k] a/b\n- [k] a/b\n"], "main") == [row]

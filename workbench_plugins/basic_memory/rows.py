@@ -1,0 +1,100 @@
+"""The rows that Basic Memory's full-text table has beside its notes: one for each observation and relation.
+
+A search for notes does not return them, but bm25() counts them: they change the number of rows, the mean
+length, and how many rows have a word. The rules were seen in the databases that release 0.23.2 wrote for our
+own notes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from markdown_it import MarkdownIt
+
+TASK = re.compile(r"\[(?:[xX]|[^\w\]])\](?:\s|$)")
+"""A task or another mark of one character: `[ ]`, `[x]`, `[-]`. Its line is no observation."""
+CATEGORY = re.compile(r"\[([^\[\]()]+)\]\s+(.+)")
+"""`[category] content`: the content ends with the line."""
+LINK = r"\[\[((?:[^\[\]]|\[\[[^\[\]]*\]\])*)\]\]"
+RELATION = re.compile(r"(?:['\"](.+)['\"]|([^\s\[]\S*))\s+\[\[([^\[\]]*)\]\](?:\s*\(.*\))?")
+"""`type [[Target]]` or `type [[Target]] (context)`; a type of several words stands in quotes."""
+LINKS_TO = "links_to"
+
+
+class Block(NamedTuple):
+    """The text of a paragraph, a heading or a list item's paragraph, and what it stands in."""
+
+    text: str
+    in_item: bool
+    in_quote: bool
+
+
+class Named(NamedTuple):
+    """A note by its names: its title, its permalink and its path."""
+
+    title: str
+    permalink: str
+    path: str
+
+
+def blocks(body: str) -> Iterator[Block]:
+    """The texts of a note's body; code is left out.
+
+    >>> [one.text for one in blocks("# Tea #hot\\n\\n- [fact] green\\n\\n    code")]
+    ['Tea #hot', '[fact] green', 'code']
+    """
+    within = {"list_item": 0, "blockquote": 0}
+    for token in MarkdownIt("commonmark").parse(body):
+        kind = token.type.removesuffix("_open").removesuffix("_close")
+        if kind in within:
+            within[kind] += token.nesting
+        elif token.type == "inline":
+            yield Block(token.content, within["list_item"] > 0, within["blockquote"] > 0)
+
+
+def observation(block: Block) -> tuple[str, str] | None:
+    """The category and the content of an observation; None for a block that is none.
+
+    A block with a word that begins with # has the category note. A context in parentheses at the end is left
+    out.
+
+    >>> observation(Block("[fact] boils (slowly)", True, False)), observation(Block("[ ] wash", True, False))
+    (('fact', 'boils'), None)
+    >>> observation(Block("Ticket #1234 is open", False, False))
+    ('note', 'Ticket #1234 is open')
+    """
+    if block.in_quote or TASK.match(block.text):
+        return None
+    found = CATEGORY.match(block.text)
+    if not found and not any(word.startswith("#") for word in block.text.split()):
+        return None
+    category, content = (found[1].strip(), found[2]) if found else ("note", block.text)
+    content = content.strip()
+    if content.endswith(")") and "(" in content:
+        content = content[: content.rindex("(")].strip()
+    return (category, content) if content else None
+
+
+def relations(block: Block) -> list[tuple[str, str]]:
+    """The type and the target of each relation: the type of a list item with one link, else links_to.
+
+    >>> relations(Block("part_of [[Tea]] (of five)", True, False))
+    [('part_of', 'Tea')]
+    >>> relations(Block("part_of [[Tea]]", False, False))
+    [('links_to', 'Tea')]
+    """
+    typed = RELATION.fullmatch(block.text.strip()) if block.in_item else None
+    if typed:
+        return [(typed[1] or typed[2], typed[3].strip())] if typed[3].strip() else []
+    return [(LINKS_TO, target.strip()) for target in re.findall(LINK, block.text) if target.strip()]
+
+
+def target_of(name: str, permalink: str, source: Named, known: Mapping[str, Named]) -> Named | None:
+    """The note that a link means: the one of that name, or else of the name's permalink; None for neither.
+
+    What follows a bar is only shown. A note that names itself in other letters is not found.
+    """
+    by_permalink = known.get(permalink)
+    return known.get(name.partition("|")[0]) or (None if by_permalink == source else by_permalink)
