@@ -1,9 +1,10 @@
-"""The code of the folder in which the workbench is started never runs."""
+"""The code of the folder in which the workbench is started never runs, and one function writes its files."""
 
 from __future__ import annotations
 
 import ast
 import os
+import re
 import sys
 from pathlib import Path
 
@@ -50,3 +51,29 @@ def test_one_function_starts_all_processes() -> None:
                 if STARTING & {module.partition(".")[0] for module in modules}:
                     starts.add(file.relative_to(PROJECT).as_posix())
     assert starts == {"workbench/cli/lab.py"}
+
+
+WRITING = re.compile(
+    r"\.write_text\(|\.write_bytes\(|open\([^)]*[\"'][wax]b?[\"']|shutil\.copy|write_html\((?!file)"
+)
+
+WRITERS = {
+    "workbench/cli/lab.py": "settings in a temporary folder",
+    "workbench/memory/files.py": "`replaced` itself",
+    "workbench/memory/store/sqlite/place.py": "the number of the process in a lock file",
+    "workbench_plugins/calibrate/stored.py": "a file that must not exist",
+    "workbench_plugins/diagnose/outside.py": "a copy of an index in a temporary folder",
+    "workbench_plugins/diagnose/triage.py": "the descriptions of symptoms in the cache folder",
+    "workbench_plugins/explore/commands.py": "a notebook and settings in a temporary folder",
+    "workbench_plugins/runs/collections.py": "files of a folder that must be empty",
+    "workbench_plugins/stores/postgres.py": "the settings of a server in a temporary folder",
+}
+"""The modules that write without `replaced`, and what: nothing that could be lost."""
+
+
+def test_one_function_writes_the_files_that_users_keep() -> None:
+    packages = [
+        file for name in ("workbench", "workbench_plugins") for file in (PROJECT / name).rglob("*.py")
+    ]
+    found = [file for file in packages if WRITING.search(file.read_text(encoding="utf-8"))]
+    assert {file.relative_to(PROJECT).as_posix() for file in found} <= set(WRITERS)

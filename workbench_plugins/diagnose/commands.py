@@ -216,9 +216,11 @@ def sweep(
         check_targets(asked, opened.paths())
         found = run_sweep(pipeline, axes, asked, opened, one_at_a_time, measure, workers)
     if figure is not None:
+        from workbench.memory.files import replaced
         from workbench_plugins.diagnose.figures import sweep_figure
 
-        sweep_figure(found).write_html(figure, include_plotlyjs=True)
+        with replaced(figure) as file:
+            sweep_figure(found).write_html(file, include_plotlyjs=True)
     put(data(found) if as_json else found, as_json)
 
 

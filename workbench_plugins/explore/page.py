@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -12,6 +11,7 @@ import yaml
 from workbench.errors import InputError
 from workbench.measure.evaluation import Evaluation, evaluate
 from workbench.measure.questions import Control, Question, QuestionSet, load_questions
+from workbench.memory.files import replaced
 from workbench.memory.index import OpenIndex
 from workbench.retrieval.pipeline import Pipeline
 from workbench.retrieval.query import check_question
@@ -67,11 +67,9 @@ class Desk:
         return f"Questions with a hit: {', '.join(scored)}. Saved in {self._saved}."
 
     def _save(self) -> None:
-        """Writes beside the file and renames, so that a full disk loses nothing."""
         some = [{"question": one.question, "target": one.target} for one in self._added]
-        beside = self._saved.with_name(f".{self._saved.name}.new")
-        beside.write_text(yaml.safe_dump({"questions": some}, allow_unicode=True), encoding="utf-8")
-        os.replace(beside, self._saved)
+        with replaced(self._saved) as file:
+            yaml.safe_dump({"questions": some}, file, allow_unicode=True)
 
     @property
     def questions(self) -> QuestionSet:
