@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+from tests.commands import Run
+from tests.world import write
 from workbench.errors import InputError
 from workbench.memory.index import MemoryIndex
 from workbench.retrieval.explain import Fate, explain
 from workbench.retrieval.pipeline import search
-from workbench_plugins.recommended.layout import passages_of
+from workbench_plugins.recommended.layout import cache_of, passages_of
 from workbench_plugins.recommended.pipelines import RECOMMENDED, WEIGHTS, without_each
 from workbench_plugins.recommended.stages import NO_WORDS, Answerable, Calibration, SilenceFloor, accepting
 
@@ -42,11 +45,22 @@ def test_a_question_from_another_world_gets_no_answer(sample: MemoryIndex) -> No
     assert len(search(QUESTION, even, sample).results) == 6
 
 
-def test_the_vectors_of_words_and_passages_take_at_most_16_kb_a_chunk(sample: MemoryIndex) -> None:
+def test_what_the_model_has_read_takes_at_most_6_kb_a_chunk(sample: MemoryIndex) -> None:
     laid = passages_of(sample.laid_out(RECOMMENDED.layout))
     assert laid is not None
     assert laid.passages.windows is not None
-    assert laid.passages.windows.bytes / sample.size <= 16 * 1024
+    assert cache_of(sample).stat().st_size / sample.size <= 1.1 * 6 * 1024
+
+
+def test_indexing_reads_the_words_so_that_the_first_question_does_not(
+    tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(tmp_path / "memory", {"tea.md": "# Tea\n\nRooibos after noon.\n"})
+    assert run("index", tmp_path / "memory", "--index", tmp_path / "i.sqlite").code == 0
+    refuse = "workbench_plugins.recommended.arranged.word_vectors"
+    monkeypatch.setattr(refuse, lambda *_: pytest.fail("the first question reads words"))
+    found = run("search", "rooibos", "-m", tmp_path / "memory", "--index", tmp_path / "i.sqlite", "--json")
+    assert found.json()["results"][0]["path"] == "tea.md"
 
 
 def test_without_a_model_here_it_searches_and_says_what_is_missing(toy: MemoryIndex) -> None:

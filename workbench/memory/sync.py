@@ -50,6 +50,7 @@ from workbench.memory.store.contract import (
 from workbench.memory.store.sqlite.place import WAIT_SECONDS, SQLitePlace
 from workbench.progress import progress
 from workbench.records import Document, Passage
+from workbench.registry import declared, part_of
 from workbench.safe_text import counted
 
 
@@ -187,6 +188,12 @@ def _lender(root: Path, place: IndexPlace) -> Iterator[IndexStore | None]:
         return
     with opened:
         yield opened
+
+
+def _shipped(name: str) -> IndexStore:
+    """Vectors that a guest ships: all that is asked of a lender is `cached`."""
+    lender: IndexStore = part_of("lender", name).LENDER
+    return lender
 
 
 def _place(root: Path, index_path: Path | None, store: str | None) -> IndexPlace:
@@ -367,7 +374,7 @@ def _planned(work: Work, known: Mapping[str, Stamp], staged: Staged) -> Plan:
 
 def _carry_out(plan: Plan, work: Work, store: IndexStore) -> None:
     summary, stored = work.summary, 0
-    store.lender = work.lender or store.lender
+    store.lender = work.lender or store.lender or next(map(_shipped, declared("lender")), None)
     store.describe(file_rules=work.like.rules, ties_by_row=work.like.ties_by_row)
     if plan.touched:
         store.restamp(plan.touched)

@@ -107,8 +107,11 @@ def _unpacked_windows(given: CaseWindows, model: CaseModel, place: str) -> Windo
     vectors = _rows(given.vectors, "<f2", model.dimensions, place).astype(np.float32)
     signs = _rows(given.signs, "u1", (model.dimensions + 7) // 8, place)
     sizes = _rows(given.sizes, "<f2", 1, place)[:, 0]
-    halves = _rows(given.stretches, "u1", (model.dimensions + 1) // 2, place)
     stretch_sizes = _rows(given.stretch_sizes, "<f2", 1, place)[:, 0]
+    # A case that was written before has four bits a number, and one of today has two.
+    four, two = (model.dimensions + 1) // 2, (model.dimensions + 3) // 4
+    before = len(given.stretches) * 3 // 4 >= four * len(stretch_sizes)
+    halves = _rows(given.stretches, "u1", four if before else two, place)
     if len(signs) != len(sizes) or (len(signs) and not len(vectors)):
         raise unusable(place, f"has {len(vectors)} windows, {len(signs)} signs and {len(sizes)} sizes")
     if len(halves) != len(stretch_sizes) or bool(len(halves)) != bool(len(vectors)):

@@ -10,3 +10,4 @@ declare(
 declare("workbench_plugins.recommended.layout", layout="passages")
 declare("workbench_plugins.recommended.reliability", measure="reliability", view="Reliability")
 declare("workbench_plugins.recommended.reliability", diagram="reliability")
+declare("workbench_plugins.recommended.shipped", lender="sample_memory")

@@ -1,7 +1,7 @@
 """Everything about an index's passages: windows with vectors, words and passages in codes, and stems.
 
-Vectors need a model on this machine. They are computed at the first search and kept beside the index, by the
-hash of everything that a file's windows were computed from.
+Vectors need a model on this machine. `workbench index` computes them, or else the first search. They are kept
+beside the index, by the hash of everything that a file's windows were computed from.
 """
 
 from __future__ import annotations
@@ -25,8 +25,19 @@ from workbench.memory.embedding.local import LocalEmbedder
 from workbench.progress import progress
 from workbench.records import Chunk, Rows
 from workbench_plugins.recommended.keywords import StemIndex
-from workbench_plugins.recommended.windows import lines_of, outline, windows_of
-from workbench_plugins.recommended.words import AskedWords, Codes, coded, coded_in_four_bits, word_vectors
+from workbench_plugins.recommended.shipped import words_of
+from workbench_plugins.recommended.windows import Window, lines_of, outline, windows_of
+from workbench_plugins.recommended.words import (
+    AskedWords,
+    Codes,
+    WordVectors,
+    coded,
+    coded_passages,
+    from_bytes,
+    in_bytes,
+    pooled,
+    word_vectors,
+)
 
 VERSION = 1
 
@@ -90,8 +101,10 @@ def _plainly(path: Path | None) -> Iterator[None]:
         ) from error
 
 
-FORM = "windows 2"
+FORM = "windows 3"
 """Names the way in which windows are cut and coded; another way needs another name."""
+TOGETHER = 32
+"""Chunks whose windows the model reads at once. An interruption loses at most their words."""
 
 
 @dataclass(frozen=True)
@@ -108,9 +121,9 @@ class WindowsRead:
 
     def packed(self) -> bytes:
         """This as bytes."""
-        file = io.BytesIO()
+        file, (vectors, powers) = io.BytesIO(), in_bytes(self.vectors)
         np.savez(
-            file, owners=self.owners, vectors=self.vectors.astype(np.float16), counts=self.counts,
+            file, owners=self.owners, vectors=vectors, powers=powers, counts=self.counts,
             signs=self.codes.packed, sizes=self.codes.sizes, stretch_counts=self.passage_counts,
             halves=self.passages.packed, stretch_sizes=self.passages.sizes,
         )  # fmt: skip
@@ -126,7 +139,7 @@ class WindowsRead:
             _joined([one.counts for one in parts], (0,), np.int32),
             Codes.joined([one.codes for one in parts], (dimensions + 7) // 8),
             _joined([one.passage_counts for one in parts], (0,), np.int32),
-            Codes.joined([one.passages for one in parts], (dimensions + 1) // 2),
+            Codes.joined([one.passages for one in parts], (dimensions + 3) // 4),
         )
 
     @classmethod
@@ -136,7 +149,7 @@ class WindowsRead:
             with np.load(io.BytesIO(payload)) as file:
                 return cls(
                     file["owners"],
-                    file["vectors"].astype(np.float32),
+                    from_bytes(file["vectors"], file["powers"]),
                     file["counts"],
                     Codes(file["signs"], file["sizes"]),
                     file["stretch_counts"],
@@ -212,7 +225,7 @@ WordEmbedder = LocalEmbedder | HeldWords
 
 
 @dataclass(frozen=True)
-class _File:
+class IndexedFile:
     path: str
     rows: Rows
     chunks: Sequence[Chunk]
@@ -227,13 +240,16 @@ class _File:
         return digest.hexdigest()
 
 
+def files_of(index: Index) -> list[IndexedFile]:
+    """The files of an index with their chunks, by path."""
+    paths = index.paths() or sorted({chunk.path for chunk in index.chunks(np.arange(index.size))})
+    rows = [index.rows_of(path) for path in paths]
+    return [IndexedFile(path, some, index.chunks(some)) for path, some in zip(paths, rows, strict=True)]
+
+
 def arrange(index: Index, embedder: WordEmbedder | None, cache: Path) -> Passages:
     """The passages of an index. With an embedder, windows that `cache` does not hold are embedded."""
-    files = []
-    paths = index.paths() or sorted({chunk.path for chunk in index.chunks(np.arange(index.size))})
-    for path in paths:
-        rows = index.rows_of(path)
-        files.append(_File(path, rows, index.chunks(rows)))
+    files = files_of(index)
     rows = np.concatenate([np.empty(0, np.int64), *(one.rows for one in files)])
     chunks = [chunk for one in files for chunk in one.chunks]
     order = np.array(sorted(range(len(chunks)), key=lambda place: chunks[place].id), np.int64)
@@ -254,7 +270,7 @@ def _spoken(path: str) -> str:
 
 
 def _windows(
-    files: Sequence[_File], order: NDArray[np.int64], embedder: WordEmbedder, cache: Path
+    files: Sequence[IndexedFile], order: NDArray[np.int64], embedder: WordEmbedder, cache: Path
 ) -> WindowVectors:
     read = _read(files, embedder, cache)
     whole = WindowsRead.joined(read, embedder.dimensions)
@@ -289,15 +305,16 @@ def _by_chunk(
     return np.argsort(whose, kind="stable"), np.searchsorted(np.sort(whose), np.arange(chunks + 1))
 
 
-def _read(files: Sequence[_File], embedder: WordEmbedder, path: Path) -> list[WindowsRead]:
+def _read(files: Sequence[IndexedFile], embedder: WordEmbedder, path: Path) -> list[WindowsRead]:
     if not isinstance(embedder, LocalEmbedder):
         return [embedder.windows_read(one.path, one.chunks) for one in files]
     keys = [one.key(embedder) for one in files]
     with closing(_opened(path)) as cache:
-        unpacked = {key: WindowsRead.unpacked(payload) for key, payload in cache.known(keys).items()}
+        known = {**words_of(keys), **cache.known(keys)}
+        unpacked = {key: WindowsRead.unpacked(payload) for key, payload in known.items()}
         found = {key: read for key, read in unpacked.items() if read is not None}
         missing = {key: one for key, one in zip(keys, files, strict=True) if key not in found}
-        for key, read in _newly_read(missing, embedder):
+        for key, read in newly_read(missing, embedder):
             found[key] = read
             cache.keep(key, read.packed())
         if missing:
@@ -313,31 +330,54 @@ def _opened(path: Path) -> PassageCache:
         return PassageCache(None)
 
 
-def _newly_read(files: Mapping[str, _File], embedder: LocalEmbedder) -> Iterator[tuple[str, WindowsRead]]:
+def newly_read(
+    files: Mapping[str, IndexedFile], embedder: LocalEmbedder
+) -> Iterator[tuple[str, WindowsRead]]:
     def count(texts: Sequence[str]) -> list[int]:
         return [len(spans) for spans in embedder.offsets(texts)]
 
     chunks = sum(len(one.chunks) for one in files.values())
     with progress(max(1, chunks), "reading word by word", "chunks") as done:
-        for key, one in files.items():
-            cut = windows_of(one.chunks, one.path, count, embedder.window)
-            texts = [window.embedded for window in cut]
-            vectors = word_vectors(embedder, texts, "passage") if texts else []
-            yield (
-                key,
-                WindowsRead(
-                    np.array([window.row for window in cut], np.int32),
-                    # As they are kept: the first search has the same numbers as every later one.
-                    np.array([one.whole for one in vectors], np.float16)
-                    .astype(np.float32)
-                    .reshape(len(cut), embedder.dimensions),
-                    np.array([one.words.shape[0] for one in vectors], np.int32),
-                    coded(_joined([one.words for one in vectors], (0, embedder.dimensions), np.float32)),
-                    np.array([one.passages.shape[0] for one in vectors], np.int32),
-                    coded_in_four_bits(
-                        _joined([one.passages for one in vectors], (0, embedder.dimensions), np.float32)
-                    ),
-                ),
-            )
-            for _ in one.chunks:
-                done()
+        for group in _groups(files):
+            cuts = [windows_of(files[key].chunks, files[key].path, count, embedder.window) for key in group]
+            texts = [window.embedded for cut in cuts for window in cut]
+            read = iter(word_vectors(embedder, texts, "passage") if texts else [])
+            for key, cut in zip(group, cuts, strict=True):
+                yield key, _coded(cut, [next(read) for _ in cut], embedder.dimensions)
+                for _ in files[key].chunks:
+                    done()
+
+
+def _groups(files: Mapping[str, IndexedFile]) -> Iterator[list[str]]:
+    """The keys of files in groups of about TOGETHER chunks, whose windows fill the model's batches."""
+    group: list[str] = []
+    for key in files:
+        group.append(key)
+        if sum(len(files[each].chunks) for each in group) >= TOGETHER:
+            yield group
+            group = []
+    if group:
+        yield group
+
+
+def _coded(cut: Sequence[Window], read: Sequence[WordVectors], dimensions: int) -> WindowsRead:
+    owners = np.array([window.row for window in cut], np.int32)
+    first = np.flatnonzero(np.diff(owners, prepend=-1))
+    ends = [*first[1:].tolist(), len(cut)]
+    # Words are pooled over a whole chunk, since its windows share a header; its first window holds them.
+    words = [
+        pooled(np.concatenate([one.words for one in read[start:end]]))
+        for start, end in zip(first.tolist(), ends, strict=True)
+    ]
+    counts = np.zeros(len(cut), np.int32)
+    counts[first] = [len(one) for one in words]
+    passages = [one.passages for one in read]
+    return WindowsRead(
+        owners,
+        # As they are kept: the first search has the same numbers as every later one.
+        from_bytes(*in_bytes(np.array([one.whole for one in read], np.float32).reshape(-1, dimensions))),
+        counts,
+        coded(_joined(words, (0, dimensions), np.float32)),
+        np.array([len(one) for one in passages], np.int32),
+        coded_passages(_joined(passages, (0, dimensions), np.float32)),
+    )

@@ -1,8 +1,7 @@
 """The vectors of a text's words and passages, from the model that gives one vector for it all; their codes.
 
-The vector of a word becomes its 384 signs and one number, the mean of their sizes: 50 bytes. The question's
-own vectors stay exact. Source: RaBitQ and ColBERTv2 keep more; on our data the signs alone lose nothing for
-words. For passages they lose two points of MRR, and four bits a number lose none.
+The vector of a word becomes its 384 signs and one number, the mean of their sizes: 50 bytes. Words of a
+chunk that are alike share one. A passage has two bits a number. The question's own vectors stay exact.
 """
 
 from __future__ import annotations
@@ -22,10 +21,16 @@ from workbench.retrieval.query import STOP_WORDS
 
 MARKS = "#▁Ġ"
 """What tokenizers put in front of a word piece to say whether it begins a word."""
-PASSAGE, STEP = 24, 16
+PASSAGE, STEP = 24, 20
 """Word pieces in a passage, and from the beginning of one to that of the next."""
 MEAN = 0.99
 """A model whose text vector has at least this cosine with the mean of its pieces makes it by that mean."""
+
+
+PER_BYTE, SHIFTS = 4, np.array([6, 4, 2, 0], np.uint8)
+"""Numbers of a passage in a byte, and the places of their two bits."""
+POOLED = 2
+"""So many words of a chunk share a code on average."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +135,7 @@ def _is_content(piece: str) -> bool:
 class Codes:
     """Coded vectors, a row for each: its numbers packed into bytes, and its size.
 
-    The numbers of a word are signs, eight in a byte; those of a passage have four bits, two in a byte.
+    The numbers of a word are signs, eight in a byte; those of a passage have two bits, four in a byte.
     """
 
     packed: NDArray[np.uint8]
@@ -152,6 +157,19 @@ class Codes:
         return cls(
             np.concatenate(packed), np.concatenate([np.empty(0, np.float16), *(one.sizes for one in parts)])
         )
+
+
+def pooled(words: NDArray[np.float32]) -> NDArray[np.float32]:
+    """The unit vectors of words that are much alike as one, their mean: fewer rows by the factor POOLED.
+
+    Source: Clavié, Chaffin and Adams, token pooling by Ward's clusters, 2024.
+    """
+    from scipy.cluster.hierarchy import fcluster, linkage
+
+    if len(words) < 2:
+        return words
+    group = fcluster(linkage(words, "ward"), int(np.ceil(len(words) / POOLED)), "maxclust")
+    return unit(np.array([words[group == one].mean(axis=0) for one in np.unique(group)]))
 
 
 def coded(vectors: NDArray[np.float32]) -> Codes:
@@ -189,23 +207,40 @@ def best_matches(
     return np.array([similarities(question, text).max(axis=0) for text in texts])
 
 
-def coded_in_four_bits(vectors: NDArray[np.float32]) -> Codes:
-    """The codes of these unit vectors, one row each.
+def in_bytes(vectors: NDArray[np.float32]) -> tuple[NDArray[np.int8], NDArray[np.int8]]:
+    """Each number in a byte, and each row's power of two that scales them: what `from_bytes` takes."""
+    most = np.maximum(np.abs(vectors).max(axis=1, initial=0), 1e-12)
+    power = np.ceil(np.log2(most / 127)).astype(np.int8)
+    return np.rint(np.ldexp(vectors, -power[:, None])).astype(np.int8), power
+
+
+def from_bytes(numbers: NDArray[np.int8], power: NDArray[np.int8]) -> NDArray[np.float32]:
+    """The vectors, rounded so that they are the same after `in_bytes` again, and as float16."""
+    return np.ldexp(numbers.astype(np.float32), power[:, None])
+
+
+def coded_passages(vectors: NDArray[np.float32]) -> Codes:
+    """The codes of these unit vectors in two bits a number, one row each.
 
     A size makes a code's product with its own vector 1, so that cosines are right on average (RaBitQ).
     """
-    even = np.pad(vectors, ((0, 0), (0, vectors.shape[1] % 2)))
-    step = np.maximum(np.abs(even).max(axis=1, keepdims=True), 1e-12) / 8
-    codes = np.clip(np.floor(even / step), -8, 7)
+    even = np.pad(vectors, ((0, 0), (0, -vectors.shape[1] % PER_BYTE)))
+    step = np.maximum(np.abs(even).max(axis=1, keepdims=True), 1e-12) / 2
+    codes = np.clip(np.floor(even / step), -2, 1)
     own = np.maximum(((codes + 0.5) * even).sum(axis=1), 1e-12)
-    numbers = (codes + 8).astype(np.uint8)
-    return Codes(numbers[:, 0::2] << 4 | numbers[:, 1::2], (1 / own).astype(np.float16))
+    numbers = (codes + 2).astype(np.uint8).reshape(len(even), -1, PER_BYTE)
+    packed = (numbers << SHIFTS).sum(axis=2, dtype=np.uint8)
+    return Codes(packed, (1 / own).astype(np.float16))
 
 
 def cosines(question: NDArray[np.float32], codes: Codes) -> NDArray[np.float32]:
-    """About the cosine of each coded vector with the question's vector."""
+    """About the cosine of each coded vector with the question's vector.
+
+    Codes of cases that were written before have four bits a number, which their width tells.
+    """
     # A product by BLAS would depend on the number of vectors in the last bit.
-    numbers = np.empty((codes.packed.shape[0], 2 * codes.packed.shape[1]), np.float32)
-    numbers[:, 0::2], numbers[:, 1::2] = codes.packed >> 4, codes.packed & 15
-    found = np.einsum("ij,j->i", numbers[:, : question.size] - np.float32(7.5), question)
+    four = 2 * codes.packed.shape[1] >= question.size
+    shifts, most = (np.array([4, 0], np.uint8), 15) if four else (SHIFTS, 3)
+    numbers = (codes.packed[:, :, None] >> shifts & most).reshape(len(codes.packed), -1)
+    found = np.einsum("ij,j->i", numbers[:, : question.size] - np.float32(most / 2), question)
     return np.asarray(found * codes.sizes.astype(np.float32), np.float32)

@@ -19,12 +19,17 @@ from workbench_plugins.recommended.keywords import StemIndex, content_stems, que
 from workbench_plugins.recommended.windows import MOST_PIECES, outline, windows_of
 from workbench_plugins.recommended.words import (
     PASSAGE,
+    POOLED,
+    Codes,
     best_matches,
     coded,
-    coded_in_four_bits,
+    coded_passages,
     cosines,
+    from_bytes,
+    in_bytes,
     max_sim,
     passages,
+    pooled,
 )
 
 LINES = ("# Chat on 8 May", "", "## Evening", "", "- **Ada:** A kite.", "- **Ben:** Oh.")
@@ -89,13 +94,37 @@ def test_codes_give_nearly_the_exact_order() -> None:
     assert coded(texts).bytes == 44 * 50
 
 
-def test_four_bits_keep_the_cosines_of_passages() -> None:
+@pytest.mark.parametrize("dimensions", [384, 383])
+def test_two_bits_keep_the_cosines_of_passages(dimensions: int) -> None:
     chance = np.random.default_rng(0)
-    vectors = unit(chance.normal(size=(40, 384)))
-    question = unit(vectors[:1] + 0.05 * chance.normal(size=(1, 384)))[0]
-    codes = coded_in_four_bits(vectors)
-    assert cosines(question, codes) == pytest.approx(vectors @ question, abs=0.03)
-    assert codes.bytes == 40 * (192 + 2)
+    vectors = unit(chance.normal(size=(40, dimensions)))
+    question = unit(vectors[:1] + 0.05 * chance.normal(size=(1, dimensions)))[0]
+    codes = coded_passages(vectors)
+    assert cosines(question, codes) == pytest.approx(vectors @ question, abs=0.12)
+    assert np.argmax(cosines(question, codes)) == 0
+    assert codes.bytes == 40 * (96 + 2)
+
+
+def test_four_bits_of_older_cases_are_read() -> None:
+    codes = Codes(np.array([[0xF8], [0x08]], np.uint8), np.ones(2, np.float16))
+    assert cosines(np.array([1.0, 2.0], np.float32), codes).tolist() == [8.5, -6.5]
+
+
+@given(st.lists(st.lists(st.floats(-1, 1, width=32), min_size=3, max_size=3), max_size=5))
+def test_a_vector_in_bytes_stays_the_same_when_it_is_written_again(rows: list[list[float]]) -> None:
+    vectors = unit(np.array(rows, np.float32).reshape(-1, 3))
+    once = from_bytes(*in_bytes(vectors))
+    assert np.array_equal(from_bytes(*in_bytes(once)), once)
+    assert np.array_equal(once.astype(np.float16).astype(np.float32), once)
+    assert (np.abs(once - vectors) <= 1 / 127).all()
+
+
+@given(st.integers(1, 60))
+def test_words_that_are_alike_share_a_code(count: int) -> None:
+    words = unit(np.random.default_rng(count).normal(size=(count, 8)))
+    again = pooled(np.repeat(words, 3, axis=0))
+    assert len(pooled(words)) <= np.ceil(count / POOLED)
+    assert np.allclose(np.sort(again, axis=0), np.sort(words, axis=0), atol=1e-6)
 
 
 def test_the_numbers_of_a_text_depend_on_no_other_text() -> None:
@@ -105,12 +134,12 @@ def test_the_numbers_of_a_text_depend_on_no_other_text() -> None:
     words = unit(chance.normal(size=(int(lengths.sum()), 384)))
     found, near = (
         best_matches(question, coded(words), starts),
-        cosines(question[0], coded_in_four_bits(words)),
+        cosines(question[0], coded_passages(words)),
     )
     for place, (start, length) in enumerate(zip(starts, lengths, strict=True)):
         own = words[start : start + length]
         assert np.array_equal(best_matches(question, coded(own), np.array([0]))[0], found[place])
-        alone = cosines(question[0], coded_in_four_bits(own))
+        alone = cosines(question[0], coded_passages(own))
         assert np.array_equal(alone, near[start : start + length])
 
 

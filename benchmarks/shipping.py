@@ -1,0 +1,53 @@
+"""Makes the file of what the packaged model has read of the sample memory, which the package ships.
+
+python -m benchmarks.shipping [FILE]
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from workbench.memory.embedding.local import LocalEmbedder
+from workbench.memory.files import content_hash
+from workbench.memory.sync import index_folder, open_index
+from workbench_plugins.recommended import shipped
+from workbench_plugins.recommended.arranged import files_of, newly_read
+
+SAMPLE = Path(__file__).parent.parent / "sample_memory"
+
+
+def made() -> dict[str, Any]:
+    """The arrays of the file: vectors of chunks by the hash of their text, and words by the key of a file."""
+    embedder = LocalEmbedder()
+    with tempfile.TemporaryDirectory() as folder:
+        place = Path(folder) / "index.sqlite"
+        index_folder(SAMPLE, embedder, index_path=place)
+        with open_index(SAMPLE, embedder, index_path=place) as index:
+            rows, vectors = index.vectors()
+            texts = [content_hash(chunk.text) for chunk in index.chunks(rows)]
+            files = {one.key(embedder): one for one in files_of(index)}
+            words = {key: read.packed() for key, read in newly_read(files, embedder)}
+    packed = {f"words {place}": np.frombuffer(one, np.uint8) for place, one in enumerate(words.values())}
+    return {"texts": np.array(texts), "vectors": vectors, "files": np.array(list(words)), **packed}
+
+
+def main() -> None:
+    """Writes the file anew: nothing of the old one is taken."""
+    file = Path(sys.argv[1]) if len(sys.argv) > 1 else shipped.FILE
+    if shipped.FILE.is_file():
+        os.unlink(shipped.FILE)
+    found = made()
+    np.savez_compressed(file, **found)
+    chunks = len(found["texts"])
+    words = sum(one.nbytes for name, one in found.items() if name.startswith("words "))
+    print(f"{file.name}: {file.stat().st_size:,} bytes, {words / chunks:,.0f} bytes of words a chunk")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,49 @@
+"""What is shipped of the sample memory is what the model gives, for each chunk and again for some of them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from workbench.memory.embedding.local import LocalEmbedder
+from workbench.memory.files import content_hash
+from workbench.memory.index import MemoryIndex
+from workbench.memory.store.contract import Settings
+from workbench_plugins.recommended.arranged import WindowsRead, files_of, newly_read
+from workbench_plugins.recommended.shipped import FILE, LENDER, words_of
+
+EMBEDDER = LocalEmbedder()
+SETTINGS = Settings(EMBEDDER.name, EMBEDDER.revision, EMBEDDER.dimensions, "")
+AGAIN = 3
+"""Files that are computed again."""
+
+
+def test_every_chunk_and_file_of_the_sample_memory_is_shipped(sample: MemoryIndex) -> None:
+    rows, vectors = sample.vectors()
+    keys = [content_hash(chunk.text) for chunk in sample.chunks(rows)]
+    lent = LENDER.cached(SETTINGS, "passage", keys)
+    assert np.allclose([lent[key].vector for key in keys], vectors, atol=1e-5)
+    files = {one.key(EMBEDDER) for one in files_of(sample)}
+    assert words_of(files).keys() == files
+    assert FILE.stat().st_size <= 4_000_000
+
+
+def test_what_is_shipped_is_what_the_model_reads(sample: MemoryIndex) -> None:
+    """The last bit depends on the processor, and with it a sign or two in a thousand."""
+    some = {one.key(EMBEDDER): one for one in files_of(sample)[:AGAIN]}
+    shipped = words_of(some)
+    for key, read in newly_read(some, EMBEDDER):
+        kept = WindowsRead.unpacked(shipped[key])
+        assert kept is not None
+        assert np.array_equal(kept.owners, read.owners)
+        assert np.array_equal(kept.counts, read.counts)
+        assert np.abs(kept.vectors - read.vectors).max() <= 0.01
+        for ours, theirs in ((read.codes, kept.codes), (read.passages, kept.passages)):
+            assert np.mean(ours.packed == theirs.packed) > 0.99
+
+
+def test_another_model_or_a_question_gets_nothing_shipped(sample: MemoryIndex) -> None:
+    (chunk,) = sample.chunks(sample.vectors()[0][:1])
+    key = content_hash(chunk.text)
+    assert LENDER.cached(Settings("other", EMBEDDER.revision, 384, ""), "passage", [key]) == {}
+    assert LENDER.cached(SETTINGS, "query", [key]) == {}
+    assert words_of(["none"]) == {}
