@@ -11,11 +11,13 @@ import pytest
 from tests.commands import Run
 from tests.world import write
 from workbench.errors import InputError
+from workbench.memory.embedding.local import LocalEmbedder
 from workbench.memory.index import MemoryIndex
 from workbench.retrieval.explain import Fate, explain
 from workbench.retrieval.pipeline import search
-from workbench_plugins.recommended.layout import cache_of, passages_of
+from workbench_plugins.recommended.arranged import files_of
 from workbench_plugins.recommended.pipelines import RECOMMENDED, WEIGHTS, without_each
+from workbench_plugins.recommended.shipped import words_of
 from workbench_plugins.recommended.stages import NO_WORDS, Answerable, Calibration, SilenceFloor, accepting
 
 QUESTION = "rear hub of the bike"
@@ -45,11 +47,9 @@ def test_a_question_from_another_world_gets_no_answer(sample: MemoryIndex) -> No
     assert len(search(QUESTION, even, sample).results) == 6
 
 
-def test_what_the_model_has_read_takes_at_most_6_kb_a_chunk(sample: MemoryIndex) -> None:
-    laid = passages_of(sample.laid_out(RECOMMENDED.layout))
-    assert laid is not None
-    assert laid.passages.windows is not None
-    assert cache_of(sample).stat().st_size / sample.size <= 1.1 * 6 * 1024
+def test_what_the_model_has_read_takes_at_most_8_kb_a_chunk(sample: MemoryIndex) -> None:
+    packed = words_of(one.key(LocalEmbedder()) for one in files_of(sample))
+    assert 0 < sum(map(len, packed.values())) / sample.size <= 8 * 1024
 
 
 def test_indexing_reads_the_words_so_that_the_first_question_does_not(

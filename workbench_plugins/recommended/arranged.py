@@ -226,6 +226,8 @@ WordEmbedder = LocalEmbedder | HeldWords
 
 @dataclass(frozen=True)
 class IndexedFile:
+    """A file of an index: its chunks and their rows, in the file's order."""
+
     path: str
     rows: Rows
     chunks: Sequence[Chunk]
@@ -333,6 +335,8 @@ def _opened(path: Path) -> PassageCache:
 def newly_read(
     files: Mapping[str, IndexedFile], embedder: LocalEmbedder
 ) -> Iterator[tuple[str, WindowsRead]]:
+    """What the model reads of each file, by its key."""
+
     def count(texts: Sequence[str]) -> list[int]:
         return [len(spans) for spans in embedder.offsets(texts)]
 
