@@ -24,12 +24,12 @@ from workbench.measure.evaluation import Judged, Share, values
 from workbench.measure.paired import HITS, Paired, known_measure, paired_values
 from workbench.measure.questions import QuestionSet
 from workbench.progress import progress_bar
-from workbench.records import KEPT, Floats, Stage, Tabular, Trace
+from workbench.records import KEPT, Floats, Moment, Stage, Tabular, Trace
 from workbench.retrieval.columns import ColumnStage, parameters
 from workbench.retrieval.cutoff import AddedFloor, EvidenceFloor, Limit, MinScore, Order
 from workbench.retrieval.index_adapters import CachedIndex
 from workbench.retrieval.legs import Union
-from workbench.retrieval.pipeline import Pipeline, check_pipeline, run, search
+from workbench.retrieval.pipeline import Pipeline, before, check_pipeline, run, search
 from workbench.retrieval.settings import with_settings
 from workbench.views.frames import Frame, Types, frame, made_frame
 from workbench.views.text import ABSENT, Table, numbers, plain, rendered, rich_table
@@ -169,13 +169,11 @@ class CandidateTable:
         columns = {name: np.full(shape, np.nan) for name in (*names, IDS, FILES)}
         numbers: dict[str, int] = {}
         for place, trace in enumerate(traces):
-            own = {
-                **trace.columns,
-                IDS: np.argsort(np.argsort(trace.ids)),
-                FILES: [numbers.setdefault(one.path, len(numbers)) for one in trace.chunks],
-            }
-            for name, column in own.items():
-                columns[name][: len(trace.chunks), place] = column
+            by_id = np.argsort(trace.ids)  # in this order ties are sorted in half the time
+            files = np.array([numbers.setdefault(one.path, len(numbers)) for one in trace.chunks])
+            for name, column in {**trace.columns, FILES: files}.items():
+                columns[name][: by_id.size, place] = column[by_id]
+            columns[IDS][: by_id.size, place] = np.arange(by_id.size)
         absent = np.isnan(columns[IDS])
         order = np.broadcast_to(np.arange(shape[0])[:, None], shape)
         trace = ManyQuestions(
@@ -221,14 +219,32 @@ class Answers:
 
 
 def answers(table: CandidateTable, pipelines: Sequence[Pipeline]) -> Answers:
-    """The answers of pipelines that differ only in stages after the candidates. See `not_in_columns`."""
-    return _joined([_answers_in_columns(table, one) for one in pipelines])
+    """The answers of pipelines that differ only in stages after the candidates. See `not_in_columns`.
+
+    Pipelines that begin with the same stages follow each other, so that these stages run once.
+    """
+    first, numbers = first_after_candidates(pipelines[0]), dict[Stage, int]()
+    alike = [tuple(numbers.setdefault(stage, len(numbers)) for stage in one.stages) for one in pipelines]
+    trace = table.trace
+    trace = trace.but(stages=(), moments=first * (Moment(trace.columns, trace.dropped, trace.order),))
+    found: dict[int, Answers] = {}
+    for place in sorted(range(len(pipelines)), key=alike.__getitem__):
+        trace = _run_again(trace, pipelines[place].stages, first)
+        found[place] = _answers_in_columns(table, trace)
+    return _joined([found[place] for place in range(len(pipelines))])
 
 
-def _answers_in_columns(table: CandidateTable, pipeline: Pipeline) -> Answers:
+def _run_again(trace: Trace, stages: Sequence[Stage], first: int) -> Trace:
+    """The trace with other stages, run from the first that differs; at least those from `first` on differ."""
     nothing: Any = None  # these stages ask for nothing but columns
+    pairs = enumerate(zip(trace.stages, stages, strict=False))
+    shared = next((place for place, (mine, theirs) in pairs if mine != theirs), len(trace.stages))
+    place = max(first, shared)
     with np.errstate(divide="ignore", invalid="ignore"):  # a question may have no candidate
-        trace = run(table.trace.but(stages=pipeline.stages), nothing, first_after_candidates(pipeline))
+        return run(before(trace, place).but(stages=tuple(stages)), nothing, place)
+
+
+def _answers_in_columns(table: CandidateTable, trace: Trace) -> Answers:
     left = np.take_along_axis(trace.dropped, trace.order, axis=0) == KEPT
     files = np.take_along_axis(trace.columns[FILES], trace.order, axis=0)
     first = np.argsort(~left, axis=0, kind="stable")[: left.sum(axis=0).max(initial=0)]

@@ -76,6 +76,7 @@ def test_a_file_that_the_index_does_not_have_as_it_is_now_is_named_first(
         found = diagnose("kite string", THREE_FIXES.asking(min_score=0), index, path)
     assert found.causes[0].where == ("index",)
     assert repair in found.causes[0].repair
+    assert path.endswith(".pdf") or "1 file changed since the index was made" in found.causes[0].evidence
     assert fate in found.explanation.fate
     assert found.causes[0].verified or path.endswith(".pdf")
     assert found.fixes == () or path == "memory/plain.md"
