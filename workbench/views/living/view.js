@@ -737,6 +737,9 @@ const VIEWS = { threshold: thresholdLab, survival: survivalChart, explorer, pred
 
 function render({ model, el }) {
   const data = structuredClone(model.get("data"));
+  if (!data) return; // a widget that only keeps the notebook's pictures
+  // What is pressed in a widget is the widget's: JupyterLab would take its arrow keys and letters.
+  el.addEventListener("focusin", ({ target }) => target.setAttribute("data-lm-suppress-shortcuts", "true"));
   if (data.version !== VERSION) {
     el.replaceChildren(h("p", { role: "alert" }, `This picture was written by version ${data.version} of the view, and this is version ${VERSION}. Make it again.`));
     return;
