@@ -225,7 +225,7 @@ def answers(table: CandidateTable, pipelines: Sequence[Pipeline]) -> Answers:
     """
     first, numbers = first_after_candidates(pipelines[0]), dict[Stage, int]()
     alike = [tuple(numbers.setdefault(stage, len(numbers)) for stage in one.stages) for one in pipelines]
-    trace = table.trace
+    trace: Trace = table.trace
     trace = trace.but(stages=(), moments=first * (Moment(trace.columns, trace.dropped, trace.order),))
     found: dict[int, Answers] = {}
     for place in sorted(range(len(pipelines)), key=alike.__getitem__):
