@@ -313,7 +313,7 @@ def gate(saved: Run, today: Run, truth: Truth, index: Index, pipeline: Pipeline)
     ]
     silence = [np.array([not one[each] for each in truth.unanswerable], float) for one in (then, now)]
     columns = {HITS: hits, "RR": [values_of(one, truth, "RR") for one in (saved, today)], SILENCE: silence}
-    found = [paired_values(*pair, name) for name, pair in columns.items() if pair[0].size]
+    found = [paired_values(before, after, name) for name, (before, after) in columns.items() if before.size]
     return GateResult(saved.name, today.name, tuple(corrected(found)), tuple(flipped), tuple(controls))
 
 
@@ -418,5 +418,5 @@ def rendered_gate(found: GateResult) -> RenderableType:
         f"{', '.join(one.returned) or 'nothing'}"
         for one in found.controls
     ]
-    parts = [plain(head, "bold"), plain(f"{found.after}, against {found.before}"), rich_table(table)]
-    return Group(*parts, *map(plain, [*flipped, *controls]))
+    compared = plain(f"{found.after}, against {found.before}")
+    return Group(plain(head, "bold"), compared, rich_table(table), *map(plain, [*flipped, *controls]))
