@@ -65,9 +65,8 @@ def working_forms(run: Run, question: str, target: str, system: str, tmp_path: P
 
 @pytest.mark.parametrize("system", [SHIPPED, "openclaw-2026.9.6", "recommended"])
 def test_every_fix_works_in_each_form_in_which_it_is_written(run: Run, system: str, tmp_path: Path) -> None:
-    asked = missed_by(system)
-    for question, target in asked[:: max(1, len(asked) // 2)][:2]:
-        assert working_forms(run, question, target, system, tmp_path)
+    question, target = missed_by(system)[0]
+    assert working_forms(run, question, target, system, tmp_path)
 
 
 def missed_by(system: str) -> list[tuple[str, str]]:
