@@ -46,7 +46,7 @@ SIMPLIFIED = (
     "Simplified: chunks and vectors are those of the index, and not pieces of 900 tokens by embeddinggemma; "
     "one collection, without contexts and intents; one variant of each kind; paths are not rewritten; equal "
     "scores are ordered by path, and there as the file system listed the files. A folder is read as "
-    "`--like qmd-2.8.3` does it: with USER.md."
+    "`--as qmd-2.8.3` does it: with USER.md."
 )
 
 
