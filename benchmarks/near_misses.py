@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import argparse
 import re
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -35,7 +34,7 @@ from workbench.memory.sources import LineChunker
 from workbench.memory.sync import index_folder
 from workbench.records import Floats, Trace
 from workbench.retrieval.pipeline import search
-from workbench.retrieval.query import STOP_WORDS
+from workbench_plugins.calibrate.made import names_of
 from workbench_plugins.recommended.keywords import StemIndex, porter_stems, question_stems
 from workbench_plugins.recommended.layout import passages_of
 from workbench_plugins.recommended.pipelines import RECOMMENDED
@@ -46,10 +45,6 @@ NEAR = 27
 """The near misses come first among the controls of the notes."""
 ADVERSARIAL = 5
 """LoCoMo's category of questions about the wrong person."""
-WITHIN = re.compile(r"(?<=[\w,;)] )[^\W\d_]\w*")
-SPEAKER = re.compile(r"^- \*\*([^:*]+):\*\*", re.MULTILINE)
-TIMES = re.compile(r"(?i)(mon|tues|wednes|thurs|fri|satur|sun)day|january|february|march|april|may|june|july|"
-                   r"august|september|october|november|december")  # fmt: skip
 DRAWS = 1000
 
 
@@ -78,20 +73,6 @@ class Set:
 
 
 # The evidence
-
-
-def names_of(texts: Iterable[str]) -> frozenset[str]:
-    """The words, in lower case, that are written with a capital letter four times as often as without."""
-    capital, small = Counter[str](), Counter[str]()
-    for text in texts:
-        for word in WITHIN.findall(text):
-            (capital if word[0].isupper() else small)[word.lower()] += 1
-        capital.update(speaker.lower() for speaker in SPEAKER.findall(text))
-    return frozenset(
-        word
-        for word, count in capital.items()
-        if count >= 4 * small[word] and word not in STOP_WORDS and not TIMES.fullmatch(word)
-    )
 
 
 def other_name(question: str, texts: Iterable[str], names: frozenset[str], files: StemIndex) -> float:
