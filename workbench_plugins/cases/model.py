@@ -15,6 +15,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
 
@@ -138,6 +139,23 @@ class CaseNote(CasePart):
     source: Literal["memory", "sessions"] = "memory"
     text: str | None = None
     passages: list[CasePassage] | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _lists_of_older_files(cls, value: Any) -> Any:
+        """The passages of a file that has a list each for their vectors, shares and windows."""
+        if not isinstance(value, dict) or "passages" in value:
+            return value
+        named = {"vectors": "vector", "reads": "read", "windows": "windows"}
+        lists = {new: value[old] for old, new in named.items() if isinstance(value.get(old), list)}
+        if not lists:
+            return value
+        rows = [
+            {name: one for name, one in zip(lists, row, strict=True) if one is not None}
+            for row in zip_longest(*lists.values())
+        ]
+        kept = {key: one for key, one in value.items() if named.get(key) not in lists}
+        return {**kept, "passages": rows}
 
     @model_validator(mode="after")
     def _one_form(self) -> CaseNote:

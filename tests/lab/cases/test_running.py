@@ -166,6 +166,16 @@ def test_passages_are_joined_without_the_lines_in_which_they_overlap() -> None:
     assert [one.whole.strip() for one in cut] == [text.strip() for text in texts]
 
 
+def test_a_note_with_lists_of_vectors_is_read_as_its_passages() -> None:
+    older = SMALL.replace("EXPECT", "{nothing: true}").replace(
+        "dimensions: 2", "dimensions: 2\n  vectors: float32"
+    )
+    lists = older.replace("into bags.", "into bags.\n    vectors: [[1.0, 0.0]]\n    reads: [0.5]")
+    passages = older.replace("into bags.", "into bags.\n    passages: [{vector: [1.0, 0.0], read: 0.5}]")
+    assert parsed_case(lists, "older") == parsed_case(passages, "newer")
+    assert "vectors: [" not in case_text(parsed_case(lists, "older"))
+
+
 FILE = PROJECT / "docs" / "case.schema.json"
 RENEW = "Write json.dumps(workbench_plugins.cases.model.schema(), indent=2) to docs/case.schema.json."
 
