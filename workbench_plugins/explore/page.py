@@ -45,7 +45,7 @@ class Desk:
         saved: Path,
         pipelines: Mapping[str, Pipeline] = SYSTEMS,
     ) -> None:
-        question, file = first_question(index)
+        question, file = first_question(index, labelled)
         shipped, fixed = SHIPPED_AND_FIXED
         systems = (shipped, default_system() if default_system() in pipelines else fixed)
         self.index, self._labelled, self._saved = index, labelled, saved
@@ -92,11 +92,14 @@ class Desk:
         return ThresholdLab(self.evaluations(), Selection())
 
 
-def first_question(index: OpenIndex) -> tuple[str, str]:
-    """A question to begin with, and the file that answers it: the first words of a file of the memory.
+def first_question(index: OpenIndex, labelled: QuestionSet | None = None) -> tuple[str, str]:
+    """A question to begin with, and the file that answers it: a labelled one, or a file's first words.
 
     Raises InputError for a memory without a file.
     """
+    for one in labelled.questions if labelled else ():
+        if one.target in index.paths():
+            return one.question, one.target
     for path in index.paths():
         for chunk in index.chunks(index.rows_of(path)[:1]):
             words = WORD.findall(chunk.text)[:WORDS]
