@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -271,6 +272,32 @@ def test_index_goes_to_the_home_of_the_workbench(
     monkeypatch.setenv("WORKBENCH_HOME", str(tmp_path / "home"))
     run("index", world.write(tmp_path / "m", {"MEMORY.md": "tea"}))
     assert len(list((tmp_path / "home").glob("m-*.sqlite"))) == 1
+
+
+def test_a_garbled_index_in_the_home_of_the_workbench_is_said_and_rebuilt(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WORKBENCH_HOME", str(tmp_path / "home"))
+    folder = world.write(tmp_path / "m", {"MEMORY.md": "tea"})
+    run("index", folder)
+    (file,) = (tmp_path / "home").glob("m-*.sqlite")
+    file.write_text("This is no database.")
+    for command in (["index", folder], ["search", "tea", "--memory", folder]):
+        ended = run(*command)
+        assert (ended.code, "--rebuild" in ended.err) == (3, True)
+    assert run("index", folder, "--rebuild").code == 0
+    assert run("search", "tea", "--memory", folder).code == 0
+
+
+def test_index_verifies_when_told(run: Run, tmp_path: Path) -> None:
+    folder = world.write(tmp_path / "m", {"MEMORY.md": "tea"})
+    arguments = ["index", folder, "--index", tmp_path / "i.sqlite", "--json"]
+    run(*arguments)
+    info = (folder / "MEMORY.md").stat()
+    (folder / "MEMORY.md").write_text("hub")
+    os.utime(folder / "MEMORY.md", ns=(info.st_atime_ns, info.st_mtime_ns))
+    assert run(*arguments).json()["changed"] == []
+    assert run(*arguments, "--verify").json()["changed"] == ["MEMORY.md"]
 
 
 def test_doctor_finds_everything_there(run: Run, place: Place) -> None:

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests import world
 from tests.conftest import SAMPLE
@@ -16,7 +18,14 @@ from tests.home import Home
 from workbench.errors import InputError
 from workbench.memory.embedding import digests
 from workbench.memory.embedding import local as embedding
-from workbench.memory.embedding.local import LocalEmbedder, ToyEmbedder, Truncated, Windowed, packaged_model
+from workbench.memory.embedding.local import (
+    CUT_BACK,
+    LocalEmbedder,
+    ToyEmbedder,
+    Truncated,
+    Windowed,
+    packaged_model,
+)
 from workbench.memory.files import list_files
 from workbench.memory.sources import LineChunker, MemoryFolder
 from workbench.memory.sync import open_index
@@ -73,6 +82,28 @@ def test_a_text_that_just_fills_its_windows_is_read_whole(word: str, model: Loca
     for windows in (1, 2, 3):
         text = " ".join([word] * (windows * model.window // per_word))
         assert max(word_pieces(pieces_of(text, model), model)) <= model.window
+
+
+@given(words=st.lists(st.integers(1, 40), min_size=1, max_size=120), window=st.integers(60, 300))
+def test_windows_have_nearly_equal_lengths(words: list[int], window: int) -> None:
+    text = " ".join("x" * pieces for pieces in words)  # each letter is a word piece
+    offsets = [(place, place + 1) for place, letter in enumerate(text) if letter == "x"]
+    lengths = [piece.count("x") for piece in Windowed().pieces(text, offsets, window)]
+    assert max(lengths) <= window
+    assert sum(lengths) == len(offsets)
+    mean = len(offsets) / len(lengths)
+    # A cut moves back by less than CUT_BACK; without that, two lengths differ by at most 1.
+    assert all(abs(length - mean) < CUT_BACK for length in lengths)
+
+
+@pytest.mark.parametrize("count", [301, 350, 552, 553, 1_000])
+def test_windows_of_short_words_differ_by_one_word_at_most(count: int) -> None:
+    text = "x " * count
+    lengths = [
+        piece.count("x") for piece in Windowed().pieces(text, [(2 * n, 2 * n + 1) for n in range(count)], 300)
+    ]
+    assert len(lengths) > 1
+    assert max(lengths) - min(lengths) <= 1
 
 
 def test_a_truncated_reading_says_what_it_left_out(model: LocalEmbedder) -> None:

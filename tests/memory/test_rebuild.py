@@ -16,10 +16,12 @@ from tests.home import Home, Watched
 from tests.memory.test_sync import Logs
 from workbench.errors import InputError
 from workbench.memory.embedding import cache as cached_embedding
+from workbench.memory.index import default_index_path
 from workbench.memory.sources import LineChunker
 from workbench.memory.store.contract import DamagedError, UnwritableError
 from workbench.memory.store.sqlite import place as builds
 from workbench.memory.store.sqlite.store import Store
+from workbench.memory.sync import index_folder, open_index
 
 
 @dataclass
@@ -133,6 +135,38 @@ def test_an_index_that_is_damaged_or_of_another_version_can_be_rebuilt(home: Hom
     home.sync(rebuild=True)
     shutil.move(home.file.parent, tmp_path / "elsewhere")  # and moved with its folder
     assert Home(home.root, tmp_path / "elsewhere" / home.file.name).sync().unchanged == 6
+
+
+GARBLED = [b"", b"# Notes\nThese are not a database.\n" * 400, b"SQLite format 3\0" + b"\xff" * 9_000]
+
+
+@pytest.mark.parametrize("bytes_", GARBLED, ids=["empty", "text", "torn"])
+@pytest.mark.parametrize("whole", [False, True], ids=["the build", "the path"])
+def test_a_file_that_is_no_database_is_replaced_at_the_default_place(
+    home: Home, bytes_: bytes, whole: bool
+) -> None:
+    path = default_index_path(home.root)
+    index_folder(home.root, world.EMBEDDER)
+    if whole:
+        path.unlink()
+    path.write_bytes(bytes_)
+    for used in (index_folder, open_index):
+        with pytest.raises(DamagedError, match="is not a workbench index") as said:
+            used(home.root, world.EMBEDDER)
+        assert "--rebuild" in said.value.remedy
+    assert path.read_bytes() == bytes_
+    assert len(index_folder(home.root, world.EMBEDDER, rebuild=True).new) == len(world.NOTES)
+    assert tidy(Home(home.root, path))
+
+
+@pytest.mark.parametrize("name", ["cache/notes.sqlite", "mine/notes-0123456789ab.sqlite"])
+def test_a_strangers_file_is_not_replaced_where_the_user_named_it(home: Home, name: str) -> None:
+    file = home.root.parent / name
+    file.parent.mkdir()
+    file.write_bytes(GARBLED[1])
+    with pytest.raises(InputError, match="is not a workbench index"):
+        index_folder(home.root, world.EMBEDDER, index_path=file, rebuild=True)
+    assert file.read_bytes() == GARBLED[1]
 
 
 def test_a_rename_that_fails_leaves_the_old_index(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:

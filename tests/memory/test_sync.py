@@ -83,6 +83,20 @@ def test_a_rebuild_notices_what_hides_behind_the_same_size_and_time(home: Home) 
     assert "mug" in home.text_of("memory/tea.md")
 
 
+def test_verify_reads_all_files_and_takes_in_what_hides_behind_the_same_size_and_time(home: Home) -> None:
+    file = home.root / "memory" / "tea.md"
+    info, text = file.stat(), file.read_text()
+    file.write_text(text.replace("cup", "mug"))
+    os.utime(file, ns=(info.st_atime_ns, info.st_mtime_ns))
+    embedder = Watched()
+    assert did(home.sync(embedder, verify=True)) == ([], ["memory/tea.md"], [], 5)
+    assert embedder.asked == [[home.text_of("memory/tea.md")]]
+    assert "mug" in home.text_of("memory/tea.md")
+    before = home.contents()
+    assert did(home.sync(verify=True)) == ([], [], [], 6)
+    assert home.contents() == before
+
+
 @dataclass(frozen=True)
 class Logs(MemoryFolder):
     """A folder of notes of another kind."""

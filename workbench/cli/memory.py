@@ -51,6 +51,7 @@ Backend = Annotated[
         "is installed, and torch for any other."
     ),
 ]
+Verify = Annotated[bool, typer.Option("--verify", help="Read all files: size and time can hide a change.")]
 Skip = Annotated[bool, typer.Option("--skip", help="Leave out files that cannot be read or used.")]
 Transcripts = Annotated[
     Path | None,
@@ -139,6 +140,7 @@ def index(
     rebuild: Annotated[
         bool, typer.Option("--rebuild", help="Build a new index in place of the old one.")
     ] = False,
+    verify: Verify = False,
     skip: Skip = False,
     download: Annotated[
         bool, typer.Option("--download", help="Get the local model from its hub if it is not here.")
@@ -160,7 +162,7 @@ def index(
     with telling_of_interruption(), workers_at(cluster) as workers:
         if workers is not None:
             given["embedder"] = part_of("work", "cluster").on_cluster(given["embedder"], workers)
-        summary = index_folder(folder, store=store, rebuild=rebuild, skip=skip, **given)
+        summary = index_folder(folder, store=store, rebuild=rebuild, verify=verify, skip=skip, **given)
         lay_out(store or str(folder), options.index_file)
     say_left_out(summary, given["sources"])
     put(asdict(summary) if as_json else str(summary), as_json)

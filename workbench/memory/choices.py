@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -35,6 +36,14 @@ def index_home() -> Path:
 
         home = user_cache_dir("workbench")
     return Path(home)
+
+
+def is_default_place(path: Path) -> bool:
+    """Whether the workbench itself gives indexes such a path: a name as `default_index_path` makes them.
+
+    What lies there is no other program's file, and no file that the user has named.
+    """
+    return path.parent == index_home() and bool(re.fullmatch(r".+-[0-9a-f]{12}\.sqlite", path.name))
 
 
 def choices_for(index_path: Path) -> Choices:

@@ -1,9 +1,9 @@
 """Sync makes an index agree with a folder: new and changed files are chunked, embedded and stored.
 
-Size and modification time say which files may have changed; their content says which have. All of those are
-read once, before anything is written: a file that cannot be used stops the run while the index is as it was.
-Then a few at a time are stored in one transaction. Documents that wait to be stored are in memory; if they
-are many, they are in a temporary file.
+Size and modification time say which files may have changed (with `verify`, all may have); their content says
+which have. All of those are read once, before anything is written: a file that cannot be used stops the run
+while the index is as it was. Then a few at a time are stored in one transaction. Documents that wait to be
+stored are in memory; if they are many, they are in a temporary file.
 """
 
 from __future__ import annotations
@@ -87,19 +87,21 @@ def index_folder(
     extra: Sequence[str] | None = None,
     sources: Sequence[DocumentSource] = (),
     rebuild: bool = False,
+    verify: bool = False,
     skip: bool = False,
     wait: float = WAIT_SECONDS,
 ) -> Summary:
     """Makes the index agree with the folder, its extra paths and further sources; returns what changed.
 
-    A file with the same size and modification time as before counts as unchanged and is not read. Documents
-    of sources that are not given stay in the index. `extra` of None means the extra paths of the last run
-    (see `choices`). With `skip`, a file that cannot be used keeps its indexed state, and the summary names
-    it. `rebuild` builds a new index beside the old one and replaces the old one when it is complete; known
-    vectors are reused, also those of an earlier rebuild that failed. `wait` is how many seconds to wait for
-    another process that syncs the same index. `like` indexes as a release does: its files, its chunker.
-    Without `chunker` and `like`, an index keeps the sizes of its chunks, and a new one has those of
-    LineChunker(). Without `embedder`, the packaged model embeds, in its `usual_reading`.
+    A file with the same size and modification time as before counts as unchanged and is not read; with
+    `verify`, every file is read, and its content says whether it has changed. Documents of sources that are
+    not given stay in the index. `extra` of None means the extra paths of the last run (see `choices`). With
+    `skip`, a file that cannot be used keeps its indexed state, and the summary names it. `rebuild` builds a
+    new index beside the old one and replaces the old one when it is complete, and at the default place also a
+    file that is no index; known vectors are reused, also those of an earlier rebuild that failed. `wait` is
+    how many seconds to wait for another process that syncs the same index. `like` indexes as a release does:
+    its files, its chunker. Without `chunker` and `like`, an index keeps the sizes of its chunks, and a new
+    one has those of LineChunker(). Without `embedder`, the packaged model embeds, in its `usual_reading`.
     `store` is the address of a database server for the index, such as postgresql://USER@HOST/DATABASE;
     without it, the index is the file `index_path`, or the default file of the folder. An index on a server
     takes known vectors from the folder's default file.
@@ -123,7 +125,9 @@ def index_folder(
         chosen = Choices(str(root), beside, "" if model == PACKAGED_MODEL else model)
         first = not place.exists()
         given = extra is not None
-        work = Work(settings, embedder, chunker, chosen, every, skip, like, given, first, lender, open_sizes)
+        work = Work(
+            settings, embedder, chunker, chosen, every, skip, verify, like, given, first, lender, open_sizes
+        )
         try:
             _rebuild(place, work) if rebuild or first else _update(place, work)
         except KeyboardInterrupt:
@@ -248,6 +252,7 @@ class Work:
     chosen: Choices
     sources: Sequence[DocumentSource]
     skip: bool
+    verify: bool
     like: Indexing
     extra_given: bool
     first: bool
@@ -358,7 +363,7 @@ def _planned(work: Work, known: Mapping[str, Stamp], staged: Staged) -> Plan:
     for path in sorted(there):
         source, look = there[path]
         stamp = known.get(path)
-        if stamp is not None and stamp.look == look:
+        if stamp is not None and stamp.look == look and not work.verify:
             work.summary.unchanged += 1
         elif document := work.read(source, path):
             if stamp is not None and stamp.hash == document.hash:

@@ -98,6 +98,10 @@ class DamagedError(StorageError):
     """The index file does not hold what was written into it."""
 
 
+class OtherVersionError(InputError):
+    """The index file has another schema than this workbench reads."""
+
+
 def unwritable(path: Path, error: OSError) -> UnwritableError:
     """The storage error for an OSError that was raised while `path`, or a file beside it, was written."""
     if error.errno in NO_ROOM:
@@ -465,7 +469,7 @@ class IndexPlace(ABC):
 
     def stored_sources(self) -> set[str]:
         """The names of the sources that the index holds; none for an index that cannot be read."""
-        with suppress(DamagedError):
+        with suppress(DamagedError, OtherVersionError):
             if self.exists():
                 with self.open() as store:
                     return {stamp.source for stamp in store.stamps().values()}

@@ -94,14 +94,9 @@ def plain_errors(path: Path) -> Iterator[None]:
             "Try again when that process is done.",
         ) from None
     except (apsw.CorruptError, apsw.NotADBError, apsw.ConstraintError) as error:
-        raise DamagedError(
-            f"The index {path} is damaged: {error}.", "Build it again: workbench index FOLDER --rebuild"
-        ) from None
+        raise damaged(path, str(error)) from None
     except UnicodeDecodeError as error:
-        raise DamagedError(
-            f"The index {path} is damaged: a text is not UTF-8: {error}.",
-            "Build it again: workbench index FOLDER --rebuild",
-        ) from None
+        raise damaged(path, f"a text is not UTF-8: {error}") from None
     except (apsw.ReadOnlyError, apsw.CantOpenError, apsw.IOError, apsw.PermissionsError) as error:
         if disk_is_full(path):
             raise DiskFullError(path) from None

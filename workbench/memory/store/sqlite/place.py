@@ -26,12 +26,13 @@ from workbench.memory.store.contract import (
     DamagedError,
     IndexPlace,
     LockedError,
+    OtherVersionError,
     Settings,
     UnwritableError,
     unwritable,
 )
 from workbench.memory.store.sqlite.database import plain_errors
-from workbench.memory.store.sqlite.store import OtherVersionError, Store
+from workbench.memory.store.sqlite.store import Store
 from workbench.safe_text import one_line
 
 if TYPE_CHECKING:
@@ -200,8 +201,10 @@ class SQLitePlace(IndexPlace):
             with Store.create(build, settings) as store:
                 with ExitStack() as stack:
                     for one in old:
-                        store.lender = _lender(stack, one)
-                        with suppress(DamagedError):  # a rebuild is the remedy for a damaged index
+                        # A rebuild is the remedy for a damaged index, and for one of another version.
+                        with suppress(DamagedError, OtherVersionError):
+                            store.lender = stack.enter_context(Store.open(one))
+                        with suppress(DamagedError):
                             store.take_cache(one)
                     _clear_up(left, store)
                     yield store
@@ -229,11 +232,6 @@ class SQLitePlace(IndexPlace):
             says = f"there is no index at {self.path}"
         return InputError(f"The memory {folder} has no index yet: {says}.", remedy)
 
-    def stored_sources(self) -> set[str]:
-        with suppress(OtherVersionError):
-            return super().stored_sources()
-        return set()
-
 
 def _clear_up(left: Sequence[Path], store: Store) -> None:
     """Removes the files of unfinished rebuilds, after taking their vectors into the cache of `store`."""
@@ -244,10 +242,3 @@ def _clear_up(left: Sequence[Path], store: Store) -> None:
                 store.take_chunks(file)
     finally:
         remove(left)
-
-
-def _lender(stack: ExitStack, file: Path) -> Store | None:
-    """The index that is rebuilt, for its vectors; None for a damaged one, and for another version."""
-    with suppress(DamagedError, OtherVersionError):
-        return stack.enter_context(Store.open(file))
-    return None

@@ -21,10 +21,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.errors import InputError, WorkbenchError
+from workbench.memory.choices import is_default_place
 from workbench.memory.store.contract import (
     Cached,
     DamagedError,
     IndexStore,
+    OtherVersionError,
     Settings,
     Stamp,
     hits_of,
@@ -117,10 +119,6 @@ GONE_SINCE = """
 """
 
 
-class OtherVersionError(InputError):
-    """The index file has another schema than this workbench reads."""
-
-
 class Store(IndexStore):
     """An open index file, for one thread at a time. Close it, or use it in a `with` statement."""
 
@@ -181,6 +179,8 @@ class Store(IndexStore):
             ours = self.db.pragma("application_id") == database.APPLICATION_ID
         except (apsw.NotADBError, apsw.CorruptError):
             ours = False
+        if not ours and is_default_place(self.path):
+            raise self.damaged("it is not a workbench index")
         if not ours:
             raise InputError(
                 f"{self.path} is not a workbench index.",
