@@ -41,6 +41,18 @@ def test_a_kernel_of_the_lab_imports_nothing_from_the_current_folder(hostile: Pa
     assert not list(hostile.glob("* ran"))
 
 
+def test_jupyterlab_reads_no_settings_from_the_current_folder(
+    hostile: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("jupyter_config", "jupyter_server_config", "jupyter_lab_config"):
+        (hostile / f"{name}.py").write_text((hostile / "voila.py").read_text().replace("voila", name))
+    reading = "from voila.server_extension import load_config_file; load_config_file()"
+    for command in (["-m", "jupyterlab", "--show-config"], ["-c", reading]):
+        monkeypatch.setattr(lab, "command_line", lambda *_, given=command: [sys.executable, *given])
+        assert lab.launch(hostile, "a.ipynb", 0, browser=True) == 0
+    assert not list(hostile.glob("* ran"))
+
+
 def test_one_function_starts_all_processes() -> None:
     starts = set()
     for package in ("workbench", "workbench_plugins"):

@@ -45,21 +45,26 @@ def check_notebook(folder: Path, notebook: str) -> None:
 
 
 def launch(folder: Path, notebook: str, port: int, browser: bool) -> int:
-    """Runs JupyterLab in `folder` with `notebook` open until it ends; returns its exit code."""
+    """Runs JupyterLab on `folder` with `notebook` open until it ends; returns its exit code.
+
+    It starts in an empty folder, since it runs a `voila.py` and a `jupyter_config.py` of the current one.
+    """
     with tempfile.TemporaryDirectory() as settings:
         command = [*command_line(folder, notebook, port), *([] if browser else ["--no-browser"])]
-        return serve(command, environment(Path(settings)))
+        return serve(command, environment(Path(settings)), Path(settings))
 
 
-def serve(command: list[str], variables: Mapping[str, str]) -> int:
+def serve(command: list[str], variables: Mapping[str, str], folder: Path | None = None) -> int:
     """Runs a command until it ends, or until this process is ended; returns its exit code.
+
+    It starts in `folder`, or in the current one.
 
     An interrupt is the command's alone: a terminal sends it to both, and JupyterLab asks whether it is meant.
     Neither the command nor what it starts, such as a kernel, imports from the current folder: a memory may
     hold a `yaml.py`.
     """
     signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
-    with subprocess.Popen(command, env={**variables, "PYTHONSAFEPATH": "1"}) as running:
+    with subprocess.Popen(command, env={**variables, "PYTHONSAFEPATH": "1"}, cwd=folder) as running:
         before = signal.signal(signal.SIGINT, signal.SIG_IGN)
         try:
             return running.wait()
