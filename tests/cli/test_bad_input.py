@@ -36,14 +36,15 @@ def original(tmp_path_factory: pytest.TempPathFactory) -> Place:
 
 @pytest.fixture
 def place(original: Place, tmp_path: Path) -> Iterator[Place]:
-    """A copy that a test may spoil; its index keeps its bytes, and only a lock comes to lie beside it."""
+    """A copy that a test may spoil; its index keeps its bytes, with a lock and vectors of words beside it."""
     made = Place(tmp_path / "wren" / "memory_of_wren", tmp_path / "index" / "i.sqlite")
     shutil.copytree(original.folder, made.folder)
     made.index.parent.mkdir()
     shutil.copy(original.index, made.index)
     yield made
     assert made.index.read_bytes() == original.index.read_bytes()
-    assert set(os.listdir(made.index.parent)) <= {made.index.name, f"{made.index.name}.lock"}
+    beside = {f"{made.index.name}{end}" for end in ("", ".lock", ".words")}
+    assert set(os.listdir(made.index.parent)) <= beside
 
 
 def refuses(outcome: Outcome, *names: object) -> bool:
