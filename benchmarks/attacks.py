@@ -1,0 +1,279 @@
+"""The attacks of docs/security.md, run on the command line: seconds, peak memory, and how each ended.
+
+`python -m benchmarks.attacks [WORD …]` runs all, or those whose names contain a word. It needs Linux, the
+installed `workbench`, 500 MB of free disk, and some minutes. Sparse files stand for the large ones. Each
+attack is a process of its own, with an empty cache. The exit code is 1 if one does not end as expected.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+PROJECT = Path(__file__).parent.parent
+MOST_SECONDS = 600
+GOOD = """case: 1
+system: openclaw-2026.2.13
+questions:
+- question: tea
+  expect: {found: memory/tea.md}
+model: {name: toy, dimensions: 1, axes: {tea: [tea]}}
+memory:
+  notes:
+  - {path: memory/tea.md, text: Tea is in the pot.}
+"""
+BOMB = "\n".join(
+    ["a0: &a0 [x, x, x, x, x, x, x, x, x]"]
+    + [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 12)]
+)
+DEEP = "[" * 50_000
+TRACE = "open(__file__ + '.ran', 'w').close()\n"
+LINE = '{"question": "q%d", "results": [%s]}\n'
+
+
+class Attack(NamedTuple):
+    """A hostile input, the command that gets it, and how the command must end.
+
+    `prepare` writes the input into an empty folder, in which the command then runs. `said` must be in what
+    it prints. A command with `until` is ended with SIGTERM when it has printed that text.
+    """
+
+    name: str
+    prepare: Callable[[Path], object]
+    command: tuple[str, ...]
+    code: int
+    said: str
+    until: str = ""
+
+
+class Ended(NamedTuple):
+    """What a command took and printed; `megabytes` is its peak memory."""
+
+    code: int
+    seconds: float
+    megabytes: float
+    told: str
+
+
+def case_with(old: str, new: str) -> Callable[[Path], object]:
+    """Writes the good case with one part replaced."""
+    return lambda folder: (folder / "a.case.yaml").write_text(GOOD.replace(old, new))
+
+
+def written(name: str, text: str) -> Callable[[Path], object]:
+    """Writes one file."""
+    return lambda folder: (folder / name).write_text(text)
+
+
+def sparse(path: Path, size: int) -> None:
+    """Makes a file of this size that takes no room on the disk."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("wb") as file:
+        file.truncate(size)
+
+
+def large(name: str, size: int) -> Callable[[Path], object]:
+    """Writes one file of zeros."""
+    return lambda folder: sparse(folder / name, size)
+
+
+def pipe_as_configuration(folder: Path) -> None:
+    os.mkfifo(folder / "openclaw.json")
+    case_with("openclaw-2026.2.13", "{openclaw: {file: openclaw.json}}")(folder)
+
+
+def collected_pipe(folder: Path) -> None:
+    (folder / "pytest.ini").write_text("[pytest]\n")
+    (folder / "test_mine.py").write_text("def test_mine():\n    pass\n")
+    os.mkfifo(folder / "pipe.case.yaml")
+
+
+def overlapping(folder: Path) -> None:
+    text = GOOD.replace("Tea is in the pot.", f"'{'tea ' * 1_000_000}'")
+    (folder / "a.case.yaml").write_text(text + "  chunker: {tokens: 100000, overlap: 99999}\n")
+
+
+def large_folder(folder: Path) -> None:
+    for number in range(200):
+        sparse(folder / "notes" / "memory" / f"{number}.md", 7_500_000)
+    (folder / "a.case.yaml").write_text(GOOD.partition("memory:\n")[0] + "memory: {folder: notes}\n")
+
+
+def run_of_100_mb(folder: Path) -> None:
+    with (folder / "run.jsonl").open("w") as file:
+        for question in range(2_000):
+            results = (f'{{"id": "memory/{number}.md", "score": 0.5}}' for number in range(1_200))
+            file.write(LINE % (question, ", ".join(results)))
+
+
+def hostile_notes(folder: Path) -> None:
+    notes = folder / "memory"
+    notes.mkdir()
+    (notes / "tea.md").write_text("Tea is in the pot.\n")
+    (notes / "deep.md").write_text(f"---\na: {DEEP}\n---\nTea.\n")
+    (notes / "bomb.md").write_text(f"---\n{BOMB}\n---\nTea.\n")
+    (notes / "\x1b]0;title\x07\u202egnp.md").write_text("Tea.\n")
+    (notes / "out.md").symlink_to("/etc/passwd")
+    (notes / "loop.md").symlink_to("loop.md")
+    (notes / "up").symlink_to("..")
+    os.mkfifo(notes / "pipe.md")
+
+
+def modules(folder: Path) -> None:
+    (folder / "memory").mkdir()
+    (folder / "memory" / "tea.md").write_text("Tea is in the pot.\n")
+    for name in ("yaml", "numpy", "typer", "voila", "jupyterlab", "sitecustomize", "jupyter_config"):
+        (folder / f"{name}.py").write_text(TRACE)
+
+
+def judged_run(grade: str) -> Callable[[Path], object]:
+    """Writes a run, and a judgement with this grade."""
+
+    def write(folder: Path) -> None:
+        (folder / "run.trec").write_text("1 Q0 a 1 0.5 me\n")
+        (folder / "qrels.txt").write_text(f"1 0 a {grade}\n")
+
+    return write
+
+
+CASE = ("case", "run", "a.case.yaml")
+COMPARE = ("runs", "compare", "run.trec", "run.trec", "--qrels", "qrels.txt")
+IMPORT = ("runs", "import", "run.jsonl", "-o", "out.trec")
+MANY = ", ".join(["or"] * 100_000)
+AXES = ", ".join(f"a{number}: [w{number}]" for number in range(8_192))
+
+ATTACKS = [
+    Attack("a FIFO as a case", lambda folder: os.mkfifo(folder / "a.case.yaml"), CASE, 2, "not a plain file"),
+    Attack("a FIFO beside a case", pipe_as_configuration, CASE, 2, "not a plain file"),
+    Attack("a FIFO that pytest collects", collected_pipe, ("pytest",), 0, "1 passed"),
+    Attack(
+        "100,000 changes",
+        case_with("openclaw-2026.2.13", f"{{name: openclaw-2026.2.13, changes: [{MANY}]}}"),
+        CASE, 2, "at most 100",
+    ),
+    Attack("overlap 99,999 of 100,000 tokens", overlapping, CASE, 2, "cut into more than 100,000"),
+    Attack(
+        "8,192 axes", case_with("dimensions: 1, axes: {tea: [tea]}", f"dimensions: 8192, axes: {{{AXES}}}"),
+        CASE, 2, "at most 64",
+    ),
+    Attack("a folder of 1.5 GB", large_folder, CASE, 2, "more than 20,000,000"),
+    Attack("a case of 1.5 GB", large("a.case.yaml", 1_500_000_000), CASE, 2, "more than 20,000,000"),
+    Attack("a case with deep YAML", written("a.case.yaml", f"case: 1\na: {DEEP}\n"), CASE, 2, "30 levels"),
+    Attack("a case with an alias bomb", written("a.case.yaml", f"case: 1\n{BOMB}\n"), CASE, 2, "alias"),
+    Attack(
+        "questions with an alias bomb", written("q.yaml", BOMB),
+        ("evaluate", "-m", str(PROJECT / "sample_memory"), "-q", "q.yaml"), 2, "alias",
+    ),
+    Attack(
+        "questions of 1.5 GB", large("q.yaml", 1_500_000_000),
+        ("evaluate", "-m", str(PROJECT / "sample_memory"), "-q", "q.yaml"), 2, "more than 2,000,000",
+    ),
+    Attack(
+        "an openclaw.json of 1.5 GB", large("openclaw.json", 1_500_000_000),
+        ("--config", "openclaw.json", "config"), 2, "more than 250,000",
+    ),
+    Attack(
+        "a LoCoMo of 1.5 GB", large("locomo.json", 1_500_000_000),
+        ("runs", "convert", "locomo.json", "--from", "locomo", "-o", "out"), 2, "more than 50,000,000",
+    ),
+    Attack("a run of 100 MB", run_of_100_mb, IMPORT, 0, "2,400,000"),
+    Attack("a run in one line of 100 MB", large("run.jsonl", 100_000_000), IMPORT, 2, "more than 10,000,000"),
+    Attack("a grade of 5,000 digits", judged_run("9" * 5_000), COMPARE, 2, "is no judgement"),
+    Attack("nDCG@0", judged_run("1"), (*COMPARE, "--measure", "nDCG@0"), 2, "nDCG@0"),
+    Attack(
+        "a question of 100 kB", hostile_notes, ("search", "tea " * 25_000, "-m", "."), 2, "at most 1,000"
+    ),
+    Attack("a note of 1.5 GB", large("memory/a.md", 1_500_000_000), ("index", "."), 2, "10 MB"),
+    Attack(
+        "a transcript of 1.5 GB", large("sessions/a.jsonl", 1_500_000_000),
+        ("index", str(PROJECT / "sample_memory"), "--sessions", "sessions"), 2, "at most 100 MB",
+    ),
+    Attack("a hostile notes folder", hostile_notes, ("index", ".", "--skip"), 0, "4 new"),
+    Attack("modules beside the notes, `index`", modules, ("index", "."), 0, ""),
+    Attack(
+        "modules beside the notes, `explore`", modules,
+        ("explore", ".", "--no-browser", "--port", "0"), 143, "", "http://",
+    ),
+    Attack(
+        "modules beside the notes, `lab`", modules,
+        ("lab", "-m", ".", "--to", "copies", "--no-browser", "--port", "0"), 143, "", "http://",
+    ),
+]  # fmt: skip
+
+
+def started(attack: Attack, folder: Path, log: Path) -> subprocess.Popen[bytes]:
+    """The command of an attack, with its output in `log` and a cache of its own."""
+    program = [sys.executable, "-P", "-m", "workbench", *attack.command]
+    if attack.command == ("pytest",):
+        program = [sys.executable, "-P", "-m", "pytest", "-q", "-p", "no:cacheprovider"]
+    environment = {**os.environ, "XDG_CACHE_HOME": str(folder.parent / "cache"), "PYTHONPATH": str(PROJECT)}
+    with log.open("wb") as out:
+        return subprocess.Popen(
+            program,
+            cwd=folder,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=out,
+            stderr=out,
+            start_new_session=True,
+        )
+
+
+def ended(attack: Attack, folder: Path) -> Ended:
+    """Runs an attack; its process is ended after MOST_SECONDS."""
+    log, began, stopped = folder.parent / "log", time.monotonic(), False
+    process = started(attack, folder, log)
+    while True:
+        pid, status, used = os.wait4(process.pid, os.WNOHANG)
+        seconds = time.monotonic() - began
+        if pid:
+            break
+        if seconds > MOST_SECONDS:
+            os.killpg(process.pid, signal.SIGKILL)
+        if attack.until and not stopped and attack.until in log.read_text(errors="replace"):
+            process.terminate()
+            stopped = True
+        time.sleep(0.02)
+    code = process.returncode = os.waitstatus_to_exitcode(status)
+    return Ended(code, seconds, used.ru_maxrss / 1024, log.read_text(errors="replace"))
+
+
+def problems(attack: Attack, got: Ended, folder: Path) -> list[str]:
+    """How an attack ended otherwise than it must."""
+    told = " ".join(got.told.split())
+    checks = {
+        f"exit code {got.code} instead of {attack.code}": got.code != attack.code,
+        f"{attack.said!r} is not in: {told[-300:]}": attack.said not in told,
+        "it printed a traceback": "Traceback" in told or "mistake in the workbench" in told,
+        "it printed a control character": any(one < " " and one not in "\n\r\t" for one in got.told),
+        "a module of the folder ran": any(folder.glob("*.ran")),
+    }
+    return [text for text, wrong in checks.items() if wrong]
+
+
+def main(words: list[str]) -> int:
+    """Prints a row for each attack, and below it what is wrong."""
+    chosen = [one for one in ATTACKS if not words or any(word in one.name for word in words)]
+    failed = 0
+    for attack in chosen:
+        with tempfile.TemporaryDirectory() as home:
+            folder = Path(home) / "given"
+            folder.mkdir()
+            attack.prepare(folder)
+            got = ended(attack, folder)
+            wrong = problems(attack, got, folder)
+        print(f"{attack.name:40} {got.seconds:6.1f} s {got.megabytes:6.0f} MB  exit {got.code}", flush=True)
+        failed += bool(wrong)
+        print(*(f"    {text}\n" for text in wrong), sep="", end="", flush=True)
+    return int(failed > 0)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:]))
