@@ -40,8 +40,14 @@ def without(folder: Path, project: Path, *guests: str) -> dict[str, Any]:
     return left
 
 
+def imports(module: str, guest: str) -> bool:
+    """Whether the README of a module's own guest says that it imports `guest`, and why."""
+    readme = PROJECT / "workbench_plugins" / module.split(".")[1] / "README.md"
+    return f"Imports `{guest}`, " in readme.read_text(encoding="utf-8")
+
+
 def check(left: dict[str, Any], gone: set[str]) -> None:
-    assert left["failed"] == {}
+    assert [one for one in left["failed"] if not any(imports(one, guest) for guest in gone)] == []
     assert left["found"][0] == "memory/tea.md"
     assert all(name in left["systems"] for name in HEART)
     assert all(name in left["help"] for name in ("search", "index", "evaluate", "lab"))

@@ -111,7 +111,9 @@ def test_a_third_leg_changes_the_score_of_what_it_brings(toy: MemoryIndex) -> No
     assert weight["score"][found] == pytest.approx((without + 0.2 / weight["phrase_rank"])[found])
     trace = search("rooibos tea", THREE, toy)
     assert "phrase leg: rank 1 of 1" in explanation_text(explain(trace, toy, "memory/tea.md"))
-    assert "phrase leg: no match (1 chunk matches)" in explanation_text(explain(trace, toy, "memory/bike.md"))
+    assert "phrase leg: not among the 1 chunk that it lists" in explanation_text(
+        explain(trace, toy, "memory/bike.md")
+    )
 
 
 def test_a_reranker_decides_order_and_floor_and_the_formulas_stay_true(toy: MemoryIndex) -> None:

@@ -30,7 +30,7 @@ def hostile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_no_process_that_is_started_imports_from_the_current_folder(hostile: Path) -> None:
     indexing = [sys.executable, "-m", "workbench", "index", str(hostile / "no-such-memory")]
     assert lab.serve(indexing, os.environ) == 2
-    for module in ("voila", "jupyterlab", "ipykernel_launcher"):
+    for module in ("jupyterlab", "ipykernel_launcher"):
         assert lab.serve([sys.executable, "-m", module, "--version"], os.environ) == 0
     assert not list(hostile.glob("* ran"))
 
@@ -46,10 +46,9 @@ def test_jupyterlab_reads_no_settings_from_the_current_folder(
 ) -> None:
     for name in ("jupyter_config", "jupyter_server_config", "jupyter_lab_config"):
         (hostile / f"{name}.py").write_text((hostile / "voila.py").read_text().replace("voila", name))
-    reading = "from voila.server_extension import load_config_file; load_config_file()"
-    for command in (["-m", "jupyterlab", "--show-config"], ["-c", reading]):
-        monkeypatch.setattr(lab, "command_line", lambda *_, given=command: [sys.executable, *given])
-        assert lab.launch(hostile, "a.ipynb", 0, browser=True) == 0
+    shown = [sys.executable, "-m", "jupyterlab", "--show-config"]
+    monkeypatch.setattr(lab, "command_line", lambda *_: shown)
+    assert lab.launch(hostile, "a.ipynb", 0, browser=True) == 0
     assert not list(hostile.glob("* ran"))
 
 

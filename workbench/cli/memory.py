@@ -160,22 +160,23 @@ def index(
 
     given = options.prepared(context, folder, store, rebuild, download)
     with telling_of_interruption(), workers_at(cluster) as workers:
+        embedder = given["embedder"]
         if workers is not None:
-            given["embedder"] = part_of("work", "cluster").on_cluster(given["embedder"], workers)
+            given["embedder"] = part_of("work", "cluster").on_cluster(embedder, workers)
         summary = index_folder(folder, store=store, rebuild=rebuild, verify=verify, skip=skip, **given)
-        lay_out(store or str(folder), options.index_file)
+        lay_out(store or str(folder), embedder, options.index_file)
     say_left_out(summary, given["sources"])
     put(asdict(summary) if as_json else str(summary), as_json)
 
 
-def lay_out(memory: str, index_file: Path | None) -> None:
+def lay_out(memory: str, embedder: Embedder | None, index_file: Path | None) -> None:
     """Lays the index out as the default system needs it, so that the first question costs what others do."""
     from workbench.memory.opening import open_memory
     from workbench.systems.registry import default_system, system
 
     layout = system(default_system()).layout
     if layout is not None:
-        with open_memory(memory, index_path=index_file) as opened, opened.snapshot():
+        with open_memory(memory, embedder, index_path=index_file) as opened, opened.snapshot():
             opened.laid_out(layout)
 
 

@@ -84,7 +84,7 @@ def test_names_and_numbers_are_gone_and_capitals_and_marks_stay() -> None:
     assert not set(words_of(text)) & set(words_of(made)) - kept_words()
     first, second = re.findall(r"\d{4}-\d{2}-\d{2}", made)
     assert (np.datetime64(second) - np.datetime64(first)).astype(int) == 2
-    title, surname = re.match(r"\w+\. (\w+) (\w+) paid", made.replace(made.split()[3], "paid")).groups()  # type: ignore[union-attr]
+    title, surname = made.split()[1:3]
     assert fold(title).upper() in made
     assert title[0].isupper()
     assert surname.lower() in made.split("@")[0]
