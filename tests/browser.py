@@ -72,7 +72,7 @@ questions = wb.load_questions({str(SAMPLE / "questions.yaml")!r})
 evaluations = wb.evaluate(questions, [wb.system(name) for name in {SHOWN_SYSTEMS}], index)
 """
 WIDGETS = {
-    "threshold-lab": "ThresholdLab(evaluations, link=False)",
+    "threshold-lab": "(lab := ThresholdLab(evaluations, link=False))",
     # Set before it is shown: what changes a figure then reaches the browser in another way.
     "fusion-lab": "preset(FusionLab(index=index, question=QUESTION, link=False), vector=0.7)",
     "survival-chart": "SurvivalChart(evaluations, index, link=False)",
@@ -97,14 +97,15 @@ PANELS = ("fusion-lab", "microscope")
 
 
 def write_notebook(path: Path) -> None:
-    """A notebook that shows every widget, each below a heading of its own."""
+    """A notebook that shows every widget, each below a heading of its own, and a cell to set them from."""
     shown = [
         cell
         for name, expression in WIDGETS.items()
         for cell in (new_markdown_cell(f"## {name}"), new_code_cell(expression))
     ]
     kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
-    nbformat.write(new_notebook(cells=[new_code_cell(SET_UP), *shown], metadata=kernel), path)
+    cells = [new_code_cell(SET_UP), *shown, new_code_cell("# A test writes here what it sets from Python.")]
+    nbformat.write(new_notebook(cells=cells, metadata=kernel), path)
     linked = [new_code_cell(cell) for cell in LINKED]
     nbformat.write(new_notebook(cells=linked, metadata=kernel), path.with_name("linked.ipynb"))
 

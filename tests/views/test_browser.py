@@ -117,6 +117,14 @@ def test_the_threshold_lab_follows_arrow_keys_box_and_python(
     root.get_by_label("min score, as a number").press("Enter")
     lab.settings = {"min_score": 0.15}
     says.filter(has_text=lab.sentence).wait_for()
+    widgets_page.keyboard.press("ArrowUp")  # the box still has the keyboard
+    lab.settings = {"min_score": 0.16}
+    says.filter(has_text=lab.sentence).wait_for()
+    cell = widgets_page.locator(".jp-CodeCell").last.locator(".cm-content")
+    cell.fill("lab.settings = {'min_score': 0.3}")
+    cell.press("Control+Enter")
+    lab.settings = {"min_score": 0.3}
+    says.filter(has_text=lab.sentence).wait_for()
     root.get_by_label("system").select_option(SHOWN_SYSTEMS[1])
     lab.settings = {"system": SHOWN_SYSTEMS[1]}
     says.filter(has_text=lab.sentence).wait_for()

@@ -740,8 +740,12 @@ function render({ model, el }) {
   if (!data) return; // a widget that only keeps the notebook's pictures
   // What is pressed in a widget is the widget's: JupyterLab would take its arrow keys and letters.
   el.addEventListener("focusin", ({ target }) => target.setAttribute("data-lm-suppress-shortcuts", "true"));
-  // It also keeps Enter from an input, which would commit what was typed.
-  el.addEventListener("keydown", ({ key, target }) => key === "Enter" && target.matches("input") && target.blur());
+  // It also keeps Enter from an input, which would commit what was typed. The input keeps the keyboard.
+  el.addEventListener("keydown", ({ key, target }) => {
+    if (key !== "Enter" || !target.matches("input")) return;
+    target.blur();
+    target.focus();
+  });
   if (data.version !== VERSION) {
     el.replaceChildren(h("p", { role: "alert" }, `This picture was written by version ${data.version} of the view, and this is version ${VERSION}. Make it again.`));
     return;
