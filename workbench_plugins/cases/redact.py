@@ -281,15 +281,16 @@ def _form(character: str) -> str:
 
 
 def _shaped(word: str, image: str) -> str:
-    """The image with the capitals and the marks of a word; the image itself where they do not fit."""
+    """The image with the capitals and the marks of a word; without the marks where they do not fit."""
     apart = _apart(word)
     bases = [one for one in apart if not unicodedata.combining(one)]
     if len(bases) != len(image):
         return image if len(image) == len(word) else word
-    letters = iter(image)
-    made = "".join(one if unicodedata.combining(one) else _cased(next(letters), one) for one in apart)
+    cased = "".join(map(_cased, image, bases))
+    letters = iter(cased)
+    made = "".join(one if unicodedata.combining(one) else next(letters) for one in apart)
     whole = unicodedata.normalize("NFC", made)
-    return whole if len(whole) == len(word) else image if len(image) == len(word) else made
+    return whole if len(whole) == len(word) else cased if len(cased) == len(word) else made
 
 
 def _cased(letter: str, like: str) -> str:
