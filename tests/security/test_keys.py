@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -169,4 +170,5 @@ def test_no_command_prints_the_password_of_an_address(
 def test_a_password_in_an_address_is_warned_of() -> None:
     with pytest.warns(ExtensionWarning, match="PGPASSWORD"):
         parse("postgresql://me:hunter2@127.0.0.1/notes")
-    parse("postgresql://me@127.0.0.1/notes?service=mine")
+    with warnings.catch_warnings(action="error"):
+        parse("postgresql://me@127.0.0.1/notes?service=mine")

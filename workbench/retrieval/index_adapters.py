@@ -1,8 +1,6 @@
-"""An index wrapper that caches all answers, so that many pipelines can search the same questions quickly.
+"""Indexes that wrap another one: a cache of its answers, and whole files in place of its chunks.
 
-Index wrappers: an index that delegates to another, and what is built for an index once.
-
-Whole files instead of chunks: what systems share that index and return files.
+With the cache, many pipelines can search the same questions quickly.
 """
 
 from __future__ import annotations

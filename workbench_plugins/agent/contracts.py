@@ -1,12 +1,8 @@
-"""The form of each answer of the memory tools: that of two releases of OpenClaw, and our own.
+"""What the memory tools take and answer, under two releases of OpenClaw and under our own contract.
 
-The tools do the same work under each contract; the contract gives the answers their form.
-
-The arguments of each tool, checked before anything is searched or read.
-
-The part of a file that an agent asks for, cut as each release of OpenClaw cuts it.
-
-The files that an agent may read. They are read so that no byte comes from another file.
+The arguments of a tool are checked before anything is searched or read. The contract gives each answer its
+form, and cuts the part of a file that an agent asks for as its release does. Files are read so that no byte
+comes from another file.
 """
 
 from __future__ import annotations

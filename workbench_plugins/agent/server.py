@@ -1,8 +1,7 @@
 """The agent's tools as an MCP server: over stdio, or over streamable HTTP to this machine alone.
 
-HTTP connections that cannot use up the server: bounded in number, in size and in time.
-
-Messages of a server on stderr: few, short, without control characters and without secrets.
+HTTP connections are bounded in number, size and time, so they cannot use up the server. Messages on stderr
+are few and short, without control characters and without secrets.
 """
 
 from __future__ import annotations
