@@ -1,4 +1,4 @@
-"""Writes the reference pages from the code: commands.md, systems.md and json.md in this folder.
+"""Writes the reference pages from the code: commands.md and systems.md in this folder.
 
 python -m docs.reference
 """
@@ -77,9 +77,9 @@ def root_command() -> Any:
 
 
 def commands_page() -> str:
-    """Every command with its arguments and options, and the exit codes."""
+    """Every command with its arguments and options, the exit codes, what `--json` prints, and the tables."""
     root = root_command()
-    lines = heading("Commands", "Every command of `workbench`, with its arguments and options.")
+    lines = heading("Commands", "Every command of `workbench`, and what `--json` prints.")
     lines += ["## Exit codes", "", "| code | meaning |", "|---|---|"]
     lines += [row(str(code), meaning) for code, meaning in sorted(EXIT_CODES.items())]
     lines += ["", "A failure prints one message on stderr: what is wrong, and what to do.", ""]
@@ -87,7 +87,19 @@ def commands_page() -> str:
     for path, command in sorted(_commands(root)):
         lines += [f"## {path}", "", " ".join(command.help.split()), ""]
         lines += ["```", f"workbench {path} {_usage(command)}".rstrip(), "```", "", *_parameters(command)]
-    return "\n".join(lines).rstrip() + "\n"
+    # The columns of tables are described by hand. tests/views/test_frames.py compares them with real ones.
+    described = (HERE / "commands.md").read_text(encoding="utf-8").partition(TABLES)[2]
+    return "\n".join([*lines, *_json()]) + f"\n{TABLES}{described}"
+
+
+def _json() -> Iterator[str]:
+    """The keys and types of the JSON that commands print, read from real answers."""
+    yield from ("# JSON", "", "What `--json` prints: each key with its type.")
+    yield from ("`[]` stands for any element of a list. A number that is absent is null.", "")
+    for name, data in answers().items():
+        yield from (f"## JSON of {name}", "", "| key | type |", "|---|---|")
+        yield from (row(f"`{key}`", types) for key, types in sorted(shape(data).items()))
+        yield ""
 
 
 def _commands(group: Any, before: str = "") -> Iterator[tuple[str, Any]]:
@@ -152,19 +164,6 @@ def _stages(one: Pipeline) -> Iterator[str]:
         yield row(f"`{stage.slot}`", stage.says)
 
 
-def json_page() -> str:
-    """The keys and types of the JSON that commands print, read from real answers; then the tables."""
-    lines = heading("JSON", "What `--json` prints: each key with its type.")
-    lines += ["`[]` stands for any element of a list. A number that is absent is null.", ""]
-    for name, data in answers().items():
-        lines += [f"## {name}", "", "| key | type |", "|---|---|"]
-        lines += [row(f"`{key}`", types) for key, types in sorted(shape(data).items())]
-        lines.append("")
-    # The columns of tables are described by hand. tests/views/test_frames.py compares them with real ones.
-    described = (HERE / "json.md").read_text(encoding="utf-8").partition(TABLES)[2]
-    return "\n".join(lines).rstrip() + f"\n\n{TABLES}{described}"
-
-
 def answers() -> dict[str, Any]:
     """What the commands of SHOWN print with --json, in a folder with two short notes."""
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
@@ -216,7 +215,7 @@ def _kinds(data: Any, key: str) -> Iterator[tuple[str, str]]:
 
 
 TABLES = "# Tables of pandas\n"
-"""The heading of the second half of json.md, which is written by hand."""
+"""The heading of the last part of commands.md, which is written by hand."""
 KINDS = {
     str: "text",
     int: "integer",
@@ -229,7 +228,6 @@ KINDS = {
 PAGES: Mapping[str, Callable[[], str]] = {
     "commands.md": commands_page,
     "systems.md": systems_page,
-    "json.md": json_page,
 }
 
 

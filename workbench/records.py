@@ -34,7 +34,7 @@ class Shown:
 
 
 class Tabular(Shown):
-    """A value that is also a table of pandas; `docs/json.md` describes the columns of each."""
+    """A value that is also a table of pandas; `docs/commands.md` describes the columns of each."""
 
     __slots__ = ()
 

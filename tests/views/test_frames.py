@@ -54,7 +54,7 @@ SET = QuestionSet(
 KNOWN = QuestionSet(questions=SET.questions[:2], controls=SET.controls)
 """The questions whose files exist."""
 
-PAGE = (PROJECT / "docs" / "json.md").read_text(encoding="utf-8").partition(TABLES)[2]
+PAGE = (PROJECT / "docs" / "commands.md").read_text(encoding="utf-8").partition(TABLES)[2]
 
 
 @pytest.fixture(scope="module")
@@ -64,7 +64,7 @@ def evaluations(toy: MemoryIndex) -> Evaluations:
 
 @pytest.fixture(scope="module")
 def made(toy: MemoryIndex, evaluations: Evaluations) -> dict[str, Any]:
-    """One value of each kind that has a table, by the heading in docs/json.md."""
+    """One value of each kind that has a table, by the heading in docs/commands.md."""
     stage = RECOMMENDED["answerable"]
     assert isinstance(stage, Answerable)
     ours = replace(stage, calibration=replace(stage.calibration, model=""))

@@ -1,6 +1,6 @@
 """Values as tidy tables of pandas: one row per observation, one meaning per column.
 
-`docs/json.md` describes every column. An absent value is missing, never an empty string or a number. The
+`docs/commands.md` describes every column. An absent value is missing, never an empty string or a number. The
 numbers are those of the value itself; nothing is computed twice.
 
 `table` shows one in a notebook, to sort and search without a network. DataTables draws it, through itables.

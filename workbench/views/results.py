@@ -1,7 +1,7 @@
 """What is measured, in words and tables: evaluations, their warnings, where right files are lost, and floors.
 
 Each result is printed as a table with a line for each system, step, floor or bin, and its table of pandas has
-a row for each observation (`docs/json.md`).
+a row for each observation (`docs/commands.md`).
 """
 
 from __future__ import annotations
