@@ -14,7 +14,7 @@ from typing import Any
 from workbench.safe_text import visible
 
 HERE = Path(__file__).parent
-PARTS = ("pipeline", "keep", "view")
+PARTS = ("pipeline", "keep", "explorer", "view")
 IMPORT = 'import { asks, parameters, returned, run } from "./pipeline.js";\n'
 EXPORT = "export default { initialize, render };"
 VERSION = 1
@@ -24,8 +24,8 @@ VERSION = 1
 @cache
 def module() -> str:
     """The front-end module as one text, in anywidget's form: it exports `render({ model, el })`."""
-    engine, keep, view = ((HERE / f"{name}.js").read_text(encoding="utf-8") for name in PARTS)
-    return engine.replace("export ", "") + keep + view.replace(IMPORT, "")
+    engine, *parts, view = ((HERE / f"{name}.js").read_text(encoding="utf-8") for name in PARTS)
+    return engine.replace("export ", "") + "".join(parts) + view.replace(IMPORT, "")
 
 
 @cache
