@@ -72,9 +72,12 @@ def test_a_new_folder_is_asked_compared_selected_and_cut_in_a_browser(address: s
 
         page.get_by_label("question", exact=True).fill("copper kettle vinegar")
         page.get_by_label("question", exact=True).press("Enter")
+        page.get_by_text("why, or why not").first.click()
         why = page.get_by_role("region", name=re.compile("explanation")).first
         why.filter(has_text="“copper kettle vinegar”").wait_for()
-        page.get_by_label("left", exact=True).select_option("openclaw-2026.2.13-vector-only")
+        page.get_by_label("left system").locator("summary").first.press("Enter")
+        page.get_by_label("search the systems, left").fill("2.13 vector")
+        page.get_by_label("search the systems, left").press("Enter")
         status.filter(has_text="openclaw-2026.2.13-vector-only returns").wait_for()
 
         row = page.get_by_label("left system").locator(".wb-list li").first
@@ -83,7 +86,8 @@ def test_a_new_folder_is_asked_compared_selected_and_cut_in_a_browser(address: s
         before = page.get_by_label("left system").locator(".wb-flow").inner_text()
         page.get_by_label("left system").get_by_role("slider", name="floor").press("End")
         becomes(lambda: page.get_by_label("left system").locator(".wb-flow").inner_text() != before, bool)
-        status.filter(has_text="The floors were moved").wait_for()
+        page.get_by_label("left system").get_by_role("button", name="as shipped").click()
+        becomes(lambda: page.get_by_label("left system").locator(".wb-flow").inner_text() == before, bool)
 
         page.get_by_label("explain file").fill(HOSTILE)
         page.get_by_label("explain file").press("Enter")

@@ -1,14 +1,20 @@
-// The page's model of the explorer: settings go to the server, and its answers come back as data.
+// The page's model of the explorer: settings go to the server, and its answers come back as data. And what the
+// page has beside it: a log of questions, and a map of the memory.
 (() => {
   const state = JSON.parse(document.getElementById("state").textContent);
   const heard = [];
   const said = document.getElementById("said");
   const below = document.getElementById("below");
+  const { h, svg } = workbenchView;
   let asked = 0;
+  let shown = ""; // what stands below
 
   async function post(path, content) {
     const body = JSON.stringify(content);
-    const answer = await fetch(path, { method: "POST", headers: { "content-type": "application/json" }, body });
+    const headers = { "content-type": "application/json" };
+    const answer = await fetch(path, { method: "POST", headers, body }).catch(() => {
+      throw new Error("The server does not answer. Start `workbench explore` again.");
+    });
     const found = await answer.json();
     if (!answer.ok) throw new Error(found.problem);
     return found;
@@ -20,27 +26,88 @@
     said.textContent = "";
     try {
       const found = await post("/ask", state.settings);
-      if (mine === asked) Object.assign(state, { data: found.data });
+      if (mine !== asked) return;
+      Object.assign(state, { data: found.data });
+      if (shown === "map") act({ do: "map", settings: state.settings }, false);
     } catch (error) {
+      if (mine !== asked) return;
       said.textContent = `${error.message} The lists still show the last valid question.`;
     }
-    if (mine === asked) heard.forEach((told) => told());
+    heard.forEach((told) => told());
   }
 
-  async function act(content) {
+  async function act(content, scroll = true) {
     said.textContent = "working …";
+    said.className = "wb-busy";
     try {
       const found = await post("/do", content);
       said.textContent = found.said ?? "";
-      below.hidden = !(found.html || found.view);
+      const parts = content.do in PARTS ? PARTS[content.do](found[content.do]) : [];
+      below.hidden = !(found.html || found.view || parts.length);
+      below.replaceChildren(...parts);
       if (found.html) below.innerHTML = found.html; // written by the server, which escapes what notes say
       if (found.view) workbenchView.render({ model: fixed(found.view), el: below });
-      below.scrollIntoView({ block: "nearest" });
+      shown = below.hidden ? "" : content.do;
+      if (scroll && !below.hidden) below.scrollIntoView({ block: "start" });
     } catch (error) {
       said.textContent = error.message;
     }
+    said.className = "";
   }
 
+  // Puts a question to the explorer, and a file if one is expected.
+  function put(settings) {
+    state.settings = { ...state.settings, ...settings };
+    heard.settings?.();
+    window.scrollTo({ top: 0 });
+    ask();
+  }
+
+  function log({ sentence, notes = [], rows = [] }) {
+    const input = h("input", { type: "file", accept: ".jsonl,.json,.txt", multiple: "", "aria-label": "files of the log", onchange: read });
+    async function read() {
+      const files = {};
+      for (const one of input.files) files[one.name] = await one.text();
+      act({ do: "log", files, settings: state.settings }, false);
+    }
+    const said = h("p", {}, "Choose a log of real questions: JSONL with one question a line, such as ", h("code", {}, '{"question": "rooibos tea", "expected": "memory/tea.md"}'), ", or OpenClaw's transcripts (", h("code", {}, "~/.openclaw/agents/…/sessions/*.jsonl"), "). Nothing leaves this machine. ", input);
+    const cell = (row) => h("button", { onclick: () => put({ question: row.question, target: row.expected }) }, row.question);
+    const body = rows.map((row) => h("tr", {}, h("th", { scope: "row" }, cell(row)), h("td", {}, row.said), h("td", {}, row.expected), h("td", {}, row.logged)));
+    const head = ["question", "here", "expected file", "in the log"].map((one) => h("th", { scope: "col" }, one));
+    const found = rows.length ? [h("div", { class: "ex-rows", tabindex: 0, role: "region", "aria-label": "questions, worst first" }, h("table", { class: "ex-log" }, h("thead", {}, h("tr", {}, ...head)), h("tbody", {}, ...body)))] : [];
+    return [h("h2", {}, "A log of questions"), said, ...[sentence ?? "", ...notes].filter(Boolean).map((one) => h("p", {}, one)), ...found];
+  }
+
+  function map({ sentence, points, files, lines, paths, question, near, shares }) {
+    const [width, height, edge] = [700, 520, 24];
+    const ends = [0, 1].map((axis) => [...points, question].reduce(([low, high], one) => [Math.min(low, one[axis]), Math.max(high, one[axis])], [Infinity, -Infinity]));
+    const scale = Math.min((width - 2 * edge) / (ends[0][1] - ends[0][0] || 1), (height - 2 * edge) / (ends[1][1] - ends[1][0] || 1));
+    const at = (one) => [edge + (one[0] - ends[0][0]) * scale, height - edge - (one[1] - ends[1][0]) * scale];
+    const named = (n) => `${paths[files[n]]}:${lines[n]}`;
+    const rank = new Map(near.map(({ point }, place) => [point, place + 1]));
+    const circles = points.map((one, n) => {
+      const [cx, cy] = at(one);
+      return svg("circle", { cx, cy, r: rank.has(n) ? 6 : 3, class: rank.has(n) ? "near" : null }, svg("title", {}, named(n)));
+    });
+    const labels = near.map(({ point }, place) => {
+      const [x, y] = at(points[point]);
+      return svg("text", { x: x + 8, y: y + 4 }, String(place + 1));
+    });
+    const [x, y] = at(question);
+    const mark = svg("path", { class: "asked", d: `M${x},${y - 9}l9,9l-9,9l-9,-9z` }, svg("title", {}, "the question"));
+    const told = svg("text", { x: x + 12, y: y + 4 }, "question");
+    const picture = svg("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": `Map of ${points.length} chunks. ${sentence}` }, ...circles.filter((_, n) => !rank.has(n)), ...near.map(({ point }) => circles[point]), ...labels, mark, told);
+    const choose = (n, yes) => circles[n].classList.toggle("chosen", yes);
+    const items = near.map(({ point, cosine }) => {
+      const on = () => choose(point, true);
+      const off = () => choose(point, false);
+      return h("li", { tabindex: 0, onmouseenter: on, onfocus: on, onmouseleave: off, onblur: off }, named(point), ` cosine ${cosine}`);
+    });
+    const axes = shares.map((one, n) => `${n ? "up" : "across"}: ${(100 * one).toFixed(1)} % of the variance`).join("; ");
+    return [h("h2", {}, "A map of the memory"), h("p", {}, sentence), h("div", { class: "ex-map wb-living" }, h("div", {}, picture, h("div", { class: "wb-axis" }, axes)), h("div", {}, h("b", {}, "nearest to the question, by cosine"), h("ol", {}, ...items)))];
+  }
+
+  const PARTS = { log, map };
   const fixed = (view) => ({ get: (name) => view[name], set() {}, save_changes() {}, send() {}, alone: true });
   const model = {
     get: (name) => state[name],
@@ -50,7 +117,10 @@
       model.moved = Object.keys(value).some((one) => !["chunk", "side"].includes(one) && value[one] !== before[one]);
     },
     save_changes: () => model.moved && ask(),
-    on: (name, told) => name === "change:data" && heard.push(told),
+    on(name, told) {
+      if (name === "change:data") heard.push(told);
+      if (name === "change:settings") heard.settings = told;
+    },
     send: act,
   };
   workbenchView.render({ model, el: document.getElementById("explorer") });

@@ -9,6 +9,8 @@ from math import isfinite
 from pathlib import Path
 from typing import Any
 
+import traitlets
+
 from workbench.contracts import Index
 from workbench.errors import InputError, WorkbenchError, unknown_name
 from workbench.records import Candidate, Trace
@@ -17,6 +19,7 @@ from workbench.retrieval.cutoff import MinScore
 from workbench.retrieval.explain import Explanation, Fate, explain, fate_of
 from workbench.retrieval.pipeline import Pipeline, search
 from workbench.retrieval.query import check_question
+from workbench.retrieval.settings import with_settings
 from workbench.retrieval.written import written
 from workbench.systems.registry import SYSTEMS, default_system
 from workbench.views.living import VERSION
@@ -57,11 +60,19 @@ SHIPPED_AND_FIXED = ("openclaw-2026.2.13", "openclaw-2026.2.13+or+rrf+minmax")
 SCORE = "score = "
 
 
+class Moved(Control):
+    """The parameters that were set, by side and by name."""
+
+    value = traitlets.Dict(traitlets.Dict())
+
+
 class QuestionExplorer(Answering):
     """Two systems' answers to one question side by side, and why a file is among them or not.
 
     `settings` are the question, the systems `left` and `right`, and the file `target`, which may be empty.
-    `traces` are the two searches; `explanations` state the fate of the file in each (None without a file).
+    `moved` sets parameters of a side: `{"left": {"floor.floor": 0.2}}`; another system there forgets them.
+    `searched` are the two pipelines, and `traces` their searches; `explanations` state the fate of the file
+    in each (None without a file).
     `pipelines` are the systems to choose from, by name; by default all. Raises InputError for a question
     that cannot be searched, and for a system that is not among them.
     """
@@ -74,6 +85,7 @@ class QuestionExplorer(Answering):
         "right": "system",
     }
     traces: tuple[Trace, Trace]
+    searched: list[Pipeline]
     explanations: tuple[Explanation, Explanation] | None
 
     def __init__(
@@ -90,18 +102,20 @@ class QuestionExplorer(Answering):
         self._documents = index.documents() or ()
         self.question, self.target = Text(value=question), Text(value=target)
         self.left, self.right = (Choice(tuple(pipelines), next(iter(pipelines))) for _ in SIDES)
-        self.side, self.chunk = Choice(SIDES, SIDES[0]), Control(value="")
+        self.side, self.chunk, self.moved = Choice(SIDES, SIDES[0]), Control(value=""), Moved()
         self.controls = {
             "question": self.question, "target": self.target, "left": self.left, "right": self.right,
-            "side": self.side, "chunk": self.chunk,
+            "moved": self.moved, "side": self.side, "chunk": self.chunk,
         }  # fmt: skip
         for side, name in zip(SIDES, systems, strict=True):
             put(side, self.controls[side], name)
-        self.saved = ""
+        self.saved, self._answer = "", 0
         self.look()
         self.root = Living(self.data, self.controls)
         self.root.on_msg(self.heard_from_page)
-        self.watch("question", "target", "left", "right")
+        for side in SIDES:
+            self.controls[side].observe(self._as_shipped, "value")
+        self.watch("question", "target", "left", "right", "moved")
         self.chunk.observe(self._picked, "value")
         self.join(link)
 
@@ -117,12 +131,16 @@ class QuestionExplorer(Answering):
         """
         if self.explanations is None:
             raise InputError("A case needs the file that you expect.", "Name it as the file to explain.")
-        missed = [one.trace for one in self.explanations if one.fate is not Fate.RETURNED]
-        trace = next(iter([*missed, *self.traces]))
         saved: Path = part_of("save", "case").save_trace_beside(
-            folder or Path.cwd(), trace, self.index, self.asked_for
+            folder or Path.cwd(), self.traces[self.failed], self.index, self.asked_for
         )
         return saved
+
+    @property
+    def failed(self) -> int:
+        """The place of the first system that misses the file to explain; of the left one if none does."""
+        missed = [one.fate is not Fate.RETURNED for one in self.explanations or ()]
+        return missed.index(True) if True in missed else 0
 
     def heard_from_page(self, _: Any, content: Any, buffers: Any) -> None:
         """Saves a case when the page's button is pressed, and says where, or why not."""
@@ -135,22 +153,37 @@ class QuestionExplorer(Answering):
     def look(self) -> None:
         """Searches with both systems, and explains the file's fate in each."""
         question = check_question(self.question.value)
-        pipelines = [self.pipelines[side.value] for side in (self.left, self.right)]
+        pipelines = [self._set(side) for side in SIDES]
         left, right = (search(question, one, self.index) for one in pipelines)
-        self.traces, self.explanations, self._searched = (left, right), None, pipelines
+        self.traces, self.explanations, self.searched = (left, right), None, pipelines
         if self.asked_for:
             one, other = (explain(trace, self.index, self.asked_for) for trace in self.traces)
             self.explanations = one, other
 
+    def _set(self, side: str) -> Pipeline:
+        """The system of a side with the settings that were moved there."""
+        return with_settings(self.pipelines[self.controls[side].value], self._moved(side))
+
+    def _moved(self, side: str) -> list[str]:
+        return [f"{name}={value!r}" for name, value in self.moved.value.get(side, {}).items()]
+
+    def _as_shipped(self, change: Any) -> None:
+        """Forgets what was moved on a side whose system changes."""
+        side = next(name for name in SIDES if self.controls[name] is change["owner"])
+        held, self._held = self._held, True
+        self.moved.value = {name: value for name, value in self.moved.value.items() if name != side}
+        self._held = held
+
     def tell(self) -> None:
-        """Brings the current searches and words to the page."""
+        """Brings the current searches and words to the page, which waits for them."""
+        self._answer += 1
         self.root.data = self.data
 
     @property
     def data(self) -> dict[str, Any]:
         """The two searches for the page."""
         chunks = Chunks()
-        pairs = zip(self._searched, self.traces, strict=True)
+        pairs = zip(self.searched, self.traces, strict=True)
         sides = [_side(pipeline, trace, chunks) for pipeline, trace in pairs]
         for side, one in zip(sides, self.explanations or (), strict=False):
             side["why"] = explanation_text(one)
@@ -161,11 +194,11 @@ class QuestionExplorer(Answering):
             "target": self.asked_for,
             "sentence": self.sentence,
             "saved": self.saved,
+            "answer": self._answer,
             "files": [one.path for one in self._documents],
             "groups": list(_groups(self.pipelines)),
             "sides": sides,
             "chunks": chunks.data,
-            "table": [list(self.table.header), *map(list, self.table.rows)],
             "code": self.code,
         }
 
@@ -223,11 +256,15 @@ class QuestionExplorer(Answering):
             "" if self.pipelines is SYSTEMS else "# `pipelines` are the systems that the widget was given.\n"
         )
         pipelines = "wb.SYSTEMS" if self.pipelines is SYSTEMS else "pipelines"
+        moved = [self._moved(side) for side in SIDES]
+        settings = ["from workbench.retrieval.settings import with_settings"] if any(moved) else []
         lines = [
             f"{GIVEN}{given}import workbench as wb",
             "from workbench.retrieval.explain import fate_of",
+            *settings,
             "",
             f"systems = [{pipelines}[name] for name in ({left!r}, {right!r})]",
+            *(f"systems[{n}] = with_settings(systems[{n}], {some})" for n, some in enumerate(moved) if some),
             f"traces = [wb.search({self.traces[0].question!r}, system, index) for system in systems]",
             "fates = [{one.chunk.id: fate_of(one) for one in trace.candidates} for trace in traces]",
             "for trace in traces:",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import yaml
 
@@ -13,12 +14,14 @@ from workbench.measure.evaluation import Evaluation, evaluate
 from workbench.measure.questions import Control, Question, QuestionSet, load_questions
 from workbench.memory.files import replaced
 from workbench.memory.index import OpenIndex
+from workbench.retrieval.index_adapters import CachedIndex
 from workbench.retrieval.pipeline import Pipeline
 from workbench.retrieval.query import check_question
 from workbench.systems.registry import SYSTEMS, default_system
 from workbench.views.widgets.panel import Selection
 from workbench.views.widgets.threshold import ThresholdLab
 from workbench_plugins.explore.explorer import SHIPPED_AND_FIXED, QuestionExplorer
+from workbench_plugins.explore.log import WORST, Asked, logged, worst_first
 
 WORD = re.compile(r"[^\W_][\w'’-]*")
 WORDS = 8
@@ -49,6 +52,8 @@ class Desk:
         shipped, fixed = SHIPPED_AND_FIXED
         systems = (shipped, default_system() if default_system() in pipelines else fixed)
         self.index, self._labelled, self._saved = index, labelled, saved
+        self._asked = CachedIndex(index)
+        self.log: list[Asked] = []
         self._added = list(load_questions(saved).questions) if saved.is_file() else []
         self.explorer = QuestionExplorer(index, question, file, systems, pipelines, Selection())
 
@@ -64,7 +69,8 @@ class Desk:
         self._added.append(Question(question=question, target=file))
         self._save()
         scored = (f"{one.pipeline.name} {one.overall.hits} of {one.overall.n}" for one in self.evaluations())
-        return f"Questions with a hit: {', '.join(scored)}. Saved in {self._saved}."
+        moved = " (with the settings that you moved)" if any(self.explorer.moved.value.values()) else ""
+        return f"Questions with a hit: {', '.join(scored)}{moved}. Saved in {self._saved}."
 
     def _save(self) -> None:
         some = [{"question": one.question, "target": one.target} for one in self._added]
@@ -83,9 +89,26 @@ class Desk:
         return QuestionSet(questions=asked, controls=controls)
 
     def evaluations(self) -> list[Evaluation]:
-        """The two systems on all questions with a known answer."""
-        names = dict.fromkeys((self.explorer.left.value, self.explorer.right.value))
-        return evaluate(self.questions, [self.explorer.pipelines[name] for name in names], self.index)
+        """The two systems, with what was moved, on all questions with a known answer."""
+        systems = {one.name: one for one in reversed(self.explorer.searched)}
+        return evaluate(self.questions, list(systems.values())[::-1], self._asked)
+
+    def judged(self) -> dict[str, Any]:
+        """The questions of the log, worst first in the left system, for the page."""
+        system = self.explorer.searched[0]
+        found = worst_first(self.log, system, self._asked)
+        return {
+            "sentence": f"{len(found)} questions in {system.name}. {WORST}",
+            "rows": [
+                {
+                    "question": one.asked.question,
+                    "expected": one.asked.expected or "",
+                    "said": one.said,
+                    "logged": logged(one.asked),
+                }
+                for one in found
+            ],
+        }
 
     def lab(self) -> ThresholdLab:
         """The threshold lab of the two systems."""

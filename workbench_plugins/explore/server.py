@@ -31,18 +31,22 @@ from workbench.systems.registry import SYSTEMS
 from workbench.views.html import framed, html_of
 from workbench.views.living import script, style
 from workbench_plugins.explore.held import held_file
+from workbench_plugins.explore.log import read_log
+from workbench_plugins.explore.map import memory_map
 from workbench_plugins.explore.page import Desk
 
 HERE = Path(__file__).parent
 COOKIE = "workbench"
-LARGEST = 100_000
-"""Bytes of a request at most."""
+LARGEST = 20_000_000
+"""Bytes of a request at most: a log of questions is sent whole."""
 
 ACTIONS = {
     "right": "this file is the right answer",
-    "lab": "threshold lab",
     "diagnose": "diagnose",
     "file": "read the file",
+    "lab": "threshold lab",
+    "map": "map of the memory",
+    "log": "log of questions",
 }
 """What a reader may do with the question and the file, besides saving a case."""
 
@@ -59,6 +63,8 @@ class Server:
             "lab": lambda _: self._lab(),
             "diagnose": lambda _: self._diagnosis(),
             "file": lambda _: self._file(),
+            "map": lambda _: {"map": memory_map(self.desk.index, self.desk.explorer.traces[0].question)},
+            "log": self._log,
         }
 
     @property
@@ -104,7 +110,7 @@ class Server:
     def _state(self) -> dict[str, Any]:
         actions = [{"name": name, "label": label} for name, label in ACTIONS.items()]
         explorer = self.desk.explorer
-        return {"data": explorer.data | {"actions": actions}, "settings": explorer.settings}
+        return {"data": explorer.root.data | {"actions": actions}, "settings": explorer.settings}
 
     async def ask(self, request: Request) -> Response:
         """The searches for the settings in the request."""
@@ -129,10 +135,12 @@ class Server:
     ) -> Response:
         if not self._known(request) or request.headers.get("content-type") != "application/json":
             return JSONResponse({"problem": "Open the whole address that the command printed."}, 403)
-        body = await request.body()
         try:
-            if len(body) > LARGEST:
-                raise InputError("The request is too long.", "Ask a shorter question.")
+            if int(request.headers.get("content-length", LARGEST + 1)) > LARGEST:
+                raise InputError(
+                    f"The request has more than {LARGEST / 1e6:.0f} MB.", "Give a smaller log of questions."
+                )
+            body = await request.body()
             return JSONResponse(answer(json.loads(body)))
         except WorkbenchError as error:
             return JSONResponse({"problem": f"{error.problem} {error.remedy}"}, 422)
@@ -146,12 +154,18 @@ class Server:
         lab = self.desk.lab()
         return {"view": {"data": lab.root.data, "settings": lab.root.settings}}
 
+    def _log(self, asked: Mapping[str, Any]) -> dict[str, Any]:
+        """The log that is given, or the one that is there, worst first; without any, the form to give one."""
+        notes: list[str] = []
+        if asked.get("files"):
+            self.desk.log, notes = read_log({str(name): str(text) for name, text in asked["files"].items()})
+        return {"log": self.desk.judged() | {"notes": notes} if self.desk.log else {}}
+
     def _diagnosis(self) -> dict[str, Any]:
         explorer = self.desk.explorer
         if not explorer.asked_for:
             raise InputError("A diagnosis needs the file that you expect.", "Name it as the file to explain.")
-        pipeline = explorer.pipelines[explorer.left.value]
-        diagnose = part_of("name", "diagnose").diagnose
+        diagnose, pipeline = part_of("name", "diagnose").diagnose, explorer.searched[explorer.failed]
         found = diagnose(explorer.traces[0].question, pipeline, self.desk.index, explorer.asked_for)
         return {"html": framed(html_of(found))}
 

@@ -1,8 +1,93 @@
-// A part of view.js, which has its helpers.
+// A part of view.js, which has its helpers: one question, two systems side by side, and why a file is in an
+// answer or not.
 
-// The explorer: one question, two systems side by side, and why a file is in the answer or not.
+const SIGNS = { add: [" + ", 1], subtract: [" - ", 1], multiply: [" × ", 2], divide: [" / ", 2] };
+
+// Whether a formula depends on the candidate: its parameters alone are one number.
+const varies = (data) => Array.isArray(data) && (data[0] === "column" || data.slice(1).some(varies));
+
+// A formula with the numbers of a row, and how tightly its last operation binds. Only the branch taken is shown.
+function printed(data, scope, row) {
+  if (!varies(data) || data[0] === "column" || data[0] === "over") return [short(Number(compiled(data, scope)(row))), 3];
+  const [name, ...inputs] = data;
+  if (name === "where") return printed(inputs[compiled(inputs[0], scope)(row) ? 1 : 2], scope, row);
+  const parts = inputs.map((one) => printed(one, scope, row));
+  if (!SIGNS[name]) return [`${name}(${parts.map(([text]) => text).join(", ")})`, 3];
+  const [sign, binds] = SIGNS[name];
+  const bracketed = ([text, inner], place) => (inner < binds || (place && inner === binds && /[-/]/.test(sign)) ? `(${text})` : text);
+  return [parts.map(bracketed).join(sign), binds];
+}
+
+// How the pipeline treated one candidate: a line for each leg, for each column, and for each cut.
+function stepLines(pipeline, state, row, settings) {
+  const spaced = (name) => name.replaceAll("_", " ");
+  const legs = ["keyword", "vector"].filter((leg) => state.columns[`${leg}_rank`]);
+  const lines = legs.map((leg) => {
+    const rank = state.columns[`${leg}_rank`][row];
+    return `${leg} leg: ${Number.isNaN(rank) ? "not found" : `rank ${rank}`}`;
+  });
+  for (const [place, step] of pipeline.steps.entries()) {
+    const value = state.columns[step.column]?.[row];
+    if (Number.isFinite(value)) {
+      const [text] = printed(step.formula, { columns: state.columns, parameters: parameters(step, settings) }, row);
+      lines.push(`${spaced(step.column)} = ${text === short(value) ? "" : `${text} = `}${short(value)}`);
+    }
+    for (const name of step.recorded ?? []) if (Number.isFinite(state.columns[name]?.[row])) lines.push(`${spaced(name)} = ${short(state.columns[name][row])}`);
+    const compared = state.compared.get(place)?.(row) ?? [];
+    if (state.dropped[row] === place) return [...lines, `dropped: ${reason(step, compared)}`].map((one) => h("div", {}, one));
+    for (const { measure, value: at, limit } of compared.filter((one) => Number.isFinite(one.value))) {
+      lines.push(`${spaced(step.slot)}: ${spaced(measure)} ${short(at)} ${step.count === undefined ? "≥" : "≤"} ${short(limit)}, kept`);
+    }
+  }
+  return [...lines, `returned at place ${returned(state).indexOf(row) + 1}`].map((one) => h("div", {}, one));
+}
+
+// A choice among many names, in groups, with a search among them.
+function picker(label, groups, pick) {
+  const shown = h("summary", {});
+  const search = h("input", { type: "search", "aria-label": `search the systems, ${label}`, placeholder: "search the systems" });
+  const buttons = [];
+  const lists = groups.map(({ label: group, names }) => {
+    const items = names.map((name) => h("li", {}, h("button", { onclick: () => chosen(name) }, name)));
+    buttons.push(...items);
+    return h("section", { "aria-label": group }, h("h4", {}, group), h("ul", {}, ...items));
+  });
+  const all = h("div", { class: "wb-all", tabindex: -1 }, ...lists);
+  const root = h("details", { class: "wb-picker" }, shown, h("div", {}, search, all));
+  function chosen(name) {
+    root.open = false;
+    shown.focus();
+    pick(name);
+  }
+  function filter() {
+    const words = search.value.toLowerCase().split(/\s+/);
+    for (const one of buttons) one.hidden = !words.every((word) => one.textContent.toLowerCase().includes(word));
+    for (const one of lists) one.hidden = !one.querySelector("li:not([hidden])");
+  }
+  search.addEventListener("input", filter);
+  search.addEventListener("keydown", ({ key }) => {
+    const first = buttons.find((one) => !one.hidden);
+    if (key === "Enter" && first) chosen(first.textContent);
+  });
+  root.addEventListener("toggle", () => {
+    search.value = "";
+    filter();
+    if (root.open) search.focus();
+  });
+  root.addEventListener("keydown", ({ key }) => {
+    if (key !== "Escape" || !root.open) return;
+    root.open = false;
+    shown.focus();
+  });
+  root.addEventListener("focusout", ({ relatedTarget }) => {
+    if (relatedTarget && !root.contains(relatedTarget)) root.open = false;
+  });
+  return { root, set: (name) => shown.replaceChildren(`${label}: `, h("b", {}, name)) };
+}
+
 function explorer(data, model, el) {
-  const state = { ...model.get("settings") };
+  const state = { moved: {}, ...model.get("settings") };
+  const alone = () => model.alone || el.closest(".jupyter-widgets-disconnected");
   const text = (label, list) => {
     const input = h("input", { type: "text", class: "wb-text", list });
     return { input, root: h("label", {}, `${label} `, input) };
@@ -15,21 +100,29 @@ function explorer(data, model, el) {
   const status = h("p", { role: "status", class: "wb-status" });
   const busy = h("p", { class: "wb-busy", hidden: "" }, "searching …");
   const buttons = h("div", { class: "wb-controls" });
-  const twin = folded("table", () => table(data.table));
+  const twin = folded("table", () => table(rows()));
   const source = folded("copy as code", () => h("pre", { tabindex: 0 }, data.code));
   const sides = ["left", "right"].map((side, n) => {
-    const system = h("select", { "aria-label": side, onchange: () => ask({ [side]: system.value }) });
-    system.append(...data.groups.map(({ label, names: some }) => h("optgroup", { label }, ...some.map((one) => h("option", { value: one }, one)))));
+    const system = picker(side, data.groups, (name) => ask({ [side]: name, moved: { ...state.moved, [side]: {} } }));
     const flow = pipelinePicture();
     const list = answerList((row) => {
       const chunk = data.sides[n].traces[0].ids[row];
       ask({ side, chunk: chunk === state.chunk ? "" : chunk });
+    }, (row) => {
+      const path = data.sides[n].traces[0].files[row];
+      const explain = h("button", { onclick: () => ask({ target: path }) }, "explain this file");
+      return [...stepLines(data.sides[n].pipeline, sides[n].answer, row, movedOn(side)), path === data.target ? "" : explain];
     });
     const floor = h("div", {});
+    const reset = h("button", { onclick: () => ask({ moved: { ...state.moved, [side]: {} } }) }, "as shipped");
+    const more = h("details", { class: "wb-more" }, h("summary", {}, "more settings"), h("div", {}));
     const why = h("pre", { tabindex: 0, role: "region" });
-    const root = h("section", { "aria-label": `${side} system` }, h("label", {}, `${side} `, system), floor, flow.root, list.root, h("details", { open: "" }, h("summary", {}, "why, or why not"), why));
-    return { side, system, flow, list, floor, why, root, moved: {} };
+    const reasons = h("details", { open: data.actions ? null : "" }, h("summary", {}, "why, or why not"), why);
+    const head = h("div", { class: "wb-controls" }, system.root, h("div", { class: "wb-set" }, floor, reset));
+    const root = h("section", { class: "wb-side", "aria-label": `${side} system` }, head, flow.root, list.root, reasons, more);
+    return { side, system, flow, list, floor, reset, more, why, reasons, root, key: "", moved: {}, answer: null };
   });
+  const movedOn = (side) => state.moved?.[side] ?? {};
 
   function action(label, content) {
     buttons.append(h("button", { onclick: () => model.send({ ...content(), settings: state }) }, label));
@@ -38,52 +131,86 @@ function explorer(data, model, el) {
   for (const { label, name } of data.actions ?? []) action(label, () => ({ do: name }));
 
   function ask(next) {
+    if (Object.entries(next).every(([name, value]) => JSON.stringify(state[name]) === JSON.stringify(value))) return;
     Object.assign(state, next);
     model.set("settings", { ...state });
     model.save_changes();
     if (next.chunk !== undefined) return draw();
-    if (el.closest(".jupyter-widgets-disconnected") || model.alone) {
+    if (alone()) {
       status.textContent = "A new question, another file and another system take Python: run the notebook's cells again, or ask `workbench explore`.";
       return;
     }
     root.setAttribute("aria-busy", "true");
     busy.hidden = false;
   }
-  function floorOf(one, entry) {
-    const settable = entry.floor && entry.pipeline.steps.some((step) => step.parameters[entry.floor.slice(step.slot.length + 1)]?.here && entry.floor.startsWith(`${step.slot}.`));
-    if (!settable) return one.floor.replaceChildren(entry.floor ? "The floor of this system cannot be moved here: what follows it takes another search." : "This system has no floor.");
+  // A setting moves the picture at once. When it stays, Python searches with it, and says why in words.
+  function move(one, key, value) {
+    one.moved = { ...one.moved, [key]: value };
+    draw();
+  }
+  function stay(one) {
+    const moved = { ...movedOn(one.side), ...one.moved };
+    one.key = settingsKey(one, moved);
+    if (!alone()) ask({ moved: { ...state.moved, [one.side]: moved } });
+  }
+  const settingsKey = (one, moved) => JSON.stringify([state[one.side], moved]);
+  function controls(one, entry) {
+    if (one.key === settingsKey(one, movedOn(one.side))) return;
+    one.key = settingsKey(one, movedOn(one.side));
+    const moving = (key, value) => move(one, key, value);
+    const staying = () => stay(one);
+    one.more.lastChild.replaceChildren(...parameterControls(entry.pipeline, entry.floor, movedOn(one.side), alone(), moving, staying));
+    if (!entry.floor) return one.floor.replaceChildren("no floor");
     const scores = run(entry.pipeline, entry.traces[0]).columns[entry.column] ?? [];
     const high = Math.max(entry.own, ...scores.filter(Number.isFinite), 1e-9);
     const top = high > 0.1 && high <= 1 ? 1 : high * 1.2;
-    const bar = slider("floor", [0, top], top / 100, entry.own, (value) => {
-      one.moved = { [entry.floor]: value };
-      draw();
-    });
-    one.floor.replaceChildren(bar.root);
+    one.floor.replaceChildren(slider("floor", [Math.min(0, entry.own), top], top / 100, entry.own, (value) => moving(entry.floor, value), staying).root);
   }
   function draw() {
+    let waits = false;
     for (const [n, one] of sides.entries()) {
       const entry = data.sides[n];
       const [trace] = entry.traces;
-      const answer = run(entry.pipeline, trace, one.moved);
+      one.reset.hidden = !Object.keys(movedOn(one.side)).length;
+      waits ||= asks(entry.pipeline, one.moved);
+      if (asks(entry.pipeline, one.moved)) continue; // Python answers when the setting stays
+      one.answer = run(entry.pipeline, trace, one.moved);
       const asked = { question: data.question, target: data.target || null };
-      one.flow.show(entry, asked, trace, answer);
-      one.list.show(data, entry, asked, trace, answer, one.moved[entry.floor] ?? entry.own, trace.ids.indexOf(state.chunk));
-      one.why.hidden = !entry.why;
+      one.flow.show(entry, asked, trace, one.answer);
+      one.list.show(data, entry, asked, trace, one.answer, one.moved[entry.floor] ?? entry.own, trace.ids.indexOf(state.chunk));
+      one.reasons.hidden = !entry.why;
       one.why.textContent = entry.why;
       one.why.setAttribute("aria-label", `explanation, ${entry.pipeline.system}`);
     }
     const moved = sides.some((one) => Object.keys(one.moved).length);
-    status.textContent = [data.sentence, moved ? "The floors were moved: the lists and the pictures show it, and these words do not." : "", data.saved].filter(Boolean).join(" ");
+    const behind = waits ? "This setting takes another search, and that takes Python." : moved ? "The lists and the pictures follow the settings, and these words do not." : "";
+    status.textContent = [data.sentence, behind, data.saved].filter(Boolean).join(" ");
     for (const one of [twin, source]) one.refresh();
+  }
+  // Every candidate of both answers, the left one's order first; a whole note stands beside its best chunk.
+  function rows() {
+    const whole = data.sides.some(({ traces: [trace] }) => trace.ids.some((id, row) => id === trace.files[row]));
+    const found = sides.map((one, n) => {
+      const [trace] = data.sides[n].traces;
+      const keys = one.answer.order.map((row) => [(whole ? trace.files : trace.ids)[row], row]);
+      return new Map(keys.reverse());
+    });
+    const cells = (n, row) => {
+      if (row === undefined) return ["–", "no candidate"];
+      const { order, dropped, columns, by } = sides[n].answer;
+      return [`${order.indexOf(row) + 1}. ${short(columns[by][row])}`, dropped[row] === -1 ? "returned" : why(data.sides[n], sides[n].answer, row)];
+    };
+    const keys = new Set(found.flatMap((one) => [...one.keys()].reverse()));
+    const named = data.sides.flatMap(({ pipeline }) => [pipeline.system, "fate"]);
+    return [["chunk", ...named], ...[...keys].map((key) => [key, ...found.flatMap((one, n) => cells(n, one.get(key)))])];
   }
   function take() {
     data = structuredClone(model.get("data"));
     for (const entry of data.sides) prepare(data, entry);
     sides.forEach((one, n) => {
       one.moved = {};
-      floorOf(one, data.sides[n]);
-      one.system.value = state[one.side];
+      controls(one, data.sides[n]);
+      one.system.set(state[one.side]);
     });
     question.input.value = state.question;
     target.input.value = state.target;
@@ -92,9 +219,9 @@ function explorer(data, model, el) {
     busy.hidden = true;
     draw();
   }
-  const root = h("section", { class: "wb-living", "aria-label": "explorer" }, h("div", { class: "wb-controls" }, question.root, target.root, files), status, busy, h("div", { class: "wb-two wb-even" }, ...sides.map((one) => one.root)), buttons, twin.root, source.root);
+  const root = h("section", { class: "wb-living", "aria-label": "explorer" }, h("div", { class: "wb-controls" }, question.root, target.root, files, busy), buttons, status, h("div", { class: "wb-two wb-even" }, ...sides.map((one) => one.root)), twin.root, source.root);
   model.on?.("change:data", take);
-  follow(model, state, take);
+  follow(model, state, () => sides.every((one) => one.answer) && draw());
   take();
   el.replaceChildren(root);
 }

@@ -148,7 +148,7 @@ function pipelinePicture() {
       const lastCut = mine.length && mine.every((row) => state.dropped[row] >= 0) ? Math.max(...mine.map((row) => state.dropped[row])) : -1;
       const boxes = [];
       const box = (name, count, told, kind = "") => {
-        const lines = [h("b", {}, name), ...(count === "" ? [] : [h("span", {}, String(count))])];
+        const lines = [h("b", {}, name), ...(count === "" ? [] : [" ", h("span", {}, String(count))])];
         boxes.push(h("li", { class: kind, title: told }, ...lines));
       };
       box("question", "", question.question);
@@ -172,7 +172,8 @@ function pipelinePicture() {
 }
 
 // The list: what is returned first, then what was dropped, in grey, with the line that says why.
-function answerList(select) {
+// A candidate that is selected shows its whole text, and what `more` says of it.
+function answerList(select, more) {
   const head = h("div", { class: "wb-axis", "aria-hidden": "true" });
   const list = h("ol", { class: "wb-list", "aria-label": "candidates, best first" });
   const root = h("div", { class: "wb-answer" }, head, list);
@@ -187,19 +188,26 @@ function answerList(select) {
       const parts = {
         place: h("span", { class: "wb-place" }),
         why: h("small", { class: "wb-why" }),
+        told: h("p", {}, ...marked(body, words)),
+        more: h("div", { class: "wb-of", onclick: (event) => event.stopPropagation(), onkeydown: (event) => event.stopPropagation() }),
         dot: h("i", { class: "wb-dot" }),
         floor: h("i", { class: "wb-floor" }),
         value: h("span", { class: "wb-value" }),
       };
       const right = path === question.target ? [h("span", { class: "wb-right" }, data.view === "explorer" ? "this file" : "right file")] : [];
       const file = h("b", {}, ...broken(path));
-      const told = h("p", {}, ...marked(body, words));
       const name = heading ? [h("span", { class: "wb-heading" }, heading)] : [];
-      const body_ = h("div", {}, h("div", {}, parts.place, file, " ", ...right), ...name, told, parts.why);
+      const body_ = h("div", {}, h("div", {}, parts.place, file, " ", ...right), ...name, parts.told, parts.why, parts.more);
       const track = h("div", { class: "wb-track" }, parts.floor, parts.dot, parts.value);
       const item = h("li", { tabindex: 0, onclick: () => select(row), onkeydown: (event) => event.key === "Enter" && select(row) }, body_, track);
-      return { item, ...parts };
+      return { item, body, words, open: false, ...parts };
     });
+  }
+
+  function open(one, yes, row) {
+    if (one.open !== yes) one.told.replaceChildren(...marked(one.body, one.words, yes ? Infinity : 180));
+    if (one.open || yes) one.more.replaceChildren(...(yes ? more(row) : []));
+    one.open = yes;
   }
 
   return {
@@ -216,6 +224,7 @@ function answerList(select) {
       let place = 0;
       for (const row of state.order) {
         const { item, ...parts } = items[row];
+        open(items[row], row === selected, row);
         const kept = state.dropped[row] === -1;
         item.className = `${kept ? "" : "wb-dropped"} ${row === selected ? "wb-selected" : ""}`;
         parts.place.textContent = kept ? `${++place}. ` : "";
@@ -323,8 +332,8 @@ function reliability() {
   };
 }
 
-// A slider and a number box with one label; `change` hears the value.
-function slider(label, [low, high], step, value, change) {
+// A slider and a number box with one label; `change` hears the value, and `done` when it stays.
+function slider(label, [low, high], step, value, change, done = () => {}) {
   const range = h("input", { type: "range", min: low, max: high, step, "aria-label": label });
   const box = h("input", { type: "number", min: low, max: high, step, "aria-label": `${label}, as a number` });
   const set = (next) => {
@@ -332,10 +341,12 @@ function slider(label, [low, high], step, value, change) {
     box.value = Number(next.toPrecision(6));
   };
   range.addEventListener("input", () => change(Number((box.value = Number(Number(range.value).toPrecision(6))))));
+  range.addEventListener("change", () => done());
   box.addEventListener("change", () => {
     const next = Math.min(high, Math.max(low, Number(box.value)));
     set(next);
     change(next);
+    done();
   });
   set(value);
   return { root: h("label", {}, label, " ", range, box), set };
@@ -361,6 +372,24 @@ function folded(label, write) {
   return { root: details, refresh };
 }
 
+// A control for each number of a pipeline, but for its floor: a slider where the page computes what follows.
+function parameterControls(pipeline, floor, moved, alone, change, done) {
+  return pipeline.steps.flatMap((one) =>
+    Object.entries(one.parameters).map(([name, { value, span: ends, here }]) => {
+      const key = `${one.slot}.${name}`;
+      if (key === floor) return "";
+      if (!here && alone) return h("div", { class: "wb-fixed" }, `${key} = ${short(value)}: another value asks the index again, which takes Python`);
+      if (!here) {
+        const told = () => (change(key, Number(box.value)), done?.());
+        const box = h("input", { type: "number", step: "any", value, onchange: told });
+        return h("label", { class: "wb-fixed" }, `${key} `, box, " asks the index again");
+      }
+      const top = Math.max(value, ends[1] > 100 ? 4 * (value || 1) : ends[1]);
+      return slider(key, [ends[0], top], Number.isInteger(value) && top > 3 ? 1 : 0.01, parameters(one, moved)[name], (next) => change(key, next), done).root;
+    }),
+  );
+}
+
 // The threshold lab: `data` has the questions, the chunks, and for each system its pipeline and its traces.
 function thresholdLab(data, model, el) {
   for (const entry of data.systems) prepare(data, entry);
@@ -377,7 +406,7 @@ function thresholdLab(data, model, el) {
   const list = answerList((row) => {
     const chunk = entry().traces[place()].ids[row];
     change({ chunk: chunk === state.chunk ? "" : chunk });
-  });
+  }, (row) => stepLines(entry().pipeline, found.states[place()], row, moved()));
   const all = histograms();
   const diagram = reliability();
   const source = folded("copy as code", () => h("pre", { tabindex: 0 }, code()));
@@ -410,19 +439,7 @@ function thresholdLab(data, model, el) {
       bounds.set(state.min_score);
       bar.querySelectorAll("select").forEach((select, n, every) => (select.value = n === every.length - 1 ? state.question : state.system));
     };
-    const others = pipeline.steps.flatMap((one) =>
-      Object.entries(one.parameters).map(([name, { value, span: ends, here }]) => {
-        const key = `${one.slot}.${name}`;
-        if (key === floor) return "";
-        if (!here && model.alone) return h("div", { class: "wb-fixed" }, `${key} = ${short(value)}: another value asks the index again, which takes Python`);
-        if (!here) {
-          const box = h("input", { type: "number", step: "any", value, onchange: () => change({ moved: { ...state.moved, [key]: Number(box.value) } }) });
-          return h("label", { class: "wb-fixed" }, `${key} `, box, " asks the index again");
-        }
-        const top = Math.max(value, ends[1] > 100 ? 4 * (value || 1) : ends[1]);
-        return slider(key, [ends[0], top], Number.isInteger(value) && top > 3 ? 1 : 0.01, parameters(one, state.moved ?? {})[name], (next) => change({ moved: { ...state.moved, [key]: next } })).root;
-      }),
-    );
+    const others = parameterControls(pipeline, floor, state.moved ?? {}, model.alone, (key, value) => change({ moved: { ...state.moved, [key]: value } }));
     more.replaceChildren(more.firstChild, ...others);
   }
   function draw() {
