@@ -48,6 +48,7 @@ bench: $(PEERS)
 	$(BIN)/python -m benchmarks.models
 	$(BIN)/python -m benchmarks.widgets
 	$(BIN)/python -m benchmarks.pixels
+	$(BIN)/python -m benchmarks.exploring
 
 html: $(TEST)
 	$(BIN)/workbench index sample_memory

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import webbrowser
+from concurrent.futures import ThreadPoolExecutor
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
@@ -61,7 +62,6 @@ def explore(
             own = ["--index", str(index_file)] if index_file else []
             if code := serve([sys.executable, "-m", "workbench", "index", memory, *own], os.environ):
                 raise typer.Exit(code)
-    from workbench_plugins.explore.server import serve_page
 
     def ready(address: str) -> None:
         # Not `tell`, which hides what follows a question mark: here it is the token that the reader needs.
@@ -70,4 +70,8 @@ def explore(
             webbrowser.open(address)
 
     with IndexOptions(memory, index_file, re_embed).opened() as index:
+        # The model is loaded while the rest of the page is: both take most of a second.
+        with ThreadPoolExecutor(1) as beside:
+            beside.submit(index.embedder.embed, ["ready"], "query")
+            from workbench_plugins.explore.server import serve_page
         serve_page(index, _labelled(memory), questions, theme.value, port, ready)

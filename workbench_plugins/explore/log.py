@@ -83,10 +83,10 @@ def read_log(files: Mapping[str, str]) -> tuple[list[Asked], list[str]]:
 
 def _read(text: str) -> tuple[list[Asked], list[int]]:
     """The questions of one file, and the numbers of the lines that have none and should."""
-    asked, said, broken, calls = [], [], [], dict[str, Asked]()
+    asked, said, broken, calls = list[Asked](), list[Asked](), list[int](), dict[str, Asked]()
     for number, line in enumerate(text.split("\n"), 1):
         try:
-            record = json.loads(line) if line.strip() else {"type": "blank"}
+            record: Any = json.loads(line) if line.strip() else {"type": "blank"}
             match record:
                 case {"type": "message", "message": {"role": str(), "content": _} as message}:
                     said += _typed(message)

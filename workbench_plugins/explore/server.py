@@ -195,6 +195,7 @@ def serve_page(
             raise InputError(
                 f"Port {port} cannot be used: {error}.", "Give another one: --port 0 takes any free one."
             ) from None
+        opened.listen()  # before a browser is told the address
         config = uvicorn.Config(server.app, access_log=False, log_level="error", ws="none")
         ready(f"http://127.0.0.1:{opened.getsockname()[1]}/?token={server.token}")
         uvicorn.Server(config).run(sockets=[opened])
