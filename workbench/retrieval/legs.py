@@ -56,7 +56,7 @@ class LegRank:
     """The rank of a chunk in one leg, among all matches (None: no match), and the leg's depth.
 
     `number` names `raw`. `missing` are the clauses of the query that the chunk does not match; only a keyword
-    leg knows them.
+    leg knows them. `beyond` says what is unknown of a chunk that the leg does not list.
     """
 
     leg: str
@@ -66,6 +66,7 @@ class LegRank:
     raw: float | None
     number: str
     missing: tuple[str, ...] = ()
+    beyond: str = ""
 
     @property
     def brought(self) -> bool:

@@ -387,17 +387,16 @@ def _matches(chunks: int) -> str:
 
 def leg_rank_line(leg_rank: LegRank, asked: str | None) -> str:
     """Where a leg has a chunk: its rank and the engine's number, or why it has none."""
-    lacks = _words(leg_rank.missing)
+    leg, lacks = f"{leg_rank.leg} leg", _words(leg_rank.missing)
     if leg_rank.rank is None and asked is not None and not lacks:
-        return f"{leg_rank.leg} leg: not among the {counted(leg_rank.matched, 'chunk')} that it lists"
+        return f"{leg}: not among the {counted(leg_rank.matched, 'chunk')} that it lists{leg_rank.beyond}"
     if leg_rank.rank is None:
-        nothing = ", the question has no word to match" if asked is None else ""
-        reason = f": it does not find {lacks}" if lacks else nothing
-        return f"{leg_rank.leg} leg: no match{reason} ({_matches(leg_rank.matched)})"
-    place = f"{leg_rank.leg} leg: rank {leg_rank.rank} of {leg_rank.matched}"
+        reason = f": it does not find {lacks}" if lacks else ", the question has no word to match"
+        return f"{leg}: no match{reason} ({_matches(leg_rank.matched)})"
     raw = f"{leg_rank.number} {leg_rank.raw:.4g}"
     pool = "" if leg_rank.brought else f", beyond this leg's depth of {leg_rank.depth}"
-    return f"{place}, {raw}{pool}" + (f", without a match for {lacks}" if lacks else "")
+    place = f"{leg}: rank {leg_rank.rank} of {leg_rank.matched}, {raw}{pool}"
+    return place + (f", without a match for {lacks}" if lacks else "")
 
 
 def _words(words: Sequence[str]) -> str:

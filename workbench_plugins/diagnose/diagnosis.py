@@ -224,7 +224,8 @@ def _diagnosed(
     pipeline = runs.pipeline
     outside = [] if goal.aim is Aim.OUT else list(causes_outside(runs, index, goal))
     every = repairs(pipeline)
-    inside = causes_inside(every, runs, goal, prices, index)
+    known = {one.where for one in outside}
+    inside = [one for one in causes_inside(every, runs, goal, prices, index) if one.where not in known]
     offered = [*every, *without_stop_words(pipeline)]
     first = next((one.where for one in (*outside, *inside)), ())
     fixes, found = best_fixes(offered, first, runs, goal, prices)

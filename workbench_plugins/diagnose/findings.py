@@ -266,7 +266,7 @@ def _foreign_vectors(index: OpenIndex) -> Iterator[Finding]:
     """A chunk that the model reads whole must be its own nearest neighbour, at a distance of about 0."""
     whole = [one for one in _chunks(index) if one.read_share == 1 and one.text.strip()]
     sample = whole[:: max(1, len(whole) // SAMPLED_CHUNKS)][:SAMPLED_CHUNKS]
-    if not sample:
+    if not sample or not isinstance(index, OpenIndex):
         return
     vectors = index.embedder.embed([one.text for one in sample], "passage").vectors
     cosines = [1 - index.vector(vector, 1).raw[0] for vector in vectors if vector.any()]

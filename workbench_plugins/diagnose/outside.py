@@ -80,6 +80,8 @@ def _on_disk(index: Index, target: str) -> bool:
 def causes_outside(runs: Reruns, index: Index, goal: Goal) -> Iterator[Cause]:
     """What is wrong with the index, as far as it concerns a file that is wanted in the answer."""
     yield from _refused(index)
+    of_its_own = getattr(innermost(index), "causes", None)
+    yield from () if of_its_own is None else of_its_own(runs, goal)
     changed = changed_files(index)
     indexed = index.rows_of(goal.path).size > 0
     if not indexed and goal.path not in changed:
