@@ -3,25 +3,30 @@
 from __future__ import annotations
 
 import io
+import json
 import sys
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 import yaml
 
 from tests.commands import Run
-from workbench.errors import InputError
+from workbench.errors import InputError, ProviderError
 from workbench_plugins.cases.model import load_case
 from workbench_plugins.cases.running import run_case
+from workbench_plugins.reproduce.judge import told
 from workbench_plugins.reproduce.reading import MADE, QUESTION, Report, read_report
 from workbench_plugins.reproduce.trying import tried
 
 REPORTS: dict[str, dict[str, Any]] = yaml.safe_load(
     Path(__file__).with_name("reports.yaml").read_text(encoding="utf-8")
 )
-"""Twenty public reports by their references."""
+"""Public reports by their references."""
 
 
 @pytest.mark.parametrize("name", REPORTS)
@@ -30,6 +35,7 @@ def test_the_question_the_file_and_what_happened_are_read(name: str) -> None:
     found = read_report(wanted["text"])
     assert (found.question, found.happened) == (wanted["question"], wanted["happened"])
     assert found.expected == wanted.get("file", found.expected)
+    assert found.system == wanted.get("system", found.system)
 
 
 def test_each_thing_is_read_with_its_line_or_assumed_with_the_reason() -> None:
@@ -48,6 +54,24 @@ def test_a_release_that_is_not_known_is_the_last_one_before_it(release: str, sys
     assert read_report(f"OpenClaw {release} finds nothing").system == f"openclaw-2026.{system}"
 
 
+FORMS = yaml.safe_load(Path(__file__).with_name("forms.yaml").read_text(encoding="utf-8"))
+"""Texts of reports in many forms, with what is read of them."""
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_scores_settings_and_notes_are_read_in_many_forms(name: str) -> None:
+    wanted = FORMS[name]
+    found = read_report(wanted["text"])
+    assert found.settings == wanted.get("settings", found.settings)
+    assert [one.whole.strip() for one in found.notes] == wanted.get(
+        "notes", [one.whole.strip() for one in found.notes]
+    )
+    results = [f"{one.name}: {one.says} (line {one.line})" for one in found.results]
+    assert results == wanted.get("results", results)
+    assert found.system == wanted.get("system", found.system)
+    assert found.question == wanted.get("question", found.question)
+
+
 def test_notes_of_the_report_are_used_and_the_nearest_one_is_expected() -> None:
     notes = "### memory/tea.md\n```\nTea at four.\n```\n### memory/bike.md\n```\nThe bike has a hub.\n```\n"
     found = read_report(f"# Nothing found\n\nQuestion: where is the hub\n\n{notes}")
@@ -62,6 +86,9 @@ def test_notes_of_the_report_are_used_and_the_nearest_one_is_expected() -> None:
         ("verygoodplugins/automem#73", "reproduced"),
         ("ohdearquant/khive#1064", "stand-in"),
         ("mem0ai/mem0#3144", "cannot be told"),
+        ("openclaw/openclaw#134604", "reproduced"),
+        ("douglasjordan2/c0#18", "reproduced"),
+        ("open-webui/open-webui#18096", "cannot be told"),
     ],
 )
 def test_a_report_ends_with_a_verdict_and_a_case_that_shows_it(name: str, kind: str) -> None:
@@ -73,7 +100,7 @@ def test_a_report_ends_with_a_verdict_and_a_case_that_shows_it(name: str, kind: 
     assert verdict.run.case.known_bug == ("" if again.holds else "as reported")
     assert all(f"BLANK: {one.what}" in verdict.run.case.note for one in verdict.facts if not one.line)
     if not again.holds:  # every note is needed
-        assert len(verdict.run.case.memory.notes or ()) == 1
+        assert len(verdict.run.case.memory.notes or ()) == (5 if verdict.report.happened == "limit" else 1)
 
 
 def test_the_command_writes_the_case_and_a_reply(
@@ -149,3 +176,55 @@ def test_what_is_no_report_is_refused(data: bytes | None, run: Run, tmp_path: Pa
 def test_a_report_without_a_word_is_refused() -> None:
     with pytest.raises(InputError, match="no text"):
         read_report("```\n```")
+
+
+# A language model
+
+
+class Model(BaseHTTPRequestHandler):
+    """Answers as a chat API of OpenAI's form does, with what it is told to say."""
+
+    said: ClassVar[str] = ""
+    asked: ClassVar[list[str]] = []
+
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers["content-length"])).decode()
+        self.asked.append(body)
+        answer = json.dumps({"choices": [{"message": {"content": self.said}}]}).encode()
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(answer)
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@pytest.fixture
+def model() -> Iterator[str]:
+    with ThreadingHTTPServer(("127.0.0.1", 0), Model) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        yield f"small@http://127.0.0.1:{server.server_port}/v1"
+        server.shutdown()
+
+
+def test_a_language_model_fills_blanks_alone_and_they_are_marked(model: str) -> None:
+    Model.said = 'Here: {"question": "tide table", "happened": "order", "expected": "/etc/passwd"}'
+    text = "# It went badly\nMinScore 0.2\napi_key=sk-abcdefgh12345678\n"
+    found = read_report(text, told(text, model))
+    assert (found.question, found.happened, found.expected) == ("tide table", "order", MADE)
+    assert found.fact("question").says == "assumed: small at 127.0.0.1 filled this blank"
+    assert "sk-abcdefgh" not in Model.asked[-1]
+    assert read_report("# No results\nQuery: kettle", told("", model)).question == "kettle"
+
+
+@pytest.mark.parametrize("said", ["I cannot say.", "{bad}", "[]"])
+def test_a_model_that_says_no_object_is_an_error(said: str, model: str) -> None:
+    Model.said = said
+    with pytest.raises(ProviderError, match="The judge small failed"):
+        told("# It went badly", model)
+
+
+@pytest.mark.parametrize("judge", ["small", "@http://a", "small@file:///a", "small@http://me:pw@host"])
+def test_a_judge_without_a_model_or_an_address_is_refused(judge: str) -> None:
+    with pytest.raises(InputError):
+        told("# It went badly", judge)

@@ -16,6 +16,7 @@ from workbench.memory.files import read_input
 from workbench.safe_text import one_line
 from workbench_plugins.cases.making import file_name
 from workbench_plugins.cases.model import save_case
+from workbench_plugins.reproduce.judge import told
 from workbench_plugins.reproduce.reading import read_report
 from workbench_plugins.reproduce.trying import Verdict, tried
 
@@ -31,13 +32,19 @@ def reproduce(
         typer.Option("--out", "-o", help="The case file to write. Default: a name from the question."),
     ] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the file if it exists.")] = False,
+    judge: Annotated[
+        str,
+        typer.Option(help="MODEL@URL of an OpenAI-compatible server that may fill blanks; it gets the text."),
+    ] = "",
     as_json: AsJson = False,
 ) -> None:
     """Make a running case of a bug report as it was pasted. Exit code 1 if it is not reproduced.
 
-    The reply says for each thing where it was read, or what was assumed. No language model is asked.
+    The reply says for each thing where it was read, or what was assumed. Without --judge, no language model
+    is asked.
     """
-    verdict = tried(read_report(_text(issue)))
+    text = _text(issue)
+    verdict = tried(read_report(text, told(text, judge) if judge else None))
     file = save_case(verdict.run.case, out or Path(file_name(verdict.run.case)), overwrite)
     put(verdict_data(verdict, file) if as_json else reply(verdict, file), as_json)
     tell(f"Run it: workbench case run {file}")

@@ -9,33 +9,61 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from workbench.errors import InputError
-from workbench.retrieval.query import check_question
+from workbench.retrieval.query import check_question, content_words, unicode_words
 from workbench.safe_text import masked, one_line
-from workbench.systems.registry import SYSTEMS
+from workbench.systems.registry import LANGUAGES, SYSTEMS
 from workbench_plugins.cases.issue import MarkdownPart, parts_of
 from workbench_plugins.cases.model import CaseNote
 from workbench_plugins.history import LINES
+from workbench_plugins.reproduce.results import Scored, number, results_of, tables
 
 MOST_LINES, LONGEST_LINE = 3_000, 2_000
 """What is read of a report: a log after that says nothing new."""
+MOST_NOTES = 40
 
 STAND_IN = "openclaw-2026.2.13"
 QUESTION = "where is the spare key of the shed"
 MADE = "memory/answer.md"
 ENDING = r"\.(?:md|markdown|txt|jsonl?)"
 PATH = re.compile(rf"(?<![\w/.@:-])((?:[\w@-][\w@.-]*/){{0,6}}[\w@-][\w@.-]{{0,80}}{ENDING})\b")
-RELEASE = re.compile(r"(?<![\d.])v?(20\d\d\.\d{1,2}\.\d{1,2})(?![\d.])")
 REFERENCE = re.compile(r"(?:github\.com/)?([\w-]+/[\w.-]+)(?:#|/issues/|/pull/)(\d+)\b")
-CONTENT = re.compile(r"""["'](?:content|text|memory|page_content)["']\s*:\s*["']([^"'\n]{8,400})["']""")
-NO_QUESTION = re.compile(r"[<>{}$]|https?:|^[\w.-]+\s*[:=]\s*\S+$")
-"""A placeholder, an address, or a setting."""
+KEYS = r"""["']?(?:content|text|memory|page_content|document|body|fact)s?["']?"""
+CONTENT = re.compile(rf"""{KEYS}\s*[:=]\s*["']([^"'\n]{{8,400}})["']""")
+CONTENTS = re.compile(rf"""(?:{KEYS}\s*[:=]\s*|add_texts\(|from_texts\()\[([^\]\n]{{8,2000}})\]""")
+ADDED = re.compile(
+    r"""(?:\b(?:memory|mem|m|client)\.add\(|\b(?:store|remember|save_memory|add_memory)\b[^"'\n-]{0,60}?"""
+    r"""|\s-(?:v|-value|-text|-content)[ =])["']([^"'\n]{12,400})["']"""
+)
+SENTENCE = re.compile(r"[^\W\d]{3,}\W+[^\W\d]{3,}")
+STRINGS = re.compile(r"""["']([^"']{4,400})["']""")
+WRITTEN = re.compile(r"""^[$ ]*echo\s+(["'])(.{4,400}?)\1\s*>>?\s*["']?([\w./~-]+)""", re.MULTILINE)
+HEREDOC = re.compile(r"""cat\s*(?:>>?\s*(\S+)\s*<<-?|<<-?\s*['"]?\w+['"]?\s*>>?\s*(\S+))""")
+NO_QUESTION = re.compile(
+    r"[<>{}$;]|https?:|\b==| --\w|^[\w.-]+\s*[:=]\s*\S+$|^[\w.-]+\s+-?\d*\.\d+$|^\w+\(.*\)$|^\[.*\]$"
+    r"|^_?No response_?$"
+    r"|^[\d.,\s%]+$|^[a-z]+(?:[A-Z_][a-z]*|\.\w+)+(?:\(\))?$"
+)
+"""A placeholder, an address, a setting, a number, or the name of something in code."""
+SQL = re.compile(r"\bselect\b.*\bfrom\b", re.IGNORECASE)
+QUOTED = re.compile(
+    r"""(`+)(?P<code>.+?)\1(?!`)|(?<!\w)"(?P<double>[^"]{2,300})"(?!\w)|[“「『«](?P<curly>[^”」』»]{2,300})[”」』»]"""
+    r"""|(?<!\w)'(?P<single>[^']{2,300})'(?!\w)|\*\*(?P<bold>[^*]{2,300})\*\*"""
+)
+FORM = re.compile(
+    r"[-*] \[[xX ]{1,3}\] .*|_No response_|\[[A-Z][^\]\[()]{8,}\]|!\[[^\]]*\]\([^)]*\)"
+    r"|<(?:img|br|/?details|/?summary)\b.*"
+)
+"""What a form adds to a report: boxes, empty answers, placeholders and pictures."""
 MARKS = " \t*_`\"'“”„«»「」『』"
+
+
+FILLED = "filled this blank"
 
 
 @dataclass(frozen=True)
@@ -52,13 +80,19 @@ class Fact:
         """Where it was read, or why it is assumed."""
         return f"line {self.line}" if self.line else f"assumed: {self.why}"
 
+    @property
+    def told(self) -> bool:
+        """Whether the report says it, or a language model that was asked."""
+        return bool(self.line) or self.why.endswith(FILLED)
+
 
 @dataclass(frozen=True)
 class Report:
     """A bug report as it was read. `facts` say where each thing comes from; `notes` are those it quotes.
 
-    `happened` is `missing`, `order` or `noise`. `exact` says that the words of the question are in the file.
-    `engine` is empty for an engine that is not known here, for which `system` stands in.
+    `happened` is a word of `words.toml`, such as `missing`, or `error` for a failure that is no answer.
+    `exact` says that the words of the question are in the file. `engine` is empty for an engine that is not
+    known here, for which `system` stands in. `results` are those with scores.
     """
 
     title: str
@@ -72,6 +106,24 @@ class Report:
     notes: tuple[CaseNote, ...]
     references: tuple[str, ...]
     facts: tuple[Fact, ...]
+    results: tuple[Scored, ...] = ()
+
+    def fact(self, what: str) -> Fact:
+        """The fact of this name. Raises StopIteration if there is none."""
+        return next(one for one in self.facts if one.what == what)
+
+
+@dataclass(frozen=True)
+class Told:
+    """What a language model says of a report: its name with its host, and values by the names of facts."""
+
+    by: str = ""
+    values: dict[str, str] = field(default_factory=dict)
+
+    def fills(self, fact: Fact) -> Fact:
+        """The fact, with the value of the model if the report itself has none."""
+        value = "" if fact.line else self.values.get(fact.what, "")
+        return Fact(fact.what, value, why=f"{self.by} {FILLED}") if value else fact
 
 
 @cache
@@ -96,34 +148,40 @@ class Line:
 
 
 def lines_of(parts: Sequence[MarkdownPart]) -> Iterator[Line]:
-    """The lines of a report that are not blank."""
+    """The lines of a report that are not blank, without what its form adds."""
     heading = ""
     for part in parts:
         if part.kind == "heading":
             heading = part.text
         block = part.kind == "block"
-        for number, text in enumerate(part.text.split("\n"), part.line + block):
-            if text.strip():
-                yield Line(number, text.strip(), "" if part.kind == "heading" else heading, block)
+        for line, text in enumerate(part.text.split("\n"), part.line + block):
+            said = text.strip().removeprefix("> ")
+            if said and (block or not FORM.fullmatch(said)):
+                yield Line(line, said, "" if part.kind == "heading" else heading, block)
 
 
-def read_report(text: str) -> Report:
-    """What a report says. Raises InputError for a text without a word."""
-    kept = "\n".join(line[:LONGEST_LINE] for line in text.split("\n")[:MOST_LINES])
-    parts = list(parts_of(masked(kept)))
+def read_report(text: str, told: Told | None = None) -> Report:
+    """What a report says; what it does not say is as `told`. Raises InputError for a text without a word."""
+    told = told or Told()
+    kept = masked("\n".join(line[:LONGEST_LINE] for line in text.split("\n")[:MOST_LINES]))
+    parts = list(parts_of(kept))
     lines = list(lines_of(parts))
     if not any(one.text.strip("#->*` ") for one in lines):
         raise InputError("The report has no text.", "Paste what was reported, with the question.")
     title = next((one.text for one in parts if one.kind == "heading"), lines[0].text)[:300]
-    question = question_of(lines)
-    notes = notes_of(parts, question.value)
-    expected = expected_of(lines, notes, question.value)
-    happened = happened_of(lines)
+    results = results_of(lines, words()["scores"])
+    question = told.fills(question_of(lines))
+    notes = notes_of(parts, kept.split("\n"), question.value, results)
+    if not question.line and question.what not in told.values and notes:
+        question = _of_note(*notes[0])
+    expected = told.fills(expected_of(lines, notes, question.value))
+    happened = told.fills(happened_of(lines))
     exact = _first(lines, words()["exact"])
-    system, engine = system_of(lines)
-    settings = settings_of(lines)
+    system, engine = system_of(lines, results)
+    settings = settings_of(lines, parts)
     facts = [question, expected, happened, system, *settings]
     facts += [Fact("note", one.path, line) for one, line in notes]
+    facts += [Fact("result", f"{one.name[:80]}: {one.says}", one.line) for one in results]
     if exact:
         facts.append(Fact("the words of the question are in the file", exact.text[:80], exact.number))
     known = [f"{name}#{number}" for name, number in REFERENCE.findall("\n".join(one.text for one in lines))]
@@ -139,6 +197,16 @@ def read_report(text: str) -> Report:
         notes=tuple(one for one, _ in notes),
         references=tuple(dict.fromkeys(known))[:3],
         facts=tuple(facts),
+        results=tuple(results),
+    )
+
+
+def _of_note(note: CaseNote, line: int) -> Fact:
+    """A question in the words of a note, for a report that has none of its own."""
+    plain = re.sub(r"\[[^\]\n]*\]", "", note.whole[:LONGEST_LINE])
+    content = content_words(unicode_words(plain))[:4] or [QUESTION]
+    return Fact(
+        "question", " ".join(content), why=f"the report has none, so it has words of the note of line {line}"
     )
 
 
@@ -147,55 +215,109 @@ def _first(lines: Sequence[Line], text: str) -> Line | None:
     return next((one for one in lines if found.search(one.text)), None)
 
 
-def question_of(lines: Sequence[Line]) -> Fact:
-    """The question: named by its line or section, in quotation marks, or assumed."""
+def _written(text: str) -> Iterator[str]:
+    """The questions that a piece of code or a command asks in quotation marks."""
+    for expression in words()["written"]:
+        yield from (found.groups()[-1] for found in pattern(expression).finditer(text))
+
+
+def _asked(line: Line) -> Iterator[tuple[int, str]]:
+    """What a line of prose says was asked, with how sure that is; smaller is surer."""
+    asks, answers, ends = pattern(words()["asks"]), pattern(words()["answers"]), 0
+    yield from ((4, one) for one in _written(line.text))
+    for found in QUOTED.finditer(line.text):
+        before, ends = line.text[ends : found.start()][-60:], found.end()
+        said = next(one for name, one in found.groupdict().items() if one)
+        if found["code"] is not None:
+            yield from ((2, one) for one in _written(said))
+        *_, last = [None, *asks.finditer(before)]
+        if last is not None and not answers.search(before[last.end() :]) and "." not in before[last.end() :]:
+            yield (4 if found["bold"] else 3), said
+
+
+def _candidates(lines: Sequence[Line]) -> Iterator[tuple[int, int, str]]:
+    """What may be the question: how sure it is (smaller is surer), its line, and its text."""
     label = words()["question"]
     named = pattern(rf"(?:[-*+>]\s+|\d+\.\s+)?\W{{0,3}}(?:{label})\W{{0,3}}\s*[:：]\s*(.+)")
-    section = pattern(rf"\W*(?:{label})\W*")
-    quoted = [pattern(one) for one in words()["quoted"]]
-    candidates: list[tuple[int, int, str]] = []
+    section, command = pattern(rf"\W*(?:{label})\W*"), pattern(words()["command"])
     for one in lines:
         if found := named.fullmatch(one.text):
-            candidates.append((0, one.number, found[1]))
+            yield 0, one.number, re.split(r"\s(?:→|->|=>|—)\s", found[1])[0]
         if one.heading and section.fullmatch(one.heading):
-            candidates.append((1, one.number, one.text))
-        for place, expression in enumerate(quoted, 2):
-            candidates += [(place, one.number, found.groups()[-1]) for found in expression.finditer(one.text)]
+            yield 1, one.number, one.text
+        for place, text in _asked(one) if not one.code else ((2, text) for text in _written(one.text)):
+            yield place, one.number, text
+        if one.code and (found := command.fullmatch(one.text)):
+            yield 5, one.number, found[1]
         if found := re.fullmatch(r"[-*+]\s+(?:[\w ]{1,30}[:：]\s*)?([\"'“`].{2,200}[\"'”`])", one.text):
-            candidates.append((9, one.number, found[1]))
-    for _, number, text in sorted(candidates):
+            yield 9, one.number, found[1]
+    for table in tables(lines):
+        for column in (place for place, head in enumerate(table.header) if section.fullmatch(head)):
+            yield from ((1, line, row[column]) for line, row in table.rows if number(row[column]) is None)
+
+
+def question_of(lines: Sequence[Line]) -> Fact:
+    """The question: named by its line, section or column, in quotation marks, in a command, or assumed."""
+    for _, line, text in sorted(_candidates(lines)):
         begun = re.match(r"""[\s*_]*(?:"([^"]{2,})"|`([^`]{2,})`|“([^”]{2,})”|'([^']{2,})'(?=\W|$))""", text)
         text = next(filter(None, begun.groups())) if begun else re.sub(r"^[-*+]\s+", "", text)
         cleaned = text.strip(MARKS + ".,;")
         if len(cleaned) > 1 and not NO_QUESTION.search(cleaned):
             try:
-                return Fact("question", check_question(cleaned), number)
+                return Fact("question", check_question(cleaned), line)
             except InputError:
                 continue
     return Fact("question", QUESTION, why="the report has no question in its own words")
 
 
-def notes_of(parts: Sequence[MarkdownPart], question: str) -> list[tuple[CaseNote, int]]:
-    """The notes that a report quotes, with their lines: blocks below a path, and contents in code."""
+def notes_of(
+    parts: Sequence[MarkdownPart], raw: Sequence[str], question: str, results: Sequence[Scored] = ()
+) -> list[tuple[CaseNote, int]]:
+    """The notes that a report quotes, with their lines: named blocks, files of a shell, texts in code.
+
+    `raw` are all lines of the report. Texts of results are notes if there are no others.
+    """
     found: dict[str, tuple[CaseNote, int]] = {}
-    path, said = "", set[str]()
+    scored = {one.name for one in results}
+    said: dict[str, int] = {}
+    path = ""
     for part in parts:
-        named = PATH.fullmatch(part.text.strip(MARKS + ":")) if part.kind != "block" else None
-        if named:
-            path = named[1]
-        elif part.kind == "block" and path:
+        if part.kind != "block":
+            named = PATH.search(part.text) if part.text.rstrip(MARKS).endswith(":") else None
+            named = PATH.fullmatch(part.text.strip(MARKS + ":")) or named
+            path = named[1] if named else "" if part.text else path
+            continue
+        inside = PATH.search(raw[part.line - 1]) or PATH.fullmatch(part.text.split("\n")[0].strip("#/<!-> "))
+        path = path or (inside[1] if inside else "")
+        for note, offset in _by_shell(part.text):
+            found.setdefault(note.path, (note, part.line + 1 + offset))
+        if path and part.text.strip():
             found.setdefault(path, (CaseNote(path=path, text=part.text), part.line))
-            path = ""
-        elif part.kind == "block":
-            for number, line in enumerate(part.text.split("\n"), part.line + 1):
-                for text in CONTENT.findall(line):
-                    if text != question and text not in said:
-                        said.add(text)
-                        made = CaseNote(path=f"memory/{len(said)}.md", text=text + "\n")
-                        found.setdefault(made.path, (made, number))
-        elif part.text:
-            path = ""
-    return list(found.values())
+        elif not path:
+            for line, text in enumerate(part.text.split("\n"), part.line + 1):
+                listed = [one for group in CONTENTS.findall(text) for one in STRINGS.findall(group)]
+                single = [one for one in (*CONTENT.findall(text), *ADDED.findall(text)) if one != question]
+                for one in (*listed, *single):
+                    said.setdefault(one, line)
+        path = ""
+    texts = {one: line for one, line in said.items() if one not in scored}
+    texts = texts or {one.name: one.line for one in results if SENTENCE.search(one.name)}
+    for text, line in texts.items():
+        note = CaseNote(path=f"memory/{len(found) + 1}.md", text=text + "\n")
+        found.setdefault(note.path, (note, line))
+    return list(found.values())[:MOST_NOTES]
+
+
+def _by_shell(text: str) -> Iterator[tuple[CaseNote, int]]:
+    """The files that commands write with echo or a here-document, with their lines in the block."""
+    for found in WRITTEN.finditer(text):
+        yield CaseNote(path=found[3].lstrip("~./"), text=found[2] + "\n"), text.count("\n", 0, found.start())
+    for found in HEREDOC.finditer(text):
+        _, _, rest = text[found.end() :].partition("\n")
+        body = re.split(r"\n\s*(?:EOF|END|MD)\b", f"\n{rest}")[0].strip("\n")
+        path = (found[1] or found[2]).strip("\"'").lstrip("~./")
+        if path and body:
+            yield CaseNote(path=one_line(path)[:200], text=body + "\n"), text.count("\n", 0, found.start())
 
 
 def expected_of(lines: Sequence[Line], notes: Sequence[tuple[CaseNote, int]], question: str) -> Fact:
@@ -208,10 +330,15 @@ def expected_of(lines: Sequence[Line], notes: Sequence[tuple[CaseNote, int]], qu
         if path and meant and (not quoted or path[1] in quoted):
             return Fact("expected file", path[1], one.number)
     if notes:
-        asked = set(question.lower().split())
-        best, _ = max(notes, key=lambda one: len(asked & set(re.findall(r"\w+", one[0].whole.lower()))))
+        asked = set(unicode_words(question.lower()))
+        best, _ = max(notes, key=lambda one: _shared(asked, question, one[0].whole.lower()))
         return Fact("expected file", best.path, why="of the notes, it shares most words with the question")
     return Fact("expected file", MADE, why="the report names no file, so one is written")
+
+
+def _shared(asked: set[str], question: str, text: str) -> tuple[int, int]:
+    """How many words a text shares with a question, and how many signs, for scripts without blanks."""
+    return len(asked & set(unicode_words(text))), len(set(question) & set(text) - set(" "))
 
 
 def happened_of(lines: Sequence[Line]) -> Fact:
@@ -219,33 +346,64 @@ def happened_of(lines: Sequence[Line]) -> Fact:
     kinds = {name: pattern(text) for name, text in words()["happened"].items()}
     counts = {name: [one.number for one in lines if found.search(one.text)] for name, found in kinds.items()}
     title = {name: found.search(lines[0].text) for name, found in kinds.items()}
-    best = max(kinds, key=lambda name: (title[name] is not None, len(counts[name])))
+    error = pattern(words()["error"]).search(lines[0].text) and not any(title.values())
+    if error or pattern(words()["crash"]).search(lines[0].text):
+        return Fact("what happened", "error", lines[0].number)
+    rare = [name for name in ("limit", "low") if title[name]]  # a title also has the words of other kinds
+    best = max(rare or kinds, key=lambda name: (title[name] is not None, len(counts[name])))
     if not counts[best]:
         return Fact("what happened", "missing", why="the report does not say it in words that are known here")
     return Fact("what happened", best, counts[best][0])
 
 
-def system_of(lines: Sequence[Line]) -> tuple[Fact, str]:
-    """The system, and the engine that the report names; empty for one that is not known here."""
-    openclaw = _first(lines, words()["openclaw"])
-    if openclaw:
-        told = [(one, found[1]) for one in lines if (found := RELEASE.search(one.text))]
-        named = [pair for pair in told if re.search("openclaw|version|release", pair[0].text, re.I)]
-        for one, release in named or told:
-            return _release(release, one.number), "OpenClaw"
-        return Fact("system", STAND_IN, why="OpenClaw without a release"), "OpenClaw"
-    for expression, system in words()["engines"].items():
-        line = _first(lines, expression)
-        if line and system in SYSTEMS:
-            why = f"line {line.number} names the engine, and this system answers in its way"
-            return Fact("system", system, why=why), expression
+def system_of(lines: Sequence[Line], results: Sequence[Scored] = ()) -> tuple[Fact, str]:
+    """The system, and the engine that the report names; empty for one that is not known here.
+
+    The title counts more than other lines, and a release more than a name. Without a name, scores that are
+    sums of reciprocal ranks tell a fusion.
+    """
+    fits: list[tuple[int, dict[str, Any], Line, str]] = []
+    for engine in words()["engine"]:
+        found = pattern(engine["words"])
+        named = [one for one in lines if found.search(one.text)]
+        if named and engine["system"] in SYSTEMS:
+            told = [
+                (one, got[1])
+                for one in lines
+                if "release" in engine and (got := re.search(engine["release"], one.text))
+            ]
+            near = [
+                pair
+                for pair in told
+                if found.search(pair[0].text) or re.search("version|release", pair[0].text, re.I)
+            ]
+            near = near or (told if engine["name"] == "OpenClaw" else [])
+            weight = 10 * (named[0] is lines[0]) + len(named) + 3 * bool(near)
+            line, release = near[0] if near else (named[0], "")
+            fits.append((weight - 100 * (engine["name"] == words()["technique"]), engine, line, release))
+    if fits:
+        _, engine, line, release = max(fits, key=lambda one: one[0])
+        if release:
+            return _release(engine, release, line.number), engine["name"]
+        why = f"line {line.number} names {engine['name']} without a release that is known here"
+        return Fact("system", engine["system"], why=why), engine["name"]
+    if ranks := [one for one in results if any(_reciprocal(value) for value in one.scores.values())]:
+        why = f"the score of line {ranks[0].line} is a sum of reciprocal ranks, as 1/61"
+        return Fact("system", "engine-rrf-60", why=why), "rrf"
     return Fact("system", STAND_IN, why="the engine is not known here, so OpenClaw 2026.2.13 stands in"), ""
 
 
-def _release(release: str, line: int) -> Fact:
-    """The system of a release of OpenClaw: itself, or the last one before it that is known here."""
-    known = [one.name for one in LINES.named("OpenClaw").releases] if "OpenClaw" in LINES else [STAND_IN]
-    numbered = {_numbers(name.partition("-")[2]): name for name in known}
+def _reciprocal(value: float) -> bool:
+    """Whether a score is that of a first rank in one list or in two, with the usual constant 60."""
+    return any(abs(value - times / (60 + first)) < 5e-6 for times in (1, 2) for first in (0, 1))
+
+
+def _release(engine: dict[str, Any], release: str, line: int) -> Fact:
+    """The system of a release: itself, or the last one before it that is known here."""
+    known: dict[str, str] = engine.get("releases", {})
+    if engine["name"] in LINES and not known:
+        known = {one.name.partition("-")[2]: one.name for one in LINES.named(engine["name"]).releases}
+    numbered = {_numbers(number): name for number, name in known.items()} or {(0,): engine["system"]}
     if exact := numbered.get(_numbers(release)):
         return Fact("system", exact, line)
     before = [one for one in numbered if one <= _numbers(release)]
@@ -257,14 +415,54 @@ def _numbers(release: str) -> tuple[int, ...]:
     return tuple(int(one) for one in re.findall(r"\d+", release))
 
 
-def settings_of(lines: Sequence[Line]) -> list[Fact]:
-    """The settings: the first value of each, in JSON, YAML or prose."""
-    found = []
-    between = r"[^\w\n.-]{1,6}(?:(?:of|to|is|default|defaults to|was)\s+\W{0,3})?"
+def settings_of(lines: Sequence[Line], parts: Sequence[MarkdownPart] = ()) -> list[Fact]:
+    """The settings: the first value of each in JSON, YAML, variables or prose, and OpenClaw's own keys."""
+    found: dict[str, Fact] = {}
+    between = r"[\"'`*]{0,3}[^\w\n.,;-]{1,6}(?:(?:of|to|is|default|defaults to|was|at)\s+\W{0,3})?"
     for name, text in words()["settings"].items():
-        value = pattern(rf"{text}{between}(\d+(?:\.\d+)?)(?![\w.]\d)")
-        for one in lines:
-            if told := value.search(one.text):
-                found.append(Fact(name, told[1], one.number))
+        value = pattern(rf"{text}{between}(\d+(?:\.\d+)?)(?![\w.]\d)(?!\w)")
+        for one in (*lines[1:], *lines[:1]):  # a title often names the value that would be right
+            if not SQL.search(one.text) and (told := value.search(one.text)):
+                found[name] = Fact(name, told[1], one.number)
                 break
-    return found
+    if (alpha := found.pop("alpha", None)) and float(alpha.value) <= 1:
+        share = float(alpha.value)
+        for name, weight in (("fusion.vector", share), ("fusion.keyword", 1 - share)):
+            found.setdefault(name, Fact(name, f"{weight:g}", alpha.line))
+    for setting, text in words()["words"].items():
+        name, _, value = setting.partition("=")
+        if (line := _first(lines, text)) and name not in found:
+            found[name] = Fact(name, value, line.number)
+    for key in _keys(parts):
+        leaf = key.what.rpartition(".")[2]
+        if not any(pattern(text).fullmatch(leaf) for text in words()["settings"].values()):
+            found.setdefault(key.what, key)
+    return list(found.values())
+
+
+def _keys(parts: Sequence[MarkdownPart]) -> Iterator[Fact]:
+    """The keys of OpenClaw's settings in the blocks that can be read as an openclaw.json, or a part of it."""
+    language = LANGUAGES.get("openclaw.json")
+    for part in parts:
+        if language is None or part.kind != "block" or "{" not in part.text[:200] or len(part.text) > 20_000:
+            continue
+        try:
+            content = language.parsed(part.text, "the block")
+        except InputError:
+            continue
+        for place, value in _leaves(content):
+            key = language.key_of(f"{place}=") or language.key_of(f"query.{place}=")
+            if key and isinstance(value, bool | int | float | str):
+                line = part.text[: part.text.find(key.rpartition(".")[2])].count("\n")
+                yield Fact(
+                    key, str(value).lower() if isinstance(value, bool) else str(value), part.line + 1 + line
+                )
+
+
+def _leaves(tree: Any, above: str = "") -> Iterator[tuple[str, Any]]:
+    """The values of a tree with their places below the settings of memory search."""
+    for key, value in tree.items():
+        if isinstance(value, dict):
+            yield from _leaves(value, "" if key in ("memorySearch", "search") else f"{above}{key}.")
+        else:
+            yield f"{above}{key}", value

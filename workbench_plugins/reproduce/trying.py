@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from workbench.errors import InputError
+from workbench.retrieval.explain import Fate
 from workbench.retrieval.pipeline import Pipeline
 from workbench.retrieval.query import content_words, unicode_words
 from workbench.safe_text import counted
@@ -14,6 +15,7 @@ from workbench_plugins.cases.indexing import opened_memory
 from workbench_plugins.cases.making import carried, environment
 from workbench_plugins.cases.model import (
     Case,
+    CaseLists,
     CaseMemory,
     CaseNote,
     CaseQuestion,
@@ -29,7 +31,7 @@ from workbench_plugins.cases.running import (
     run_on,
     with_observations,
 )
-from workbench_plugins.reproduce.reading import Fact, Report
+from workbench_plugins.reproduce.reading import Fact, Report, words
 
 NEUTRAL = (
     "The kettle in the kitchen was descaled on Tuesday.",
@@ -46,7 +48,15 @@ HAPPENED = {
     "missing": "the file is not in the answer",
     "order": "the file is not the first one",
     "noise": "something is returned although no note has an answer",
+    "limit": "a larger limit gives another first file",
+    "low": "the file is found, and its score is below the floor",
 }
+LARGER = 20
+"""The limit with which a smaller one is compared, and the floor for a score that is said to be too low."""
+FLOOR = 0.3
+SENTENCE = re.compile(r"[^\n.!?。！？]+[.!?。！？]*\s*")
+MOST_REMOVALS = 6
+"""How often sentences are left out of a note: all but the answering one, then half of them, and so on."""
 
 
 @dataclass(frozen=True)
@@ -80,8 +90,22 @@ def sentences(report: Report) -> Iterator[str]:
         yield f"Settled: {content[0]}."
 
 
-def memories(report: Report) -> Iterator[list[CaseNote]]:
-    """The memories to try, smaller ones first: the report's own notes alone, or notes that are written."""
+def memories(report: Report) -> Iterator[CaseMemory]:
+    """The memories to try, smaller ones first: the report's lists and notes, or notes that are written."""
+    if lists := own_lists(report):
+        yield CaseMemory(lists=lists)
+    yield from (CaseMemory(notes=notes) for notes in _notes(report))
+
+
+def own_lists(report: Report) -> CaseLists | None:
+    """What two legs returned, where the report shows the scores of both; None if it does not."""
+    columns = [re.compile(words()["scores"][one], re.IGNORECASE) for one in ("vector", "keyword")]
+    legs = [{one.name: score for one in report.results if (score := one.of(leg))} for leg in columns]
+    asked = [set(one.scores) for one in report.results if all(one.of(leg) is not None for leg in columns)]
+    return CaseLists(vector=legs[0], keyword=legs[1]) if len(asked) > 1 and legs[0] != legs[1] else None
+
+
+def _notes(report: Report) -> Iterator[list[CaseNote]]:
     if report.notes:
         for count in (0, 3, len(NEUTRAL)):
             yield [*report.notes, *others(count)]
@@ -90,8 +114,10 @@ def memories(report: Report) -> Iterator[list[CaseNote]]:
         yield from (others(count) for count in (1, 3, len(NEUTRAL)))
         return
     around = "\n".join(NEUTRAL * 3)
-    words = content_words(unicode_words(report.question)) or [report.question]
-    rivals = [CaseNote(path=f"memory/rival-{n + 1}.md", text=f"{word}\n") for n, word in enumerate(words[:6])]
+    content = (content_words(unicode_words(report.question)) or [report.question])[:6]
+    if report.happened == "limit":  # more rivals than the smaller limit fetches
+        content = [f"{before}{word}" for before in ("", "My ", "The other ") for word in content]
+    rivals = [CaseNote(path=f"memory/rival-{n + 1}.md", text=f"{text}\n") for n, text in enumerate(content)]
     for beside in ([], others(3), others(len(NEUTRAL)), rivals):
         for sentence in sentences(report):
             yield [CaseNote(path=report.expected, text=f"{sentence}\n"), *beside]
@@ -99,23 +125,31 @@ def memories(report: Report) -> Iterator[list[CaseNote]]:
         yield [CaseNote(path=report.expected, text=f"{around}\n{sentence}\n{around}\n"), *rivals, *others(3)]
 
 
-def expectation(report: Report) -> Expected:
+def expectation(report: Report, system: CaseSystem) -> Expected:
     """What the answer should be, if what was reported had not happened."""
     if report.happened == "noise":
         return Expected(nothing=True)
+    if report.happened == "limit":
+        return Expected(same_as=system.model_copy(update={"limit": LARGER}), within=1)
     return Expected(found=report.expected, within=1 if report.happened == "order" else None)
 
 
 def usable(report: Report) -> tuple[CaseSystem, list[Fact]]:
     """The system with those of the settings that it takes, and a fact for each that it does not take."""
     system, left = CaseSystem(name=report.system), []
+    if report.happened == "limit" and "limit" not in report.settings:
+        system = CaseSystem(name=report.system, limit=1)
+        left.append(Fact("limit", "1", why="the report names no number of results"))
+    if report.happened == "low" and "min_score" not in report.settings:
+        system = CaseSystem(name=report.system, min_score=FLOOR)
+        left.append(
+            Fact("floor", f"{FLOOR}", why="the report says that a score is too low, but not for what")
+        )
     for name, value in report.settings.items():
-        changes: dict[str, dict[str, Any]] = {
-            "min_score": {"min_score": float(value)},
-            "limit": {"limit": int(float(value))},
-        }
-        setting = {"settings": [*system.settings, f"{name}={value}"]}
-        changed = system.model_copy(update=changes.get(name, setting))
+        changes: dict[str, object] = {"settings": [*system.settings, f"{name}={value}"]}
+        if name in ("min_score", "limit"):
+            changes = {name: float(value) if name == "min_score" else int(float(value))}
+        changed = system.model_copy(update=changes)
         try:
             pipeline_of_case(changed)
             system = changed
@@ -132,20 +166,65 @@ def tried(report: Report) -> Verdict:
     ways = [(report, left)]
     if report.exact and not report.notes:
         ways.append((replace(report, exact=False), [*left, spread]))
-    known = [(facts, _case(way, system, notes)) for way, facts in ways for notes in memories(way)]
+    known = [(facts, _case(way, system, memory)) for way, facts in ways for memory in memories(way)]
+    if reason := untold(report):
+        run = _whole(run_case(known[0][1], here), report, report.facts, [])
+        return Verdict("cannot be told", f"Cannot be told, because {reason}.", report, report.facts, run)
+    known = list(zip((facts for facts, _ in known), _embedded([case for _, case in known]), strict=True))
     for facts, case in known:
-        if shows(run := run_case(case, here)):
-            return _verdict("reproduced", report, facts, _smallest(run, here), releases)
+        if shows(run := run_case(case, here), report.happened):
+            return _verdict("reproduced", report, facts, _smallest(run, here, report.happened), releases)
     for facts, case in known:
-        if found := next(filter(shows, run_on(case, releases)), None):
+        runs = _elsewhere(case, releases)
+        if found := next((one for one in runs if shows(one, report.happened)), None):
             return _verdict("elsewhere", report, facts, found, [])
     return _verdict("not reproduced", report, left, run_case(known[0][1], here), [])
 
 
-def shows(run: CaseRun) -> bool:
-    """Whether what was reported happens: for an order, another file must be in the answer."""
+def untold(report: Report) -> str:
+    """Why nothing can be told of a report; empty if something can."""
+    happened = report.fact("what happened")
+    if report.happened == "error":
+        return f"line {happened.line} is about an error, and not about what a search returns"
+    if not happened.told and not report.fact("question").told:
+        return "it says neither what was searched for nor what came back"
+    return ""
+
+
+def _embedded(cases: Sequence[Case]) -> list[Case]:
+    """The cases with the vectors of their notes and of the question, each text embedded once."""
+    texts = dict.fromkeys(one.text or "" for case in cases for one in case.memory.notes or ())
+    if not texts:
+        return list(cases)
+    notes = [CaseNote(path=f"{place}.md", text=text) for place, text in enumerate(texts)]
+    union = cases[0].model_copy(update={"memory": CaseMemory(notes=notes)})
+    with opened_memory(union) as index:
+        memory, model, questions = carried(union.questions, index, "float32")
+    by_path = {one.path: one for one in memory.notes or ()}
+    known = {text: by_path[f"{place}.md"] for place, text in enumerate(texts)}
+
+    def with_vectors(case: Case) -> Case:
+        given = [
+            known[one.text or ""].model_copy(update={"path": one.path}) for one in case.memory.notes or ()
+        ]
+        if not given:
+            return case
+        memory = case.memory.model_copy(update={"notes": given})
+        return case.model_copy(update={"memory": memory, "model": model, "questions": questions})
+
+    return [with_vectors(one) for one in cases]
+
+
+def shows(run: CaseRun, happened: str) -> bool:
+    """Whether what was reported happens: for an order, another file must be in the answer.
+
+    For a score that is too low, the floor must be what drops the file.
+    """
     (answer,) = run.answers
-    return not answer.holds and (answer.asked.expect.within is None or bool(answer.trace.results))
+    other = answer.asked.expect.within is None or bool(answer.trace.results)
+    return (
+        not answer.holds and other and (happened != "low" or answer.observed.fate == Fate.BELOW_FLOOR.value)
+    )
 
 
 def _releases(system: CaseSystem) -> list[Pipeline]:
@@ -155,37 +234,71 @@ def _releases(system: CaseSystem) -> list[Pipeline]:
         return []
 
 
+def _elsewhere(case: Case, releases: Sequence[Pipeline]) -> list[CaseRun]:
+    """The case on other releases; an answer that is compared with its own system is, with that release."""
+    (asked,) = case.questions
+    if asked.expect.same_as is None:
+        return run_on(case, releases)
+    runs = []
+    for one in releases:
+        system = case.system.model_copy(update={"name": one.name})
+        same_as = asked.expect.same_as.model_copy(update={"name": one.name})
+        expect = asked.expect.model_copy(update={"same_as": same_as})
+        question = asked.model_copy(update={"expect": expect})
+        runs.append(run_case(case.model_copy(update={"system": system, "questions": [question]})))
+    return runs
+
+
 def _plain(system: CaseSystem) -> Case:
     note = CaseNote(path="a.md", text="a")
     asked = CaseQuestion(question="a", expect=Expected(nothing=True))
     return Case(system=system, questions=[asked], memory=CaseMemory(notes=[note]))
 
 
-def _case(report: Report, system: CaseSystem, notes: Sequence[CaseNote]) -> Case:
-    asked = CaseQuestion(question=report.question, expect=expectation(report))
-    return _plain(system).model_copy(update={"questions": [asked], "memory": CaseMemory(notes=list(notes))})
+def _case(report: Report, system: CaseSystem, memory: CaseMemory) -> Case:
+    asked = CaseQuestion(question=report.question, expect=expectation(report, system))
+    return _plain(system).model_copy(update={"questions": [asked], "memory": memory})
 
 
-def _smallest(run: CaseRun, here: Pipeline) -> CaseRun:
-    """The run without the notes that what happens does not need; the file that is expected stays."""
-    notes = list(run.case.memory.notes or ())
-    for one in list(notes):
-        fewer = [other for other in notes if other is not one]
+def _smallest(run: CaseRun, here: Pipeline, happened: str) -> CaseRun:
+    """The run without the notes and the sentences that what happens does not need.
+
+    The file that is expected stays, and in each note the sentence that shares most words with the question.
+    """
+    for one in list(run.case.memory.notes or ()):
+        fewer = [other for other in run.case.memory.notes or () if other is not one]
         if fewer and one.path not in run.case.questions[0].expect.targets:
-            memory = run.case.memory.model_copy(update={"notes": fewer})
-            smaller = run_case(run.case.model_copy(update={"memory": memory}), here)
-            if shows(smaller):
-                run, notes = smaller, fewer
+            run = _without(run, fewer, here, happened)
+    asked = set(unicode_words(run.case.questions[0].question.lower()))
+    for place in range(len(run.case.memory.notes or ())):
+        parts = SENTENCE.findall((run.case.memory.notes or ())[place].text or "")
+        answering = max(parts, key=lambda one: len(asked & set(unicode_words(one.lower()))), default="")
+        size = len(parts) - 1
+        for _ in range(MOST_REMOVALS if parts else 0):
+            kept = [one for number, one in enumerate(parts) if number >= size or one == answering]
+            notes = list(run.case.memory.notes or ())
+            notes[place] = CaseNote(path=notes[place].path, text="".join(kept).rstrip() + "\n")
+            smaller = _without(run, notes, here, happened) if len(kept) < len(parts) else run
+            parts, size = (parts, size // 2) if smaller is run else (kept, len(kept) - 1)
+            run = smaller
     return run
+
+
+def _without(run: CaseRun, notes: Sequence[CaseNote], here: Pipeline, happened: str) -> CaseRun:
+    """The run with these notes alone, if what was reported still happens; else the run as it is."""
+    memory = run.case.memory.model_copy(update={"notes": list(notes)})
+    smaller = run_case(run.case.model_copy(update={"memory": memory}), here)
+    return smaller if shows(smaller, happened) else run
 
 
 def _verdict(
     kind: str, report: Report, left: Sequence[Fact], run: CaseRun, releases: Sequence[Pipeline]
 ) -> Verdict:
     facts = (*report.facts, *left)
-    size = counted(len(run.case.memory.notes or ()), "note")
+    size = f"a memory of {counted(len(run.case.memory.notes or ()), 'note')}"
+    size = "the report's own lists" if run.case.memory.lists else size
     name = run.pipeline.name
-    happens = f"on {name}, {HAPPENED[report.happened]}, in a memory of {size}"
+    happens = f"on {name}, {HAPPENED[report.happened]}, in {size}"
     stands_in = "Cannot be told of the engine of the report, which is not known here."
     says = {
         "reproduced": f"Reproduced: {happens}.",
@@ -196,8 +309,10 @@ def _verdict(
         kind, says = "cannot be told", f"{stands_in} On {name}, which stands in, nothing like it happens."
     elif not report.engine:
         kind, says = "stand-in", f"{stands_in} But {happens}; it stands in."
+    if name.startswith("engine-"):
+        says += " Of the engine, only the fusion is known here; the legs are ours."
     names = {one.name for one in releases}
-    good = [one for one in run_on(run.case, releases) if one.holds] if names else []
+    good = [one for one in _elsewhere(run.case, releases) if one.holds] if names else []
     if good:
         says += f" {good[-1].pipeline.name} answers as expected."
     later = [Elsewhere(system=CaseSystem(name=one.pipeline.name)) for one in good[-1:]]
@@ -210,8 +325,10 @@ def _whole(run: CaseRun, report: Report, facts: Sequence[Fact], elsewhere: Seque
     read = [f"{one.what}: {one.value} ({one.says})" for one in facts]
     blanks = [f"BLANK: {one.what}. {one.value} is assumed; {one.why}." for one in facts if not one.line]
     case = run.case
-    with opened_memory(case) as index:
-        memory, model, questions = carried(case.questions, index, "float32")
+    memory, model, questions = case.memory, case.model, case.questions
+    if not memory.lists:
+        with opened_memory(case) as index:
+            memory, model, questions = carried(case.questions, index, "float32")
     system = case.system
     if run.pipeline.name != pipeline_of_case(system).name:
         system = system.model_copy(update={"name": run.pipeline.name})

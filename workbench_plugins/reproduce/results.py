@@ -1,0 +1,117 @@
+"""Reads the results that a report shows: rows of tables, lines with a score, and JSON."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from workbench_plugins.reproduce.reading import Line
+
+MOST = 50
+"""Results of a report that are read."""
+LONGEST_BLOCK = 50_000
+CELLS = re.compile(r"\s*\|\s*")
+RULE = re.compile(r"[|+:\-=\s]+")
+NUMBER = re.compile(r"[~≈]?(-?\d*\.?\d+)\s*(%?)")
+BEFORE = re.compile(
+    r"(?:\d{1,2}[.)]\s+|#\d+\s+|[-*]\s+)?[\[(]?(?:score\s*[=:]\s*)?(\d?\.\d{2,})[\])]?[\s:|,–-]+(\S.{2,300})"
+)
+AFTER = re.compile(
+    r"(?:\d{1,2}[.)]\s+|#\d+\s+|[-*]\s+)?(\S.{1,200}?)[\s:=(\[|→,–-]+(?:score\s*[=:]\s*)?(\d?\.\d{2,})[\])]?(?:\s.{0,40})?"
+)
+NO_RESULT = re.compile(r"^\$|\s--?\w|(?<!score)=|<[\w -]+>")
+"""A command, an assignment, or a placeholder."""
+OBJECT = re.compile(r"\{[^{}]{3,4000}\}")
+PAIR = re.compile(r"""["']?(\w+)["']?\s*[:=]\s*(?:"((?:[^"\\\n]|\\.)*)"|'([^'\n]*)'|(-?\d+(?:\.\d+)?))""")
+
+
+@dataclass(frozen=True)
+class Scored:
+    """A result that a report shows: its name or text, its scores by their columns, and its line."""
+
+    name: str
+    line: int
+    scores: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def says(self) -> str:
+        """The scores in words."""
+        return ", ".join(f"{column} {value:g}" for column, value in self.scores.items())
+
+    def of(self, column: re.Pattern[str]) -> float | None:
+        """The score of the first column that this expression finds; None if there is none."""
+        return next((value for name, value in self.scores.items() if column.search(name)), None)
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table: the names of its columns, and its rows with their lines."""
+
+    header: list[str]
+    rows: list[tuple[int, list[str]]]
+
+
+def tables(lines: Sequence[Line]) -> list[Table]:
+    """The tables of a report whose first row names the columns."""
+    found = []
+    for is_row, group in groupby(lines, lambda one: one.text.startswith(("|", "+-"))):
+        rows = [
+            (one.number, CELLS.split(one.text.strip("| "))) for one in group if not RULE.fullmatch(one.text)
+        ]
+        if is_row and len(rows) > 1 and len(rows[0][1]) > 1:
+            header = [cell.strip(" *`_") for cell in rows[0][1]]
+            found.append(Table(header, [row for row in rows[1:] if len(row[1]) == len(header)]))
+    return found
+
+
+def number(cell: str) -> float | None:
+    """The number in a cell; a percentage is a share. None if the cell is no number."""
+    told = NUMBER.fullmatch(cell.strip(" *`_[]()✅❌"))
+    return None if told is None else float(told[1]) / (100 if told[2] else 1)
+
+
+def results_of(lines: Sequence[Line], words: dict[str, str]) -> list[Scored]:
+    """The results with scores, in the order of the report; `words` has the expressions of columns."""
+    score, name = (re.compile(words[one], re.IGNORECASE) for one in ("score", "name"))
+    found = [*_of_tables(lines, score, name), *_of_objects(lines, score, name)]
+    return (found or list(_of_lines(lines)))[:MOST]
+
+
+def _of_tables(lines: Sequence[Line], score: re.Pattern[str], name: re.Pattern[str]) -> Iterator[Scored]:
+    for table in tables(lines):
+        columns = [place for place, head in enumerate(table.header) if score.fullmatch(head)]
+        named = [place for place, head in enumerate(table.header) if name.fullmatch(head)]
+        for line, row in table.rows:
+            values = {table.header[one].lower(): number(row[one]) for one in columns}
+            scores = {column: value for column, value in values.items() if value is not None}
+            if scores and named:
+                yield Scored(row[named[-1]].strip(" *`"), line, scores)
+
+
+def _of_objects(lines: Sequence[Line], score: re.Pattern[str], name: re.Pattern[str]) -> Iterator[Scored]:
+    code = [one for one in lines if one.code]
+    text = "\n".join(one.text for one in code)[:LONGEST_BLOCK]
+    for found in OBJECT.finditer(text):
+        pairs = [(key, double or single, digits) for key, double, single, digits in PAIR.findall(found[0])]
+        scores = {key.lower(): float(digits) for key, _, digits in pairs if digits and score.fullmatch(key)}
+        names = {key: said for key, said, _ in pairs if said and name.fullmatch(key)}
+        if scores and names:
+            best = next(
+                (names[key] for key in ("path", "file", "memory", "content", "text") if key in names), ""
+            )
+            line = code[text.count("\n", 0, found.start())].number
+            yield Scored(best or next(iter(names.values())), line, scores)
+
+
+def _of_lines(lines: Sequence[Line]) -> Iterator[Scored]:
+    """Lines of code with a score before or after a name."""
+    for one in (each for each in lines if each.code and not NO_RESULT.search(each.text)):
+        if found := BEFORE.fullmatch(one.text):
+            cells = [cell for cell in re.split(r"\s{2,}", found[2]) if not cell.startswith(("<", "#"))]
+            yield Scored(max(cells, key=len, default=found[2]), one.number, {"score": float(found[1])})
+        elif (found := AFTER.fullmatch(one.text)) and found[1].strip("*_` ").lower() not in ("score", "rank"):
+            yield Scored(found[1].strip("*_` "), one.number, {"score": float(found[2])})
