@@ -83,7 +83,8 @@ class Recorder:
         """The question with what the legs and the engine return for it now."""
         fused = None if self.fused is None else [(str(one), score) for one, score in self.fused(question)]
         index = ForeignIndex(self.engine, self.legs, self.texts, {question: scores_or_ranks(fused or [])})
-        fusion = self._fusion(index, question)
+        scored = all(score is not None for _, score in fused or ())
+        fusion = self._fusion(index, question, scored)
         column = "recorded_score" if isinstance(fusion, RecordedFusion) else "inferred_score"
         cuts: list[Any] = [
             RecordedPlace(),
@@ -92,7 +93,8 @@ class Recorder:
         ]
         bare = search(question, self._pipeline(fusion, cuts), index)
         cut = [one for one, _ in fused or ()]
-        agrees = None if fused is None else _agrees(bare, cut)
+        scores = {one.chunk.id: one.score for one in bare.candidates}
+        agrees = None if fused is None else _begins(scores, cut)
         if self.floor is not None:
             cuts.insert(2, SettingFloor(self.floor, column, known="recorded"))
         elif agrees and self.limit is not None and len(cut) < min(self.limit, len(bare.chunks)):
@@ -114,18 +116,21 @@ class Recorder:
         source = Source(self.engine, "as recorded", "legs")
         return Pipeline(self.engine, (*legs, Union(), *scores, fusion, *cuts), source)
 
-    def _fusion(self, index: ForeignIndex, question: str) -> Any:
+    def _fusion(self, index: ForeignIndex, question: str, scored: bool) -> Any:
         given = self.fusion
         if isinstance(given, str):
             return inferred(ENGINES.named(given).fusion)
         if given is not None or len(self.legs) == 1:
             return inferred(given or OneLeg(*self.legs))
-        fitting = _fitting(index, question, self.scores_from)
+        fitting = _fitting(index, question, self.scores_from, scored)
         return inferred(fitting) if fitting else RecordedFusion(tuple(self.legs))
 
 
-def _fitting(index: ForeignIndex, question: str, most: float) -> Fusion | None:
-    """The first fusion of ours that gives the recorded fused list, scores included; None if none does."""
+def _fitting(index: ForeignIndex, question: str, most: float, scored: bool) -> Fusion | None:
+    """The first fusion of ours that gives the recorded fused list; None if none does.
+
+    It must give the scores, too, where they are recorded.
+    """
     wanted = index.fused[question]
     if not wanted or set(index.legs) != {"vector", "keyword"}:
         return None
@@ -136,19 +141,17 @@ def _fitting(index: ForeignIndex, question: str, most: float) -> Fusion | None:
         lists[name] = {one.id: float(x) for one, x in zip(index.chunks(hits.rows), given, strict=True)}
     for one in ENGINES.values():
         scores = {hit.id: hit.score for hit in fuse(one.fusion, lists["vector"], lists["keyword"])}
-        if all(
-            one in scores and math.isclose(scores[one], x, rel_tol=CLOSE, abs_tol=CLOSE) for one, x in wanted
-        ):
+        pairs = [(scores.get(id_, math.nan), score) for id_, score in wanted]
+        close = all(math.isclose(*pair, rel_tol=CLOSE, abs_tol=CLOSE) for pair in pairs)
+        if close if scored else _begins(scores, [id_ for id_, _ in wanted]):
             return one.fusion
     return None
 
 
-def _agrees(trace: Trace, fused: Sequence[str]) -> bool:
-    """Whether a recorded fused list begins the computed order, where equal scores may stand in any order."""
-    scores = {one.chunk.id: one.score for one in trace.candidates}
-    listed = [scores.get(one, math.nan) for one in fused]
-    rest = {one for one, score in scores.items() if not math.isnan(score)} - set(fused)
-    falling = [*listed, max((scores[one] for one in rest), default=-math.inf)]
+def _begins(scores: Mapping[str, float], fused: Sequence[str]) -> bool:
+    """Whether a recorded list begins the order of these scores, where equal ones may stand in any order."""
+    rest = [score for id_, score in scores.items() if id_ not in fused and not math.isnan(score)]
+    falling = [*(scores.get(id_, math.nan) for id_ in fused), max(rest, default=-math.inf)]
     return all(one >= later - CLOSE * max(1.0, abs(one)) for one, later in pairwise(falling))
 
 

@@ -25,6 +25,7 @@ from workbench.cli.app import (
 from workbench.cli.output import put, tell
 from workbench.errors import InputError
 from workbench.measure.questions import check_targets, load_questions
+from workbench.memory.store.sqlite.place import make_folder
 from workbench.retrieval.index_adapters import CachedIndex
 from workbench.safe_text import counted
 from workbench_plugins.runs import comparing, linting
@@ -41,6 +42,7 @@ from workbench_plugins.runs.files import (
 )
 from workbench_plugins.runs.recorder import run_of
 from workbench_plugins.runs.runs import Run, Truth, ids_of, named_apart, truth_of_qrels, truth_of_questions
+from workbench_plugins.runs.traces import read_traces, traces_data, write_runs
 
 runs = typer.Typer(
     help="Runs: the results of other engines, beside ours.", no_args_is_help=True, rich_markup_mode=None
@@ -128,6 +130,31 @@ def import_(
     read = read_run(file, name, id_field)
     write_run(read, out, force)
     put(str(read))
+
+
+@runs.command("traces")
+def traces(
+    where: Annotated[
+        Path,
+        typer.Argument(readable=False, help="A file or folder of spans: OTLP, Phoenix or Langfuse, as JSON."),
+    ],
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="Write a run for each retriever into this folder.")
+    ] = None,
+    force: Force = False,
+    as_json: AsJson = False,
+) -> None:
+    """Read retrieval spans as runs, and list the retrievals that look worst first.
+
+    Exit code 1 if a retrieval failed or returned nothing.
+    """
+    found = read_traces(where)
+    if out is not None:
+        make_folder(out)
+        for file in write_runs(found, out, force):
+            tell(f"{file}")
+    put(traces_data(found) if as_json else found, as_json)
+    raise typer.Exit(1 if any(one.failed or not one.results for one in found.retrievals) else 0)
 
 
 @runs.command("export")

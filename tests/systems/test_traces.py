@@ -1,0 +1,150 @@
+"""Spans as runs: what real instrumentations wrote, and exports in the forms of Phoenix and Langfuse."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import workbench as wb
+from tests.commands import Run
+from tests.conftest import PROJECT
+from workbench_plugins.recorder.spans import recordings
+from workbench_plugins.runs.traces import TracedRuns, read_traces
+
+LANGCHAIN = PROJECT / "tests" / "records" / "langchain_spans.json.gz"
+"""OTLP of three questions to an EnsembleRetriever: openinference-instrumentation-langchain 0.1.80."""
+DOCUMENTS = {"retrieval.documents.0.document.id": "a.md", "retrieval.documents.0.document.score": 0.9}
+KIND = "openinference.span.kind"
+
+
+def genai(documents: Any) -> dict[str, Any]:
+    """A span of OTLP by the conventions of OpenTelemetry, with its documents in this form."""
+    named = {
+        "gen_ai.operation.name": {"stringValue": "retrieval"},
+        "gen_ai.retrieval.query.text": {"stringValue": "tea"},
+        "gen_ai.retrieval.documents": documents,
+    }
+    attributes = [{"key": name, "value": value} for name, value in named.items() if value]
+    span = {"spanId": "1", "name": "retrieval notes", "attributes": attributes, "status": {}}
+    return {"resourceSpans": [{"scopeSpans": [{"spans": [span]}]}]}
+
+
+AS_VALUES = [
+    {
+        "kvlistValue": {
+            "values": [
+                {"key": "id", "value": {"stringValue": id_}},
+                {"key": "score", "value": {"doubleValue": score}},
+            ]
+        }
+    }
+    for id_, score in (("a.md", 0.9), ("b.md", 0.5))
+]
+PHOENIX = {"name": "near", "span_kind": "RETRIEVER", "context.span_id": "1", "attributes.input.value": "tea"}
+FORMS: dict[str, Any] = {
+    "gen_ai as JSON": genai({"stringValue": '[{"id": "a.md", "score": 0.9}, {"id": "b.md", "score": 0.5}]'}),
+    "gen_ai as values": genai({"arrayValue": {"values": AS_VALUES}}),
+    "Phoenix, a table": [
+        PHOENIX | {
+            f"attributes.{KIND}": "RETRIEVER",
+            "attributes.retrieval.documents": [
+                {"document.id": "a.md", "document.score": 0.9},
+                {"document.id": "b.md", "document.score": 0.5},
+            ],
+        }
+    ],
+    "Phoenix, its API": {
+        "data": [
+            {
+                "name": "near", "context": {"span_id": "1"}, "status_code": "OK",
+                "attributes": {
+                    KIND: "RETRIEVER", "input.value": '{"query": "tea"}', **DOCUMENTS,
+                    "retrieval.documents.1.document.metadata": '{"source": "b.md"}',
+                    "retrieval.documents.1.document.score": 0.5,
+                },
+            }
+        ]
+    },
+    "Langfuse": {
+        "id": "t",
+        "observations": [
+            {
+                "id": "1", "type": "RETRIEVER", "name": "near", "input": {"query": "tea"}, "level": "DEFAULT",
+                "output": [{"id": "a.md", "score": 0.9}, {"metadata": {"path": "b.md"}, "score": 0.5}],
+            }
+        ],
+    },
+}  # fmt: skip
+
+
+def read(tmp_path: Path, value: Any) -> TracedRuns:
+    (tmp_path / "spans.json").write_text(json.dumps(value), encoding="utf-8")
+    return read_traces(tmp_path)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_each_form_of_an_export_is_read(form: str, tmp_path: Path) -> None:
+    found = read(tmp_path, FORMS[form])
+    (one,) = found.retrievals
+    assert (one.question, one.results) == ("tea", (("a.md", 0.9), ("b.md", 0.5)))
+    assert found.runs[0].returned("1") == ["a.md", "b.md"]
+
+
+def test_real_spans_of_langchain_are_runs_and_recordings(tmp_path: Path) -> None:
+    file = tmp_path / "spans.json"
+    file.write_bytes(gzip.decompress(LANGCHAIN.read_bytes()))
+    found = read_traces(tmp_path)
+    assert [str(one) for one in found.runs] == [
+        "BM25Retriever: 3 questions, 9 results",
+        "EnsembleRetriever: 3 questions, 9 results",
+        "VectorStoreRetriever: 3 questions, 6 results",
+    ]
+    made = {one.question: one for one in recordings(file)}
+    assert made["tea cup north"].agrees
+    assert made["tea cup north"].trace.paths() == ["tea.md", "pot.md", "train.md"]
+
+
+def test_a_reranker_keeps_the_rank_before_it(tmp_path: Path) -> None:
+    lists = {"input": ["a.md", "b.md"], "output": ["b.md"]}
+    documents = {
+        f"reranker.{what}_documents.{place}.document.id": id_
+        for what, ids in lists.items() for place, id_ in enumerate(ids)
+    }  # fmt: skip
+    attributes = {KIND: "RERANKER", "reranker.query": "tea", **documents}
+    (made,) = read(tmp_path, {"name": "rerank", "id": "1", "attributes": attributes}).runs
+    assert made.ranking("1").parts["rank before"].tolist() == [2.0]
+
+
+def test_the_worst_retrieval_comes_first_and_is_given_its_reason(run: Run, tmp_path: Path) -> None:
+    spans = [
+        {"id": str(place), "name": "near", "status": {"status_code": status},
+         "attributes": {KIND: "RETRIEVER", "input.value": question, **documents}}
+        for place, (question, status, documents) in enumerate([
+            ("good", "OK", DOCUMENTS), ("usual", "OK", DOCUMENTS), ("down", "ERROR", {}), ("empty", "OK", {}),
+            ("weak", "OK", DOCUMENTS | {"retrieval.documents.0.document.score": 0.3}),
+        ])
+    ]  # fmt: skip
+    found = read(tmp_path, spans)
+    assert [(one.question, why) for one, why in found.worst][:4] == [
+        ("down", "error"), ("empty", "no document"), ("weak", "best score 0.3, usually 0.9"),
+        ("good", "best score 0.9, usually 0.9"),
+    ]  # fmt: skip
+    ran = run("runs", "traces", str(tmp_path), "--out", str(tmp_path / "runs"))
+    assert ran.code == 1
+    assert [one.name for one in (tmp_path / "runs").iterdir()] == ["1-near.jsonl"]
+
+
+@pytest.mark.parametrize(
+    ("value", "says"),
+    [
+        (genai(None), "has 1 retrieval span, and none has documents"),
+        ({"name": "chat", "attributes": {KIND: "LLM"}}, "has 1 span, and none is a retrieval"),
+    ],
+)
+def test_spans_without_documents_are_one_sentence(value: Any, says: str, tmp_path: Path) -> None:
+    with pytest.raises(wb.InputError, match=says):
+        read(tmp_path, value)
