@@ -3,7 +3,7 @@
 It reads the first 256 word pieces of a text and embeds one text at a time, so that a vector does not depend
 on what else was in the request. Run it alone to serve any program:
 
-    python -m benchmarks.recording.embeddings 8900
+    python -m workbench_plugins.confirm.embeddings 8900
 """
 
 from __future__ import annotations
@@ -19,11 +19,12 @@ from typing import Any, cast
 
 import numpy as np
 
+from workbench.errors import InputError
 from workbench.memory.embedding.local import Embedder, LocalEmbedder, Truncated
 
 
 class Embeddings(ThreadingHTTPServer):
-    """The server. It keeps the vectors of the texts that it has seen."""
+    """The server. It keeps the vectors of the texts that it has seen, and those that it has refused."""
 
     request_queue_size = 128
 
@@ -31,6 +32,7 @@ class Embeddings(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", port), _Handler)
         self._embedder = embedder
         self._known: dict[str, Any] = {}
+        self.refused: list[str] = []
         self._lock = threading.Lock()
 
     @property
@@ -54,15 +56,24 @@ class _Handler(BaseHTTPRequestHandler):
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         given = body["input"]
         texts = [_whole(text) for text in ([given] if isinstance(given, str) else given)]
-        vectors = cast(Embeddings, self.server).vectors(texts)
+        server = cast(Embeddings, self.server)
+        try:
+            vectors = server.vectors(texts)
+        except InputError as error:
+            server.refused += texts
+            self._send(400, {"error": {"message": error.problem}})
+            return
         as_text = body.get("encoding_format") == "base64"
         rows = [
             {"object": "embedding", "index": place, "embedding": _encoded(vector, as_text)}
             for place, vector in enumerate(vectors)
         ]
         answer = {"object": "list", "model": body["model"], "data": rows, "usage": _NO_USAGE}
+        self._send(200, answer)
+
+    def _send(self, status: int, answer: Any) -> None:
         sent = json.dumps(answer).encode()
-        self.send_response(200)
+        self.send_response(status)
         self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(sent)))
         self.end_headers()
@@ -87,9 +98,9 @@ def _encoded(vector: Any, as_text: bool) -> str | list[float]:
 
 
 @contextmanager
-def served(port: int = 0) -> Iterator[Embeddings]:
-    """A running server at `port`, or at a free one."""
-    server = Embeddings(port, LocalEmbedder(reading=Truncated()))
+def served(port: int = 0, embedder: Embedder | None = None) -> Iterator[Embeddings]:
+    """A running server at `port`, or at a free one; another embedder can be served."""
+    server = Embeddings(port, embedder or LocalEmbedder(reading=Truncated()))
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
     try:
