@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -187,9 +188,8 @@ def paired_values(before: Floats, after: Floats, measure: str = HITS) -> Paired:
 
 def _sign_p(wins: int, losses: int) -> float:
     """A changed question is a win as often as a loss if the two pipelines are equally good."""
-    from scipy.special import bdtr  # half as long to import as scipy.stats, which a diagnosis goes without
-
-    return min(1.0, 2 * float(bdtr(min(wins, losses), wins + losses, 0.5))) if wins + losses else 1.0
+    n, k = wins + losses, np.arange(1, min(wins, losses) + 1)  # by numpy: SciPy takes 0.2 s to import
+    return min(1.0, 2 * float(np.exp(np.cumsum(np.r_[-n * np.log(2), np.log((n + 1 - k) / k)])).sum()))
 
 
 def _adjusted_interval(wins: int, losses: int, n: int) -> tuple[float, float]:
@@ -197,10 +197,8 @@ def _adjusted_interval(wins: int, losses: int, n: int) -> tuple[float, float]:
 
     Unlike a bootstrap it does not shrink to a point when few questions or only one side changed.
     """
-    from scipy.special import ndtri
-
     win, loss = (wins + 1) / (n + 2), (losses + 1) / (n + 2)
-    half = ndtri(1 - LEVEL / 2) * np.sqrt((win + loss - (win - loss) ** 2) / (n + 2))
+    half = NormalDist().inv_cdf(1 - LEVEL / 2) * np.sqrt((win + loss - (win - loss) ** 2) / (n + 2))
     return max(-1.0, float(win - loss - half)), min(1.0, float(win - loss + half))
 
 
