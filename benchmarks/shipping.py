@@ -33,8 +33,13 @@ def made() -> dict[str, Any]:
             texts = [content_hash(chunk.text) for chunk in index.chunks(rows)]
             files = {one.key(embedder): one for one in files_of(index)}
             words = {key: read.packed() for key, read in newly_read(files, embedder)}
-    packed = {f"words {place}": np.frombuffer(one, np.uint8) for place, one in enumerate(words.values())}
-    return {"texts": np.array(texts), "vectors": vectors, "files": np.array(list(words)), **packed}
+    return {
+        "texts": np.array(texts),
+        "vectors": vectors,
+        "files": np.array(list(words)),
+        "words": np.frombuffer(b"".join(words.values()), np.uint8),
+        "ends": np.cumsum([0, *map(len, words.values())]),
+    }
 
 
 def main() -> None:
@@ -45,7 +50,7 @@ def main() -> None:
     found = made()
     np.savez_compressed(file, **found)
     chunks = len(found["texts"])
-    words = sum(one.nbytes for name, one in found.items() if name.startswith("words "))
+    words = found["words"].size
     print(f"{file.name}: {file.stat().st_size:,} bytes, {words / chunks:,.0f} bytes of words a chunk")
 
 

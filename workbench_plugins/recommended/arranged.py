@@ -7,11 +7,10 @@ beside the index, by the hash of everything that a file's windows were computed 
 from __future__ import annotations
 
 import hashlib
-import io
-import zipfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from math import prod
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
@@ -101,7 +100,7 @@ def _plainly(path: Path | None) -> Iterator[None]:
         ) from error
 
 
-FORM = "windows 3"
+FORM = "windows 4"
 """Names the way in which windows are cut and coded; another way needs another name."""
 TOGETHER = 32
 """Chunks whose windows the model reads at once. An interruption loses at most their words."""
@@ -120,14 +119,14 @@ class WindowsRead:
     passages: Codes
 
     def packed(self) -> bytes:
-        """This as bytes."""
-        file, (vectors, powers) = io.BytesIO(), in_bytes(self.vectors)
-        np.savez(
-            file, owners=self.owners, vectors=vectors, powers=powers, counts=self.counts,
-            signs=self.codes.packed, sizes=self.codes.sizes, stretch_counts=self.passage_counts,
-            halves=self.passages.packed, stretch_sizes=self.passages.sizes,
+        """This as bytes: the four numbers of `_shapes`, and then its arrays."""
+        vectors, powers = in_bytes(self.vectors)
+        arrays = (
+            self.owners, vectors, powers, self.counts, self.codes.packed, self.codes.sizes,
+            self.passage_counts, self.passages.packed, self.passages.sizes,
         )  # fmt: skip
-        return file.getvalue()
+        head = [*vectors.shape, self.codes.sizes.size, self.passages.sizes.size]
+        return b"".join(one.tobytes() for one in (np.array(head, np.int32), *arrays))
 
     @classmethod
     def joined(cls, parts: Sequence[WindowsRead], dimensions: int) -> WindowsRead:
@@ -145,18 +144,43 @@ class WindowsRead:
     @classmethod
     def unpacked(cls, payload: bytes) -> WindowsRead | None:
         """What `packed` gave; None for damaged bytes."""
-        try:
-            with np.load(io.BytesIO(payload)) as file:
-                return cls(
-                    file["owners"],
-                    from_bytes(file["vectors"], file["powers"]),
-                    file["counts"],
-                    Codes(file["signs"], file["sizes"]),
-                    file["stretch_counts"],
-                    Codes(file["halves"], file["stretch_sizes"]),
-                )
-        except (ValueError, KeyError, OSError, EOFError, zipfile.BadZipFile):
+        numbers = np.frombuffer(payload[:HEAD], np.int32).tolist() if len(payload) >= HEAD else [-1]
+        if min(numbers) < 0:
             return None
+        kinds, shapes = zip(*_shapes(*numbers), strict=True)
+        counts = [prod(shape) for shape in shapes]
+        ends = HEAD + np.cumsum(
+            [0, *(np.dtype(kind).itemsize * n for kind, n in zip(kinds, counts, strict=True))]
+        )
+        if ends[-1] != len(payload):
+            return None
+        each = zip(kinds, shapes, counts, ends.tolist(), strict=False)
+        arrays = [np.frombuffer(payload, kind, n, start).reshape(shape) for kind, shape, n, start in each]
+        owners, vectors, powers, words, signs, sizes, passages, halves, passage_sizes = arrays
+        return cls(
+            owners,
+            from_bytes(vectors, powers),
+            words,
+            Codes(signs, sizes),
+            passages,
+            Codes(halves, passage_sizes),
+        )
+
+
+HEAD = 16
+"""Bytes of the four numbers in front."""
+
+
+def _shapes(
+    windows: int, dimensions: int, words: int, passages: int
+) -> list[tuple[type[np.generic], tuple[int, ...]]]:
+    """The type and shape of each array of `WindowsRead.packed`, in their order."""
+    return [
+        (np.int32, (windows,)), (np.int8, (windows, dimensions)), (np.int8, (windows,)),
+        (np.int32, (windows,)), (np.uint8, (words, (dimensions + 7) // 8)), (np.float16, (words,)),
+        (np.int32, (windows,)),
+        (np.uint8, (passages, (dimensions + 3) // 4)), (np.float16, (passages,)),
+    ]  # fmt: skip
 
 
 @dataclass(frozen=True)
