@@ -49,11 +49,11 @@ LOST = 0.05
 
 @dataclass(frozen=True)
 class Asked:
-    """What one question brings: for each file the parts of its score, its best match of the question's rare
-    words, and whether it is right."""
+    """What one question brings: for each file the parts of its score, the most support that a chunk of it
+    has, and whether it is right."""
 
     parts: Floats
-    rare: Floats
+    support: Floats
     right: np.ndarray
     truth: int
     group: str
@@ -62,8 +62,8 @@ class Asked:
         """What `answerable` looks at."""
         keep = ~self.right if without_the_right_files else np.ones(self.right.size, bool)
         if not keep.any():
-            return [0.0] * (len(FEATURES) - 1)
-        return [self.parts[keep, PARTS.index("vector")].max(), self.rare[keep].max()]
+            return [0.0]
+        return [self.support[keep].max()]
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ class Collection:
 def asked(trace: Trace, truth: Sequence[str], group: str) -> Asked:
     """The best candidate of each file by each part of the score."""
     files, owner = np.unique([chunk.path for chunk in trace.chunks], return_inverse=True)
-    names = [*(f"{part}_score" for part in PARTS), "rare_words"]
+    names = [*(f"{part}_score" for part in PARTS), "support"]
     best = np.full((files.size, len(names)), -np.inf)
     np.maximum.at(best, owner, np.stack([trace.columns[name] for name in names], axis=1))
     return Asked(best[:, :-1], best[:, -1], np.isin(files, list(truth)), len(truth), group)
@@ -242,9 +242,9 @@ def judged(collections: Sequence[Collection]) -> dict[str, Judged]:
 
 
 def floor_of(all_judged: Sequence[Judged]) -> float:
-    """The highest floor in hundredths that loses at most `LOST` of the right answers on each collection."""
+    """The highest floor in thousandths that loses at most `LOST` of the right answers on each collection."""
     return max(
-        (floor for floor in np.arange(1, 100) / 100 if all(one.lost(floor) <= LOST for one in all_judged)),
+        (floor for floor in np.arange(1, 1000) / 1000 if all(one.lost(floor) <= LOST for one in all_judged)),
         default=0.0,
     )
 
@@ -254,7 +254,7 @@ def told(name: str, one: Judged, chosen: float) -> None:
     for floor in sorted({chosen, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7}):
         more = f", unanswered {np.mean(one.unanswered < floor):.2f}" if one.unanswered.size else ""
         print(
-            f"  {name:<7} {floor:.2f}: lost {one.lost(floor):.3f} of the answers, silent without the right "
+            f"  {name:<7} {floor:.3f}: lost {one.lost(floor):.3f} of the answers, silent without the right "
             f"files {np.mean(one.near < floor):.2f}, on strangers {np.mean(one.far < floor):.2f}{more}"
         )
     no = (one.near, one.far, one.unanswered)
@@ -365,7 +365,7 @@ def written_out(collections: Sequence[Collection], floor: float, embedder: Local
         "model": f"{embedder.name} {embedder.revision.partition('/')[0]}",
         "score": {part: round(float(one), 4) for part, one in zip(PARTS, weights, strict=True)},
         "answerable": {name: round(float(one), 4) for name, one in zip(FEATURES, numbers, strict=True)},
-        "wrong_per_hundred": round(100 * (1 - floor)),
+        "wrong_per_hundred": round(100 * (1 - floor), 1),
     }
     return json.dumps(held, indent=2)
 

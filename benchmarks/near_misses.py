@@ -3,12 +3,13 @@
     python -m benchmarks.near_misses locomo.json corrections.json
 
 A near miss speaks of the right things and lacks the one fact: the first controls of benchmarks/notes, and
-LoCoMo's adversarial questions, which ask one person for what the other one said. `vector` and `rare` are what
-`answerable` looks at. `other name` is a trial: how much better the best file's best line has the question's
-words than its best line with one of the question's names. A name is a word that the memory writes with a
-capital letter within sentences, or a speaker. The AUC of several is that of a logistic regression,
-cross-validated by conversation or question. `silent on` is the share of the unanswered questions that a floor
-holds back if it holds back 5 in 100 of the others. Intervals are bootstraps over the questions.
+LoCoMo's adversarial questions, which ask one person for what the other one said. `support` is what
+`answerable` looks at, `vector` and `rare` are parts of it. `other name` is a trial: how much better the best
+file's best line has the question's words than its best line with one of the question's names. A name is a
+word that the memory writes with a capital letter within sentences, or a speaker. The AUC of several is that
+of a logistic regression, cross-validated by conversation or question. `silent on` is the share of the
+unanswered questions that a floor holds back if it holds back 5 in 100 of the others. Intervals are bootstraps
+over the questions.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ from workbench_plugins.recommended.layout import passages_of
 from workbench_plugins.recommended.pipelines import RECOMMENDED
 from workbench_plugins.runs.collections import load
 
-KINDS = ("vector", "rare", "other name")
+KINDS = ("vector", "rare", "support", "other name")
 NEAR = 27
 """The near misses come first among the controls of the notes."""
 ADVERSARIAL = 5
@@ -96,6 +97,7 @@ def evidence(trace: Trace, names: frozenset[str], files: StemIndex) -> list[floa
     return [
         trace.columns["vector_score"].max(),
         trace.columns["rare_words"].max(),
+        trace.columns["support"].max(),
         -other_name(trace.question, texts, names, files),
     ]
 

@@ -32,6 +32,7 @@ from workbench_plugins.recommended.stages import (
     KeywordShare,
     LateInteraction,
     PassageCosine,
+    Support,
     TitleShare,
     accepting,
 )
@@ -79,6 +80,7 @@ def recommended(weights: FittedWeights) -> Pipeline:
         >> WeightedSum(score.pop("vector"), score.pop("keyword"), more=tuple(sorted(score.items())))
         >> Order()
         >> BestOfFile()
+        >> Support()
         >> Answerable(Calibration(tuple(weights.answerable.items()), weights.model))
         >> accepting(weights.wrong_per_hundred)
         >> Limit(6),

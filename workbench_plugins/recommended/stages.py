@@ -178,8 +178,23 @@ def _fold(_: BestOfFile, __: Symbols) -> dict[str, Any]:
 
 # Whether to return anything
 
-FEATURES = ("intercept", "vector", "rare")
-"""Of some twenty kinds of evidence, these two say best what a collection without the answer lacks."""
+FEATURES = ("intercept", "support")
+"""Of some eighty kinds of evidence, this one says best what a collection without the answer lacks."""
+
+
+@dataclass(frozen=True)
+class Support(ColumnStage, slot="support", scale="sum of cosines"):
+    """How much a chunk supports an answer: its meaning and the question's rare words, in one place.
+
+    Evidence in two chunks is no answer: the right subject in one, and the rare words in another.
+    """
+
+    says: ClassVar[str] = (
+        "support = mean of vector score and late score + the match of the question's two rarest words"
+    )
+
+    def formula(self, of: Numbers) -> Any:
+        return (of["vector_score"] + of["late_score"]) / 2 + of["rare_words"]
 
 
 @dataclass(frozen=True)
@@ -211,16 +226,14 @@ class Calibration:
 class Answerable(ColumnStage, slot="answerable", scale="probability", observed=("calibrated",)):
     """The probability that anything here answers the question, the same for every candidate.
 
-    It looks at the best cosine of a passage, and at how well any chunk has both of the question's two rarest
-    words: a near miss lacks the one word that matters. A calibration that was fitted for another model is
+    It looks at the candidate with the most support. A calibration that was fitted for another model is
     refused. The probability is then unknown: nothing is held back, and the trace says so.
     """
 
     calibration: Calibration = field(default_factory=Calibration)
 
     says: ClassVar[str] = (
-        "answerable = the probability that anything here answers, from the best passage and from the "
-        "best match of the question's two rarest words"
+        "answerable = the probability that anything here answers, from the chunk with the most support"
     )
 
     def observe(self, trace: Trace, context: Context) -> Mapping[str, Floats]:
@@ -240,11 +253,7 @@ class Answerable(ColumnStage, slot="answerable", scale="probability", observed=(
     def formula(self, of: Numbers) -> Any:
         weight = {name: of.constant(value) for name, value in self.calibration.weights}
         weight = weight or dict.fromkeys(FEATURES, of.constant(0.0))
-        log_odds = (
-            weight["intercept"]
-            + weight["vector"] * of.greatest("vector_score")
-            + weight["rare"] * of.greatest("rare_words")
-        )
+        log_odds = weight["intercept"] + weight["support"] * of.greatest("support")
         return np.where(np.isnan(of["calibrated"]), 1.0, 1 / (1 + np.exp(-log_odds)))
 
 
