@@ -22,7 +22,7 @@ ROOMS = (*BESIDE, "memory", "retrieval", "systems", "measure", "views", "cli")
 BUDGETS = {
     "workbench": 10_000,
     "workbench and workbench_plugins": 35_000,
-    "tests": 22_900,
+    "tests": 23_500,
 }
 """Code lines at most: lines with a token that is no comment and no docstring."""
 
