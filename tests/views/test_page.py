@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import workbench as wb
@@ -16,6 +18,8 @@ from workbench.memory.index import MemoryIndex
 from workbench.systems.openclaw import SHIPPED, THREE_FIXES, WORKAROUND
 from workbench.views.html import html_table
 from workbench_plugins.explore.chunks import FileChunks
+from workbench_plugins.explore.log import Asked, read_log, worst_first
+from workbench_plugins.explore.map import main_plane, memory_map
 from workbench_plugins.explore.page import Desk
 
 SYSTEMS = {one.name: one for one in (SHIPPED, THREE_FIXES, WORKAROUND)}
@@ -96,3 +100,91 @@ def test_a_file_that_is_not_indexed_leaves_the_last_one_and_says_so(toy: MemoryI
     assert chunks.held.path == TEA
     code = chunks.code
     exec(compile(code, "code", "exec"), {"index": toy})
+
+
+def test_what_was_moved_is_searched_explained_and_forgotten_with_its_system(desk: Desk) -> None:
+    explorer = desk.explorer
+    explorer.settings = {"question": "rooibos tea", "target": TEA, "moved": {"left": {"floor.floor": 0.99}}}
+    assert [stage.floor for stage in explorer.searched[0].stages if stage.slot == "floor"] == [0.99]
+    assert all(one.score >= 0.99 for one in explorer.traces[0].results)
+    assert "(with the settings that you moved)" in desk.add_right_answer()
+    names: dict[str, object] = {"index": desk.index, "pipelines": SYSTEMS}
+    exec(explorer.code, names)
+    assert names["systems"] == explorer.searched
+    explorer.settings = {"left": WORKAROUND.name}
+    assert explorer.searched[0] == WORKAROUND
+    with pytest.raises(InputError, match="no parameter .nosuch."):
+        explorer.settings = {"moved": {"left": {"floor.nosuch": 1}}}
+    with pytest.raises(InputError, match="moved cannot be"):
+        explorer.settings = {"moved": 3}
+    assert explorer.searched[0] == WORKAROUND
+
+
+LOG = """{"question": "rooibos tea", "expected": "memory/tea.md", "scores": [0.3, 0.4]}
+not JSON
+{"query": "zebra crossing", "scores": []}
+"bike hub"
+
+{"answer": 3}
+{"question": "rooibos tea", "expected": "memory/tea.md"}
+{"question": "rooibos", "expected": 3}
+"""
+
+
+def message(role: str, **content: object) -> str:
+    return json.dumps({"type": "message", "message": {"role": role, **content}})
+
+
+def test_a_log_is_read_with_its_scores_and_says_what_it_left_out() -> None:
+    asked, notes = read_log({"real.jsonl": LOG})
+    assert asked == [
+        Asked("rooibos tea", TEA, (0.4, 0.3)), Asked("zebra crossing", None, ()), Asked("bike hub"),
+    ]  # fmt: skip
+    assert notes == ["real.jsonl: left out 3 lines without a question that can be asked: 2, 6, 8."]
+    with pytest.raises(InputError, match=r"No question in empty\.jsonl"):
+        read_log({"empty.jsonl": "\n"})
+
+
+def test_of_a_transcript_the_searches_are_read_or_else_what_the_user_said() -> None:
+    user = message("user", content="[WhatsApp +44 2026-01-02 10:00 GMT] where is my bike?\n[message_id: A1]")
+    call = {"type": "toolCall", "id": "c1", "name": "memory_search", "arguments": {"query": "bike"}}
+    result = json.dumps({"results": [{"path": "x.md", "score": 0.25}, {"path": "y.md", "score": 0.5}]})
+    answer = message("toolResult", toolCallId="c1", content=[{"type": "text", "text": result}])
+    lines = ['{"type": "session", "id": "s"}', user, message("assistant", content=[call]), answer]
+    assert read_log({"s.jsonl": "\n".join(lines)}) == ([Asked("bike", None, (0.5, 0.25))], [])
+    assert read_log({"s.jsonl": "\n".join(lines[:2])}) == ([Asked("where is my bike?")], [])
+
+
+def test_a_log_is_sorted_worst_first(toy: MemoryIndex, desk: Desk) -> None:
+    asked = [
+        Asked("rooibos tea", TEA), Asked("rooibos"), Asked("zebra crossing"), Asked("rooibos tea", "gone.md"),
+    ]  # fmt: skip
+    found = worst_first(asked, WORKAROUND, toy)
+    assert [(one.asked.question, one.asked.expected) for one in found] == [
+        ("rooibos tea", "gone.md"), ("zebra crossing", None), ("rooibos", None), ("rooibos tea", TEA),
+    ]  # fmt: skip
+    assert [one.said.split(";")[0] for one in found[:2]] == ["lost: not in the index", "nothing returned"]
+    assert found[-1].said.startswith("returned at place 1 of")
+    desk.log = asked
+    assert [row["question"] for row in desk.judged()["rows"]] == [
+        one.asked.question for one in worst_first(asked, SHIPPED, toy)
+    ]
+
+
+def test_the_map_shows_the_main_plane_and_names_neighbours_by_cosine(sample: MemoryIndex) -> None:
+    found = memory_map(sample, "rooibos tea")
+    _, vectors = sample.vectors()
+    near = sample.vector(sample.embed("rooibos tea"), 8)
+    places = [found["lines"][one["point"]] for one in found["near"]]
+    assert places == [f"{one.start_line}-{one.end_line}" for one in sample.chunks(near.rows)]
+    np.testing.assert_allclose([one["cosine"] for one in found["near"]], 1 - near.raw, atol=1e-4)
+    _, axes, shares = main_plane(vectors)
+    spread = np.var((vectors - vectors.mean(axis=0)) @ axes, axis=0) / np.var(vectors, axis=0).sum()
+    np.testing.assert_allclose(spread, shares, rtol=1e-4)
+    assert shares[0] > shares[1]
+    assert f"{shares[0]:.0%} and {shares[1]:.0%} of the variance" in found["sentence"]
+
+
+def test_a_map_takes_three_chunks(tmp_path: Path) -> None:
+    with world.build(tmp_path, {"a.md": "tea"}) as index, pytest.raises(InputError, match="three chunks"):
+        memory_map(index, "tea")

@@ -24,7 +24,7 @@ from workbench.retrieval.pipeline import search
 from workbench.systems.openclaw import SHIPPED, THREE_FIXES
 from workbench.systems.registry import SYSTEMS
 from workbench.views.blame import SHOWN_FLIPS
-from workbench.views.html import parallel
+from workbench.views.html import parallel, passage
 from workbench.views.text import show
 from workbench_plugins.diagnose.diagnosis import diagnose
 from workbench_plugins.diagnose.findings import lint, lint_pair
@@ -176,3 +176,20 @@ def test_a_pipeline_draws_each_stage_once_in_order_legs_side_by_side_and_marks_i
         marked = re.findall(r'class="stage(?: leg)? changed"[^>]*>([^<]+)<small>([^<]+)</small>', html)
         last = {one.stage.slot.replace("_", " "): f"+{one.name}" for one in pipeline.changes}
         assert dict(marked) == last
+
+
+@pytest.mark.parametrize("name", SYSTEMS)
+def test_the_picture_of_a_search_says_where_the_file_falls_out(name: str, toy: MemoryIndex) -> None:
+    trace = search("rooibos tea", SYSTEMS[name], toy)
+    returned = [one.chunk.path for one in trace.results]
+    for path in toy.paths():
+        picture = passage(explain(trace, toy, path))
+        lost = re.findall(r'class="stage[^"]*lost"[^>]*>([^<]*)<', picture)
+        if path in returned:
+            place = returned.index(path) + 1
+            assert f"{len(returned)} returned; the file at place {place}" in picture
+            assert lost == []
+            continue
+        mine = [one for one in trace.candidates if one.chunk.path == path]
+        drops = [(trace.place_of(one.drop.stage), one.drop.stage.slot) for one in mine if one.drop]
+        assert lost == [max(drops)[1].replace("_", " ") if drops else "candidates"]

@@ -10,11 +10,12 @@ What `_repr_mimebundle_` gives: a value as HTML for notebooks, and as text for e
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import singledispatch
 from html import escape
 from io import StringIO
 from itertools import groupby, zip_longest
+from pathlib import Path
 from typing import Any
 
 from rich.console import Group, RenderableType
@@ -23,8 +24,9 @@ from rich.text import Text
 
 from workbench.records import Stage, Trace
 from workbench.retrieval.columns import ColumnStage
+from workbench.retrieval.cutoff import Limit
 from workbench.retrieval.explain import Explanation
-from workbench.retrieval.legs import LegStage
+from workbench.retrieval.legs import LegStage, Union
 from workbench.retrieval.pipeline import Pipeline
 from workbench.safe_text import visible, without_own_keys
 from workbench.views.text import (
@@ -39,26 +41,7 @@ from workbench.views.text import (
 )
 
 NAME = "workbench-shown"
-TABLE = f".{NAME}.{NAME} table"
-"""Its tables. The name stands twice: JupyterLab aligns all cells to the right with a longer selector."""
-
-STYLE = (
-    "<style>"
-    f".{NAME}{{line-height:1.45;font-size:13px;color:inherit;overflow-x:auto}}"
-    f".{NAME} .line{{white-space:pre-wrap;overflow-wrap:anywhere}}"
-    f".{NAME} .dim{{opacity:.75}}"
-    f".{NAME} table{{border-collapse:collapse;margin:6px 0;font-size:13px;color:inherit;"
-    "font-variant-numeric:tabular-nums}"
-    f"{TABLE} th,{TABLE} td{{padding:2px 10px 2px 0;text-align:left;vertical-align:top;white-space:pre-wrap;"
-    "overflow-wrap:break-word;max-width:44em;color:inherit;background:none;border:0}"
-    f"{TABLE} thead th{{border-bottom:1px solid rgba(128,128,128,.5);font-weight:600;vertical-align:bottom}}"
-    f"{TABLE} tbody th{{font-weight:inherit}}"
-    f"{TABLE} caption{{text-align:left}}"
-    f"{TABLE} .right{{text-align:right}}"
-    f"{TABLE} .whole{{white-space:pre;overflow-wrap:normal}}"
-    f".{NAME} summary{{cursor:pointer;padding:4px 0}}"
-    "</style>"
-)
+STYLE = f"<style>{Path(__file__).with_name('shown.css').read_text(encoding='utf-8')}</style>"
 """The look of all shown values: the page's own colours, so that both themes are readable."""
 
 
@@ -134,20 +117,6 @@ def _plain(cell: RenderableType) -> str:
     return safe(cell.plain if isinstance(cell, Text) else str(cell))
 
 
-FLOW_STYLE = (
-    "<style>"
-    f".{NAME} .flow{{display:flex;flex-wrap:wrap;align-items:center;gap:6px 0;margin:6px 0}}"
-    f".{NAME} .flow>.step{{display:flex;flex-direction:column;gap:4px;justify-content:center}}"
-    f".{NAME} .flow>.arrow{{padding:0 5px;opacity:.75}}"
-    f".{NAME} .stage{{border:1px solid rgba(128,128,128,.8);border-radius:4px;padding:3px 8px;"
-    "text-align:center;white-space:nowrap}"
-    f".{NAME} .stage.leg{{border-radius:12px}}"
-    f".{NAME} .stage.changed{{border:2px solid currentColor;font-weight:600}}"
-    f".{NAME} .stage small{{display:block;font-weight:400;font-size:11px}}"
-    "</style>"
-)
-
-
 def schematic(pipeline: Pipeline) -> str:
     """The stages from left to right with arrows between them; legs and their scores are above each other.
 
@@ -155,17 +124,46 @@ def schematic(pipeline: Pipeline) -> str:
     are in its tooltip.
     """
     changed = {
-        change.stage.slot: f"+{change.name}"
+        change.stage.slot: ("changed", f"+{change.name}")
         for change in pipeline.changes
         if _is_used(pipeline, change.stage)
     }
+    return _flow(pipeline.stages, changed, f"the stages of {pipeline.name}")
+
+
+def passage(explanation: Explanation) -> str:
+    """The stages of a search with what left each of them, and where the file that is explained falls out."""
+    trace, target = explanation.trace, explanation.target
+    drops = [-1 if one.drop is None else trace.place_of(one.drop.stage) for one in trace.candidates]
+    mine = [drop for drop, one in zip(drops, trace.candidates, strict=True) if one.chunk.path == target]
+    marks: dict[str, tuple[str, str]] = {}
+    for place, stage in enumerate(trace.stages):
+        left = sum(drop < 0 or drop > place for drop in drops)
+        leg = trace.legs.get(stage.name) if isinstance(stage, LegStage) else None
+        if leg:
+            marks[stage.slot] = ("", f"{leg.hits.rows.size} found")
+        elif isinstance(stage, Union | Limit) or place in drops:
+            marks[stage.slot] = ("", f"{left} left")
+        out = place == max(mine) and -1 not in mine if mine else isinstance(stage, Union)
+        if out:
+            marks[stage.slot] = ("lost", f"{left} left; the file is lost here")
+    if -1 in mine:
+        paths = [one.chunk.path for one in trace.results]
+        marks[trace.stages[-1].slot] = (
+            "found",
+            f"{len(paths)} returned; the file at place {paths.index(target) + 1}",
+        )
+    return _flow(trace.stages, marks, f"“{trace.question}” in {trace.system}: {target} is {explanation.fate}")
+
+
+def _flow(stages: Sequence[Stage], marks: Mapping[str, tuple[str, str]], label: str) -> str:
+    """The stages as boxes; `marks` has a class and words for some of them."""
     steps = (
-        f'<div class="step">{"".join(_box(stage, changed.get(stage.slot)) for stage in stages)}</div>'
-        for stages in parallel(pipeline.stages)
+        f'<div class="step">{"".join(_box(stage, *marks.get(stage.slot, ("", ""))) for stage in group)}</div>'
+        for group in parallel(stages)
     )
     arrow = '<span class="arrow" aria-hidden="true">→</span>'
-    label = safe(f"the stages of {pipeline.name}")
-    return f'{FLOW_STYLE}<div class="flow" role="img" aria-label="{label}">{arrow.join(steps)}</div>'
+    return f'<div class="flow" role="img" aria-label="{safe(label)}">{arrow.join(steps)}</div>'
 
 
 def _is_used(pipeline: Pipeline, stage: Stage) -> bool:
@@ -196,11 +194,11 @@ def _needs(stage: Stage, others: Sequence[Stage]) -> bool:
     return any(read & set(other.writes()) for other in others)
 
 
-def _box(stage: Stage, change: str | None) -> str:
-    kind = f"stage{' leg' if isinstance(stage, LegStage) else ''}{' changed' if change else ''}"
+def _box(stage: Stage, kind: str, words: str) -> str:
+    names = " ".join(filter(None, ("stage", "leg" if isinstance(stage, LegStage) else "", kind)))
     name = safe(stage.slot.replace("_", " "))
-    mark = f"<small>{safe(change)}</small>" if change else ""
-    return f'<span class="{kind}" title="{safe(_tooltip(stage))}">{name}{mark}</span>'
+    mark = f"<small>{safe(words)}</small>" if words else ""
+    return f'<span class="{names}" title="{safe(_tooltip(stage))}">{name}{mark}</span>'
 
 
 def _tooltip(stage: Stage) -> str:
@@ -248,11 +246,12 @@ def _trace(trace: Trace) -> str:
 
 @html_of.register
 def _explanation(explanation: Explanation) -> str:
-    """The printed lines; those that are not indented, which name the question and the chunks, are bold."""
+    """The search as a picture, and the printed lines; those that name question and chunks are bold."""
     lines = explanation_text(explanation).split("\n")
     indents = [len(line) - len(line.lstrip()) for line in lines]
     texts = (Text(line.lstrip(), "" if n else "bold") for line, n in zip(lines, indents, strict=True))
-    return part(Group(*(Padding.indent(text, n) for text, n in zip(texts, indents, strict=True))))
+    words = Group(*(Padding.indent(text, n) for text, n in zip(texts, indents, strict=True)))
+    return f"{passage(explanation)}{part(words)}"
 
 
 @html_of.register

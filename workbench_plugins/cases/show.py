@@ -20,6 +20,7 @@ from workbench.retrieval.cutoff import MinScore
 from workbench.retrieval.explain import fate_of
 from workbench.safe_text import counted, one_line, visible
 from workbench.views.data import trace_data
+from workbench.views.html import framed, passage
 from workbench.views.text import (
     WIDTH,
     PlainConsole,
@@ -299,6 +300,7 @@ def _html_part(kind: str, shown: Any) -> str:
                 f"<p>Expected: {_html(shown.wanted)}.<br>\n"
                 f"Observed: {_html(observed_text(shown.observed))}.<br>\n"
                 f'<strong class="{verdict}">The expectation {verdict}.</strong></p>'
+                + (framed(passage(shown.explanation)) if shown.explanation else "")
                 + (_score_figure(shown) if shown.trace.candidates else "")
             )
         case "why":
@@ -324,7 +326,8 @@ def _html(text: str) -> str:
 def _score_figure(one: Answered) -> str:
     """The best candidates as bars, the floor as a line; the file that decides has a colour of its own."""
     best = one.trace.candidates[:BARS]
-    floor = next((stage.floor for stage in one.trace.stages if isinstance(stage, MinScore)), None)
+    floors = (stage for stage in one.trace.stages if isinstance(stage, MinScore))
+    floor = next((stage.floor for stage in floors if stage.of == one.trace.ranked_by), None)
     top = max([*(abs(found.score) for found in best), abs(floor or 0), 1e-9])
     scale = (CHART_WIDTH - LEFT - LABEL) / top
     rows = [_bar(found, place, scale, one) for place, found in enumerate(best)]
