@@ -50,7 +50,7 @@ function picker(label, groups, pick) {
   const lists = groups.map(({ label: group, names }) => {
     const items = names.map((name) => h("li", {}, h("button", { onclick: () => chosen(name) }, name)));
     buttons.push(...items);
-    return h("section", { "aria-label": group }, h("h4", {}, group), h("ul", {}, ...items));
+    return h("section", { "aria-label": group }, h("b", {}, group), h("ul", {}, ...items));
   });
   const all = h("div", { class: "wb-all", tabindex: -1 }, ...lists);
   const root = h("details", { class: "wb-picker" }, shown, h("div", {}, search, all));

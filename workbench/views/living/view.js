@@ -206,6 +206,7 @@ function answerList(select, more) {
 
   function open(one, yes, row) {
     if (one.open !== yes) one.told.replaceChildren(...marked(one.body, one.words, yes ? Infinity : 180));
+    one.told.tabIndex = yes ? 0 : -1; // a long text is read with the keyboard
     if (one.open || yes) one.more.replaceChildren(...(yes ? more(row) : []));
     one.open = yes;
   }
