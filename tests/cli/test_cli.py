@@ -303,7 +303,7 @@ def test_index_verifies_when_told(run: Run, tmp_path: Path) -> None:
 def test_doctor_finds_everything_there(run: Run, place: Place) -> None:
     outcome = run("doctor", *place.options, "--json")
     findings = {one["what"]: one for one in outcome.json()}
-    assert all(one.keys() == {"what", "fine", "says"} for one in findings.values())
+    assert all({"what", "fine", "says", "count"} <= one.keys() for one in findings.values())
     assert {"Python", "SQLite", "sqlite-vec", "model", "torch", "index"} <= findings.keys()
     assert "6 files, 6 chunks" in findings["index"]["says"]
     assert outcome.code == int(not all(one["fine"] for one in findings.values()))
@@ -335,19 +335,26 @@ def test_doctor_ticks_no_index_that_is_older_than_its_memory(run: Run, place: Pl
     found = index_check(run, place)
     new.unlink()
     assert not found["fine"]
-    assert "1 file changed (first: memory/new.md)" in found["says"]
-    assert "workbench index" in found["says"]
+    assert "Files are not in the store, 1" in found["says"]
+    assert "workbench doctor" in found["says"]
     assert index_check(run, place)["fine"]
 
 
-def test_doctor_ticks_no_index_whose_chunks_the_model_has_read_in_part(
-    run: Run, place: Place, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(Store, "read_share", 0.11)
-    found = index_check(run, place)
-    assert not found["fine"]
-    assert "the model has read 11% of a chunk on average" in found["says"]
-    assert "--reading windowed" in found["says"]
+def test_doctor_says_what_a_store_has_and_what_repairs_it(run: Run, place: Place) -> None:
+    new = place.folder / "memory" / "new.md"
+    new.write_text("# Something new\n", encoding="utf-8")
+    outcome = run("doctor", place.folder, "--index", place.index, "--json")
+    new.unlink()
+    found, store = outcome.json()
+    assert (outcome.code, found["what"], found["count"], found["example"]) == (
+        1,
+        "not indexed",
+        1,
+        "memory/new.md",
+    )
+    assert "workbench index" in found["repair"]
+    assert "6 chunks" in store["says"]
+    assert run("doctor", place.folder, "--index", place.index).code == 0
 
 
 # help, and what is loaded

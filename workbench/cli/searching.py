@@ -23,7 +23,7 @@ from workbench.cli.app import (
 )
 from workbench.cli.output import put, tell
 from workbench.errors import InputError
-from workbench.registry import declared, part_of
+from workbench.registry import declared, declared_module, part_of
 
 if TYPE_CHECKING:
     from workbench.retrieval.pipeline import Pipeline
@@ -95,13 +95,13 @@ def explain(
     from workbench.retrieval.query import check_question
     from workbench.views.data import explanation_data
 
-    asked = changes.pipeline(where.system(system))
-    cleaned = check_question(question)
+    searched = check_question(question), changes.pipeline(where.system(system))
     with where.opened() as opened, opened.snapshot():
-        trace = pipeline.search(cleaned, asked, opened)
+        trace = pipeline.search(*searched, opened)
         explanation = explaining.explain(trace, opened, where.relative(target))
-        unknown = explanation.fate is explaining.Fate.NEVER_INDEXED
-        near = nearest(explanation.target, opened.paths()) if unknown else None
+        if (doctor := declared_module("work", "faults")) is not None:
+            doctor.tell_of(opened, explanation.target)
+        near = None if explanation.verdicts else nearest(explanation.target, opened.paths())
         if case is not None:
             part_of("save", "case").save_trace(case, trace, opened, explanation.target)
     put(explanation_data(explanation) if as_json else explanation, as_json)

@@ -6,6 +6,7 @@ from workbench.registry import declare
 
 declare(
     "workbench_plugins.doctor.commands",
-    command={"doctor": "Start: Check the installation and the index.", "indexes": ""},
+    command={"doctor": "Start: Check the installation, the index, or any store.", "indexes": ""},
     work="indexes",
 )
+declare("workbench_plugins.doctor.faults", work="faults")

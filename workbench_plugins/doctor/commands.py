@@ -10,9 +10,9 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 from rich.console import RenderableType
@@ -22,22 +22,43 @@ from workbench.cli.memory import Removal
 from workbench.cli.output import put, tell
 from workbench.errors import InputError, WorkbenchError
 from workbench.memory.choices import index_home
-from workbench.memory.embedding.local import LocalEmbedder, verified_model
-from workbench.memory.index import MemoryIndex, default_index_path
+from workbench.memory.embedding.local import verified_model
+from workbench.memory.embedding.named import embedder_named
+from workbench.memory.index import default_index_path
 from workbench.memory.opening import folder_of, open_memory
+from workbench.memory.store.contract import SCHEME
 from workbench.memory.store.sqlite import place as builds
 from workbench.memory.store.sqlite.database import libraries
 from workbench.memory.store.sqlite.place import alone
 from workbench.memory.store.sqlite.store import Store
-from workbench.memory.sync import outdated
 from workbench.safe_text import counted
 from workbench.views.text import Table, numbers, rich_table
+from workbench_plugins.doctor.faults import facts, faults
+from workbench_plugins.doctor.held import Held, is_store, ours, read_store
 
 
 @app.command()
-def doctor(memory: Memory = SAMPLE, index_file: IndexFile = None, as_json: AsJson = False) -> None:
-    """Check the installation and the index. Exit code 1 if something is missing."""
-    findings = examine(memory, index_file)
+def doctor(
+    store: Annotated[
+        str | None,
+        typer.Argument(
+            help="A memory's folder, or a store: an index file of ours, OpenClaw's or Basic Memory's SQLite "
+            "file, or a folder of Qdrant, Chroma or FAISS. It is only read."
+        ),
+    ] = None,
+    memory: Memory = SAMPLE,
+    index_file: IndexFile = None,
+    notes: Annotated[
+        Path | None, typer.Option("--notes", help="The folder whose files the store should hold.")
+    ] = None,
+    model: Annotated[
+        str | None, typer.Option("--model", help="The model that made the store. Default: what it names.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Check the installation and the index, or what a store holds. Exit code 1 if something is wrong."""
+    held = None if store is None else held_at(store, index_file)
+    findings = examine(store or memory, index_file) if held is None else examine_store(held, notes, model)
     lines = (f"{'✓' if one.fine else '✗'} {one.what:<22} {one.says}" for one in findings)
     put([asdict(one) for one in findings] if as_json else "\n".join(lines), as_json)
     raise typer.Exit(0 if all(one.fine for one in findings) else 1)
@@ -66,6 +87,38 @@ class Check:
     what: str
     fine: bool
     says: str
+    count: int | None = None
+    of: int | None = None
+    example: str | None = None
+    repair: str | None = None
+
+
+def held_at(store: str, index_path: Path | None = None) -> Held | None:
+    """What a store, or the index of a memory's folder, holds; None for the address of a server."""
+    if SCHEME in store:
+        return None
+    place = Path(store).expanduser()
+    if not place.exists():
+        raise InputError(f"There is no {store}.", "Give a memory's folder or a store.")
+    if place.is_dir() and not is_store(place):
+        index = index_path or default_index_path(place)
+        if not index.exists():
+            raise InputError(f"{place} has no index.", f"Index it: workbench index {place}")
+        return replace(read_store(index), folder=place)
+    return read_store(place)
+
+
+def examine_store(held: Held, notes: Path | None = None, model: str | None = None) -> list[Check]:
+    """The faults of a store, one check each, and below them what it holds."""
+    embedder = None if model is None else embedder_named(model)
+    found = [
+        Check(one.kind, False, str(one), one.count, one.of, one.example, one.repair)
+        for one in faults(held, embedder, notes)
+    ]
+    says = (
+        f"{held.name}: {held.kind} store, {counted(len(held.ids), 'chunk')}, {held.model or 'no model named'}"
+    )
+    return [*found, Check("store", not found, ". ".join([says, *facts(held)]))]
 
 
 def examine(memory: str | os.PathLike[str], index_path: Path | None = None) -> list[Check]:
@@ -116,27 +169,20 @@ def _index(memory: Path, index_path: Path | None) -> str:
                 f"The index {path} is damaged: {'; '.join(problems)}.",
                 "Rebuild it: workbench index FOLDER --rebuild",
             )
-        changed, made_with, share = (
-            outdated(memory, MemoryIndex(store, LocalEmbedder())),
-            store.settings,
-            store.read_share,
+        made_with = store.settings
+        held = replace(ours(store.db, str(path)), folder=memory)
+    found = faults(held)
+    if found:
+        raise InputError(
+            f"The index {path}: {found[0].says}, {found[0].count:,}.", f"See workbench doctor {memory}"
         )
-        if changed:
-            raise InputError(
-                f"The index {path} is older than the memory: {counted(len(changed), 'file')} changed (first: "
-                f"{changed[0]}).",
-                "Update it: workbench index FOLDER",
-            )
-        if share < 1:
-            raise InputError(
-                f"In the index {path} the model has read {share:.0%} of a chunk on average: the vector leg "
-                "cannot find the rest.",
-                "Let it read all: workbench index FOLDER --reading windowed --rebuild",
-            )
-        return (
-            f"{path}: {counted(len(store.stamps()), 'file')}, {counted(store.size, 'chunk')}, up to date and "
-            f"read whole by {made_with.model} ({made_with.revision})"
-        )
+    return ". ".join(
+        [
+            f"{path}: {counted(len(held.hashes), 'file')}, {counted(len(held.ids), 'chunk')}, up to date, "
+            f"made by {made_with.model} ({made_with.revision})",
+            *facts(held),
+        ]
+    )
 
 
 def _indexes() -> str:

@@ -1,0 +1,431 @@
+"""What is wrong with a store: each kind of fault with its count, an example, and the command that repairs it.
+
+A store without a fault has no finding. How much of its texts the model has read is a fact, and no fault.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.cli.output import tell
+from workbench.errors import WorkbenchError
+from workbench.memory.choices import extra_paths_of
+from workbench.memory.embedding.local import (
+    PACKAGED_MODEL,
+    Embedder,
+    LocalEmbedder,
+    Truncated,
+    local_embedder,
+)
+from workbench.memory.files import content_hash, list_files
+from workbench.memory.index import MemoryIndex, OpenIndex
+from workbench.memory.store.sqlite.store import Store
+from workbench.records import Rows
+from workbench.safe_text import counted
+from workbench_plugins.doctor.held import Held, Vectors, ours
+
+SAME = 0.98
+"""The least cosine of a stored vector and that of its text embedded again."""
+SAMPLED = 12
+"""So many chunks are embedded again from all over the store, and so many of those that look least at home."""
+FEW = 4
+"""So many chunks of a file, and of all others, are embedded again when one file is asked about."""
+LONG = 600
+"""Texts up to so many characters are read whole by every model, so their vectors can be compared."""
+COPIES = 3
+"""So many copies of one text fill half of an answer of six."""
+UNIT = 1e-3
+"""How far the length of a unit vector may be from 1."""
+
+
+@dataclass(frozen=True)
+class Fault:
+    """One kind of fault in a store: which of how many things have it, and what repairs it.
+
+    `which` names a file for each chunk that has one.
+    """
+
+    kind: str
+    says: str
+    which: tuple[str, ...] = field(repr=False)
+    of: int
+    repair: str
+
+    @property
+    def count(self) -> int:
+        return len(self.which)
+
+    @property
+    def example(self) -> str:
+        return self.which[0]
+
+    def __str__(self) -> str:
+        return f"{self.says}: {self.count:,} of {self.of:,}, such as {self.example}. Repair: {self.repair}"
+
+
+@dataclass(frozen=True)
+class Prefixes:
+    """What a family of models wants before a question and before a passage; empty for nothing."""
+
+    family: str
+    query: str
+    passage: str
+
+
+PREFIXES = (
+    Prefixes(r"e5-(small|base|large)(?!.*instruct)", "query: ", "passage: "),
+    Prefixes(r"nomic-embed", "search_query: ", "search_document: "),
+    Prefixes(r"embeddinggemma", "task: search result | query: ", "title: none | text: "),
+    Prefixes(r"(mxbai|arctic)-embed", "Represent this sentence for searching relevant passages: ", ""),
+)
+"""Source: the models' cards; compare openclaw#140932 and open-webui PR#24921."""
+
+
+def faults(
+    held: Held, embedder: Embedder | None = None, folder: Path | None = None, only: str = ""
+) -> list[Fault]:
+    """Every fault that a store has, in the order of the checks; with `only`, those of one file.
+
+    `embedder` is the model of the store, by default the one that it names or, where it names none, the
+    packaged one if the vectors turn out to be its. `folder` is the memory whose files the store should hold.
+    """
+    model = embedder or _model(held)
+    checks: tuple[Iterable[Fault], ...] = (
+        _damage(held),
+        _files(held, folder or held.folder),
+        _vectors(held),
+        _again(held, model, embedder is not None or bool(held.model), only),
+        _full_text(held),
+        _copies(held),
+    )
+    every = [fault for check in checks for fault in check]
+    return [one for one in every if only in one.which] if only else every
+
+
+def facts(held: Held) -> list[str]:
+    """What is no fault but limits answers: the share of the texts that the model has read."""
+    if not held.shares or min(held.shares) >= 1:
+        return []
+    part = sum(share < 1 for share in held.shares)
+    mean = sum(held.shares) / len(held.shares)
+    return [
+        f"The model has read {mean:.0%} of a chunk on average, and {counted(part, 'chunk')} only in part. To "
+        "read all: workbench index FOLDER --reading windowed --rebuild"
+    ]
+
+
+def _fault(
+    held: Held, kind: str, says: str, which: Sequence[str], of: int, repair: str = ""
+) -> Iterator[Fault]:
+    if which:
+        yield Fault(kind, says, tuple(which), of, repair or held.repair)
+
+
+def _place(held: Held, row: int) -> str:
+    return held.paths[row] or " ".join(held.texts[row].split())[:60] or held.ids[row]
+
+
+def _damage(held: Held) -> Iterator[Fault]:
+    yield from _fault(held, "damaged", "The file itself is damaged", held.problems, len(held.problems))
+
+
+# Files
+
+
+def _files(held: Held, folder: Path | None) -> Iterator[Fault]:
+    """Ghosts, files that are not indexed, and stale texts; only of a store whose files are known."""
+    lost = [held.ids[row] for row, path in enumerate(held.paths) if not path]
+    if held.hashes:
+        yield from _fault(held, "ghosts", "Chunks belong to no file", lost, len(held.ids))
+    if folder is None or not folder.is_dir():
+        return
+    known = sorted(held.hashes or {*filter(None, held.paths)})
+    texts = {path: _text(folder / path) for path in known}
+    gone = {path for path, text in texts.items() if text is None}
+    ghosts = [path for path in held.paths if path in gone] or sorted(gone)
+    repair = held.repair.removesuffix(" --rebuild")
+    yield from _fault(held, "ghosts", "Chunks are left of files that are gone", ghosts, len(held.ids), repair)
+    there = _there(held, folder)
+    unread = sorted(path for path in there - {*known} if (_text(folder / path) or "").strip())
+    yield from _fault(held, "not indexed", "Files are not in the store", unread, len(there), repair)
+    stale = [path for path, text in texts.items() if text is not None and _is_stale(held, path, text)]
+    yield from _fault(held, "stale", "Files have changed since they were indexed", stale, len(known), repair)
+
+
+def _there(held: Held, folder: Path) -> set[str]:
+    """The files of a folder that the store would read."""
+    if held.rules is None:
+        return {path.relative_to(folder).as_posix() for path in folder.rglob("[!.]*.md")}
+    return set(list_files(folder, extra_paths_of(folder, Path(held.name)), held.rules))
+
+
+def _text(file: Path) -> str | None:
+    try:
+        return file.read_bytes().decode(errors="replace")
+    except OSError:
+        return None
+
+
+def _is_stale(held: Held, path: str, text: str) -> bool:
+    """Whether a file has another digest than the store knows or, without one, lacks lines of its chunks."""
+    known = held.hashes.get(path)
+    if known:
+        return known != content_hash(text)
+    chunks = (held.texts[row] for row, one in enumerate(held.paths) if one == path)
+    return any(line.strip() not in text for chunk in chunks for line in chunk.splitlines())
+
+
+# Vectors
+
+
+def _vectors(held: Held) -> Iterator[Fault]:
+    if not len(held.vectors):
+        return
+    usual = _usual(held)
+    rows = range(len(held.ids))
+    whole, matrix = _matrix(held)
+    norms = np.linalg.norm(matrix, axis=1)
+    finite = np.isfinite(matrix).all(axis=1)
+    of, out = len(held.ids), set(held.unreachable)
+    missing = [row for row in rows if not held.vectors[row].size]
+    other = [row for row in rows if held.vectors[row].size not in (0, usual)]
+    broken, zero = whole[~finite], whole[finite & (norms == 0)]
+    long = whole[finite & (norms > 0) & (np.abs(norms - 1) > UNIT)]
+    away = [row for row in rows if held.ids[row] in out and held.vectors[row].size]
+    for kind, says, which in (
+        ("no vector", "Chunks have no vector, so the vector leg cannot find them", missing),
+        ("other length", f"Vectors are not {usual:,} numbers long, as the others are", other),
+        ("NaN", "Vectors have numbers that are not finite", broken.tolist()),
+        ("zero", "Vectors are all zero: they are as near to every question", zero.tolist()),
+        ("not unit", "Vectors are not of length 1, so a dot product is no cosine", long.tolist()),
+        ("unreachable", "Chunks carry another model's name, and no leg searches them", away),
+    ):
+        yield from _fault(held, kind, says, [_place(held, row) for row in which], of)
+
+
+def _usual(held: Held) -> int:
+    sizes = Counter(vector.size for vector in held.vectors if vector.size)
+    return sizes.most_common(1)[0][0] if sizes else 0
+
+
+def _matrix(held: Held) -> tuple[Rows, Vectors]:
+    """The rows whose vectors have the usual length, and these vectors."""
+    usual = _usual(held)
+    rows = [row for row, vector in enumerate(held.vectors) if vector.size == usual and usual]
+    return np.array(rows, np.int64), np.array([held.vectors[row] for row in rows], np.float32).reshape(
+        -1, usual
+    )
+
+
+def _model(held: Held) -> Embedder | None:
+    """The local model that a store names, or the packaged one where it may be that; None if it cannot be."""
+    if held.kind == "ours":
+        return local_embedder(held.model, held.revision) if held.model == PACKAGED_MODEL else None
+    packaged = LocalEmbedder(reading=Truncated())
+    known = held.model.rpartition("/")[2] in ("", PACKAGED_MODEL)
+    return packaged if known and _usual(held) == packaged.dimensions else None
+
+
+def _again(held: Held, embedder: Embedder | None, named: bool, only: str) -> Iterator[Fault]:
+    """Vectors that are not those of their texts: a sample is embedded again.
+
+    Without a named model nothing is said unless half of the sample agrees with the packaged one.
+    """
+    if embedder is None or not len(held.vectors):
+        return
+    rows, matrix = _matrix(held)
+    norms = np.linalg.norm(matrix, axis=1, keepdims=True)
+    sound = np.isfinite(matrix).all(axis=1) & (norms[:, 0] > 0)
+    rows, units = rows[sound], matrix[sound] / norms[sound]
+    if not rows.size:
+        return
+    sample = _sample(held, rows, units)
+    if only:
+        own = [place for place, row in enumerate(rows) if held.paths[row] == only]
+        sample = sorted({*sample[:: -(-len(sample) // FEW) if sample else 1], *own[:FEW]})
+    if not sample:
+        return
+    if _usual(held) != embedder.dimensions:
+        if named:
+            says = f"{embedder.name} makes vectors of {embedder.dimensions:,} numbers, not {_usual(held):,}"
+            yield from _fault(held, "other model", says, [_place(held, int(rows[0]))], len(rows))
+        return
+    texts = [held.texts[rows[one]] for one in sample]
+    fresh = embedder.embed(texts, "passage").vectors
+    known = [bool(one.any()) for one in fresh]  # a toy model has no vector for some texts
+    alike = np.einsum("ij,ij->i", units[sample], fresh)
+    bad = [one for one, cosine, says in zip(sample, alike, known, strict=True) if says and cosine < SAME]
+    good = [one for one in sample if one not in bad]
+    if not named and len(good) < len(bad):
+        return
+    yield from _prefix_of_query(held, embedder)
+    bare = _bare(held, embedder, texts, units[sample])
+    if bare:
+        yield bare
+        return
+    yield from _foreign(held, rows, units, good, bad, alike[[sample.index(one) for one in bad]], len(sample))
+
+
+def _sample(held: Held, rows: Rows, units: Vectors) -> list[int]:
+    """Places of `rows`: some spread evenly, and those whose vectors are farthest from the mean of all."""
+    whole = held.kind == "ours"
+    able = [place for place, row in enumerate(rows) if held.texts[row].strip()]
+    short = able if whole else [place for place in able if len(held.texts[rows[place]]) <= LONG]
+    if not short:
+        return []
+    even = short[:: max(1, -(-len(short) // SAMPLED))]
+    middle = units[short].mean(axis=0)
+    farthest = np.argsort(units[short] @ middle, kind="stable")[:SAMPLED]
+    return sorted({*even, *(short[one] for one in farthest)})
+
+
+def _foreign(
+    held: Held, rows: Rows, units: Vectors, good: list[int], bad: list[int], alike: NDArray[Any], of: int
+) -> Iterator[Fault]:
+    """Another model, all over or mixed in, or another text: a vector of this model lies among its others."""
+    if not bad:
+        return
+    told = [_place(held, int(rows[one])) for one in bad]
+    cosines = f"; cosines of {min(alike):.2f} to {max(alike):.2f} with their texts embedded again"
+    if not good:
+        yield from _fault(held, "other model", "The vectors are of another model" + cosines, told, of)
+        return
+    middle = units[good].mean(axis=0)
+    among = np.median(units[bad] @ middle) >= np.median(units[good] @ middle) / 2
+    says = "Vectors are those of another text" if among else "Vectors of another model are mixed in"
+    modes = f" ({len(good)} of {of} sampled chunks agree)"
+    yield from _fault(held, "other text" if among else "mixed models", says + modes + cosines, told, of)
+
+
+# Prefixes
+
+
+def _wanted(embedder: Embedder) -> Prefixes | None:
+    name = embedder.name.lower()
+    return next((one for one in PREFIXES if re.search(one.family, name)), None)
+
+
+def _bare(held: Held, embedder: Embedder, texts: Sequence[str], stored: Vectors) -> Fault | None:
+    """The missing prefix of passages: the stored vectors are those of the texts without it."""
+    wanted = _wanted(embedder)
+    if wanted is None or not wanted.passage:
+        return None
+    without, with_it = _both(embedder, texts, wanted.passage, "passage")
+    lacks = np.einsum("ij,ij->i", stored, without) >= SAME
+    has = np.einsum("ij,ij->i", stored, with_it) >= SAME
+    which = [text for text, one, other in zip(texts, lacks, has, strict=True) if one and not other]
+    says = f"Passages were embedded without the prefix {wanted.passage!r} that {embedder.name} asks for"
+    return next(
+        _fault(held, "passage prefix", says, [" ".join(one.split())[:60] for one in which], len(texts)), None
+    )
+
+
+def _prefix_of_query(held: Held, embedder: Embedder) -> Iterator[Fault]:
+    wanted = _wanted(embedder)
+    if wanted is None:
+        return
+    asked = "where is the answer"
+    without, with_it = _both(embedder, [asked], wanted.query, "query")
+    made = embedder.embed([asked], "query").vectors
+    if float(made[0] @ without[0]) >= SAME > float(made[0] @ with_it[0]):
+        says = f"Questions are embedded without the prefix {wanted.query!r} that {embedder.name} asks for"
+        yield from _fault(
+            held, "query prefix", says, [asked], 1, f"put {wanted.query!r} before each question"
+        )
+
+
+def _both(embedder: Embedder, texts: Sequence[str], prefix: str, role: Any) -> tuple[Vectors, Vectors]:
+    """The vectors of texts without a prefix and with it; a model with prompts of its own adds them itself."""
+    own = (
+        getattr(getattr(embedder, "model", None), "prompts", None)
+        if isinstance(embedder, LocalEmbedder)
+        else None
+    )
+    if own and own.get({"passage": "document"}.get(role, role)):
+        model: Any = embedder.model  # type: ignore[attr-defined]
+        return model.encode(list(texts), prompt="", normalize_embeddings=True), embedder.embed(
+            texts, role
+        ).vectors
+    with_it = embedder.embed([prefix + text for text in texts], role).vectors
+    return embedder.embed(texts, role).vectors, with_it
+
+
+# Keywords, and copies
+
+
+def _full_text(held: Held) -> Iterator[Fault]:
+    if held.full_text is None:
+        return
+    texts = dict(zip(held.ids, held.texts, strict=True))
+    lacking = [
+        row for row, one in enumerate(held.ids) if one not in held.full_text and held.texts[row].strip()
+    ]
+    says = "The keyword index has no row for chunks, so its leg cannot find them"
+    yield from _fault(held, "no full text", says, [_place(held, row) for row in lacking], len(held.ids))
+    extra = [one for one in held.full_text if one not in texts]
+    says = "The keyword index has rows of chunks that are gone"
+    yield from _fault(held, "full-text ghosts", says, extra, len(held.full_text))
+    differ = [row for row, one in enumerate(held.ids) if held.full_text.get(one, texts[one]) != texts[one]]
+    says = "The keyword index has other words than the chunks"
+    yield from _fault(held, "full text differs", says, [_place(held, row) for row in differ], len(held.ids))
+
+
+def _copies(held: Held) -> Iterator[Fault]:
+    by_text: dict[str, list[int]] = {}
+    for row, text in enumerate(held.texts):
+        by_text.setdefault(" ".join(text.split()), []).append(row)
+    many = [rows for text, rows in by_text.items() if text and len(rows) >= COPIES]
+    which = [_place(held, row) for rows in sorted(many, key=len, reverse=True) for row in rows]
+    says = f"The same text is stored {COPIES} times or more, and its copies crowd an answer"
+    yield from _fault(held, "copies", says, which, len(held.ids), "keep one of the copies, then index again")
+
+
+# An open index
+
+
+def held_by(index: OpenIndex) -> Held | None:
+    """What an open index holds; None for one that keeps no file of ours and gives no vectors."""
+    if isinstance(index, MemoryIndex) and isinstance(index.store, Store):
+        found = ours(index.store.db, index.name)
+        return replace(found, folder=index.root or found.folder)
+    try:
+        rows, vectors = index.vectors()
+    except WorkbenchError:
+        return None
+    chunks = index.chunks(rows)
+    return Held(
+        index.name,
+        "an open index",
+        "workbench index FOLDER --rebuild",
+        [one.id for one in chunks],
+        [one.path for one in chunks],
+        [one.text for one in chunks],
+        list(vectors),
+        index.model,
+        shares=[one.read_share for one in chunks],
+    )
+
+
+def faults_of_file(index: OpenIndex, path: str) -> list[Fault]:
+    """The faults of an open index that concern one file."""
+    held = held_by(index)
+    return [] if held is None else faults(held, index.embedder, only=path)
+
+
+LARGEST = 5_000
+"""An explanation looks at an index of up to so many chunks; the doctor looks at any."""
+
+
+def tell_of(index: OpenIndex, path: str) -> None:
+    """Prints the faults of the index that concern the file that is explained, as remarks."""
+    if index.size <= LARGEST:
+        for one in faults_of_file(index, path):
+            tell(f"{path}: {one}")

@@ -1,0 +1,423 @@
+"""What a store holds, as plain rows, read from files of six kinds without writing.
+
+Ours, OpenClaw's and Basic Memory's are SQLite files. mem0 and LangChain keep vectors in folders of Qdrant's
+local mode, of Chroma or of FAISS. A pickle in such a folder is read without importing what it names, so that
+no code of a foreign file runs.
+"""
+
+from __future__ import annotations
+
+import json
+import pickle
+import struct
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import apsw
+import numpy as np
+import sqlite_vec
+from numpy.typing import NDArray
+
+from workbench.errors import InputError
+from workbench.memory.files import SOURCE, FileRules
+
+Vectors = NDArray[np.float32]
+MISSING = np.empty(0, np.float32)
+"""The vector of a chunk that has none."""
+
+
+@dataclass(frozen=True)
+class Held:
+    """The chunks of a store, one per place in `ids`, `paths`, `texts` and `vectors`.
+
+    `model` is empty where the store does not name one. `full_text` has the text of each row of the keyword
+    index by chunk id; None where there is no such index. `hashes` has the digest of each file that the store
+    knows, empty where it keeps none, and `rules` say which files it reads, None for all Markdown.
+    `unreachable` are ids that the vector leg leaves out although they have a vector, and `shares` the parts
+    of the texts that the model read. `repair` makes the index anew.
+    """
+
+    name: str
+    kind: str
+    repair: str
+    ids: Sequence[str]
+    paths: Sequence[str]
+    texts: Sequence[str]
+    vectors: Sequence[Vectors]
+    model: str = ""
+    revision: str = ""
+    full_text: Mapping[str, str] | None = None
+    hashes: Mapping[str, str] = field(default_factory=dict)
+    folder: Path | None = None
+    rules: FileRules | None = None
+    unreachable: Sequence[str] = ()
+    shares: Sequence[float] = ()
+    problems: Sequence[str] = ()
+
+
+def read_store(place: Path) -> Held:
+    """The content of a store's file or folder. Raises InputError for one of no known kind."""
+    readers = FOLDERS if place.is_dir() else FILES
+    try:
+        found = next((held for read in readers if (held := read(place)) is not None), None)
+    except (apsw.Error, OSError, ValueError, KeyError, pickle.UnpicklingError, struct.error) as error:
+        raise InputError(
+            f"The store {place} cannot be read: {error}.", "It may be locked or of another version."
+        ) from None
+    if found is None:
+        raise InputError(
+            f"{place} is no store that the doctor knows.",
+            "Give a memory's folder, an index, OpenClaw's or Basic Memory's SQLite file, or a folder of "
+            "Qdrant, Chroma or FAISS.",
+        )
+    return found
+
+
+def is_store(folder: Path) -> bool:
+    """Whether a folder is a vector store, and no memory."""
+    return any(
+        any(folder.glob(name)) for name in ("collection/*/storage.sqlite", "chroma.sqlite3", "*.faiss")
+    )
+
+
+@contextmanager
+def reading(file: Path) -> Iterator[apsw.Connection]:
+    """A connection that cannot write; a file in WAL mode that nobody has open is read as it lies there."""
+    with file.open("rb") as opened:
+        resting = opened.read(20)[18:19] == b"\x02" and not file.with_name(f"{file.name}-wal").exists()
+    flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
+    how = "immutable=1" if resting else "mode=ro"
+    db = apsw.Connection(f"{file.resolve().as_uri()}?{how}", flags=flags)
+    try:
+        db.set_busy_timeout(2000)
+        db.enable_load_extension(True)
+        db.load_extension(sqlite_vec.loadable_path())
+        db.enable_load_extension(False)
+        db.pragma("trusted_schema", False)  # the file may come from elsewhere
+        yield db
+    finally:
+        db.close()
+
+
+def _rows(db: apsw.Connection, sql: str, *given: Any) -> list[Any]:
+    return db.execute(sql, given).fetchall()
+
+
+def _tables(db: apsw.Connection) -> set[str]:
+    return {name for (name,) in _rows(db, "SELECT name FROM sqlite_schema")}
+
+
+def vector_of(stored: Any, wide: bool = False) -> Vectors:
+    """A vector out of a blob of 4 or, if `wide`, 8 bytes a number, out of JSON, or out of a list."""
+    if isinstance(stored, str):
+        stored = json.loads(stored)
+    if isinstance(stored, bytes):
+        return np.frombuffer(stored, "<f8" if wide else "<f4").astype(np.float32)
+    return MISSING if stored is None else np.array(stored, np.float32)
+
+
+# SQLite files
+
+
+def _ours(file: Path) -> Held | None:
+    with reading(file) as db:
+        return ours(db, str(file)) if {"documents", "embedding_cache"} <= _tables(db) else None
+
+
+def ours(db: apsw.Connection, name: str) -> Held:
+    """What an index file of the workbench holds, read through an open connection."""
+    known = dict(_rows(db, "SELECT key, value FROM meta"))
+    settings, rules = (json.loads(known.get(key) or "{}") for key in ("settings", "file_rules"))
+    rows = _rows(
+        db,
+        "SELECT chunks.id, ifnull(path, ''), chunks.text, embedding, read_share FROM chunks "
+        "LEFT JOIN documents ON documents.id = document_id "
+        "LEFT JOIN chunks_vec ON chunk_id = chunks.id ORDER BY chunks.id",
+    )
+    texts = {str(row): text for row, _, text, _, _ in rows}
+    return Held(
+        name,
+        "ours",
+        f"workbench index {known.get('folder') or 'FOLDER'} --rebuild",
+        list(texts),
+        [path for _, path, _, _, _ in rows],
+        list(texts.values()),
+        [vector_of(stored) for _, _, _, stored, _ in rows],
+        settings["model"],
+        settings["revision"],
+        full_text=dict(_differing(db, texts)),
+        hashes=dict(_rows(db, "SELECT path, hash FROM documents WHERE source = ?", SOURCE)),
+        folder=Path(known["folder"]) if known.get("folder") else None,
+        rules=FileRules(**{**rules, "heads": tuple(rules["heads"])}) if rules else FileRules(),
+        shares=[share for *_, share in rows],
+        problems=[said for (said,) in _rows(db, "PRAGMA quick_check") if said != "ok"],
+    )
+
+
+def _differing(db: apsw.Connection, texts: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """The texts by chunk id as FTS5 has indexed them; a text that it has not indexed as it is comes empty.
+
+    FTS5 compares its terms with the table in a copy in memory, since its check is a command that writes.
+    """
+    copy = apsw.Connection(":memory:")
+    try:
+        with copy.backup("main", db, "main") as backup:
+            backup.step()
+        try:
+            copy.execute("INSERT INTO chunks_fts (chunks_fts, rank) VALUES ('integrity-check', 1)")
+        except apsw.CorruptError:
+            yield from _row_by_row(copy, texts)
+            return
+    finally:
+        copy.close()
+    yield from texts.items()
+
+
+def _row_by_row(copy: apsw.Connection, texts: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """The texts whose terms FTS5 has at their row, and an empty one where it has others."""
+    copy.execute("CREATE VIRTUAL TABLE temp.was USING fts5vocab (main, chunks_fts, instance)")
+    copy.execute("CREATE VIRTUAL TABLE again USING fts5 (text)")
+    copy.executemany(
+        "INSERT INTO again (rowid, text) VALUES (?, ?)", [(int(row), t) for row, t in texts.items()]
+    )
+    copy.execute("CREATE VIRTUAL TABLE temp.now USING fts5vocab (main, again, instance)")
+    terms = []
+    for table in ("was", "now"):
+        found: dict[str, list[tuple[str, int]]] = {}
+        for term, row, offset in copy.execute(f"SELECT term, doc, offset FROM temp.{table}"):
+            found.setdefault(str(row), []).append((term, offset))
+        terms.append({row: sorted(some) for row, some in found.items()})
+    was, now = terms
+    for row in {**was, **now}:
+        if was.get(row) == now.get(row):
+            yield row, texts[row]
+        elif row in was:
+            yield row, ""
+
+
+def _openclaw(file: Path) -> Held | None:
+    with reading(file) as db:
+        names = [name for name in ("memory_index_chunks", "chunks") if name in _tables(db)]
+        if not names or "embedding" not in _columns(db, names[0]):
+            return None
+        old = names[0] == "chunks"
+        meta, files = ("meta", "files") if old else ("memory_index_meta", "memory_index_sources")
+        known = dict(_rows(db, f"SELECT key, value FROM {meta}"))
+        model = str(json.loads(known.get("memory_index_meta_v1", "{}")).get("model", ""))
+        rows = _rows(db, f"SELECT id, path, text, embedding, model FROM {names[0]} ORDER BY rowid")
+        full_text = None
+        if f"{names[0]}_fts" in _tables(db):
+            full_text = dict(_rows(db, f"SELECT id, text FROM {names[0]}_fts"))
+        return Held(
+            str(file),
+            "OpenClaw's",
+            "openclaw memory index --force",
+            [row[0] for row in rows],
+            [row[1] for row in rows],
+            [row[2] for row in rows],
+            [vector_of(row[3], wide=True) for row in rows] if model != "fts-only" else [],
+            model,
+            full_text=full_text,
+            hashes=dict(_rows(db, f"SELECT path, hash FROM {files} WHERE source = ?", SOURCE)),
+            rules=FileRules(anywhere=False),
+            unreachable=[row[0] for row in rows if row[4] != model],
+        )
+
+
+def _columns(db: apsw.Connection, table: str) -> set[str]:
+    return {name for (name,) in _rows(db, "SELECT name FROM pragma_table_info(?)", table)}
+
+
+BASIC_MEMORY_SQL = """
+    SELECT chunks.id, ifnull(file_path, ''), chunk_text, embedding FROM search_vector_chunks AS chunks
+    LEFT JOIN entity ON entity.id = chunks.entity_id AND entity.project_id = chunks.project_id
+    LEFT JOIN search_vector_embeddings AS stored ON stored.rowid = chunks.id
+    ORDER BY chunks.id
+"""
+
+
+def _basic_memory(file: Path) -> Held | None:
+    with reading(file) as db:
+        if not {"entity", "project", "search_index", "search_vector_chunks"} <= _tables(db):
+            return None
+        rows = _rows(db, BASIC_MEMORY_SQL)
+        named = "embedding_model" in _columns(db, "search_vector_chunks")
+        models = _rows(db, "SELECT DISTINCT embedding_model FROM search_vector_chunks") if named else []
+        folders = _rows(db, "SELECT path FROM project")
+        entities = dict(_rows(db, "SELECT file_path, ifnull(checksum, '') FROM entity"))
+        notes = {path for (path,) in _rows(db, "SELECT file_path FROM search_index WHERE type = 'entity'")}
+        found = [(str(row[0]), *row[1:]) for row in rows]
+        return Held(
+            str(file),
+            "Basic Memory's",
+            "basic-memory reindex",
+            [row[0] for row in found],
+            [row[1] for row in found],
+            [row[2] for row in found],
+            [vector_of(row[3]) for row in found],
+            str(models[0][0]).split(":")[-1] if len(models) == 1 else "",
+            full_text={row[0]: row[2] for row in found if row[1] in notes},
+            hashes=entities,
+            folder=Path(folders[0][0]) if len(folders) == 1 else None,
+        )
+
+
+# Folders of vector stores
+
+
+class _Inert:
+    """What stands for every class and function that a pickle names: it keeps what it is given."""
+
+    def __new__(cls, *_: object) -> _Inert:
+        return super().__new__(cls)
+
+    def __setstate__(self, state: Any) -> None:
+        inner = state[0] if isinstance(state, tuple) and state else state
+        known = inner.get("__dict__", inner) if isinstance(inner, dict) else {}
+        self.known: dict[str, Any] = known
+
+    @property
+    def kept(self) -> dict[str, Any]:
+        return getattr(self, "known", {})
+
+
+class _Unpickler(pickle.Unpickler):
+    """Reads a pickle without importing anything that it names."""
+
+    def find_class(self, module: str, name: str) -> Any:
+        return _Inert
+
+
+def unpickled(content: bytes) -> Any:
+    """The lists and dictionaries of a pickle; objects become `_Inert`, so nothing of it runs."""
+    return _Unpickler(BytesIO(content)).load()
+
+
+TEXT_KEYS = ("page_content", "data", "document", "text", "memory", "chroma:document", "_node_content")
+PATH_KEYS = ("source", "path", "file_path", "file_name")
+
+
+def _text_of(payload: Mapping[str, Any]) -> str:
+    return next((str(payload[key]) for key in TEXT_KEYS if payload.get(key) is not None), "")
+
+
+def _path_of(payload: Mapping[str, Any]) -> str:
+    nested = payload.get("metadata")
+    every = {**payload, **(nested if isinstance(nested, dict) else {})}
+    return next((str(every[key]) for key in PATH_KEYS if every.get(key)), "")
+
+
+def _of_points(name: str, kind: str, points: Iterable[tuple[str, Mapping[str, Any], Vectors]]) -> Held:
+    every = list(points)
+    return Held(
+        name,
+        kind,
+        "add the documents again with the program that made the store",
+        [one for one, _, _ in every],
+        [_path_of(payload) for _, payload, _ in every],
+        [_text_of(payload) for _, payload, _ in every],
+        [vector for _, _, vector in every],
+    )
+
+
+def _qdrant(folder: Path) -> Held | None:
+    files = sorted(folder.glob("collection/*/storage.sqlite"))
+    if not files:
+        return None
+    return _of_points(str(folder), "Qdrant's", (point for file in files for point in _qdrant_points(file)))
+
+
+def _qdrant_points(file: Path) -> Iterator[tuple[str, Mapping[str, Any], Vectors]]:
+    with reading(file) as db:
+        for (content,) in _rows(db, "SELECT point FROM points ORDER BY rowid"):
+            point = unpickled(content).kept
+            vectors = point.get("vector")
+            if isinstance(vectors, dict):  # by name: sparse ones are objects
+                vectors = next((one for one in vectors.values() if isinstance(one, list)), None)
+            yield str(point.get("id")), point.get("payload") or {}, vector_of(vectors)
+
+
+def _chroma(folder: Path) -> Held | None:
+    file = folder / "chroma.sqlite3"
+    if not file.exists():
+        return None
+    with reading(file) as db:
+        rows: dict[int, tuple[str, dict[str, Any]]] = {}
+        for row, name in _rows(db, "SELECT id, embedding_id FROM embeddings ORDER BY id"):
+            rows[row] = (name, {})
+        for row, key, value in _rows(db, "SELECT id, key, string_value FROM embedding_metadata"):
+            if row in rows and value is not None:
+                rows[row][1][key] = value
+        queue = _rows(db, "SELECT id, operation, vector FROM embeddings_queue ORDER BY seq_id")
+        searched = dict(_rows(db, "SELECT rowid, string_value FROM embedding_fulltext_search"))
+        segments = [one for (one,) in _rows(db, "SELECT id FROM segments WHERE scope = 'VECTOR'")]
+    vectors = {name: one for segment in segments for name, one in _hnsw(folder / segment)}
+    for name, operation, stored in queue:
+        if operation == 3:
+            vectors.pop(name, None)
+        elif stored is not None:
+            vectors[name] = vector_of(stored)
+    points = [(name, kept, vectors.get(name, MISSING)) for name, kept in rows.values()]
+    held = _of_points(str(folder), "Chroma's", points)
+    by_name = {rows[row][0]: text for row, text in searched.items() if row in rows}
+    return Held(**{**vars(held), "full_text": by_name})
+
+
+HEADER = "<iQQQQQQ"
+"""The beginning of header.bin: its version, level 0, most and present elements, size, label, data."""
+
+
+def _hnsw(folder: Path) -> Iterator[tuple[str, Vectors]]:
+    """The vectors of Chroma's HNSW files by id; none before they are first written."""
+    header, level, known = (
+        folder / name for name in ("header.bin", "data_level0.bin", "index_metadata.pickle")
+    )
+    if not (header.exists() and level.exists() and known.exists()):
+        return
+    _, _, _, count, size, label_at, data_at = struct.unpack_from(HEADER, header.read_bytes())
+    named = unpickled(known.read_bytes())
+    labels = (named.kept if isinstance(named, _Inert) else named)["label_to_id"]
+    content = level.read_bytes()
+    for place in range(count):
+        one = content[place * size : (place + 1) * size]
+        (label,) = struct.unpack_from("<Q", one, label_at)
+        if label in labels:
+            yield labels[label], vector_of(one[data_at:label_at])
+
+
+FLAT = {b"IxFI", b"IxF2", b"IxFl"}
+
+
+def _faiss(folder: Path) -> Held | None:
+    files = sorted(folder.glob("*.faiss"))
+    if not files:
+        return None
+    return _of_points(str(folder), "FAISS", (point for file in files for point in _faiss_points(file)))
+
+
+def _faiss_points(file: Path) -> Iterator[tuple[str, Mapping[str, Any], Vectors]]:
+    """The documents of one flat FAISS index, as LangChain and mem0 keep them beside it."""
+    content = file.read_bytes()
+    if content[:4] not in FLAT:
+        raise InputError(
+            f"{file} is a FAISS index of the kind {content[:4].decode(errors='replace')}.",
+            "The doctor reads flat indexes (IndexFlatL2, IndexFlatIP).",
+        )
+    dimensions, count = struct.unpack_from("<iq", content, 4)
+    vectors = np.frombuffer(content, "<f4", dimensions * count, len(content) - 4 * dimensions * count)
+    documents, names = unpickled(file.with_suffix(".pkl").read_bytes())
+    kept = documents.kept.get("_dict", {}) if isinstance(documents, _Inert) else documents
+    for place, vector in enumerate(vectors.reshape(count, dimensions)):
+        name = names.get(place, "")
+        found = kept.get(name)
+        yield str(name or place), found.kept if isinstance(found, _Inert) else found or {}, vector
+    for name in sorted(set(kept) - set(names.values())):
+        yield str(name), kept[name].kept if isinstance(kept[name], _Inert) else kept[name], MISSING
+
+
+FILES: tuple[Callable[[Path], Held | None], ...] = (_ours, _basic_memory, _openclaw)
+FOLDERS: tuple[Callable[[Path], Held | None], ...] = (_qdrant, _chroma, _faiss)
