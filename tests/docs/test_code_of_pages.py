@@ -1,12 +1,8 @@
-"""The code of docs/measuring.md and docs/diagnose.md runs, and the JSON of a diagnosis is as described.
-
-LangChain is not installed: its block runs with an object that has the same `invoke`.
-"""
+"""The code of docs/measuring.md and docs/diagnose.md runs, and the JSON of a diagnosis is as described."""
 
 from __future__ import annotations
 
 import re
-from types import SimpleNamespace
 from typing import Any
 
 import psycopg
@@ -23,7 +19,7 @@ from workbench_plugins.diagnose.diagnosis import FORMAT, diagnose
 from workbench_plugins.runs.recorder import NoMemory, Recorder
 
 TEXT = (PROJECT / "docs" / "measuring.md").read_text(encoding="utf-8")
-_, FIRST, LANGCHAIN, PGVECTOR = re.findall(r"^```python\n(.*?)^```$", TEXT, re.M | re.S)
+_, FIRST, RECORDED, PGVECTOR = re.findall(r"^```python\n(.*?)^```$", TEXT, re.M | re.S)
 ASKED = QuestionSet(questions=(Question(question="rooibos tea", target="memory/tea.md"),))
 
 
@@ -41,11 +37,14 @@ def test_the_first_block_puts_a_function_beside_a_system(
     assert "my-engine" in capsys.readouterr().out
 
 
-def test_the_block_for_langchain_runs_with_an_object_that_has_its_interface() -> None:
-    documents = [SimpleNamespace(metadata={"source": path}) for path in ("memory/tea.md", "MEMORY.md")]
-    names = run(LANGCHAIN, ensemble=SimpleNamespace(invoke=lambda _: documents))
-    (found,) = evaluate(ASKED, [names["langchain"]], NoMemory())
-    assert (found.overall.hits, found.mrr) == (1, 1.0)
+def test_the_block_of_the_recorder_explains_what_another_engine_left_out(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    run(RECORDED)
+    assert (
+        "not returned; position 3 of 3 [inferred; the recorded list does not have it]"
+        in capsys.readouterr().out
+    )
 
 
 def test_the_block_for_pgvector_runs_on_a_real_server(postgres: str) -> None:

@@ -27,14 +27,14 @@ sys.modules.update({"sqlite3": pysqlite3, "sqlite3.dbapi2": pysqlite3.dbapi2})
 COMMAND = ("-m", "basic_memory.cli.main")
 
 
-def environment(home: Path, url: str, library: Path | None, dimensions: int = 384) -> dict[str, str]:
+def environment(home: Path, url: str, library: Path | None, dimensions: int, least: float) -> dict[str, str]:
     """The variables of the release's process: its home, and OpenAI's API at `url` for embeddings."""
     settings = {
         "SEMANTIC_SEARCH_ENABLED": "true",
         "SEMANTIC_EMBEDDING_PROVIDER": "openai",
         "SEMANTIC_EMBEDDING_MODEL": "all-MiniLM-L6-v2",
         "SEMANTIC_EMBEDDING_DIMENSIONS": f"{dimensions}",
-        "SEMANTIC_MIN_SIMILARITY": f"{LEAST:g}",
+        "SEMANTIC_MIN_SIMILARITY": f"{least:g}",
         "AUTO_UPDATE": "false",
         "LOG_LEVEL": "ERROR",
     }
@@ -45,6 +45,7 @@ def environment(home: Path, url: str, library: Path | None, dimensions: int = 38
         "PYTHONPATH": os.pathsep.join(paths),
         "OPENAI_BASE_URL": url,
         "OPENAI_API_KEY": "none",
+        "FASTMCP_LOG_LEVEL": "ERROR",
         **{f"BASIC_MEMORY_{name}": value for name, value in settings.items()},
     }
 
@@ -105,6 +106,7 @@ def recorded(
     url: str,
     library: Path | None = None,
     dimensions: int = 384,
+    least: float = LEAST,
     modes: Sequence[str] = MODES,
 ) -> dict[str, Any]:
     """A folder indexed by a release and asked every question in every mode: rows of permalink and score."""
@@ -113,6 +115,6 @@ def recorded(
     with tempfile.TemporaryDirectory() as scratch:
         home = Path(scratch)
         prepare(home, folder)
-        variables = environment(home, url, library, dimensions)
+        variables = environment(home, url, library, dimensions, least)
         subprocess.run([python, *COMMAND, "reindex"], env=variables, check=True, capture_output=True)
         return anyio.run(answers, python, variables, questions, modes)

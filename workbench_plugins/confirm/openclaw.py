@@ -23,6 +23,7 @@ from typing import Any
 from workbench.errors import InputError
 
 TOKEN = "recording"
+NEWER_FORM = ("2026.9.", "2026.10.", "2026.11.", "2026.12.", "2027.")
 STARTS_IN = 300.0
 TRIES = 3
 """How often an index is tried: a request can time out on a busy machine, and the server keeps the vectors."""
@@ -68,17 +69,23 @@ class Release:
         return {"PATH": os.pathsep.join([*first, os.environ["PATH"]]), "HOME": os.environ["HOME"]}
 
 
-def configuration(workspace: Path, url: str, port: int, tokenizer: str) -> dict[str, Any]:
-    """A gateway on this machine, and a memory search that changes nothing while it is asked."""
+def configuration(workspace: Path, url: str, port: int, tokenizer: str, version: str) -> dict[str, Any]:
+    """A gateway on this machine, and a memory search that changes nothing while it is asked.
+
+    The settings of the search are an agent's before 2026.9, and `memory.search` since then.
+    """
     search: dict[str, Any] = {
         "provider": "openai",
         "model": "all-MiniLM-L6-v2",
         "remote": {"baseUrl": url, "apiKey": "none"},
         "fallback": "none",
-        "sync": {"onSessionStart": False, "onSearch": False, "watch": False},
     }
     if tokenizer:
         search["store"] = {"fts": {"tokenizer": tokenizer}}
+    newer = version.startswith(NEWER_FORM)
+    if not newer:
+        search["sync"] = {"onSessionStart": False, "onSearch": False, "watch": False}
+    agent = {"workspace": str(workspace), "skipBootstrap": True}
     return {
         "gateway": {
             "mode": "local",
@@ -86,9 +93,8 @@ def configuration(workspace: Path, url: str, port: int, tokenizer: str) -> dict[
             "bind": "loopback",
             "auth": {"mode": "token", "token": TOKEN},
         },
-        "agents": {
-            "defaults": {"workspace": str(workspace), "skipBootstrap": True, "memorySearch": search},
-        },
+        "agents": {"defaults": {**agent, **({} if newer else {"memorySearch": search})}},
+        **({"memory": {"search": search}} if newer else {}),
     }
 
 
@@ -99,7 +105,7 @@ def gateway(release: Release, folder: Path, url: str, tokenizer: str) -> Iterato
         state, workspace, port = Path(scratch) / "state", Path(scratch) / "workspace", _free_port()
         shutil.copytree(folder, workspace)
         state.mkdir()
-        settings = configuration(workspace, url, port, tokenizer)
+        settings = configuration(workspace, url, port, tokenizer, release.version)
         (state / "openclaw.json").write_text(json.dumps(settings), encoding="utf-8")
         with (Path(scratch) / "log").open("wb") as log:
             given: dict[str, Any] = {"env": release.environment(state), "stdout": log, "stderr": log}

@@ -45,7 +45,7 @@ class Recorder(LegStage, slot="results", name="engine", number="score"):
                 found.setdefault(str(id_), float(score))
         except (TypeError, ValueError) as error:
             problem = f"{self.engine} does not return (id, score) pairs: {error}."
-            raise InputError(problem, "docs/measuring.md shows three examples.") from error
+            raise InputError(problem, "docs/measuring.md shows two examples.") from error
         scores, ranks = np.array(list(found.values()), float), np.arange(1.0, len(found) + 1)
         known = [context.index.rows_of(id_) for id_ in found]
         rows: Rows = np.array([some[0] if some.size else -2 - at for at, some in enumerate(known)], np.int64)
