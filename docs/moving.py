@@ -1,4 +1,4 @@
-"""Makes the README's moving picture: the threshold lab in a real browser, while its floor rises.
+"""Makes the README's moving picture: the pipeline in a real browser, while the floor rises and is removed.
 
 python -m docs.moving [MEMORY]
 """
@@ -17,44 +17,45 @@ from docs.pictures import CHROMIUM, few_colours, opened
 from docs.still import page_of
 from workbench.views.widgets.threshold import ThresholdLab
 
-PICTURE = HERE / "threshold-lab.gif"
-FLOORS = (0.0, 0.1, 0.2, 0.25, 0.3, 0.35, 0.4, 0.5)
-SECONDS = 1.2
-WIDTH = 1000
+PICTURE = HERE / "pipeline.gif"
+FLOORS = {0.25: 1.6, 0.3: 0.9, 0.33: 0.9, 0.345: 0.9, 0.35: 3.0, 0.2: 0.6, 0.0: 3.0}
+"""Each floor in its order, with the seconds for which it stands."""
+WINDOW = {"width": 1140, "height": 560}
 COLOURS = 48
 LARGEST = 1_000_000
-SYSTEM = "openclaw-2026.2.13-vector-only"
+SYSTEM, QUESTION = "openclaw-2026.2.13", "how should I evaluate if a claim is actually true"
 FRAMED = "body { margin: 0; } [data-widget] { padding: 16px; } details { display: none; }"
 
 
 def lab(memory: str) -> ThresholdLab:
-    """The threshold lab over the memory's labelled questions."""
+    """The threshold lab over the memory's labelled questions, with lesson 00's question."""
     questions = wb.load_questions(f"{memory}/questions.yaml")
     with wb.open_index(memory) as index:
-        return ThresholdLab(wb.evaluate(questions, [wb.system(SYSTEM)], index))
+        shown = ThresholdLab(wb.evaluate(questions, [wb.system(SYSTEM)], index), link=False)
+    shown.question.value = QUESTION
+    return shown
 
 
 def frames(shown: ThresholdLab) -> Iterator[Image.Image]:
     """A picture of the lab at each floor, as the browser draws it."""
     with opened() as page:
-        page.set_viewport_size({"width": WIDTH, "height": 700})
+        page.set_viewport_size(WINDOW)
         page.set_content(page_of(shown))
         page.add_style_tag(content=FRAMED)
         for floor in FLOORS:
             page.get_by_label("min score, as a number").fill(str(floor))
             page.get_by_label("min score, as a number").press("Enter")
-            yield Image.open(io.BytesIO(page.locator("[data-widget]").screenshot()))
+            yield Image.open(io.BytesIO(page.screenshot()))
 
 
 def main() -> None:
-    """Writes docs/threshold-lab.gif. Exit code 1 without Chromium, and if the picture is too large."""
+    """Writes docs/pipeline.gif. Exit code 1 without Chromium, and if the picture is too large."""
     if CHROMIUM is None:
         sys.exit("Chromium is not installed.\n  Install it: apt-get install chromium")
     shown = lab(sys.argv[1] if len(sys.argv) > 1 else "sample_memory")
     first, *others = [few_colours(one, COLOURS) for one in frames(shown)]
-    first.save(
-        PICTURE, save_all=True, append_images=others, duration=int(SECONDS * 1000), loop=0, optimize=True
-    )
+    lasting = [int(1000 * seconds) for seconds in FLOORS.values()]
+    first.save(PICTURE, save_all=True, append_images=others, duration=lasting, loop=0, optimize=True)
     size = PICTURE.stat().st_size
     print(f"{PICTURE.name}: {size / 1000:.0f} kB")
     if size > LARGEST:

@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from importlib import import_module
 from itertools import pairwise
 from pathlib import Path
-from statistics import median, quantiles
 
 import nbformat
 import pytest
@@ -35,6 +34,9 @@ SECONDS_AN_OUTPUT = 20
 MINUTES_A_WIDGET = 2
 WIDGETS = re.compile(r"^from workbench\S*(widgets?|explorer)\b", re.M)
 MINUTES_AN_EXERCISE = 10
+MOST_CELLS, MOST_LINES, MOST_MINUTES = 24, 14, 25
+PICTURE = re.compile(r"(wb\.(bar_chart|line_chart|show)|picture|[A-Z]\w+)\(|lab$")
+"""The last line of a cell that shows a picture, a widget or a table."""
 
 ALWAYS_USEFUL = {"wb.open_index", "wb.load_questions", "wb.system", "wb.show"}
 """Every lesson uses these, so no list repeats them."""
@@ -158,14 +160,24 @@ def starts_a_section(cell: NotebookNode) -> bool:
 
 
 @every_lesson
-def test_a_lesson_has_short_cells_short_lines_and_eight_to_fourteen_words_a_line_of_code(path: Path) -> None:
+def test_a_lesson_is_short_and_begins_with_a_picture(path: Path) -> None:
     notebook = read(path)
-    lines = code_lines(notebook)
-    assert median(lines) <= 5
-    assert quantiles(lines, n=10)[-1] <= 12
-    code = "\n".join(visible_code(notebook)).splitlines()
-    assert [line for line in code if len(line) > WIDTH] == []  # what a small laptop shows
-    assert 8 <= words(prose(notebook)) / sum(lines) <= 14
+    cells = [cell for cell in notebook.cells if is_code(cell)]
+    shown = [cell.source for cell in cells if "jupyter" not in cell.metadata]
+    assert len(notebook.cells) <= MOST_CELLS
+    assert max(len(source.splitlines()) for source in shown) <= MOST_LINES
+    assert [line for source in shown for line in source.splitlines() if len(line) > WIDTH] == []
+    assert any(PICTURE.match(cell.source.splitlines()[-1]) for cell in cells[:3])
+    assert sum("print(" in source for source in shown) <= len(cells) / 2
+
+
+@each([path for path in LESSONS if path.stem < "12"])
+def test_statistics_wait_for_lesson_12_which_is_linked(path: Path) -> None:
+    notebook = read(path)
+    assert not re.search(r"\bpaired|\.interval\b", "\n".join(visible_code(notebook)))
+    assert not re.search(r"\binterval|\bp-value", prose(notebook))
+    told = re.search(r"more than luck|too few questions", prose(notebook))
+    assert told is None or "](12_how_measuring_lies.ipynb)" in prose(notebook)
 
 
 @every_lesson
@@ -176,6 +188,7 @@ def test_a_lesson_says_how_long_it_takes(path: Path) -> None:
     minutes = words(prose(notebook)) / WORDS_A_MINUTE
     minutes += (sum(code_lines(notebook)) * SECONDS_A_LINE + len(code) * SECONDS_AN_OUTPUT) / 60
     minutes += sum(WIDGETS.search(source) is not None for source in code) * MINUTES_A_WIDGET
+    assert 5 * round(minutes / 5) <= MOST_MINUTES
     told = f"About {5 * round(minutes / 5)} minutes, and {exercises * MINUTES_AN_EXERCISE} for the exercises."
     assert told in notebook.cells[0].source
 
