@@ -6,6 +6,7 @@ python -m docs.pages [--to SITE] [NOTEBOOK ...]
 from __future__ import annotations
 
 import argparse
+import hashlib
 import os
 import re
 import shutil
@@ -187,12 +188,23 @@ def write(lessons: Sequence[Lesson], site: Path) -> None:
         resources = {"root": lesson.root, "ways": list(ways(lesson, lessons))}
         page, _ = made.from_notebook_node(lesson.notebook, resources)
         (site / lesson.page).parent.mkdir(exist_ok=True)
-        (site / lesson.page).write_text(page, encoding="utf-8")
+        (site / lesson.page).write_text(with_shared_style(page, lesson.root, site), encoding="utf-8")
     (site / "index.html").write_text(contents(lessons, still(lab(MEMORY))), encoding="utf-8")
     (site / "plotly.min.js").write_text(get_plotlyjs(), encoding="utf-8")
     (site / "living.js").write_text(script(), encoding="utf-8")
     (site / "living.css").write_text(style(), encoding="utf-8")
     shutil.copy(HERE / "page.css", site)
+
+
+def with_shared_style(page: str, root: str, site: Path) -> str:
+    """The page with a link in place of each large style: JupyterLab's, which is the same on every page."""
+
+    def link(found: re.Match[str]) -> str:
+        name = f"notebook-{hashlib.sha256(found[1].encode()).hexdigest()[:8]}.css"
+        (site / name).write_text(found[1], encoding="utf-8")
+        return f'<link rel="stylesheet" href="{root}{name}">'
+
+    return re.sub(r"<style[^>]*>([^<]{20000,})</style>", link, page)
 
 
 def lab(memory: Path) -> ThresholdLab:

@@ -139,13 +139,11 @@ def passage(explanation: Explanation) -> str:
     marks: dict[str, tuple[str, str]] = {}
     for place, stage in enumerate(trace.stages):
         left = sum(drop < 0 or drop > place for drop in drops)
-        leg = trace.legs.get(stage.name) if isinstance(stage, LegStage) else None
-        if leg:
+        if isinstance(stage, LegStage) and (leg := trace.legs.get(stage.name)):
             marks[stage.slot] = ("", f"{leg.hits.rows.size} found")
         elif isinstance(stage, Union | Limit) or place in drops:
             marks[stage.slot] = ("", f"{left} left")
-        out = place == max(mine) and -1 not in mine if mine else isinstance(stage, Union)
-        if out:
+        if (place == max(mine) and -1 not in mine) if mine else isinstance(stage, Union):
             marks[stage.slot] = ("lost", f"{left} left; the file is lost here")
     if -1 in mine:
         paths = [one.chunk.path for one in trace.results]

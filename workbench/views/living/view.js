@@ -526,6 +526,7 @@ function floorText(value, step) {
 
 // What follows from the chunks of a trace is not written twice.
 function prepare(data, entry) {
+  if (typeof entry.traces === "number") entry.traces = data.systems[entry.traces].traces; // those of that system
   for (const trace of entry.traces) {
     trace.files = trace.rows.map((place) => data.chunks[place].path);
     trace.ids = trace.rows.map((place) => data.chunks[place].id);
