@@ -1,56 +1,113 @@
 """Does a calibrated threshold keep its promise, and what does it cost? Random splits, five systems.
 
-    python -m benchmarks.silence [--splits 200]
+    python -m benchmarks.silence [--splits 200] [--locomo LOCOMO.json CORRECTIONS.json]
 
 For each split some of a collection's questions without an answer choose the threshold. The promise is kept if
 the rate of answers among all of them is at most the accepted one. The labels that are left over are printed
 beside it: they are few, so their own rate exceeds the accepted one by chance as well. Each system's own
-threshold is measured on the same questions. The collections are the sample memory and benchmarks/notes.
+threshold, which for AutoMem, Basic Memory and OpenClaw is the published one, is measured on the same
+questions. The collections are the sample memory, benchmarks/notes, and with `--locomo` LoCoMo: its
+adversarial questions, which are near misses, and the questions of the notes, which are about something else.
 """
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from tqdm.auto import tqdm
 
 import workbench as wb
+from benchmarks.near_misses import ADVERSARIAL
+from benchmarks.published.basic_memory import session_index
+from workbench.contracts import Index
 from workbench.errors import InputError
-from workbench.measure.evaluation import Share, evaluate
+from workbench.measure.evaluation import Share
 from workbench.measure.questions import load_questions
+from workbench.memory.embedding.local import LocalEmbedder, Truncated
+from workbench.memory.sources import LineChunker
 from workbench.memory.sync import index_folder
+from workbench.records import Trace
 from workbench.retrieval.index_adapters import CachedIndex
+from workbench.retrieval.pipeline import search
 from workbench.systems.registry import system
 from workbench_plugins.calibrate.calibrated import Labelled, walked
 from workbench_plugins.calibrate.floors import Floored, Values, with_floor
+from workbench_plugins.runs.collections import load
 
 HERE = Path(__file__).parent
-COLLECTIONS = {"sample memory": HERE.parent / "sample_memory", "notes": HERE / "notes"}
+NOTES = HERE / "notes"
+FOLDERS = {"sample memory": HERE.parent / "sample_memory", "notes": NOTES}
 SYSTEMS = (
     "openclaw-2026.2.13", "openclaw-2026.2.13+or+rrf+minmax+evidence", "am-205", "bm-head", "recommended",
 )  # fmt: skip
 ACCEPT, CONFIDENCE = 0.2, 0.9
-SMALLEST = 12
-"""Labels of a split at least; fewer than 11 promise nothing."""
+SMALLEST, LARGEST = 12, 40
+"""Labels of a split; fewer than 11 promise nothing, and few people write more than 40."""
+EVERY = 4
+"""Of LoCoMo's questions with one answer, every fourth is asked."""
+
+
+class Asked(NamedTuple):
+    """What is asked of an index: questions with the file that answers each, and some without an answer."""
+
+    title: str
+    searched: Index
+    answered: Sequence[tuple[str, str]]
+    silent: Sequence[str]
+
+
+@contextmanager
+def of_folder(title: str, folder: Path) -> Iterator[list[Asked]]:
+    """A folder with its own questions."""
+    index_folder(folder)
+    file = load_questions(folder / "questions.yaml")
+    with wb.open_index(folder) as index:
+        answered = [(one.question, one.target) for one in file.questions]
+        yield [Asked(title, index, answered, [one.question for one in file.controls])]
+
+
+@contextmanager
+def of_locomo(path: Path, corrections: Path) -> Iterator[list[Asked]]:
+    """LoCoMo's sessions, with two kinds of questions that they do not answer."""
+    data = load(path, corrections)
+    known = [one for one in data.questions if one.category != ADVERSARIAL and len(one.documents) == 1]
+    answered = [(one.text, f"{next(iter(one.documents))}.md") for one in known[::EVERY]]
+    near = [one.text for one in data.questions if one.category == ADVERSARIAL]
+    far = [one.question for one in load_questions(NOTES / "questions.yaml").questions]
+    with session_index(data, LocalEmbedder(reading=Truncated()), chunker=LineChunker()) as index:
+        yield [
+            Asked(f"LoCoMo, {kind}", index, answered, some)
+            for kind, some in (("near misses", near), ("something else", far))
+        ]
+
+
+class Remembering(Floored):
+    """A pipeline with a floor that computes once what it returns for a question at some thresholds."""
+
+    def paths(self, trace: Trace, values: Values) -> list[str]:
+        known: dict[tuple[str, Values], list[str]] = vars(self).setdefault("known", {})
+        place = trace.question, values
+        if place not in known:
+            known[place] = super().paths(trace, values)
+        return known[place]
 
 
 class Measured:
-    """A system on a collection: what it returns for each label at some thresholds, computed once."""
+    """A system on a collection: what it returns for each label at some thresholds."""
 
     def __init__(self, floored: Floored, answered: Sequence[Labelled], silent: Sequence[Labelled]) -> None:
         self.floored, self.answered, self.silent = floored, answered, silent
-        self._known: dict[Values, tuple[np.ndarray, Share]] = {}
 
     def at(self, values: Values) -> tuple[np.ndarray, Share]:
         """Which questions without an answer get one, and the hits of the others."""
-        if values not in self._known:
-            paths = [self.floored.paths(one.trace, values) for one in self.silent]
-            hits = sum(one.target in self.floored.paths(one.trace, values) for one in self.answered)
-            self._known[values] = np.array([bool(one) for one in paths]), Share(hits, len(self.answered))
-        return self._known[values]
+        paths = [self.floored.paths(one.trace, values) for one in self.silent]
+        hits = sum(one.target in self.floored.paths(one.trace, values) for one in self.answered)
+        return np.array([bool(one) for one in paths]), Share(hits, len(self.answered))
 
     def split(self, chosen: np.ndarray) -> Values:
         """The thresholds that some of the labels choose."""
@@ -58,18 +115,19 @@ class Measured:
         return walked(self.floored, labels, self.answered, (ACCEPT,), CONFIDENCE)[ACCEPT][0]
 
 
-def measured(name: str, folder: Path, index: CachedIndex) -> Measured:
-    """The system of that name on a folder's questions."""
+def measured(name: str, asked: Asked, index: Index) -> Measured:
+    """The system of that name on a collection's questions."""
     pipeline = with_floor(system(name))
-    (found,) = evaluate(load_questions(folder / "questions.yaml"), [pipeline], index)
-    answered = [Labelled(one.trace, one.question.target) for one in found.asked]
-    return Measured(Floored(pipeline, index), answered, [Labelled(one, None) for one in found.controls])
+    progress = tqdm([*asked.answered, *((one, None) for one in asked.silent)], desc=name, mininterval=30)
+    labels = [Labelled(search(question, pipeline, index), target) for question, target in progress]
+    known = len(asked.answered)
+    return Measured(Remembering(pipeline, index), labels[:known], labels[known:])
 
 
 def told(name: str, one: Measured, splits: int) -> None:
     """Prints how often the promise is kept on random splits, and its cost in hits."""
     n, chance = len(one.silent), np.random.default_rng(0)
-    size = max(SMALLEST, n // 2)
+    size = min(LARGEST, max(SMALLEST, n // 2))
     kept, kept_beside, answers, hits = 0, 0, [], []
     for _ in tqdm(range(splits), desc=name, mininterval=30):
         chosen = chance.choice(n, size, replace=False)
@@ -94,17 +152,19 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--splits", type=int, default=200)
+    parser.add_argument("--locomo", type=Path, nargs=2, metavar=("JSON", "CORRECTIONS"))
     given = parser.parse_args()
-    for title, folder in COLLECTIONS.items():
-        index_folder(folder)
-        with wb.open_index(folder) as opened:
-            index = CachedIndex(opened)
-            print(f"{title}: accepted {ACCEPT:.0%}, confidence {CONFIDENCE:.0%}")
-            for name in SYSTEMS:
-                try:
-                    told(name, measured(name, folder, index), given.splits)
-                except InputError as error:
-                    print(f"  {name:<42} refused: {error.problem}")
+    opened = [of_folder(title, folder) for title, folder in FOLDERS.items()]
+    for each in [*opened, *([of_locomo(*given.locomo)] if given.locomo else [])]:
+        with each as collections:
+            index = CachedIndex(collections[0].searched)
+            for asked in collections:
+                print(f"{asked.title}: accepted {ACCEPT:.0%}, confidence {CONFIDENCE:.0%}", flush=True)
+                for name in SYSTEMS:
+                    try:
+                        told(name, measured(name, asked, index), given.splits)
+                    except InputError as error:
+                        print(f"  {name:<42} refused: {error.problem}")
 
 
 if __name__ == "__main__":

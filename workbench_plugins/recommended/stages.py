@@ -189,12 +189,10 @@ class Support(ColumnStage, slot="support", scale="sum of cosines"):
     Evidence in two chunks is no answer: the right subject in one, and the rare words in another.
     """
 
-    says: ClassVar[str] = (
-        "support = mean of vector score and late score + the match of the question's two rarest words"
-    )
+    says: ClassVar[str] = "support = vector score + 2 × the match of the question's two rarest words"
 
     def formula(self, of: Numbers) -> Any:
-        return (of["vector_score"] + of["late_score"]) / 2 + of["rare_words"]
+        return of["vector_score"] + 2 * of["rare_words"]
 
 
 @dataclass(frozen=True)
