@@ -16,10 +16,11 @@ from benchmarks.published.basic_memory import note_index
 from tests.replaying import Answer, Asked, Row, Rows, Unreadable, chosen
 from workbench.memory.files import content_hash
 from workbench.records import Document, Trace
-from workbench.retrieval.pipeline import search
+from workbench.retrieval.pipeline import Pipeline, search
 from workbench.systems.registry import system as named
 from workbench_plugins.basic_memory.notes import note_of
 from workbench_plugins.basic_memory.pipelines import VECTOR_ONLY, MinSimilarity
+from workbench_plugins.basic_memory.query import AnyToken
 from workbench_plugins.runs.collections import SessionDocument, load
 
 MODES = ("text", "vector", "hybrid")
@@ -57,12 +58,13 @@ class BasicMemoryForm:
         least = MinSimilarity(LEAST)
         hybrid = named(system).with_stage(least)
         vector = replace(VECTOR_ONLY.with_stage(least), layout=hybrid.layout)
+        text = _text_mode(hybrid)
         with note_index(_notes(folder), PROJECT, path=scratch / "index.sqlite") as index:
             permalinks = {note.path: note_of(note, PROJECT).permalink for note in index.documents()}
 
             def answer(asked: Asked) -> Rows:
                 if asked.arguments == "text":
-                    found = _keyword_rows(search(asked.question, hybrid, index))
+                    found = _keyword_rows(search(asked.question, text, index))
                 else:
                     pipeline = hybrid if asked.arguments == "hybrid" else vector
                     found = [
@@ -71,6 +73,14 @@ class BasicMemoryForm:
                 return [Row(permalinks[path], score) for path, score in found]
 
             yield answer
+
+
+def _text_mode(hybrid: Pipeline) -> Pipeline:
+    """The pipeline whose keyword leg is search_type=text."""
+    for stage in hybrid.stages:
+        if isinstance(stage, AnyToken):
+            hybrid = hybrid.with_stage(replace(stage, parentheses=False))
+    return hybrid
 
 
 def _modes(results: Mapping[str, Any]) -> bool:

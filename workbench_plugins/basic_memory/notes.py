@@ -166,7 +166,7 @@ def variants(text: str) -> list[str]:
     return [form for form in dict.fromkeys(forms) if form]
 
 
-IN_LETTERS = str.maketrans({"ß": "ss", "€": "EUR"})
+IN_LETTERS = str.maketrans({"ß": "ss", "€": "EUR", "ー": "-"})
 
 
 def permalink_of(path: str, project: str) -> str:
@@ -181,25 +181,46 @@ def permalink_of(path: str, project: str) -> str:
 def slug(text: str) -> str:
     """A text as a part of a permalink: lower case with hyphens, without accents and apostrophes.
 
-    Dots and slashes stay, and a hyphen comes before a capital inside a word. Basic Memory also writes Hangul
-    and kana in Latin letters; here they stay.
+    Dots and slashes stay, and a hyphen comes before a capital inside a word. Kana and Hangul become Latin
+    letters, and Chinese characters stay. Basic Memory writes every other script in Latin letters, too.
 
-    >>> slug("CamelNote: it's 50% (of 3.5)!"), slug("Größe /a_b/")
-    ('camel-note-its-50-of-3.5', 'grosse/a-b')
+    >>> slug("CamelNote: it's 50% (of 3.5)!"), slug("Größe /a_b/"), slug("日本語ノート 한국어")
+    ('camel-note-its-50-of-3.5', 'grosse/a-b', '日本語-no-to-hangugeo')
     """
     spaced = re.sub(r"([a-z0-9])([A-Z])", r"\1-\2", text).replace("'", "").translate(IN_LETTERS)
-    parts = (
-        re.sub(r"(?:[^\w.]|_)+", "-", one).strip("-") for one in _without_accents(spaced.lower()).split("/")
-    )
+    latin = "".join(map(_in_latin, unicodedata.normalize("NFC", spaced.lower())))
+    apart = re.sub(f"(?<=[{HAN}])(?=[a-z0-9])|(?<=[a-z0-9])(?=[{HAN}])", "-", latin)
+    parts = (re.sub(r"(?:[^\w.]|_)+", "-", one).strip("-") for one in apart.split("/"))
     return "/".join(filter(None, parts))
 
 
-def _without_accents(text: str) -> str:
-    """Latin letters without their marks; letters of other scripts as they are."""
-    return "".join(
-        unicodedata.normalize("NFKD", letter)[0] if "LATIN" in unicodedata.name(letter, "") else letter
-        for letter in unicodedata.normalize("NFC", text)
-    )
+HAN = "\u3400-\u9fff"
+
+
+def _letters(text: str) -> tuple[str, ...]:
+    return tuple("" if one == "-" else one for one in text.split())
+
+
+FIRST = _letters("g gg n d dd r m b bb s ss - j jj c k t p h")
+MIDDLE = _letters("a ae ya yae eo e yeo ye o wa wae oe yo u weo we wi yu eu yi i")
+LAST = _letters("- g gg gs n nj nh d l lg lm lb ls lt lp lh m b bs s ss ng j c k t p h")
+"""The letters of a Hangul syllable."""
+KANA = {"si": "shi", "ti": "chi", "tu": "tsu"}
+
+
+def _in_latin(letter: str) -> str:
+    """A kana or a Hangul syllable in Latin letters, a Latin letter without its marks; others as they are."""
+    name = unicodedata.name(letter, "")
+    if "LATIN" in name:
+        return unicodedata.normalize("NFKD", letter)[0]
+    if name.startswith("HANGUL SYLLABLE"):
+        first, rest = divmod(ord(letter) - 0xAC00, len(MIDDLE) * len(LAST))
+        middle, last = divmod(rest, len(LAST))
+        return FIRST[first] + MIDDLE[middle] + LAST[last]
+    if name.startswith(("HIRAGANA LETTER", "KATAKANA LETTER")):
+        sound = name.rpartition(" ")[2].lower()
+        return KANA.get(sound, sound)
+    return letter
 
 
 def note_of(document: Document, project: str) -> Note:

@@ -202,10 +202,11 @@ REPOSITORY_PY = "repository/sqlite_search_repository.py, repository/search_repos
 SIMPLIFIED = (
     "The shipped minimum similarity of 0.55 belongs to bge-small-en-v1.5; set another one for another "
     "model (min_similarity.least). Simplified: the chunks and vectors are those of the index; cosine "
-    "distance replaces d² / 2; permalinks keep Hangul and kana; the forms of a title and of a path stand "
-    "in a fixed order, and there in that of Python's hash seed, which a phrase can notice. Ties are "
-    "broken by path: in Basic Memory equal bm25 numbers are in the order in which the notes were indexed, "
-    "and equal scores in that of Python's hash seed. There is no floor on the fused score."
+    "distance replaces d² / 2; permalinks keep Cyrillic, Arabic and other scripts that Basic Memory writes "
+    "in Latin letters; the forms of a title and of a path stand in a fixed order, and there in that of "
+    "Python's hash seed, which a phrase can notice. Ties are broken by path: in Basic Memory equal bm25 "
+    "numbers are in the order in which the notes were indexed, and equal scores in that of Python's hash "
+    "seed. There is no floor on the fused score."
 )
 
 

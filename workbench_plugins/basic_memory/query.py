@@ -65,7 +65,7 @@ def strict_query(query: str, edges: str = "", prefix: bool = True) -> Query | No
     Who* AND painted* AND it*
     """
     if is_boolean(query):
-        return Query(expression=_boolean_match(query, edges))
+        return Query(expression=boolean_match(query, edges))
     return _prepared(query, edges, prefix)
 
 
@@ -95,7 +95,8 @@ def _several_words(text: str, prefix: bool) -> Query:
     return Query(tuple(Clause(word, prefix=prefix, bare=True) for word in words))
 
 
-def _boolean_match(query: str, edges: str) -> str:
+def boolean_match(query: str, edges: str) -> str:
+    """A query with operators, as FTS5 reads it: its operands are prepared like any term, without a star."""
     parts = (part.strip() for part in OPERATOR.split(query))
     return " ".join(part if OPERATOR.fullmatch(part) else _operand(part, edges) for part in parts if part)
 
@@ -327,6 +328,9 @@ class AnyToken(Relaxation):
         "for three words or more, two in Chinese, Japanese or Korean, none of them a number"
     )
 
+    parentheses: bool = True
+    """Whether a question with parentheses is relaxed; `search_type=text` does not."""
+
     def tokens(self, query: str) -> list[str]:
         """The tokens of a question."""
         return ascii_tokens(query)
@@ -337,6 +341,8 @@ class AnyToken(Relaxation):
 
     def words(self, query: str | None) -> list[str] | None:
         if query is None or is_refused(query) or any(map(is_numeric, self.tokens(query))):
+            return None
+        if not self.parentheses and set("()") & set(query):
             return None
         if CJK.search(query):
             return self._cjk_words(query)
