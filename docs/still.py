@@ -1,7 +1,7 @@
 """An IPython extension that shows figures and widgets as HTML without a kernel, for the pages.
 
-A figure stays interactive. A widget becomes static: the values of its controls, its sentence, its figure, its
-table and its code, as they were when the cell ran. The page that shows them provides plotly.js.
+A figure stays interactive, and so does a widget: the page that shows them provides plotly.js and the living
+view. Without JavaScript, a widget is its sentence and its table.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ from workbench.views.living import placed, script, style
 from workbench.views.living.controls import Living
 from workbench.views.widgets.panel import Panel
 from workbench.views.widgets.prediction import Prediction
-from workbench_plugins.drawn import LiveFigure
 
 CONFIG = {"responsive": True, "displayModeBar": False}
 
@@ -50,46 +49,11 @@ def still(shown: Any) -> str:
     match shown:
         case BaseFigure():
             return str(shown.to_html(full_html=False, include_plotlyjs=False, config=CONFIG))
-        case LiveFigure():
-            return still(shown.figure)
         case Panel(root=Living()):
             words = f"<p>{escape(shown.sentence)}</p>{html_table(shown.table)}"
             return placed(shown.root.data, shown.root.settings, shown.name, words)
-        case Panel():
-            folds = (
-                _folded("table", html_table(shown.table)),
-                _folded("as code", f"<pre>{escape(shown.code)}</pre>"),
-            )
-            return f'<div class="still" data-widget="{shown.name}">{still(shown.root)}{"".join(folds)}</div>'
         case Prediction():
             words = f"<p>{escape(shown.question)}</p><p>{escape(' / '.join(shown.choices))}</p>"
             return placed(shown.root.data, shown.root.settings, "prediction", words)
-        case w.Widget(layout=w.Layout(display="none")) | w.Button() | w.ToggleButton():
-            return ""
-        case w.Box(children=[_, w.FloatProgress(), _]):
-            return ""  # tqdm's bar, which disappears when the cell has run
-        case w.Box():
-            content = "".join(map(still, shown.children))
-            return f'<div class="{type(shown).__name__}">{content}</div>' if content else ""
-        case w.HTML():
-            return f"<div>{shown.value}</div>"
-        case w.Widget(description=str(label), value=value, disabled=False) if label:
-            return f'<span class="control">{escape(label)} <b>{escape(_words(value))}</b></span>'
         case _:
             return ""
-
-
-def _folded(label: str, content: str) -> str:
-    return f"<details><summary>{label}</summary>{content}</details>"
-
-
-def _words(value: Any) -> str:
-    match value:
-        case bool():
-            return "yes" if value else "no"
-        case float():
-            return f"{value:g}"
-        case tuple():
-            return ", ".join(map(_words, value))
-        case _:
-            return str(value)

@@ -8,7 +8,7 @@ from plotly.subplots import make_subplots
 
 from benchmarks.speed.ours import ThisWorkbench
 from benchmarks.speed.report import Search, SpeedReport
-from workbench.views.figures.style import BLUE, GREEN, GREY, INK, ORANGE, PURPLE, SKY, VERMILION, dress
+from workbench_plugins.style import BLUE, GREEN, GREY, INK, ORANGE, PURPLE, SKY, VERMILION, dress
 
 COLOURS = (BLUE, INK, ORANGE, GREEN, PURPLE, VERMILION, SKY, GREY)
 SYMBOLS = ("circle", "x", "square", "diamond", "triangle-up", "star", "cross", "hexagon")

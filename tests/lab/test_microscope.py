@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from itertools import product
 
@@ -18,14 +17,7 @@ from workbench.retrieval.query import unicode_words
 from workbench.systems.openclaw import SHIPPED
 from workbench.systems.registry import SYSTEMS
 from workbench_plugins.explore.microscope import MOST_WORDS, asked, dissect, sentences
-from workbench_plugins.explore.microscope_widget import (
-    BEST,
-    MATCHED,
-    MOST_DRAWN,
-    NOTHING,
-    Microscope,
-    microscope_figure,
-)
+from workbench_plugins.explore.microscope_widget import Microscope
 from workbench_plugins.recommended.layout import PassagesLayout
 
 FOUR = "rooibos budget tea Michael"
@@ -163,23 +155,19 @@ def test_notes_are_counted_where_a_system_searches_notes(sample: MemoryIndex) ->
     assert relaxed.rows > 0
 
 
-# The figure and the widget
+# The widget
 
 
-def test_every_set_is_a_node_with_its_rows(sample: MemoryIndex) -> None:
-    found = dissect(FOUR, sample)
-    nodes = [one for one in microscope_figure(found).data if one.name in (MATCHED, NOTHING, BEST)]
-    drawn = sorted(int(text) for one in nodes for text in one.text or ())
-    assert drawn == sorted(one.rows for one in found.sets)
-
-
-def test_of_many_words_the_rarest_are_drawn(sample: MemoryIndex) -> None:
-    words = "quick brown fox jumps over lazy dog while we drink rooibos tea in the garden with Ana and Gerald"
-    found = dissect(words, sample)
-    labels = microscope_figure(found).layout.xaxis2.ticktext
-    assert len(labels) == MOST_DRAWN < len(found.words)
-    assert "the" not in labels
-    assert f"the {MOST_DRAWN} rarest of" in Microscope(sample, words).sentence
+@settings(max_examples=30, deadline=None)
+@given(st.lists(WORDS, min_size=1, max_size=8), st.data())
+def test_the_page_counts_any_set_from_the_patterns(
+    toy: MemoryIndex, words: list[str], data: st.DataObject
+) -> None:
+    found = dissect(" ".join(words), toy)
+    texts = [one.text for one in found.words]
+    chosen = data.draw(st.sets(st.sampled_from(texts), min_size=1))
+    counted = sum(rows for pattern, rows in found.patterns if chosen <= set(pattern))
+    assert counted == found_by_fts5(toy, tuple(chosen))
 
 
 def test_a_question_that_is_set_moves_the_figure_and_the_words(sample: MemoryIndex) -> None:
@@ -187,10 +175,10 @@ def test_a_question_that_is_set_moves_the_figure_and_the_words(sample: MemoryInd
     widget.settings = {"question": TEN}
     assert widget.settings == {"question": TEN, "letters": "ASCII"}
     assert widget.dissection == dissect(TEN, sample)
-    assert list(widget.figure.layout.xaxis2.ticktext) == TEN.split()
-    fresh = microscope_figure(widget.dissection)
-    assert json.loads(widget.figure.drawn)["data"] == json.loads(fresh.to_json())["data"]
-    assert "No chunk has all 10 words" in widget.status.value
+    way = widget.root.data["ways"]["ASCII"]
+    assert [one["text"] for one in way["words"]] == TEN.split()
+    assert (len(way["sets"]), way["sets"][0]) == (21, {"words": "1" * 10, "rows": 0})
+    assert "No chunk has all 10 words" in widget.root.data["sentence"] == way["sentence"]
     assert widget.table.rows[0] == ("how", "34", "2.02")
 
 
@@ -208,11 +196,11 @@ def test_the_code_gives_the_widget_s_numbers(sample: MemoryIndex, capsys: pytest
 def test_a_question_that_is_typed_and_makes_no_sense_is_refused_in_words(sample: MemoryIndex) -> None:
     widget = Microscope(sample, FOUR)
     widget.question.value = " "
-    assert "The question is empty." in widget.status.value
-    assert "still shows the last valid question" in widget.status.value
+    assert "The question is empty." in widget.root.data["sentence"]
+    assert "still shows the last valid question" in widget.root.data["sentence"]
     assert widget.dissection.question == FOUR
     widget.question.value = "tea"
-    assert "“tea” is in" in widget.status.value
+    assert "“tea” is in" in widget.root.data["sentence"]
 
 
 def test_settings_are_taken_all_or_none(sample: MemoryIndex) -> None:

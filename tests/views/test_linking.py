@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
-import numpy as np
 import pytest
 
 import workbench as wb
@@ -41,18 +39,6 @@ def nothing_selected() -> Iterator[None]:
     wb.selection.clear()
 
 
-def click(widget: Any, name: str, point: int) -> None:
-    """What the browser sends when a mark is clicked."""
-    [trace] = [one for one in widget.figure.data if one.name == name]
-    told = {"trace": name, "type": trace.type, "point": point, "x": trace.x[point], "y": trace.y[point]}
-    widget.figure.heard(None, {"clicked": [told]}, [])
-
-
-def drawn(widget: Any, name: str) -> list[float]:
-    [trace] = [one for one in widget.figure.data if one.name == name]
-    return [float(x) for x in trace.x if not np.isnan(x)]
-
-
 def test_a_clicked_candidate_is_selected_everywhere_and_in_python(sample: MemoryIndex) -> None:
     explorer = QuestionExplorer(sample, "rooibos tea")
     fusion, microscope = FusionLab(index=sample, question=QUESTION), Microscope(sample, QUESTION)
@@ -62,15 +48,14 @@ def test_a_clicked_candidate_is_selected_everywhere_and_in_python(sample: Memory
     assert (explorer.asked_for, explorer.explanations is not None) == (best.chunk.path, True)
     assert fusion.settings["question"] == microscope.settings["question"] == "rooibos tea"
     assert fusion.settings["watch"] == best.chunk.path
-    assert drawn(fusion, "selected") == [one.score for one in fusion.places if one.id == best.chunk.place]
+    assert fusion.settings["chunk"] == best.chunk.place
 
 
 def test_a_click_in_the_fusion_lab_names_the_chunk_of_its_row(sample: MemoryIndex) -> None:
     fusion, explorer = FusionLab(index=sample, question=QUESTION), QuestionExplorer(sample, "rooibos tea")
-    for name, point in (("names", 2), ("score passing", 0)):
-        click(fusion, name, point)
-        row = 2 if name == "names" else 0
-        assert wb.selection.chunk.place == fusion.places[row].id
+    for one in fusion.places[2:4]:
+        fusion.root.settings = fusion.root.settings | {"chunk": one.id}
+        assert wb.selection.chunk.place == one.id
         assert explorer.settings["question"] == QUESTION
         assert explorer.asked_for == wb.selection.file
 
@@ -139,12 +124,6 @@ def test_settings_from_python_change_one_widget_alone(sample: MemoryIndex) -> No
     one, other = Microscope(sample, QUESTION), Microscope(sample, QUESTION)
     one.settings = {"question": "rooibos tea"}
     assert (other.settings["question"], wb.selection.question) == (QUESTION, "")
-
-
-def test_a_click_on_a_mark_that_has_moved_selects_nothing(sample: MemoryIndex) -> None:
-    fusion = FusionLab(index=sample, question=QUESTION)
-    fusion.figure.heard(None, {"clicked": [{"trace": "names", "point": 0, "x": 0.123, "y": 99}]}, [])
-    assert wb.selection.chunk is None
 
 
 # a selection as a value

@@ -7,6 +7,7 @@ import pytest
 from workbench.errors import InputError
 from workbench.measure.questions import QuestionSet
 from workbench.memory.index import MemoryIndex
+from workbench.views.widgets.blame import BlamePicture
 from workbench_plugins.diagnose.widgets import BlameChart, FixFinder
 
 QUESTION = "how should I evaluate if a claim is actually true"
@@ -23,32 +24,36 @@ def finder(sample: MemoryIndex, few: QuestionSet) -> FixFinder:
     return FixFinder(sample, QUESTION, TARGET, few, link=False)
 
 
+def drawn(finder: FixFinder) -> list[tuple[int, int]]:
+    return [(one["won"], one["lost"]) for one in finder.root.data["fixes"]]
+
+
 @pytest.fixture
 def chart(sample: MemoryIndex, few: QuestionSet) -> BlameChart:
     return BlameChart(few, sample, link=False)
 
 
 def test_the_bars_are_what_the_fixes_win_and_lose(finder: FixFinder) -> None:
-    won, lost = finder.figure.data
-    assert list(won.x) == [fix.price.wins for fix in finder.diagnosis.fixes]
-    assert list(lost.x) == [fix.price.losses for fix in finder.diagnosis.fixes]
-    assert len(finder.table.rows) == len(won.y) == len(finder.diagnosis.fixes) > 0
+    prices = [(fix.price.wins, fix.price.losses) for fix in finder.diagnosis.fixes]
+    assert drawn(finder) == prices
+    assert len(finder.table.rows) == len(prices) > 0
     assert finder.diagnosis.fixes[0].setting in finder.sentence
 
 
 def test_another_question_gets_another_page(finder: FixFinder) -> None:
     finder.settings = {"question": "how to think about problems and verify information"}
     assert finder.diagnosis.question.startswith("how to think")
-    assert list(finder.figure.data[0].x) == [fix.price.wins for fix in finder.diagnosis.fixes]
+    assert drawn(finder) == [(fix.price.wins, fix.price.losses) for fix in finder.diagnosis.fixes]
 
 
 def test_a_target_that_is_first_already_leaves_the_figure_and_says_why(finder: FixFinder) -> None:
-    before = list(finder.figure.data[0].x)
+    before = drawn(finder)
     with pytest.raises(InputError, match="already the first"):
         finder.settings = {"system": "openclaw-2026.2.13+or"}
     finder.system.value = "openclaw-2026.2.13+or"
     assert "already the first file" in finder.sentence
-    assert list(finder.figure.data[0].x) == before
+    assert drawn(finder) == before
+    assert finder.root.data["of"]["system"] == "openclaw-2026.2.13+or"
 
 
 def test_the_code_of_the_finder_gives_the_same_page(
@@ -60,31 +65,34 @@ def test_the_code_of_the_finder_gives_the_same_page(
 
 
 def test_the_waterfall_goes_from_one_value_to_the_other(chart: BlameChart) -> None:
-    (bars,) = chart.figure.data
-    assert bars.y[0] + sum(bars.y[1:-1]) == pytest.approx(bars.y[-1])
-    assert bars.measure[0], bars.measure[-1] == ("absolute", "total")
-    assert len(chart.table.rows) == len(chart.blame.parts) == len(bars.y) - 2
+    data = chart.root.data
+    ends = [data["before"]["value"], *(one["to"] for one in data["parts"])]
+    assert [one["from"] for one in data["parts"]] == ends[:-1]
+    assert ends[-1] == pytest.approx(data["after"]["value"])
+    assert len(chart.table.rows) == len(chart.blame.parts) == len(data["parts"])
 
 
 def test_the_bars_and_the_sentence_have_the_same_numbers(chart: BlameChart) -> None:
-    (bars,) = chart.figure.data
-    assert list(bars.text[1:-1]) == [share for _, _, _, share, _ in chart.table.rows]
-    for share in bars.text[1:-1]:
-        assert f" {share}" in chart.sentence
-    assert not any("-" in text for text in bars.text)
+    texts = [one["text"] for one in chart.root.data["parts"]]
+    assert texts == [share for _, _, _, share, _ in chart.table.rows]
+    assert all(f" {text}" in chart.sentence and "-" not in text for text in texts)
+    picture = BlamePicture(chart.blame)
+    assert picture.sentence == chart.sentence
+    assert picture.root.data["parts"] == chart.root.data["parts"]
 
 
 def test_two_other_systems_get_another_waterfall(chart: BlameChart) -> None:
     chart.settings = {"after": "openclaw-2026.2.13-vector-only"}
-    assert chart.figure.data[0].x[-1] == "openclaw-2026.2.13-vector-only"
-    assert len(chart.figure.data[0].y) == len(chart.blame.parts) + 2
+    assert chart.root.data["after"]["name"] == "openclaw-2026.2.13-vector-only"
 
 
-def test_two_equal_systems_leave_the_figure(chart: BlameChart) -> None:
-    before = list(chart.figure.data[0].y)
-    chart.settings = {"after": "openclaw-2026.2.13"}
+def test_two_equal_systems_leave_the_picture(chart: BlameChart) -> None:
+    before = chart.root.data["parts"]
+    with pytest.raises(InputError, match="two systems that differ"):
+        chart.settings = {"after": "openclaw-2026.2.13"}
+    chart.after.value = "openclaw-2026.2.13"
     assert "two systems that differ" in chart.sentence
-    assert list(chart.figure.data[0].y) == before
+    assert chart.root.data["parts"] == before
 
 
 def test_the_code_of_the_chart_gives_the_same_shares(

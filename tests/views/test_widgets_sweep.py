@@ -8,6 +8,7 @@ from tests.lab.sweep.test_running import QUESTIONS
 from workbench.errors import InputError
 from workbench.memory.index import MemoryIndex
 from workbench.systems.openclaw import THREE_FIXES
+from workbench_plugins.diagnose import widgets
 from workbench_plugins.diagnose.sweep import best
 from workbench_plugins.diagnose.widgets import SweepMap
 
@@ -19,30 +20,32 @@ def shown(toy: MemoryIndex) -> SweepMap:
     return SweepMap(THREE_FIXES, AXES, QUESTIONS, toy, link=False)
 
 
-def marks(shown: SweepMap) -> dict[str, tuple[str, str]]:
-    return {one.name: (one.x[0], one.y[0]) for one in shown.figure.data if one.type == "scatter"}
-
-
 def test_the_map_begins_at_the_best_setting_and_says_what_choosing_it_is_worth(shown: SweepMap) -> None:
     assert shown.place == best(shown.sweep)
-    assert marks(shown)["chosen"] == marks(shown)["best"] == shown.sweep.settings[shown.place]
+    assert shown.root.data["told"][str(shown.place)] == shown.sentence
     assert "On questions that did not choose" in shown.sentence
 
 
 def test_a_chosen_setting_is_marked_and_compared_with_the_present_one(shown: SweepMap) -> None:
-    shown.settings = {"fusion.vector": "0", "floor.floor": "1"}
-    assert marks(shown)["chosen"] == ("0", "1")
+    shown.root.settings = {"fusion.vector": "0", "floor.floor": "1"}  # as the page does
     hits = int(shown.sweep.values[shown.place].sum())
     assert shown.sentence.startswith(f"fusion.vector 0, floor.floor 1: {hits} of 6 hits")
     assert "no significant difference (6 questions)" in shown.sentence
     assert shown.pipeline["floor"].floor == 1
     assert [row[0] for row in shown.table.rows] == ["now", "best", "chosen"]
+    told = shown.root.data
+    assert (len(told["told"]), len(told["right"]), told["of"]) == (30, 30, {})
+    assert told["told"][str(shown.place)] == shown.sentence
 
 
-def test_a_click_on_the_map_chooses_its_setting(shown: SweepMap) -> None:
-    told = {"trace": "", "type": "heatmap", "point": [2, 1], "x": 0.25, "y": 0.4}
-    shown.figure.heard(None, {"clicked": [told]}, [])
-    assert shown.settings == {"fusion.vector": "0.25", "floor.floor": "0.4"}
+def test_a_large_map_asks_for_the_words_of_each_setting(
+    toy: MemoryIndex, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(widgets, "MOST_TOLD", 20)
+    shown = SweepMap(THREE_FIXES, AXES, QUESTIONS, toy, link=False)
+    shown.settings = {"floor.floor": "1"}
+    assert shown.root.data["told"] == {str(shown.place): shown.sentence}
+    assert shown.root.data["of"] == shown.settings
 
 
 def test_a_value_that_the_sweep_does_not_have_is_refused(shown: SweepMap) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from functools import singledispatch
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -24,10 +25,16 @@ from workbench.retrieval.settings import replaced
 
 LOGIC = (np.invert, np.logical_not, np.bitwise_and, np.logical_and, np.bitwise_or, np.logical_or)
 STATISTICS: dict[Callable[..., Any], str] = {np.min: "min", np.max: "max"}
+"""The statistics that `pipeline.js` has, with their names there. A guest adds its own."""
+
+MOST = 5_000
+"""A page gets so many candidates of a trace at most: the best ones."""
 
 
 class Formula(NDArrayOperatorsMixin):
     """A formula as nested lists, such as `["multiply", 0.7, ["column", "vector_score"]]`.
+
+    In the words of a stage it stands in braces, so that the words follow the parameters.
 
     A formula of parameters alone has a `value`. Where the code branches on one, `guards` notes the condition
     and how it turned out: with other parameters the formula holds only as long as that is the same.
@@ -42,12 +49,12 @@ class Formula(NDArrayOperatorsMixin):
         values = [one.value if isinstance(one, Formula) else one for one in inputs]
         with np.errstate(all="ignore"):
             value = None if None in values else ufunc(*values)
-        return Formula([ufunc.__name__, *map(_data, inputs)], self.guards, value)
+        return Formula([ufunc.__name__, *map(as_data, inputs)], self.guards, value)
 
     def __array_function__(self, function: Any, _: Any, args: Any, keywords: Any) -> Formula:
         if function is not np.where or len(args) != 3 or keywords:
             raise FormulaError(f"np.{function.__name__}")
-        return Formula(["where", *map(_data, args)], self.guards)
+        return Formula(["where", *map(as_data, args)], self.guards)
 
     def __bool__(self) -> bool:
         if self.value is None:
@@ -55,10 +62,13 @@ class Formula(NDArrayOperatorsMixin):
         self.guards.append([self.data, bool(self.value)])
         return bool(self.value)
 
+    def __format__(self, spec: str) -> str:
+        return f"{{{json.dumps(self.data)}}}"
+
     __hash__ = None  # type: ignore[assignment]
 
 
-def _data(value: Any) -> Any:
+def as_data(value: Any) -> Any:
     """A formula's lists, or a number: those that JSON does not have are written as text."""
     if isinstance(value, Formula):
         return value.data
@@ -76,7 +86,7 @@ class Symbols(Numbers):
         return Formula(["column", name], self.guards)
 
     def constant(self, value: Any) -> Formula:
-        return value if isinstance(value, Formula) else Formula(_data(value), self.guards, value)
+        return value if isinstance(value, Formula) else Formula(as_data(value), self.guards, value)
 
     def over(self, statistic: Callable[[Floats], Any], name: str) -> Formula:
         if statistic not in STATISTICS:
@@ -105,7 +115,7 @@ def _column(stage: ColumnStage, of: Symbols) -> dict[str, Any] | None:
     if not _kept(stage, ColumnStage, "run", "computed"):
         return None
     made = stage.formula(of)
-    return {"column": stage.output, "formula": _data(made), "present": stage.present}
+    return {"column": stage.output, "formula": as_data(made), "present": stage.present}
 
 
 @step.register
@@ -121,7 +131,7 @@ def _floor(stage: Floor, of: Symbols) -> dict[str, Any] | None:
     compared = stage.thresholds({name: of[name] for name in of.values})  # type: ignore[misc]
     return {
         "thresholds": [
-            {"measure": one.measure, "value": _data(one.values), "limit": _data(one.limit)}
+            {"measure": one.measure, "value": as_data(one.values), "limit": as_data(one.limit)}
             for one in compared
         ]
     }
@@ -129,7 +139,7 @@ def _floor(stage: Floor, of: Symbols) -> dict[str, Any] | None:
 
 @step.register
 def _limit(stage: Limit, _: Symbols) -> dict[str, Any] | None:
-    return {"count": _data(stage.count)} if _kept(stage, Limit, "run") else None
+    return {"count": as_data(stage.count)} if _kept(stage, Limit, "run") else None
 
 
 def _kept(stage: Any, base: type, *names: str) -> bool:
@@ -155,9 +165,17 @@ def written(pipeline: Pipeline, columns: Mapping[str, Floats]) -> dict[str, Any]
         late = {name for one in pipeline.stages[place:] for name in one.writes()}
         late -= set(getattr(stage, "observed", ()))
         known = {name: column for name, column in columns.items() if name not in late}
-        steps.append(_step(stage, known) | {"slot": stage.slot, "says": stage.says})
+        steps.append(_step(stage, known) | {"slot": stage.slot, "says": said(stage)})
     _mark_parameters(pipeline, first, steps)
     return {"system": pipeline.name, "first": first, "steps": steps}
+
+
+def said(stage: Stage) -> str:
+    """What a stage says, with formulas in braces in place of the numbers that can be moved."""
+    try:
+        return Symbols({}).symbolic(stage).says
+    except (InputError, TypeError):
+        return stage.says
 
 
 def _step(stage: Stage, known: Mapping[str, Floats]) -> dict[str, Any]:
@@ -170,6 +188,13 @@ def _step(stage: Stage, known: Mapping[str, Floats]) -> dict[str, Any]:
         if found is not None:
             return found | {"guards": of.guards}
     return {"recorded": list(stage.writes()), "guards": []}
+
+
+def fixed(made: Mapping[str, Any]) -> None:
+    """Marks what computes a column as to be asked of Python, for traces that are cut."""
+    for one in made["steps"]:
+        for parameter in one["parameters"].values() if "column" in one else ():
+            parameter["here"] = False
 
 
 def _mark_parameters(pipeline: Pipeline, first: int, steps: list[dict[str, Any]]) -> None:
@@ -231,20 +256,28 @@ def written_trace(trace: Trace, made: Mapping[str, Any]) -> dict[str, Any]:
     A column with one number for all candidates is that number.
 
     `ties` orders the candidates by chunk id, and `files` are their files. `recorded` has the order and the
-    drops after each stage that is only recorded and has changed one of them.
+    drops after each stage that is only recorded and has changed one of them. `kept` are the rows: of a trace
+    with more than MOST, the best ones, with every column; `cut` is then the number that there were.
     """
-    read = sorted(read_columns(made["steps"]) & trace.columns.keys())
+    steps, cut = made["steps"], len(trace.chunks) > MOST
+    kept = np.sort(trace.order[:MOST]).tolist()
+    computed = {one["column"] for one in steps if cut and "column" in one}
+    read = sorted((read_columns(steps) | computed) & trace.columns.keys())
     recorded = {
         str(place): after
-        for place, one in enumerate(made["steps"])
-        if "recorded" in one and (after := _after(trace, made["steps"], one["slot"]))
+        for place, one in enumerate(steps)
+        if "recorded" in one and (after := _after(trace, steps, one["slot"], kept))
     }
+    places = [attrgetter("source", "path", "start_line", "end_line")(trace.chunks[row]) for row in kept]
     return {
         "question": trace.question,
-        "columns": {name: _numbers(trace.columns[name]) for name in read},
-        "ties": np.argsort(np.argsort(trace.ids)).tolist(),
-        "files": [chunk.path for chunk in trace.chunks],
+        "columns": {name: _numbers(trace.columns[name][kept]) for name in read},
+        "ties": np.argsort(np.argsort(trace.ids[kept])).tolist(),
+        "files": [trace.chunks[row].path for row in kept],
         "recorded": recorded,
+        "kept": kept,
+        **({"cut": len(trace.chunks)} if cut else {}),
+        **({"spots": list(map(places.index, places))} if any("rescued" in one for one in steps) else {}),
     }
 
 
@@ -253,7 +286,7 @@ def _numbers(column: Floats) -> Any:
     return numbers[0] if len(set(numbers)) == 1 else numbers
 
 
-def _after(trace: Trace, steps: list[dict[str, Any]], slot: str) -> dict[str, Any] | None:
+def _after(trace: Trace, steps: list[dict[str, Any]], slot: str, kept: list[int]) -> dict[str, Any] | None:
     """The order and the drops after a step; None if it has changed neither."""
     slots = [stage.slot for stage in trace.stages]
     place = slots.index(slot)
@@ -263,7 +296,8 @@ def _after(trace: Trace, steps: list[dict[str, Any]], slot: str) -> dict[str, An
     if np.array_equal(before.order, after.order) and np.array_equal(before.dropped, after.dropped):
         return None
     places = {slots.index(one["slot"]): n for n, one in enumerate(steps) if one["slot"] in slots}
+    row = {one: n for n, one in enumerate(kept)}
     return {
-        "order": after.order.tolist(),
-        "dropped": [places.get(one, KEPT) for one in after.dropped.tolist()],
+        "order": [row[one] for one in after.order.tolist() if one in row],
+        "dropped": [places.get(one, KEPT) for one in after.dropped[kept].tolist()],
     }

@@ -24,6 +24,7 @@ from workbench.retrieval.fusion import Fusion, OneLeg, max_plus_min
 from workbench.retrieval.legs import Depth, KeywordLeg, Union, VectorLeg, with_leg
 from workbench.retrieval.pipeline import Change, Pipeline, Source
 from workbench.retrieval.scoring import over_largest
+from workbench.retrieval.written import Symbols, as_data, step
 from workbench_plugins.basic_memory.notes import EachColumn, NotesLayout, OneMatch
 from workbench_plugins.basic_memory.query import (
     AnyPlainWord,
@@ -152,6 +153,14 @@ class MinSimilarity(
         below, of_vectors = ~(similarity >= self.least), np.isnan(keyword_rank)
         threshold = Threshold("similarity", similarity, self.least)
         return dropped(scored, self, below & of_vectors, DropKind.LEG_FLOOR, threshold, among=of_vectors)
+
+
+@step.register
+def _similarity(stage: MinSimilarity, of: Symbols) -> dict[str, Any]:
+    compared = {"measure": "similarity", "value": ["column", "similarity"], "limit": as_data(stage.least)}
+    alone = np.isnan(of["keyword_rank"]) if "keyword_rank" in of.values else 1
+    made = {"column": stage.output, "formula": as_data(stage.formula(of)), "present": stage.present}
+    return made | {"thresholds": [compared], "among": as_data(alone)}
 
 
 @dataclass(frozen=True)

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 import plotly.graph_objects as go
 
 from workbench.errors import InputError
 from workbench.records import Floats
-from workbench.views.figures.style import BLUE, GREEN, INK, ORANGE, VERMILION, dress
-from workbench_plugins.diagnose.fixes import Fix
-from workbench_plugins.diagnose.sweep import Axis, Setting, Sweep, best, pareto, right_answers
-from workbench_plugins.drawn import Updates, restyle
+from workbench_plugins.diagnose.sweep import Axis, Sweep, best, pareto, right_answers
+from workbench_plugins.style import BLUE, GREEN, INK, ORANGE, dress
 
 RIGHT = "right answers"
-CHOSEN = "chosen"
 
 
 def sweep_figure(sweep: Sweep) -> go.Figure:
@@ -91,20 +86,6 @@ def _heat_map(sweep: Sweep) -> go.Figure:
     return _dressed(figure, first.name, f"{second.name}{also}", height=460)
 
 
-def map_figure(sweep: Sweep) -> go.Figure:
-    """The heat map of two axes with one more mark, for a chosen setting: the best one at first."""
-    figure = _heat_map(sweep)
-    chosen = sweep.settings[best(sweep)]
-    marker = {"symbol": "square-open", "size": 18, "color": VERMILION, "line": {"width": 3}}
-    figure.add_scatter(x=[chosen[0]], y=[chosen[1]], name=CHOSEN, mode="markers", marker=marker)
-    return figure
-
-
-def chosen_updates(setting: Setting) -> Updates:
-    """The place of the mark for the chosen setting."""
-    return {CHOSEN: {"x": [setting[0]], "y": [setting[1]]}}
-
-
 def pareto_figure(sweep: Sweep) -> go.Figure:
     """The mean of the measure against the unanswerable questions with nothing returned, and the front."""
     means, silent = sweep.means, sweep.silent.sum(axis=1)
@@ -152,36 +133,3 @@ def _dressed(figure: go.Figure, across: str, up: str, height: int = 420) -> go.F
 
 def _type(axis: Axis) -> str:
     return "linear" if axis.is_number else "category"
-
-
-WON, LOST = "answers won", "answers lost"
-
-
-OUTSIDE = {"textposition": "outside", "cliponaxis": False}
-
-
-def fixes_figure(fixes: Sequence[Fix], names: Sequence[str]) -> go.Figure:
-    """Two bars for each fix: the right answers that it wins over the questions, and those that it loses."""
-    won = go.Bar(name=WON, orientation="h", marker={"color": GREEN}, **OUTSIDE)
-    lost = go.Bar(
-        name=LOST,
-        orientation="h",
-        marker={"color": VERMILION, "pattern": {"shape": "/", "fillmode": "overlay", "size": 6}},
-        **OUTSIDE,
-    )
-    figure = go.Figure([won, lost])
-    dress(figure, height=340)
-    figure.update_layout(barmode="group", margin={"l": 250}, showlegend=True)
-    figure.update_xaxes(title_text="questions, unanswerable ones included", rangemode="tozero")
-    figure.update_yaxes(autorange="reversed")
-    restyle(figure, fixes_updates(fixes, names))
-    return figure
-
-
-def fixes_updates(fixes: Sequence[Fix], names: Sequence[str]) -> Updates:
-    """The properties of the bars: the best fix on top."""
-    wins, losses = [one.price.wins for one in fixes], [one.price.losses for one in fixes]
-    return {
-        WON: {"x": wins, "y": list(names), "text": [f"{one} won" for one in wins]},
-        LOST: {"x": losses, "y": list(names), "text": [f"{one} lost" for one in losses]},
-    }

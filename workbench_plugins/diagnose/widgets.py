@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
-import ipywidgets as w
-
 from workbench.contracts import Index
 from workbench.errors import InputError
 from workbench.measure.blame import Blame, blame
@@ -17,28 +15,29 @@ from workbench.measure.questions import QuestionSet
 from workbench.retrieval.index_adapters import CachedIndex
 from workbench.retrieval.pipeline import Pipeline
 from workbench.systems.registry import SYSTEMS, system
-from workbench.views.blame import by_share, share_text, shares_table, signed
-from workbench.views.figures.blame import blame_figure
+from workbench.views.blame import shares_table
+from workbench.views.living.controls import Choice, Text
 from workbench.views.text import Table
+from workbench.views.widgets.blame import blame_data, blame_sentence
 from workbench.views.widgets.panel import Link, pipeline_code
-from workbench_plugins.asking import BOX, GIVEN, LABEL, Arranged, Asking, question_box
+from workbench_plugins.asking import GIVEN, Answering
 from workbench_plugins.diagnose.diagnosis import Diagnosis, becomes_text, diagnose, fixes_table
-from workbench_plugins.diagnose.figures import CHOSEN, chosen_updates, fixes_figure, fixes_updates, map_figure
-from workbench_plugins.diagnose.sweep import Axis, Sweep, best, held_out, sweep
-from workbench_plugins.drawn import live, restyle
+from workbench_plugins.diagnose.sweep import Sweep, best, held_out, right_answers, sweep
 
 SHIPPED = "openclaw-2026.2.13"
 THREE_FIXES = f"{SHIPPED}+or+rrf+minmax"
+MOST_TOLD = 1_000
+"""A map gets the words of so many settings at once."""
 
 
-class FixFinder(Asking):
+class FixFinder(Answering):
     """What would save an answer: the causes and the best fixes for a question, a file and a system.
 
-    `settings` are `question`, `target` and `system`. `diagnosis` is the page behind the figure, as
+    `settings` are `question`, `target` and `system`. `diagnosis` is the page behind the picture, as
     `wb.diagnose` returns it. With `questions` the prices are over labelled questions.
     """
 
-    name = "fix-finder"
+    name, view, asks = "fix-finder", "fixes", ("question", "target", "system")
     selects: Mapping[str, str] = MappingProxyType({"question": "question", "system": "system"})
 
     def __init__(
@@ -51,14 +50,10 @@ class FixFinder(Asking):
         link: Link = True,
     ) -> None:
         self._index, self._questions = CachedIndex(index), questions
-        self.question = question_box(question)
-        self.target = w.Dropdown(options=index.paths(), value=target, description="target", layout=dict(BOX))
-        self.system = w.Dropdown(options=list(SYSTEMS), value=system, description="system", layout=dict(BOX))
+        self.question, self.target = Text(value=question), Choice(tuple(index.paths()), target)
+        self.system = Choice(tuple(SYSTEMS), system)
         self.controls = {"question": self.question, "target": self.target, "system": self.system}
-        self.look()
-        self.figure = live(fixes_figure(self.diagnosis.fixes, self._names))
-        self.watch()
-        self.lay_out([self.question, self.target, self.system], self.figure, link)
+        self.open(link)
 
     def look(self) -> None:
         self.diagnosis: Diagnosis = diagnose(
@@ -69,8 +64,13 @@ class FixFinder(Asking):
             questions=self._questions,
         )
 
-    def draw(self) -> None:
-        restyle(self.figure, fixes_updates(self.diagnosis.fixes, self._names))
+    @property
+    def facts(self) -> Mapping[str, Any]:
+        fixes = [
+            {"name": name, "won": one.price.wins, "lost": one.price.losses, "verdict": str(one.verdict)}
+            for name, one in zip(self._names, self.diagnosis.fixes, strict=True)
+        ]
+        return {"fixes": fixes, "files": self.target.options, "systems": self.system.options}
 
     @property
     def _names(self) -> list[str]:
@@ -106,14 +106,14 @@ class FixFinder(Asking):
         )
 
 
-class BlameChart(Arranged):
+class BlameChart(Answering):
     """How much of the difference between two systems each change has, as a waterfall.
 
-    `settings` are `before` and `after`, two systems. `blame` are the numbers behind the figure, as `wb.blame`
-    returns them. Two equal systems leave the last figure in place, and the sentence says so.
+    `settings` are `before` and `after`, two systems. `blame` are the numbers behind the picture, as
+    `wb.blame` returns them. Raises InputError for two systems that do not differ; the last ones stay.
     """
 
-    name = "blame-chart"
+    name, view, asks = "blame-chart", "blame", ("before", "after")
 
     def __init__(
         self,
@@ -124,36 +124,23 @@ class BlameChart(Arranged):
         link: Link = True,
     ) -> None:
         self._questions, self._index = questions, CachedIndex(index)
-        self.before, self.after = (
-            w.Dropdown(options=list(SYSTEMS), value=value, description=label, layout=dict(BOX))
-            for label, value in (("before", before), ("after", after))
-        )
+        self.before, self.after = (Choice(tuple(SYSTEMS), name) for name in (before, after))
         self.controls = {"before": self.before, "after": self.after}
-        self.blame = self._computed()
-        self.figure = live(blame_figure(self.blame))
-        for control in self.controls.values():
-            control.observe(self._changed, "value")
-        self.lay_out([self.before, self.after], self.figure, link)
+        self.open(link)
 
-    def _computed(self) -> Blame:
-        return blame(system(self.before.value), system(self.after.value), self._index, self._questions)
-
-    def _changed(self, _: Any) -> None:
-        if self.before.value != self.after.value:
-            self.blame = self._computed()
-            self.figure.show(blame_figure(self.blame))
-        self.tell()
+    def look(self) -> None:
+        if self.before.value == self.after.value:
+            raise InputError("The two systems are the same.", "Choose two systems that differ.")
+        one, other = system(self.before.value), system(self.after.value)
+        self.blame: Blame = blame(one, other, self._index, self._questions)
 
     @property
-    def sentence(self) -> str:
-        if self.before.value == self.after.value:
-            return "Choose two systems that differ. The figure still shows the last two."
-        found = self.blame
-        shares = ", ".join(f"{one.name} {share_text(one)}" for one in by_share(found))
-        return (
-            f"{found.other.name} has {signed(found.difference)} {found.measure} over {found.one.name} on "
-            f"{found.questions} questions: {shares}. Question by question: {found.verdict}."
-        )
+    def facts(self) -> Mapping[str, Any]:
+        return blame_data(self.blame) | {"asks": self.asks, "systems": self.before.options}
+
+    @property
+    def finding(self) -> str:
+        return blame_sentence(self.blame)
 
     @property
     def table(self) -> Table:
@@ -168,15 +155,16 @@ class BlameChart(Arranged):
         )
 
 
-class SweepMap(Arranged):
+class SweepMap(Answering):
     """A heat map of two parameters of a pipeline: the right answers at each setting, "now" and "best" marked.
 
     `axes` are two texts such as `floor.floor=0:0.5:11`. `settings` are the two parameters' names: a slider or
     a click on the map chooses a setting, and the sentence compares it with the pipeline as it is. `sweep` are
-    the numbers behind the figure, as `wb.sweep` returns them. Raises InputError for another number of axes.
+    the numbers behind the picture, as `wb.sweep` returns them. A map of more than MOST_TOLD settings asks for
+    the words of each. Raises InputError for another number of axes.
     """
 
-    name = "sweep-map"
+    name, view = "sweep-map", "sweep"
 
     def __init__(
         self,
@@ -193,13 +181,13 @@ class SweepMap(Arranged):
         self._texts = tuple(axes)
         self.sweep: Sweep = sweep(pipeline, axes, questions, index)
         start = self.sweep.settings[best(self.sweep)]
-        self.controls = {
-            one.name: _slider(one, value) for one, value in zip(self.sweep.axes, start, strict=True)
-        }
-        self.figure = live(map_figure(self.sweep))
-        for control in self.controls.values():
-            control.observe(self._changed, "value")
-        self.lay_out(list(self.controls.values()), self.figure, link)
+        chosen = zip(self.sweep.axes, start, strict=True)
+        self.controls = {one.name: Choice(one.values, value) for one, value in chosen}
+        self.asks = tuple(self.controls) if len(self.sweep.settings) > MOST_TOLD else ()
+        self.open(link)
+
+    def look(self) -> None:
+        """The sweep has looked at all settings."""
 
     @property
     def place(self) -> int:
@@ -211,23 +199,31 @@ class SweepMap(Arranged):
         """The pipeline at the chosen setting."""
         return self.sweep.with_setting(self.place)
 
-    def _changed(self, _: Any) -> None:
-        restyle(self.figure, chosen_updates(self.sweep.settings[self.place]))
-        self.tell()
-
-    def listen(self) -> None:
-        """Chooses the setting that is clicked on the map."""
-        self.figure.observers.append(self._pick)
-
-    def _pick(self, point: Mapping[str, Any]) -> None:
-        if point["type"] == "heatmap":
-            for axis, value in zip(self.sweep.axes, (point["x"], point["y"]), strict=True):
-                self.settings = {axis.name: _option(axis, value)}
+    @property
+    def facts(self) -> Mapping[str, Any]:
+        found, every = self.sweep, range(len(self.sweep.settings))
+        told = [self.place] if self.asks else every
+        return {
+            "axes": [{"name": one.name, "values": one.values} for one in found.axes],
+            "settings": found.settings,
+            "right": right_answers(found).tolist(),
+            "best": best(found),
+            "now": found.now,
+            "told": {str(place): self._told(place) for place in told},
+            "scores": [_score(found, place) for place in every],
+            "silences": [_silence(found.silence(place)) for place in every],
+            "code": self._code("@place@"),
+        }
 
     @property
-    def sentence(self) -> str:
-        found, place = self.sweep, self.place
-        chosen = ", ".join(f"{name} {control.value}" for name, control in self.controls.items())
+    def finding(self) -> str:
+        return self._told(self.place)
+
+    def _told(self, place: int) -> str:
+        found = self.sweep
+        chosen = ", ".join(
+            f"{one.name} {v}" for one, v in zip(found.axes, found.settings[place], strict=True)
+        )
         verdict = paired_values(found.values[-1], found.values[place], found.measure)
         silent = found.silent[[-1, place]].astype(float)
         told = [
@@ -237,8 +233,7 @@ class SweepMap(Arranged):
         ]
         if silent.size:
             told.append(f"Unanswerable questions: {paired_values(*silent)}.")
-        held = held_out(found)
-        if held is not None and place == best(found):
+        if place == best(found) and (held := held_out(found)) is not None:
             told.append(
                 "These questions have chosen the best setting. On questions that did not choose, choosing "
                 f"reaches {_mean(held.mean, found)}, {_silence(held.silent)}."
@@ -249,7 +244,7 @@ class SweepMap(Arranged):
     def table(self) -> Table:
         found = self.sweep
         rows = [("now", -1, found.now), ("best", best(found), found.settings[best(found)])]
-        rows.append((CHOSEN, self.place, found.settings[self.place]))
+        rows.append(("chosen", self.place, found.settings[self.place]))
         return Table(
             f"{found.pipeline.name}: {len(found.settings):,} settings",
             ("setting", *(one.name for one in found.axes), found.measure, "unanswerable, nothing returned"),
@@ -261,31 +256,18 @@ class SweepMap(Arranged):
 
     @property
     def code(self) -> str:
+        return self._code(str(self.place))
+
+    def _code(self, place: str) -> str:
         lines = [
             "# `questions` and `index` are those that the widget was given.",
             "import workbench as wb",
             "",
             *pipeline_code(self.sweep.pipeline),
             f"found = wb.sweep(pipeline, {list(self._texts)!r}, questions, index)",
-            f"print(found.score({self.place}), found.silence({self.place}))",
+            f"print(found.score({place}), found.silence({place}))",
         ]
         return "\n".join(lines)
-
-
-def _slider(axis: Axis, value: str) -> w.SelectionSlider:
-    return w.SelectionSlider(
-        options=axis.values,
-        value=value,
-        description=axis.name,
-        style=LABEL,
-        layout={"width": "29em"},
-    )
-
-
-def _option(axis: Axis, value: Any) -> str:
-    """The value that a clicked place of the map stands for: plotly gives numbers for numbers."""
-    same = (lambda one: float(one) == float(value)) if axis.is_number else (lambda one: one == value)
-    return next(filter(same, axis.values))
 
 
 def _score(sweep: Sweep, place: int) -> str:

@@ -33,6 +33,7 @@ from workbench.retrieval.scoring import (
     over_largest,
     relevance,
 )
+from workbench.retrieval.written import STATISTICS
 
 # Rules for a list whose scores are all equal. Each function takes the score.
 
@@ -476,6 +477,12 @@ def _positive_deviation(scores: Floats) -> float:
     """The standard deviation of the scores above 0, by n; 1 where it is 0 or there is no such score."""
     positive = scores[scores > 0]
     return (float(np.std(positive)) if positive.size else 0.0) or 1.0
+
+
+STATISTICS.update(
+    {one: one.__name__.strip("_") for one in (population_deviation, rounded_deviation, sample_deviation)}
+    | {one: one.__name__.strip("_") for one in (_mean, _positive_median, _positive_deviation)}
+)
 
 
 def _normalisation(stage: WeightedScores | ScoreSum, leg: str) -> Normalisation:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, compress
+from operator import itemgetter
 
 import numpy as np
 from numpy.typing import NDArray
@@ -65,6 +67,7 @@ class Dissection:
     """The words of a question and the rows that match them, over `size` rows.
 
     `every` rows contain all words (the hits of AND), `some` rows contain at least one (the hits of OR).
+    `patterns` are the sets of words that rows contain, and how many rows contain exactly that set.
     `sets` go from all words down to single words; `complete` says whether every set is included. `drop` is
     the smallest set of words to leave out so that a row matches; of several such sets, the one with the most
     rows. If rows contain all words, it is the best single word to leave out. It is None if nothing helps.
@@ -76,6 +79,7 @@ class Dissection:
     every: int
     some: int
     sets: tuple[WordSet, ...]
+    patterns: tuple[tuple[tuple[str, ...], int], ...]
     complete: bool
     drop: WordDrop | None
 
@@ -99,6 +103,7 @@ def dissect(question: str, index: Index, words: Words = ascii_words) -> Dissecti
         every=_together(has, range(len(texts))) if texts else 0,
         some=has.shape[1],
         sets=sets,
+        patterns=tuple(_patterns(texts, has)),
         complete=complete,
         drop=_drop(dissected, has),
     )
@@ -143,10 +148,15 @@ def _drop(words: Sequence[Word], has: NDArray[np.bool_]) -> WordDrop | None:
     if not lacking.min():
         best = max(words, key=lambda word: word.without or 0)
         return WordDrop((best.text,), best.without or 0)
-    patterns, rows = np.unique(has[:, lacking == lacking.min()], axis=1, return_counts=True)
-    most = int(np.argmax(rows))
-    left_out = zip(words, patterns[:, most], strict=True)
-    return WordDrop(tuple(word.text for word, kept in left_out if not kept), int(rows[most]))
+    nearest = _patterns([one.text for one in words], has[:, lacking == lacking.min()])
+    kept, rows = max(nearest, key=itemgetter(1))
+    return WordDrop(tuple(word.text for word in words if word.text not in kept), rows)
+
+
+def _patterns(words: Sequence[str], has: NDArray[np.bool_]) -> Iterator[tuple[tuple[str, ...], int]]:
+    """The different sets of words in rows, and the number of rows with each."""
+    for pattern, rows in sorted(Counter(map(tuple, has.T.tolist())).items()):
+        yield tuple(compress(words, pattern)), rows
 
 
 def sentences(found: Dissection) -> list[str]:

@@ -29,6 +29,7 @@ from workbench.retrieval.columns import Columns, ColumnStage, Numbers, PlainStag
 from workbench.retrieval.cutoff import MinScore, Order, dropped
 from workbench.retrieval.fusion import weighted_sum
 from workbench.retrieval.index_adapters import kept
+from workbench.retrieval.written import Symbols, as_data, step
 from workbench_plugins.openclaw.indexing import INVALID_PROJECT, annotations_of
 from workbench_plugins.openclaw.keyword import ordered, path_key
 
@@ -581,6 +582,7 @@ class TieredMMR(UnspacedMMR):
 
 # Rescues: keyword hits that come back although the floor has dropped them
 
+RESCUED = {"rescued": ["column", "score"], "found": ["column", "keyword_rank"]}
 PLACE = attrgetter("source", "path", "start_line", "end_line")
 """The file and lines of a chunk."""
 
@@ -609,6 +611,11 @@ class KeywordRescue(PlainStage, slot="rescue"):
         return _brought_back(trace, keyword_backed(trace, enough))
 
 
+@step.register
+def _rescue(stage: KeywordRescue, _: Symbols) -> dict[str, Any]:
+    return RESCUED | {"least": as_data(stage.floor)}
+
+
 @dataclass(frozen=True)
 class SpareSlots(PlainStage, slot="rescue"):
     """Gives places that the floor has left empty to keyword hits, behind all that pass the floor.
@@ -634,6 +641,11 @@ class SpareSlots(PlainStage, slot="rescue"):
         spare = keyword_backed(trace, ~strict & unseen)
         turn = np.where(strict, 0, np.where(spare, 1, 2))[trace.order]
         return _brought_back(trace, spare).but(order=trace.order[np.argsort(turn, kind="stable")])
+
+
+@step.register
+def _spare(_: SpareSlots, __: Symbols) -> dict[str, Any]:
+    return RESCUED | {"unseen": ["column", "vector_score"]}
 
 
 def keyword_backed(trace: Trace, among: NDArray[np.bool_]) -> NDArray[np.bool_]:

@@ -6,6 +6,7 @@ A live notebook, a saved one without its kernel, a page opened from a file, and 
 from __future__ import annotations
 
 import json
+import re
 from functools import cache
 from html import escape
 from pathlib import Path
@@ -14,8 +15,8 @@ from typing import Any
 from workbench.safe_text import visible
 
 HERE = Path(__file__).parent
-PARTS = ("pipeline", "keep", "explorer", "view")
-IMPORT = 'import { asks, parameters, returned, run } from "./pipeline.js";\n'
+PARTS = ("pipeline", "keep", "explorer", "view", "panel", "fusion", "words", "diagnosis")
+IMPORT = re.compile(r"^import .*;\n", re.MULTILINE)
 EXPORT = "export default { initialize, render };"
 VERSION = 1
 """The version of the data, which the module checks."""
@@ -24,8 +25,8 @@ VERSION = 1
 @cache
 def module() -> str:
     """The front-end module as one text, in anywidget's form: it exports `render({ model, el })`."""
-    engine, *parts, view = ((HERE / f"{name}.js").read_text(encoding="utf-8") for name in PARTS)
-    return engine.replace("export ", "") + "".join(parts) + view.replace(IMPORT, "")
+    parts = "".join((HERE / f"{name}.js").read_text(encoding="utf-8") for name in PARTS)
+    return IMPORT.sub("", parts).replace("\nexport ", "\n") + EXPORT
 
 
 @cache

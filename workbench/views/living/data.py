@@ -12,7 +12,7 @@ from workbench.measure.reach import Reach
 from workbench.measure.thresholds import floored_column
 from workbench.records import Chunk, Trace
 from workbench.retrieval.cutoff import MinScore
-from workbench.retrieval.written import written, written_trace
+from workbench.retrieval.written import MOST, fixed, written, written_trace
 from workbench.systems.openclaw import snippet
 from workbench.views.living import VERSION
 from workbench.views.widgets.panel import pipeline_code
@@ -80,6 +80,8 @@ def _system(
     traces = [*(one.trace for one in evaluation.asked), *evaluation.controls]
     columns = max(traces, key=lambda trace: len(trace.chunks)).columns
     made, column = written(pipeline, columns), floored_column(evaluation.pipeline)
+    if any(len(trace.chunks) > MOST for trace in traces):
+        fixed(made)
     return {
         "pipeline": made,
         "traces": [trace_data(trace, made, chunks) for trace in traces],
@@ -99,11 +101,12 @@ def trace_data(trace: Trace, made: Mapping[str, Any], chunks: Chunks) -> dict[st
     """A trace for the living view, with the places of its chunks, and what each leg brought."""
     found = written_trace(trace, made)
     del found["files"]  # those of the chunks
+    kept = [trace.chunks[row] for row in found.pop("kept")]
     legs = [
         {"name": leg.name, "brought": int(leg.hits.rows.size), "asked": leg.asked}
         for leg in trace.legs.values()
     ]
-    return found | {"rows": [chunks.place(chunk) for chunk in trace.chunks], "legs": legs}
+    return found | {"rows": [chunks.place(chunk) for chunk in kept], "legs": legs}
 
 
 def _reach(leg: str, reaches: Mapping[str, Reach | None]) -> dict[str, Any]:

@@ -1,5 +1,5 @@
 // Saves the widgets of a notebook with it, so that they are there when it is opened again without its kernel:
-// only those that an output shows, and each figure as the picture that it last was (plotly's, as drawn.js draws it).
+// only those that an output shows.
 
 const STATE = "application/vnd.jupyter.widget-state+json";
 const VIEW = "application/vnd.jupyter.widget-view+json";
@@ -32,11 +32,6 @@ function withParts(ids, states) {
   return found;
 }
 
-function asPicture(one) {
-  const shown = globalThis.workbenchFigures?.get(one.state.key)?.querySelector(".svg-container");
-  return shown ? { ...one, state: { ...one.state, drawn: "", still: shown.outerHTML } } : one;
-}
-
 function keep(manager) {
   if (!manager.restoredStatus) return;
   const notebook = manager.context.model;
@@ -45,7 +40,7 @@ function keep(manager) {
   const kept = {};
   const outputs = views(notebook);
   outputs.filter(({ id }) => !states[id]).forEach(forget);
-  for (const id of withParts(outputs.map(({ id }) => id), states)) kept[id] = asPicture(states[id]);
+  for (const id of withParts(outputs.map(({ id }) => id), states)) kept[id] = states[id];
   notebook.setMetadata("widgets", { [STATE]: { version_major: 2, version_minor: 0, state: kept } });
 }
 

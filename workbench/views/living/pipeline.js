@@ -2,9 +2,25 @@
 // No number is stored that a formula gives, so the printed, the computed and the moved formula are the same.
 
 const present = (column) => column.filter((value) => !Number.isNaN(value));
+const sum = (values) => values.reduce((total, value) => total + value, 0);
+const mean = (values) => sum(values) / values.length;
+function variance(values, fewer = 0) {
+  const middle = mean(values);
+  return sum(values.map((value) => (value - middle) ** 2)) / Math.max(1, values.length - fewer);
+}
+const positive = (values) => values.filter((value) => value > 0).sort((a, b) => a - b);
+const least = (values) => values.reduce((one, other) => (other < one ? other : one));
+const most = (values) => values.reduce((one, other) => (other > one ? other : one));
+// By the names of Python's functions.
 const STATISTICS = {
-  min: (values) => Math.min(...values),
-  max: (values) => Math.max(...values),
+  min: least,
+  max: most,
+  mean,
+  population_deviation: (values) => (least(values) === most(values) ? 0 : Math.sqrt(variance(values))),
+  rounded_deviation: (values) => variance(values) ** 0.5,
+  sample_deviation: (values) => variance(values, 1) ** 0.5,
+  positive_median: (values) => positive(values)[Math.floor(positive(values).length / 2)] ?? 0,
+  positive_deviation: (values) => (positive(values).length ? Math.sqrt(variance(positive(values))) : 0) || 1,
 };
 
 const OPERATIONS = {
@@ -110,7 +126,9 @@ const RUN = {
   },
   thresholds(step, state, place, scope) {
     const made = step.thresholds.map((one) => [compiled(one.value, scope), compiled(one.limit, scope)]);
-    cut(state, place, (row) => !made.some(([value, limit]) => value(row) >= limit(row)));
+    const among = compiled(step.among ?? 1, scope);
+    cut(state, place, (row) => among(row) && !made.some(([value, limit]) => value(row) >= limit(row)));
+    if ("floor" in step.parameters) state.floors.set(place, scope.parameters.floor);
     state.compared.set(place, (row) =>
       made.map(([value, limit], n) => ({ measure: step.thresholds[n].measure, value: value(row), limit: limit(row) })),
     );
@@ -131,6 +149,20 @@ const RUN = {
       (seen.has(trace.files[row]) ? worse : seen).add(seen.has(trace.files[row]) ? row : trace.files[row]);
     }
     cut(state, place, (row) => worse.has(row));
+  },
+  // When nothing is left, what a floor has dropped comes back if the keyword leg brought its lines. Where spare
+  // places are given away, what another leg has not seen comes back behind the rest.
+  rescued(step, state, place, scope, trace) {
+    const [score, found, seen] = [step.rescued, step.found, step.unseen ?? 1].map((one) => compiled(one, scope));
+    const strict = state.dropped.map((one) => one === -1);
+    const some = strict.includes(true);
+    if (some && !step.unseen) return;
+    const least = step.least === undefined ? 0 : Math.min(compiled(step.least, scope)(0), ...state.floors.values());
+    const spots = new Set(trace.spots.filter((_, row) => !Number.isNaN(found(row))));
+    const back = strict.map((left, row) => spots.has(trace.spots[row]) && (some ? !left && (seen(row) || 0) === 0 : score(row) >= least));
+    for (const row of state.order) if (back[row] && state.floors.has(state.dropped[row])) state.dropped[row] = -1;
+    const turn = (row) => (strict[row] ? 0 : back[row] ? 1 : 2);
+    if (some) state.order.sort((a, b) => turn(a) - turn(b));
   },
   recorded(step, state, place, scope, trace) {
     const after = trace.recorded[place];
@@ -175,8 +207,8 @@ let last = {};
 function meaning(pipeline, settings) {
   if (last.pipeline === pipeline && last.settings === settings) return last;
   const values = pipeline.steps.map((step) => parameters(step, settings));
-  const kinds = pipeline.steps.map((step) => Object.keys(RUN).find((name) => name in step));
-  const cut = kinds.findIndex((kind) => kind !== "column" && kind !== "by");
+  const kinds = pipeline.steps.map((step) => Object.keys(RUN).filter((name) => name in step));
+  const cut = kinds.findIndex((some) => some.some((kind) => kind !== "column" && kind !== "by"));
   const first = cut < 0 ? kinds.length : cut;
   last = { pipeline, settings, values, kinds, first, key: JSON.stringify(values.slice(0, first)) };
   return last;
@@ -185,7 +217,10 @@ function meaning(pipeline, settings) {
 function advance(meant, trace, state, first, end) {
   for (let place = first; place < end; place++) {
     const scope = { columns: state.columns, parameters: meant.values[place] };
-    RUN[meant.kinds[place]](meant.pipeline.steps[place], state, place, scope, trace);
+    for (const kind of meant.kinds[place]) {
+      if (kind === "column" && trace.cut) continue; // the column of the whole trace was sent
+      RUN[kind](meant.pipeline.steps[place], state, place, scope, trace);
+    }
   }
 }
 
@@ -194,7 +229,7 @@ function scored(meant, trace) {
   const kept = before.get(trace);
   if (kept?.key === meant.key && kept.pipeline === meant.pipeline) return kept.state;
   const order = trace.ties.map((_, row) => row);
-  const state = { columns: { ...numbers(trace) }, order, dropped: order.map(() => -1), compared: new Map(), by: "score" };
+  const state = { columns: { ...numbers(trace) }, order, dropped: order.map(() => -1), compared: new Map(), floors: new Map(), values: meant.values, by: "score" };
   advance(meant, trace, state, 0, meant.first);
   before.set(trace, { key: meant.key, pipeline: meant.pipeline, state });
   return state;
@@ -203,13 +238,48 @@ function scored(meant, trace) {
 // The state after all steps: `columns`, `order`, and in `dropped` the place of the step that dropped a row, or -1.
 // `settings` is read, and not changed afterwards: another setting is another object.
 export function run(pipeline, trace, settings = {}) {
-  if (!trace.ties.length) return { columns: {}, order: [], dropped: [], compared: new Map(), by: "score" };
   const meant = meaning(pipeline, settings);
+  if (!trace.ties.length) return { columns: {}, order: [], dropped: [], compared: new Map(), values: meant.values, by: "score" };
   const kept = scored(meant, trace);
-  const state = { ...kept, columns: { ...kept.columns }, dropped: [...kept.dropped], compared: new Map() };
+  const state = { ...kept, columns: { ...kept.columns }, dropped: [...kept.dropped], compared: new Map(), floors: new Map(), values: meant.values };
   advance(meant, trace, state, meant.first, meant.kinds.length);
   return state;
 }
 
 // The rows that are returned, best first.
 export const returned = (state) => state.order.filter((row) => state.dropped[row] === -1);
+
+// What a step says with these values of its parameters: its text holds the formulas of its numbers.
+export function said(step, values) {
+  const scope = { columns: {}, parameters: values };
+  const number = (formula) => String(Number(Number(compiled(JSON.parse(formula), scope)(0)).toPrecision(6)));
+  return step.says.replace(/\{(\[[^{}]*\])\}/g, (_, formula) => number(formula));
+}
+
+const TIED = 1e-12; // scores this close differ only by rounding
+const tied = (one, other) => Math.abs(one - other) <= TIED * Math.max(1, Math.abs(one), Math.abs(other));
+
+// Two lists fused by a method: best first, with the places that a tie shares, and what each leg gives.
+export function fuse(method, lists, values) {
+  const scope = { columns: numbers(lists), parameters: values };
+  // A formula that has no written form comes as its numbers.
+  const numbersOf = (formula) => (typeof formula[0] === "string" ? lists.ties.map(compiled(formula, scope)) : formula.map((value) => value ?? NaN));
+  const column = (formula) => numbersOf(formula).map((value) => Number(value) + 0);
+  if (!lists.ties.length) return [];
+  const scores = column(method.formula);
+  const legs = Object.entries(method.parts).map(([leg, part]) => {
+    const [ranks, given, parts] = [scope.columns[`${leg}_rank`], scope.columns[`${leg}_score`], column(part)];
+    return [leg, (row) => (Number.isNaN(ranks[row]) ? null : { rank: ranks[row], score: given[row], part: parts[row] })];
+  });
+  const order = [...lists.ties].sort((a, b) => scores[b] - scores[a] || a - b);
+  const groups = [];
+  for (const row of order) {
+    if (groups.length && tied(scores[groups.at(-1)[0]], scores[row])) groups.at(-1).push(row);
+    else groups.push([row]);
+  }
+  let before = 0;
+  return groups.flatMap((group) => {
+    const [first, last] = [before + 1, (before += group.length)];
+    return group.map((row) => ({ row, score: scores[row], first, last, legs: Object.fromEntries(legs.map(([leg, of]) => [leg, of(row)])) }));
+  });
+}

@@ -1,9 +1,10 @@
 // The living view: an answer as a list with dots beside it, the pipeline that made it, and what a floor lets
 // pass. Everything that a setting changes is computed here, by pipeline.js; only new facts are asked of Python.
-import { asks, parameters, returned, run } from "./pipeline.js";
+import { asks, parameters, returned, run, said } from "./pipeline.js";
 
 const VERSION = 1;
 const BINS = 50;
+const LISTED = 100; // so many candidates are in a list; the right file and the selected one always
 const KINDS = [
   ["target", "chunks of the right file"],
   ["other", "chunks of other files"],
@@ -19,16 +20,30 @@ function made(element, attributes, children) {
   element.append(...children);
   return element;
 }
-const h = (tag, attributes = {}, ...children) => made(document.createElement(tag), attributes, children);
-const svg = (tag, attributes = {}, ...children) =>
+export const h = (tag, attributes = {}, ...children) => made(document.createElement(tag), attributes, children);
+export const svg = (tag, attributes = {}, ...children) =>
   made(document.createElementNS("http://www.w3.org/2000/svg", tag), attributes, children);
 
+// Only what is new is written: each write costs the browser a layout.
+function put(node, text) {
+  if (node.textContent !== text) node.textContent = text;
+}
+function mark(node, name, value) {
+  if (node.getAttribute(name) !== String(value)) node.setAttribute(name, value);
+}
+function stand(node, left) {
+  if (node.wbLeft !== left) node.style.left = node.wbLeft = left;
+}
+function hide(node, yes) {
+  if (node.hidden !== yes) node.hidden = yes;
+}
+
 // Numbers and words
-const short = (value) => (Number.isFinite(value) ? String(Number(value.toPrecision(4))) : "absent");
-const plural = (count, noun) => `${count} ${noun}${count === 1 ? "" : "s"}`;
+export const short = (value) => (Number.isFinite(value) ? String(Number(value.toPrecision(4))) : "absent");
+export const plural = (count, noun) => `${count} ${noun}${count === 1 ? "" : "s"}`;
 
 // Two numbers with as many decimals as it takes to tell them apart, three at least.
-function apart(one, other) {
+export function apart(one, other) {
   for (let digits = 3; digits < 17; digits++) {
     const pair = [one.toFixed(digits), other.toFixed(digits)];
     if (one === other || pair[0] !== pair[1]) return pair;
@@ -61,8 +76,8 @@ function readable(text) {
 }
 
 // What a threshold compared, as the line that says why a candidate was dropped.
-function reason(step, compared) {
-  if (!compared.length) return `dropped: ${step.says}`;
+function reason(step, values, compared) {
+  if (!compared.length) return `dropped: ${said(step, values)}`;
   const told = compared.map(({ measure, value, limit }) => {
     if (!Number.isFinite(value)) return `no ${measure}`;
     const above = step.count !== undefined;
@@ -134,39 +149,47 @@ function fateWords(entry, question, trace, state) {
 
 function why(entry, state, row) {
   const place = state.dropped[row];
-  return sentenceCase(reason(entry.pipeline.steps[place], state.compared.get(place)?.(row) ?? []));
+  return sentenceCase(reason(entry.pipeline.steps[place], state.values[place], state.compared.get(place)?.(row) ?? []));
 }
 
 // The pipeline as a picture: each stage with the number of candidates that leave it, and where the file falls out.
 function pipelinePicture() {
   const root = h("ol", { class: "wb-flow", "aria-label": "the stages of the search" });
+  let boxes = [];
+  function box(at, name, count, told, kind = "", end = "") {
+    if (!boxes[at]) {
+      const parts = { b: h("b"), span: h("span"), em: h("em") };
+      boxes[at] = { ...parts, root: root.appendChild(h("li", {}, parts.b, " ", parts.span, parts.em)) };
+    }
+    const parts = boxes[at];
+    mark(parts.root, "class", kind);
+    mark(parts.root, "title", told);
+    put(parts.b, name);
+    put(parts.span, String(count));
+    put(parts.em, end);
+  }
   return {
     root,
     show(entry, question, trace, state) {
       const mine = trace.files.flatMap((file, row) => (file === question.target ? [row] : []));
       const cuts = [...new Set(state.dropped)].filter((place) => place >= 0);
       const lastCut = mine.length && mine.every((row) => state.dropped[row] >= 0) ? Math.max(...mine.map((row) => state.dropped[row])) : -1;
-      const boxes = [];
-      const box = (name, count, told, kind = "") => {
-        const lines = [h("b", {}, name), ...(count === "" ? [] : [" ", h("span", {}, String(count))])];
-        boxes.push(h("li", { class: kind, title: told }, ...lines));
-      };
-      box("question", "", question.question);
-      for (const leg of trace.legs) box(`${leg.name} leg`, leg.brought, leg.asked ?? "not asked", "leg");
-      box("candidates", trace.files.length, "every chunk that a leg brought", question.target && !mine.length ? "lost" : "");
+      let at = 0;
+      box(at++, "question", "", question.question);
+      for (const leg of trace.legs) box(at++, `${leg.name} leg`, leg.brought, leg.asked ?? "not asked", "leg");
+      const brought = trace.cut ? `${trace.files.length} of ${trace.cut}` : trace.files.length;
+      box(at++, "candidates", brought, "every chunk that a leg brought", question.target && !mine.length ? "lost" : "", trace.cut ? "the best ones: all are too many for a page" : "");
       let left = trace.files.length;
       for (const [place, step] of entry.pipeline.steps.entries()) {
         const dropped = state.dropped.filter((one) => one === place).length;
         left -= dropped;
         const cutting = cuts.includes(place) || "thresholds" in step || "count" in step;
         const kind = place === lastCut ? "lost" : "";
-        box(step.slot.replaceAll("_", " "), cutting ? `${left} left` : "", step.says, kind);
-        if (kind) boxes.at(-1).append(h("em", {}, "the file falls out here"));
+        box(at++, step.slot.replaceAll("_", " "), cutting ? `${left} left` : "", said(step, state.values[place]), kind, kind && "the file falls out here");
       }
-      const at = returned(state).findIndex((row) => trace.files[row] === question.target);
-      box("returned", left, "the answer", at >= 0 ? "found" : "");
-      if (at >= 0) boxes.at(-1).append(h("em", {}, `the file at place ${at + 1}`));
-      root.replaceChildren(...boxes);
+      const found = returned(state).findIndex((row) => trace.files[row] === question.target);
+      box(at++, "returned", left, "the answer", found >= 0 ? "found" : "", found >= 0 ? `the file at place ${found + 1}` : "");
+      for (const { root: gone } of boxes.splice(at)) gone.remove();
     },
   };
 }
@@ -177,31 +200,29 @@ function answerList(select, more) {
   const head = h("div", { class: "wb-axis", "aria-hidden": "true" });
   const list = h("ol", { class: "wb-list", "aria-label": "candidates, best first" });
   const root = h("div", { class: "wb-answer" }, head, list);
-  let shown = null;
+  let [shown, target] = [null, null];
   let items = [];
 
-  function build(data, trace, question) {
+  function itemOf(data, trace, question, row) {
+    const { path, text } = data.chunks[trace.rows[row]];
+    const { heading, body } = readable(text);
     const words = wordsOf(question.question);
-    items = trace.rows.map((place, row) => {
-      const { path, text } = data.chunks[place];
-      const { heading, body } = readable(text);
-      const parts = {
-        place: h("span", { class: "wb-place" }),
-        why: h("small", { class: "wb-why" }),
-        told: h("p", {}, ...marked(body, words)),
-        more: h("div", { class: "wb-of", onclick: (event) => event.stopPropagation(), onkeydown: (event) => event.stopPropagation() }),
-        dot: h("i", { class: "wb-dot" }),
-        floor: h("i", { class: "wb-floor" }),
-        value: h("span", { class: "wb-value" }),
-      };
-      const right = path === question.target ? [h("span", { class: "wb-right" }, data.view === "explorer" ? "this file" : "right file")] : [];
-      const file = h("b", {}, ...broken(path));
-      const name = heading ? [h("span", { class: "wb-heading" }, heading)] : [];
-      const body_ = h("div", {}, h("div", {}, parts.place, file, " ", ...right), ...name, parts.told, parts.why, parts.more);
-      const track = h("div", { class: "wb-track" }, parts.floor, parts.dot, parts.value);
-      const item = h("li", { tabindex: 0, onclick: () => select(row), onkeydown: (event) => event.key === "Enter" && select(row) }, body_, track);
-      return { item, body, words, open: false, ...parts };
-    });
+    const parts = {
+      place: h("span", { class: "wb-place" }),
+      why: h("small", { class: "wb-why" }),
+      told: h("p", {}, ...marked(body, words)),
+      more: h("div", { class: "wb-of", onclick: (event) => event.stopPropagation(), onkeydown: (event) => event.stopPropagation() }),
+      dot: h("i", { class: "wb-dot" }),
+      floor: h("i", { class: "wb-floor" }),
+      value: h("span", { class: "wb-value" }),
+    };
+    const right = path === question.target ? [h("span", { class: "wb-right" }, data.view === "explorer" ? "this file" : "right file")] : [];
+    const file = h("b", {}, ...broken(path));
+    const name = heading ? [h("span", { class: "wb-heading" }, heading)] : [];
+    const body_ = h("div", {}, h("div", {}, parts.place, file, " ", ...right), ...name, parts.told, parts.why, parts.more);
+    const track = h("div", { class: "wb-track" }, parts.floor, parts.dot, parts.value);
+    const item = h("li", { tabindex: 0, onclick: () => select(row), onkeydown: (event) => event.key === "Enter" && select(row) }, body_, track);
+    return { item, body, words, open: false, ...parts };
   }
 
   function open(one, yes, row) {
@@ -214,7 +235,8 @@ function answerList(select, more) {
   return {
     root,
     show(data, entry, question, trace, state, floor, selected) {
-      if (shown !== trace) build(data, trace, question);
+      if (shown !== trace || target !== question.target) items = [];
+      [shown, target] = [trace, question.target];
       const scores = state.columns[state.by];
       const finite = scores.filter(Number.isFinite);
       // A threshold stands on the axis of its own quantity, or on none.
@@ -222,27 +244,29 @@ function answerList(select, more) {
       const low = Math.min(0, ...finite, ...(line === null ? [] : [line]));
       const high = Math.max(...finite, ...(line === null ? [] : [line]), low + 1e-9);
       const at = (value) => `${(100 * (value - low)) / (high - low)}%`;
-      let place = 0;
-      for (const row of state.order) {
+      const rows = [...returned(state), ...state.order.filter((row) => state.dropped[row] !== -1)];
+      const listed = rows.filter((row, n) => n < LISTED || trace.files[row] === question.target || row === selected);
+      let count = 0;
+      for (const row of listed) {
+        items[row] ??= itemOf(data, trace, question, row);
         const { item, ...parts } = items[row];
         open(items[row], row === selected, row);
         const kept = state.dropped[row] === -1;
-        item.className = `${kept ? "" : "wb-dropped"} ${row === selected ? "wb-selected" : ""}`;
-        parts.place.textContent = kept ? `${++place}. ` : "";
-        parts.why.textContent = kept ? "" : why(entry, state, row);
-        parts.value.textContent = short(scores[row]);
-        parts.dot.style.left = at(scores[row]);
-        parts.dot.hidden = !Number.isFinite(scores[row]);
-        parts.floor.hidden = line === null;
-        if (line !== null) parts.floor.style.left = at(line);
+        if (kept) count += 1;
+        mark(item, "class", `${kept ? "" : "wb-dropped"} ${row === selected ? "wb-selected" : ""}`);
+        put(parts.place, kept ? `${count}. ` : "");
+        put(parts.why, kept ? "" : why(entry, state, row));
+        put(parts.value, short(scores[row]));
+        stand(parts.dot, at(scores[row]));
+        hide(parts.dot, !Number.isFinite(scores[row]));
+        hide(parts.floor, line === null);
+        if (line !== null) stand(parts.floor, at(line));
       }
-      const kept = state.order.filter((row) => state.dropped[row] === -1);
-      const gone = state.order.filter((row) => state.dropped[row] !== -1);
-      const order = [...kept, ...gone].map((row) => items[row].item);
-      if (shown !== trace || order.some((item, index) => list.children[index] !== item)) list.replaceChildren(...order);
+      const order = listed.map((row) => items[row].item);
+      if (listed.length < rows.length) order.push(h("li", { class: "wb-empty" }, `… and ${rows.length - listed.length} more`));
+      if (order.length !== list.children.length || order.some((one, n) => list.children[n] !== one)) list.replaceChildren(...order);
       const axis = state.by.replaceAll("_", " ");
-      head.textContent = `${axis}, from ${short(low)} to ${short(high)}${line === null ? "" : `; the line is the floor, ${short(line)}`}`;
-      shown = trace;
+      put(head, `${axis}, from ${short(low)} to ${short(high)}${line === null ? "" : `; the line is the floor, ${short(line)}`}`);
       if (!order.length) list.replaceChildren(h("li", { class: "wb-empty" }, "No leg brought a candidate."));
     },
   };
@@ -292,13 +316,13 @@ function histograms() {
         }
         for (const value of values[kind]) pass += value >= floor;
         const top = Math.max(1, ...counts[0]);
-        all.setAttribute("d", outline(counts[0], top));
-        passing.setAttribute("d", outline(counts[1], top));
-        line.setAttribute("x1", x);
-        line.setAttribute("x2", x);
-        told.textContent = `${label}: ${pass} of ${values[kind].length} pass`;
+        mark(all, "d", outline(counts[0], top));
+        mark(passing, "d", outline(counts[1], top));
+        mark(line, "x1", x);
+        mark(line, "x2", x);
+        put(told, `${label}: ${pass} of ${values[kind].length} pass`);
       }
-      ends.textContent = `all questions: ${entry.axis}, from ${short(low)} to ${short(high)}`;
+      put(ends, `all questions: ${entry.axis}, from ${short(low)} to ${short(high)}`);
     },
   };
 }
@@ -334,7 +358,7 @@ function reliability() {
 }
 
 // A slider and a number box with one label; `change` hears the value, and `done` when it stays.
-function slider(label, [low, high], step, value, change, done = () => {}) {
+export function slider(label, [low, high], step, value, change, done = () => {}) {
   const range = h("input", { type: "range", min: low, max: high, step, "aria-label": label });
   const box = h("input", { type: "number", min: low, max: high, step, "aria-label": `${label}, as a number` });
   const set = (next) => {
@@ -353,20 +377,23 @@ function slider(label, [low, high], step, value, change, done = () => {}) {
   return { root: h("label", {}, label, " ", range, box), set };
 }
 
-function choice(label, options, value, change) {
+export function choice(label, options, value, change) {
   const select = h("select", { onchange: () => change(select.value) });
   select.append(...options.map((option) => h("option", { value: option }, option)));
   select.value = value;
-  return { root: h("label", {}, label, " ", select), set: (next) => (select.value = next) };
+  const offer = (some) => {
+    if (some.length !== select.options.length) select.replaceChildren(...some.map((option) => h("option", { value: option }, option)));
+  };
+  return { root: h("label", {}, label, " ", select), offer, set: (next) => (select.value = next) };
 }
 
-function table(rows) {
+export function table(rows) {
   const [head, ...body] = rows;
   const cells = (row, tag) => row.map((cell, place) => h(place ? tag : "th", { scope: place ? (tag === "th" ? "col" : null) : tag === "th" ? "col" : "row" }, cell));
   return h("table", {}, h("thead", {}, h("tr", {}, ...cells(head, "th"))), h("tbody", {}, ...body.map((row) => h("tr", {}, ...cells(row, "td")))));
 }
 
-function folded(label, write) {
+export function folded(label, write) {
   const details = h("details", {}, h("summary", {}, label));
   const refresh = () => details.open && details.replaceChildren(details.firstChild, write());
   details.addEventListener("toggle", refresh);
@@ -403,6 +430,7 @@ function thresholdLab(data, model, el) {
   let waiting = false;
 
   const status = h("p", { role: "status", class: "wb-status" });
+  const told = { outcome: h("b"), reach: h("span"), fate: h("span") };
   const flow = pipelinePicture();
   const list = answerList((row) => {
     const chunk = entry().traces[place()].ids[row];
@@ -452,10 +480,10 @@ function thresholdLab(data, model, el) {
     const [question, trace, answer] = [data.questions[place()], now.traces[place()], found.states[place()]];
     const floor = state.min_score;
     const reach = Object.keys(state.moved ?? {}).length ? [] : reachSentences(now.reaches, floor);
-    status.replaceChildren(
-      h("b", {}, outcomeWords(found.outcome, floorText(floor, now.step))), " ", reach.join(" "), h("br"),
-      `“${question.question}”: ${fateWords(now, question, trace, answer)}`,
-    );
+    put(told.outcome, outcomeWords(found.outcome, floorText(floor, now.step)));
+    put(told.reach, ` ${reach.join(" ")}`);
+    put(told.fate, `“${question.question}”: ${fateWords(now, question, trace, answer)}`);
+    if (told.outcome.parentNode !== status) status.replaceChildren(told.outcome, told.reach, h("br"), told.fate);
     flow.show(now, question, trace, answer);
     list.show(data, now, question, trace, answer, floor, trace.ids.indexOf(state.chunk));
     all.show(data, now, found.states, floor);
@@ -518,7 +546,7 @@ function thresholdLab(data, model, el) {
   el.replaceChildren(root);
 }
 
-function floorText(value, step) {
+export function floorText(value, step) {
   const decimals = Math.max(0, -Math.floor(Math.log10(step) + 1e-9));
   const text = value.toFixed(decimals);
   return Math.abs(Number(text) - value) < 1e-9 ? text : short(value);
@@ -644,7 +672,7 @@ function prediction(data, model, el) {
 }
 
 // Python sets `settings` too.
-function follow(model, state, draw) {
+export function follow(model, state, draw) {
   model.on?.("change:settings", () => {
     const next = model.get("settings");
     if (JSON.stringify(next) === JSON.stringify(state)) return;
@@ -653,7 +681,7 @@ function follow(model, state, draw) {
   });
 }
 
-const VIEWS = { threshold: thresholdLab, survival: survivalChart, explorer, prediction };
+export const VIEWS = { threshold: thresholdLab, survival: survivalChart, explorer, prediction };
 
 function render({ model, el }) {
   const data = structuredClone(model.get("data"));
@@ -678,5 +706,3 @@ function place(box) {
   const state = JSON.parse(box.querySelector("script").textContent);
   render({ model: { get: (name) => state[name], set() {}, save_changes() {}, send() {}, alone: true }, el: box.querySelector("div") });
 }
-
-export default { initialize, render };

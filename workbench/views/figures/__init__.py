@@ -1,1 +1,0 @@
-"""Plain plotly figures, drawn from numbers that other modules compute."""

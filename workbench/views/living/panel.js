@@ -1,0 +1,68 @@
+// What the views share whose facts come from Python: controls, a status line, a busy sign, a table and code.
+import { folded, follow, h, table } from "./view.js";
+
+const ALONE = "This takes Python: run the notebook's cells again, or ask `workbench explore`.";
+
+// `view` draws: `controls` by the name of their setting, `body`, `draw`, `sentence`, `tables` and `code`.
+// `data.of` are the settings that Python has answered, and what is shown belongs to them. Other ones are asked of
+// Python, or taken back where nobody answers.
+export function panel(data, model, el, label, view) {
+  const state = { ...model.get("settings") };
+  const status = h("p", { role: "status", class: "wb-status" });
+  const busy = h("p", { class: "wb-busy", hidden: "" }, "Python is working …");
+  const folds = [
+    folded("table", () => h("div", {}, ...view.tables(state).map(table))),
+    folded("copy as code", () => h("pre", { tabindex: 0 }, view.code(state))),
+  ];
+  const controls = view.controls(change, state);
+  const bar = h("div", { class: "wb-controls" }, ...Object.values(controls).map((one) => one.root));
+  const root = h("section", { class: "wb-living", "aria-label": label }, bar, status, busy, ...view.body, ...folds.map((one) => one.root));
+  const waits = () => Object.entries(data.of).some(([name, value]) => state[name] !== value);
+
+  function change(next) {
+    Object.assign(state, next);
+    const alone = waits() && (model.alone || el.closest(".jupyter-widgets-disconnected"));
+    if (alone) Object.assign(state, data.of);
+    model.set("settings", { ...state });
+    model.save_changes();
+    show();
+    if (alone) status.textContent = ALONE;
+  }
+  function show() {
+    for (const [name, one] of Object.entries(controls)) one.set(state[name]);
+    busy.hidden = !waits();
+    if (waits()) return root.setAttribute("aria-busy", "true");
+    root.removeAttribute("aria-busy");
+    view.draw(data, state, change);
+    status.textContent = view.sentence?.(state) ?? data.sentence;
+    for (const one of folds) one.refresh();
+  }
+  function take() {
+    data = structuredClone(model.get("data"));
+    show();
+  }
+  model.on?.("change:data", take);
+  follow(model, state, show);
+  take();
+  el.replaceChildren(root);
+}
+
+// A box for a text, with what may be typed into it; Enter and leaving the box ask.
+export function textBox(label, change, offered = []) {
+  const list = h("datalist", { id: `wb-list-${Math.random()}` }, ...offered.map((one) => h("option", { value: one })));
+  const input = h("input", { type: "text", class: "wb-text", list: list.id, onchange: () => change(input.value) });
+  return { root: h("label", {}, `${label} `, input, list), set: (value) => (input.value = value) };
+}
+
+// A slider over texts, such as the values that a sweep has tried.
+export function steps(label, values, change) {
+  const range = h("input", { type: "range", min: 0, max: values.length - 1, step: 1, "aria-label": label });
+  const told = h("b", { "aria-hidden": "true" });
+  const set = (value) => {
+    range.value = values.indexOf(value);
+    range.setAttribute("aria-valuetext", value);
+    told.textContent = value;
+  };
+  range.addEventListener("input", () => change(values[Number(range.value)]));
+  return { root: h("label", {}, `${label} `, range, " ", told), set };
+}
