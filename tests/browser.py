@@ -1,7 +1,6 @@
 """A browser for tests: JupyterLab as a served page, and widgets as a reader sees and moves them.
 
-What a widget shows is compared with its twin, the same widget made in this process: its words, its table,
-and its drawing, read back from the SVG.
+What a widget shows is compared with its twin, the same widget made in this process: its words and its table.
 """
 
 from __future__ import annotations
@@ -16,12 +15,10 @@ import urllib.request
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from inspect import getsource
-from itertools import groupby, pairwise
 from pathlib import Path
 from typing import Any
 
 import nbformat
-import numpy as np
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from playwright.sync_api import ConsoleMessage, Locator, Page, sync_playwright
@@ -29,6 +26,7 @@ from playwright.sync_api import ConsoleMessage, Locator, Page, sync_playwright
 from tests.conftest import PROJECT, SAMPLE
 from workbench.cli.lab import command_line, environment
 from workbench.measure.evaluation import Evaluation
+from workbench.measure.questions import load_questions
 from workbench.memory.index import MemoryIndex
 from workbench.views import widgets
 
@@ -78,6 +76,8 @@ WIDGETS = {
     "survival-chart": "SurvivalChart(evaluations, index, link=False)",
     "microscope": "Microscope(index, 'audience calibration rules', link=False)",
     "question-explorer": "QuestionExplorer(index, QUESTION, link=False)",
+    "file-chunks": "FileChunks(index, 'memory/protocols/tenacity.md', link=False)",
+    "blame-chart": "BlameChart(questions, index, link=False)",
     "prediction": "Prediction('Which leg finds it?', ['keyword', 'vector', 'both', 'neither'])",
 }
 """What a cell shows: every widget, as an expression over the names of `SET_UP`."""
@@ -92,8 +92,8 @@ LINKED = (
 )
 """A notebook of linked widgets."""
 
-PANELS = ("fusion-lab", "microscope")
-"""Those whose figure Python draws."""
+PANELS = ("fusion-lab", "microscope", "file-chunks", "blame-chart")
+"""Those that say what their twins say."""
 
 
 def write_notebook(path: Path) -> None:
@@ -114,28 +114,37 @@ def twin(name: str, index: MemoryIndex, evaluations: Sequence[Evaluation]) -> An
     """The widget of that name as the notebook makes it, in this process."""
     names: dict[str, Any] = {name: getattr(widgets, name) for name in dir(widgets)}
     names |= {"preset": preset, "index": index, "evaluations": evaluations, "QUESTION": QUESTION}
+    names["questions"] = load_questions(SAMPLE / "questions.yaml")
     return eval(WIDGETS[name], names)
 
 
-@contextmanager
-def jupyterlab(folder: Path) -> Iterator[str]:
-    """The address of a JupyterLab as `workbench lab` starts it, on the notebooks and `widgets.ipynb`."""
+def lay_out(folder: Path) -> None:
+    """The notebooks and `widgets.ipynb`, as JupyterLab finds them."""
     shutil.copytree(PROJECT / "notebooks", folder / "notebooks")
     (folder / "sample_memory").symlink_to(SAMPLE)
     write_notebook(folder / "notebooks" / "widgets.ipynb")
-    quiet = folder / "user" / "@jupyterlab" / "docmanager-extension" / "plugin.jupyterlab-settings"
-    quiet.parent.mkdir(parents=True)
+
+
+@contextmanager
+def jupyterlab(folder: Path, own: Path, trusting: Path) -> Iterator[str]:
+    """The address of a JupyterLab as `workbench lab` starts it, on a folder that was laid out.
+
+    Its settings are in the new folder `own`; `trusting` has the signatures of the notebooks that it trusts.
+    """
+    quiet = own / "user" / "@jupyterlab" / "docmanager-extension" / "plugin.jupyterlab-settings"
+    quiet.parent.mkdir(parents=True, exist_ok=True)
     quiet.write_text('{"autosave": false}')  # a test that waits for its own saving must not see another
     port = free_port()
     command = [
         *command_line(folder / "notebooks", "00_start.ipynb", port),
         "--no-browser", "--IdentityProvider.token=", "--ServerApp.password=",
     ]  # fmt: skip
-    own = {
-        "JUPYTERLAB_SETTINGS_DIR": str(folder / "user"),
-        "JUPYTERLAB_WORKSPACES_DIR": str(folder / "spaces"),
+    variables = {
+        "JUPYTERLAB_SETTINGS_DIR": str(own / "user"),
+        "JUPYTERLAB_WORKSPACES_DIR": str(own / "spaces"),
+        "JUPYTER_DATA_DIR": str(trusting),
     }
-    with _served(command, folder, own, f"http://127.0.0.1:{port}/api") as root:
+    with _served(command, own, variables, f"http://127.0.0.1:{port}/api") as root:
         yield f"{root}/lab/tree"
 
 
@@ -199,30 +208,6 @@ def reopen(tab: Tab, address: str, found: Callable[[], bool]) -> None:
         tab.page.locator(".jp-CodeCell .jp-OutputArea-output").first.wait_for()
         if found():
             break
-
-
-def click_mark(page: Page, box: Callable[[], Mapping[str, float] | None]) -> None:
-    """Clicks a mark of a figure, in its box, once plotly says what it is: the page may still be drawn."""
-
-    def named() -> bool:
-        found = box()
-        if found:
-            page.mouse.move(found["x"] + found["width"] / 2, found["y"] + found["height"] / 2)
-            page.evaluate(NEXT_FRAME)
-        return page.locator(".hoverlayer .hovertext").count() > 0 and box() == found
-
-    becomes(named, bool)
-    page.mouse.down()
-    page.mouse.up()
-
-
-POINT = """(figure, [name, place]) => {
-  const group = [...figure.querySelectorAll("g.trace")].find(one => one.__data__?.[0]?.trace?.name === name);
-  const point = group?.querySelectorAll(".points path.point")[place];
-  point?.scrollIntoViewIfNeeded();
-  return point ? point.getBoundingClientRect().toJSON() : null;
-}"""
-"""The box of a point of the trace of that name."""
 
 
 def save(page: Page) -> None:
@@ -309,20 +294,11 @@ def run_all_cells(page: Page) -> None:
     )
 
 
-DRAWN = Path(__file__).with_name("drawn.js").read_text(encoding="utf-8")
-"""What is drawn of a trace: its SVG, in the units of its axes, and how much of these a pixel is."""
-
-
 CELLS = "table => [...table.tBodies[0].rows].map(row => [...row.cells].map(cell => cell.innerText))"
 """The texts of a table's body."""
 
-BOXES = "all => all.map(one => JSON.stringify(one.getBoundingClientRect()))"
-"""Where elements are, at one moment."""
-
 NEXT_FRAME = "() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
 """What is waited for before a picture is taken: everything has been painted."""
-
-NOTHING: dict[str, Any] = {"points": [], "lines": [], "filled": False, "bars": [], "texts": []}
 
 
 class Shown:
@@ -331,73 +307,46 @@ class Shown:
     def __init__(self, page: Page, twin: Any) -> None:
         self.page, self.twin = page, twin
         self.root = page.locator(f".workbench-{twin.name}")
-        self.figure = self.root.locator(".js-plotly-plot")
+        self.status = self.root.get_by_role("status").first
 
     def control(self, label: str) -> Locator:
         return self.root.get_by_label(label, exact=True)
 
-    def box(self, label: str) -> Locator:
-        """What can be typed into, by its label: the number box beside a slider, or a box for text."""
-        number = self.root.get_by_role("spinbutton", name=label, exact=True)
-        return number.or_(self.control(label).and_(self.page.locator("input:not([type=number])")))
-
-    def slider(self, label: str) -> Locator:
-        named = self.page.locator(".widget-label", has_text=re.compile(f"^{label}$"))
-        return self.root.locator(".widget-slider").filter(has=named)
-
     def press(self, label: str, key: str, times: int = 1) -> None:
         """Presses a key on a slider."""
-        handle = self.root.get_by_role("slider", name=label, exact=True)
         for _ in range(times):
-            handle.press(key)
+            self.root.get_by_role("slider", name=label, exact=True).press(key)
 
     def number(self, label: str) -> float:
-        """The number in the box beside a slider, once the kernel has brought the slider's last move there."""
-        ends = [self.slider(label).locator(".noUi-target"), self.box(label)]
-        self.page.wait_for_function(
-            "([slider, box]) => Math.abs(slider.noUiSlider.get(true) - box.value) < 1e-6",
-            arg=[one.element_handle() for one in ends],
-        )
-        return float(self.box(label).input_value())
+        """The number in the box beside a slider."""
+        return float(self.control(f"{label}, as a number").input_value())
 
     def type(self, label: str, text: str) -> None:
         """Types into a box, and presses Enter."""
-        self.box(label).fill(text)
-        self.box(label).press("Enter")
+        self.control(label).fill(text)
+        self.control(label).press("Enter")
 
     def drag(self, label: str, share: float) -> None:
-        """Drags a slider with the mouse to a share of its length, once its handle stays below the mouse."""
-        handle, base = (self.slider(label).locator(f".noUi-{part}") for part in ("handle", "base"))
-
-        def grasped() -> bool:
-            handle.scroll_into_view_if_needed()
-            self.page.mouse.move(*_middle(handle))
-            self.page.evaluate(NEXT_FRAME)
-            return bool(handle.evaluate("handle => handle.matches(':hover')"))
-
-        becomes(grasped, bool)
+        """Drags a slider's handle with the mouse to a share of its length."""
+        slider = self.root.get_by_role("slider", name=label, exact=True)
+        slider.scroll_into_view_if_needed()
+        box = slider.bounding_box()
+        assert box
+        across = box["y"] + box["height"] / 2
+        self.page.mouse.move(box["x"] + box["width"] / 2, across)
         self.page.mouse.down()
-        track = base.bounding_box()
-        assert track
-        self.page.mouse.move(track["x"] + share * track["width"], _middle(handle)[1], steps=8)
+        self.page.mouse.move(box["x"] + share * box["width"], across, steps=8)
         self.page.mouse.up()
 
     def agrees(self, **settings: Any) -> None:
-        """With these settings the page says and draws what the twin does."""
+        """With these settings the page says what the twin does, also in its table."""
         self.twin.settings = settings
-        self.root.get_by_role("status").filter(has_text=self.twin.sentence).wait_for()
-        for trace in self.twin.figure.data:
-            self._draws(trace)
-
-    def _draws(self, trace: Any) -> None:
-        """The SVG of a trace follows, to two pixels, and with its words."""
-        expected = _expected(trace)
-        becomes(lambda: self.figure.evaluate(DRAWN, trace.name), lambda drawn: _same(drawn, expected))
-
-    def lists(self, rows: list[list[str]]) -> None:
-        """The open table begins with these rows."""
-        table = self.root.get_by_role("table").last
-        becomes(lambda: table.evaluate(CELLS)[: len(rows)], rows.__eq__)
+        self.status.filter(has_text=self.twin.sentence).wait_for()
+        table = self.root.locator("details", has=self.page.locator("summary", has_text=re.compile("^table$")))
+        if table.get_attribute("open") is None:
+            table.locator("summary").click()
+        rows = [[" ".join(cell.split()) for cell in row] for row in self.twin.table.rows]
+        becomes(lambda: table.get_by_role("table").first.evaluate(CELLS), rows.__eq__)
 
     def picture(self, name: str) -> None:
         """The window with the widget at its top, kept as test output."""
@@ -406,97 +355,3 @@ class Shown:
         self.page.mouse.move(0, 0)
         self.page.evaluate(NEXT_FRAME)
         self.page.screenshot(path=OUTPUT / f"{name}.png")
-
-
-def _middle(element: Locator) -> tuple[float, float]:
-    box = element.bounding_box()
-    assert box
-    return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
-
-
-def _expected(trace: Any) -> dict[str, Any]:
-    """What must be drawn of a trace: its points, its lines' ends, its bars' lengths, and its words."""
-    if trace.visible is False or _column(trace.x) == [None]:  # hidden, or a key of the legend
-        return NOTHING
-    if trace.type == "bar":
-        sizes = trace.y if trace.orientation != "h" else trace.x
-        return NOTHING | {
-            "bars": [float(size) for size in sizes if size and not np.isnan(size)],
-            "texts": _words(trace),
-        }
-    points = [
-        None if None in pair or np.isnan(pair).any() else [float(one) for one in pair]
-        for pair in zip(_column(trace.x), _column(trace.y), strict=True)
-    ]
-    found = dict(NOTHING)
-    if "markers" in trace.mode:
-        found["points"] = [point for point in points if point]
-    if "lines" in trace.mode:
-        stepped = trace.line.shape == "hvh"
-        found["lines"] = [_steps(points)] if stepped else _between_gaps(points)
-        found["filled"] = trace.fill in ("tozeroy", "toself")
-    if "text" in trace.mode:
-        found["texts"] = _words(trace)
-    return found
-
-
-def _between_gaps(points: Sequence[Any]) -> list[list[Any]]:
-    """The lines through points, where None is a gap."""
-    runs = [list(run) for there, run in groupby(points, key=bool) if there]
-    return [run for run in runs if len(run) > 1]
-
-
-def _steps(points: Sequence[Any]) -> list[list[float]]:
-    """The line through points that changes its height midway between two of them."""
-    halfway = [
-        [[(x + next_x) / 2, y], [(x + next_x) / 2, next_y]] for (x, y), (next_x, next_y) in pairwise(points)
-    ]
-    return [points[0], *(corner for pair in halfway for corner in pair), points[-1]]
-
-
-def _column(values: Any) -> list[Any]:
-    return [] if values is None else list(values)
-
-
-def _words(trace: Any) -> list[str]:
-    return [text for one in _column(trace.text) if (text := _plain(str(one)))]
-
-
-def _plain(text: str) -> str:
-    """A text of a figure without its markup, and without plotly's invisible spaces."""
-    return " ".join(re.sub(r"<[^>]*>|\u200b", "", text).split())
-
-
-def _same(drawn: dict[str, Any] | None, expected: dict[str, Any]) -> bool:
-    """The same shapes, to two pixels, at most a fiftieth outside the axes, and the same words."""
-    if drawn is None:
-        return expected == NOTHING
-    across, up = drawn["pixel"]
-    return (
-        drawn["inside"]
-        and _near(drawn["points"], expected["points"], [across, up])
-        and len(drawn["lines"]) == len(expected["lines"])
-        and all(
-            _near(*(_corners(line, drawn["pixel"]) for line in pair), [across, up])
-            for pair in zip(drawn["lines"], expected["lines"], strict=True)
-        )
-        and drawn["filled"] == expected["filled"]
-        and _near(drawn["bars"], expected["bars"], up if drawn["upright"] else across)
-        and [text for one in drawn["texts"] if (text := _plain(one))] == expected["texts"]
-    )
-
-
-def _corners(line: Sequence[Any], pixel: Sequence[float]) -> list[Any]:
-    """The points of a line at which it turns, to a tenth of a pixel."""
-    found = [np.array(point) for point in line]
-    for place in range(len(found) - 2, 0, -1):
-        before, after = (np.abs(found[place + by] - found[place]) < np.array(pixel) / 10 for by in (-1, 1))
-        if (before & after).any():
-            del found[place]
-    return found
-
-
-def _near(drawn: list[Any], expected: list[Any], pixel: Any) -> bool:
-    if len(drawn) != len(expected):
-        return False
-    return not drawn or bool(np.all(np.abs(np.array(drawn) - np.array(expected)) <= 2 * np.array(pixel)))

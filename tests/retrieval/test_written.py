@@ -6,12 +6,14 @@ import json
 import random
 import shutil
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+import workbench.retrieval.written
 import workbench.views
 from workbench.measure.questions import QuestionSet
 from workbench.memory.index import MemoryIndex
@@ -23,19 +25,23 @@ from workbench.retrieval.settings import with_settings
 from workbench.retrieval.written import written, written_trace
 from workbench.systems.openclaw import SHIPPED, THREE_FIXES
 from workbench.systems.registry import SYSTEMS
+from workbench_plugins.engines.presets import ENGINES, fuse
+from workbench_plugins.engines.widget import FusionLab
 
 NODE = shutil.which("node")
 MODULE = Path(workbench.views.__file__).parent / "living" / "pipeline.js"
 PROGRAM = f"""
-import {{ asks, run, returned }} from {json.dumps(MODULE.as_uri())};
+import {{ asks, fuse, run, said }} from {json.dumps(MODULE.as_uri())};
 const told = (_, value) => (typeof value === "number" && !Number.isFinite(value) ? String(value) : value);
 let text = "";
 for await (const part of process.stdin) text += part;
 const {{ pipelines, cases }} = JSON.parse(text);
-const answers = cases.map(({{ system, trace, settings }}) => {{
+const answers = cases.map(({{ system, trace, settings, method }}) => {{
+  if (method) return {{ says: said(method, settings), places: fuse(method, trace, settings) }};
   if (asks(pipelines[system], settings)) return "asks";
-  const {{ columns, order, dropped }} = run(pipelines[system], trace, settings);
-  return {{ columns, order, dropped }};
+  const {{ columns, order, dropped, values }} = run(pipelines[system], trace, settings);
+  const says = pipelines[system].steps.map((step, place) => said(step, values[place]));
+  return {{ columns, order, dropped, says }};
 }});
 console.log(JSON.stringify(answers, told));
 """
@@ -97,6 +103,7 @@ def test_node_computes_what_python_computes(system: str, cached: CachedIndex, qu
         if answer != "asks":
             moved = with_settings(pipeline, [f"{name}={value!r}" for name, value in some.items()])
             agrees(answer, search(question, moved, cached), made["first"])
+            assert answer["says"] == [stage.says for stage in moved.stages[made["first"] :]]
 
 
 @pytest.mark.parametrize("pipeline", [SHIPPED, THREE_FIXES], ids=lambda one: one.name)
@@ -130,3 +137,40 @@ def test_another_branch_on_a_parameter_is_asked_of_python(toy: MemoryIndex) -> N
     zero = {"fusion.vector": 0, "fusion.keyword": 0}  # OpenClaw takes its own weights then
     case = {"system": "s", "trace": written_trace(trace, made), "settings": zero}
     assert in_node({"s": made}, [case, case | {"settings": {"fusion.vector": 0.5}}])[0] == "asks"
+
+
+def test_every_method_of_the_fusion_lab_fuses_in_the_browser() -> None:
+    chance, cases, expected = random.Random(1), [], []
+    lab = FusionLab()
+    for method in lab.root.data["methods"]:
+        for n in range(5):
+            moved = {k: chance.uniform(*one["span"]) for k, one in method["parameters"].items() if n}
+            values = method["own"] | moved
+            fusion = replace(ENGINES[method["name"]].fusion, **moved)
+            cases.append({"method": method, "trace": lab.root.data["lists"], "settings": values})
+            expected.append((fusion.says, fuse(fusion, *lab.lists)))
+    for answer, (says, places) in zip(in_node({}, cases), expected, strict=True):
+        assert answer["says"] == says
+        for one, other in zip(answer["places"], places, strict=True):
+            assert (one["first"], one["last"]) == (other.first, other.last)
+            assert lab.root.data["lists"]["ids"][one["row"]] == other.id
+            assert float(one["score"]) == pytest.approx(other.score, rel=1e-12, abs=1e-12)
+            for leg, part in one["legs"].items():
+                there = getattr(other, leg)
+                assert (part is None) == (there is None)
+                assert there is None or float(part["part"]) == pytest.approx(there.part, rel=1e-12, abs=1e-12)
+
+
+@pytest.mark.parametrize("system", ["openclaw-2026.2.13+or+rrf+minmax", "openclaw-2026.9.6", "bm-rrf"])
+def test_a_trace_that_is_too_large_keeps_the_best_candidates(
+    system: str, cached: CachedIndex, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(workbench.retrieval.written, "MOST", 12)
+    trace = search("tenacity and persistence protocol", SYSTEMS[system], cached)
+    made = written(SYSTEMS[system], trace.columns)
+    data = written_trace(trace, made)
+    assert (data["cut"], sorted(data["kept"])) == (len(trace.chunks), sorted(trace.order[:12].tolist()))
+    answer = in_node({"s": made}, [{"system": "s", "trace": data, "settings": {}}])[0]
+    assert [data["kept"][row] for row in answer["order"]] == trace.order[:12].tolist()
+    kept = [data["files"][row] for row in answer["order"] if answer["dropped"][row] == -1]
+    assert list(dict.fromkeys(kept)) == trace.paths()

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from functools import singledispatch
-from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -63,6 +62,8 @@ class Formula(NDArrayOperatorsMixin):
         return bool(self.value)
 
     def __format__(self, spec: str) -> str:
+        if spec not in ("", "g"):
+            raise FormulaError(f"the format {spec}")
         return f"{{{json.dumps(self.data)}}}"
 
     __hash__ = None  # type: ignore[assignment]
@@ -190,13 +191,6 @@ def _step(stage: Stage, known: Mapping[str, Floats]) -> dict[str, Any]:
     return {"recorded": list(stage.writes()), "guards": []}
 
 
-def fixed(made: Mapping[str, Any]) -> None:
-    """Marks what computes a column as to be asked of Python, for traces that are cut."""
-    for one in made["steps"]:
-        for parameter in one["parameters"].values() if "column" in one else ():
-            parameter["here"] = False
-
-
 def _mark_parameters(pipeline: Pipeline, first: int, steps: list[dict[str, Any]]) -> None:
     for place, (stage, one) in enumerate(zip(pipeline.stages[first:], steps, strict=True)):
         named = _names(one, "parameter")
@@ -268,17 +262,15 @@ def written_trace(trace: Trace, made: Mapping[str, Any]) -> dict[str, Any]:
         for place, one in enumerate(steps)
         if "recorded" in one and (after := _after(trace, steps, one["slot"], kept))
     }
-    places = [attrgetter("source", "path", "start_line", "end_line")(trace.chunks[row]) for row in kept]
+    chunks = [trace.chunks[row] for row in kept]
+    spots = [f"{one.source} {one.place}" for one in chunks] if any("rescued" in one for one in steps) else []
     return {
         "question": trace.question,
         "columns": {name: _numbers(trace.columns[name][kept]) for name in read},
         "ties": np.argsort(np.argsort(trace.ids[kept])).tolist(),
-        "files": [trace.chunks[row].path for row in kept],
-        "recorded": recorded,
-        "kept": kept,
-        **({"cut": len(trace.chunks)} if cut else {}),
-        **({"spots": list(map(places.index, places))} if any("rescued" in one for one in steps) else {}),
-    }
+        "files": [one.path for one in chunks],
+        "recorded": recorded, "kept": kept, "cut": len(trace.chunks) * cut, "spots": spots,
+    }  # fmt: skip
 
 
 def _numbers(column: Floats) -> Any:
@@ -296,8 +288,5 @@ def _after(trace: Trace, steps: list[dict[str, Any]], slot: str, kept: list[int]
     if np.array_equal(before.order, after.order) and np.array_equal(before.dropped, after.dropped):
         return None
     places = {slots.index(one["slot"]): n for n, one in enumerate(steps) if one["slot"] in slots}
-    row = {one: n for n, one in enumerate(kept)}
-    return {
-        "order": [row[one] for one in after.order.tolist() if one in row],
-        "dropped": [places.get(one, KEPT) for one in after.dropped[kept].tolist()],
-    }
+    order = [kept.index(one) for one in after.order.tolist() if one in kept]
+    return {"order": order, "dropped": [places.get(one, KEPT) for one in after.dropped[kept].tolist()]}

@@ -270,7 +270,7 @@ def written_method(engine: Engine, of: Columns) -> dict[str, Any]:
     score, parts = _nulls(fusion.formula(of)), [_nulls(one) for one in fusion.contributions(of)]
     with suppress(InputError, TypeError):
         symbols = Symbols(of.values)
-        named = symbols.symbolic(fusion)
+        named: Any = symbols.symbolic(fusion)
         score, parts = as_data(named.formula(symbols)), [as_data(one) for one in named.contributions(symbols)]
         moved = {name: span for name in PARAMETERS if (span := _span(fusion, name))[0] is not None}
     return {

@@ -11,7 +11,7 @@ import traitlets
 
 from workbench.views.living import module, style
 
-ALIVE = "This is a saved widget without its kernel. Run the notebook's cells to use it."
+ALIVE = "This is a saved widget. To move it, trust the notebook (File, Trust Notebook), or run its cells."
 
 
 def with_twin(root: anywidget.AnyWidget, sentence: str, html: str, **kwargs: Any) -> Any:

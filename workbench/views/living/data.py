@@ -12,7 +12,7 @@ from workbench.measure.reach import Reach
 from workbench.measure.thresholds import floored_column
 from workbench.records import Chunk, Trace
 from workbench.retrieval.cutoff import MinScore
-from workbench.retrieval.written import MOST, fixed, written, written_trace
+from workbench.retrieval.written import MOST, written, written_trace
 from workbench.systems.openclaw import snippet
 from workbench.views.living import VERSION
 from workbench.views.widgets.panel import pipeline_code
@@ -63,12 +63,9 @@ def lab_data(
         if (same := seen.setdefault(json.dumps(one["traces"]), place)) != place:
             one["traces"] = same
     return {
-        "version": VERSION,
-        "view": "threshold",
-        "questions": [*asked, *unanswerable],
-        "systems": systems,
+        "version": VERSION, "view": "threshold", "questions": [*asked, *unanswerable], "systems": systems,
         "chunks": chunks.data,
-    }
+    }  # fmt: skip
 
 
 def _system(
@@ -81,20 +78,17 @@ def _system(
     columns = max(traces, key=lambda trace: len(trace.chunks)).columns
     made, column = written(pipeline, columns), floored_column(evaluation.pipeline)
     if any(len(trace.chunks) > MOST for trace in traces):
-        fixed(made)
+        for one in made["steps"]:  # another column would take the candidates that the page does not have
+            one["parameters"] = {} if "column" in one else one["parameters"]
     return {
         "pipeline": made,
         "traces": [trace_data(trace, made, chunks) for trace in traces],
-        "floor": f"{floor}.floor",
-        "own": own,
-        "column": column,
-        "axis": AXES.get(column, column.replace("_", " ")),
-        "span": [axis.low, axis.high],
-        "step": axis.step,
+        "floor": f"{floor}.floor", "own": own, "column": column,
+        "axis": AXES.get(column, column.replace("_", " ")), "span": [axis.low, axis.high], "step": axis.step,
         "reaches": [_reach(leg, reaches) for leg in LEGS],
         "diagram": diagram,
         "source": "\n".join(pipeline_code(evaluation.pipeline)),
-    }
+    }  # fmt: skip
 
 
 def trace_data(trace: Trace, made: Mapping[str, Any], chunks: Chunks) -> dict[str, Any]:

@@ -249,10 +249,18 @@ export function run(pipeline, trace, settings = {}) {
 // The rows that are returned, best first.
 export const returned = (state) => state.order.filter((row) => state.dropped[row] === -1);
 
+// A number with so many digits at most, as Python's format `g` writes it.
+export function general(value, digits = 6) {
+  const rounded = Number(value.toPrecision(digits));
+  const size = Math.floor(Math.log10(Math.abs(rounded)));
+  if (!rounded || (size >= -4 && size < digits)) return String(rounded);
+  return rounded.toExponential().replace(/e([+-])(\d)$/, "e$10$2");
+}
+
 // What a step says with these values of its parameters: its text holds the formulas of its numbers.
 export function said(step, values) {
   const scope = { columns: {}, parameters: values };
-  const number = (formula) => String(Number(Number(compiled(JSON.parse(formula), scope)(0)).toPrecision(6)));
+  const number = (formula) => general(Number(compiled(JSON.parse(formula), scope)(0)));
   return step.says.replace(/\{(\[[^{}]*\])\}/g, (_, formula) => number(formula));
 }
 

@@ -1,6 +1,6 @@
 // The living view: an answer as a list with dots beside it, the pipeline that made it, and what a floor lets
 // pass. Everything that a setting changes is computed here, by pipeline.js; only new facts are asked of Python.
-import { asks, parameters, returned, run, said } from "./pipeline.js";
+import { asks, general, parameters, returned, run, said } from "./pipeline.js";
 
 const VERSION = 1;
 const BINS = 50;
@@ -39,7 +39,7 @@ function hide(node, yes) {
 }
 
 // Numbers and words
-export const short = (value) => (Number.isFinite(value) ? String(Number(value.toPrecision(4))) : "absent");
+export const short = (value) => (Number.isFinite(value) ? general(value, 4) : "absent");
 export const plural = (count, noun) => `${count} ${noun}${count === 1 ? "" : "s"}`;
 
 // Two numbers with as many decimals as it takes to tell them apart, three at least.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from typing import Any
 
 from workbench.measure.blame import Blame
@@ -16,23 +16,22 @@ from workbench.views.widgets.panel import Panel
 def blame_data(blame: Blame) -> dict[str, Any]:
     """The bars of a blame: each change begins where the one before ends, the largest share first."""
     parts = by_share(blame)
-    ends = list(accumulate((float(one.share) for one in parts), initial=float(blame.before)))
+    ends = [float(end) for end in accumulate((one.share for one in parts), initial=blame.before)]
     return {
         "measure": blame.measure,
-        "before": _whole(blame.one.name, blame.before),
-        "after": _whole(blame.other.name, blame.after),
+        "before": {"name": blame.one.name, "value": ends[0], "text": number(blame.before)},
+        "after": {"name": blame.other.name, "value": float(blame.after), "text": number(blame.after)},
         "parts": [
             {
-                "name": one.name.replace("_", " "), "from": start, "to": end, "text": share_text(one),
+                "name": one.name,
+                "from": start,
+                "to": end,
+                "text": share_text(one),
                 "told": f"alone {signed(one.alone)}, as the last change {signed(one.last)}",
             }
-            for one, start, end in zip(parts, ends, ends[1:], strict=False)
+            for one, (start, end) in zip(parts, pairwise(ends), strict=True)
         ],
     }  # fmt: skip
-
-
-def _whole(name: str, value: Any) -> dict[str, Any]:
-    return {"name": name, "value": float(value), "text": number(value)}
 
 
 def blame_sentence(blame: Blame) -> str:
@@ -52,9 +51,8 @@ class BlamePicture(Panel):
     def __init__(self, blame: Blame) -> None:
         self.blame, self.controls = blame, {}
         told = {"version": VERSION, "view": "blame", "of": {}, "asks": [], "sentence": self.sentence}
-        table = [list(self.table.header), *map(list, self.table.rows)]
-        data = blame_data(blame) | told | {"table": table, "code": self.code}
-        self.root = Living(data, {})
+        told |= {"table": [list(self.table.header), *map(list, self.table.rows)], "code": self.code}
+        self.root = Living(blame_data(blame) | told, {})
         self.join(False)
 
     @property

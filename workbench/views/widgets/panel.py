@@ -243,11 +243,7 @@ class Panel:
             self.selection.choose(**{what: value})
 
     def _repr_mimebundle_(self, **kwargs: Any) -> Any:
-        return with_twin(self.root, self.sentence, self._tables_html, **kwargs)
-
-    @property
-    def _tables_html(self) -> str:
-        return framed(html_table(self.table))
+        return with_twin(self.root, self.sentence, framed(html_table(self.table)), **kwargs)
 
 
 def put(name: str, control: Any, value: Any) -> None:

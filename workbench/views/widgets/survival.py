@@ -58,10 +58,8 @@ class SurvivalChart(Panel):
     def _data(self) -> dict[str, Any]:
         asked = [one.question for one in next(iter(self._all.values())).survivors]
         return {
-            "version": VERSION,
-            "view": "survival",
-            "steps": [step.says for step in SurvivalStep],
-            "lost": ["", *LOST.values()],
+            "version": VERSION, "view": "survival",
+            "steps": [step.says for step in SurvivalStep], "lost": ["", *LOST.values()],
             "kinds": self.kind.options,
             "questions": [{"question": one.question, "kind": one.kind} for one in asked],
             "systems": [
@@ -73,7 +71,7 @@ class SurvivalChart(Panel):
                 }
                 for name, one in self._all.items()
             ],
-        }
+        }  # fmt: skip
 
     @property
     def survivals(self) -> list[Survival]:
