@@ -79,7 +79,8 @@ def _system(
     made, column = written(pipeline, columns), floored_column(evaluation.pipeline)
     if any(len(trace.chunks) > MOST for trace in traces):
         for one in made["steps"]:  # another column would take the candidates that the page does not have
-            one["parameters"] = {} if "column" in one else one["parameters"]
+            for parameter in one["parameters"].values() if "column" in one else ():
+                parameter["here"] = False
     return {
         "pipeline": made,
         "traces": [trace_data(trace, made, chunks) for trace in traces],

@@ -378,7 +378,7 @@ export function slider(label, [low, high], step, value, change, done = () => {})
 }
 
 export function choice(label, options, value, change) {
-  const select = h("select", { onchange: () => change(select.value) });
+  const select = h("select", { "aria-label": label, onchange: () => change(select.value) });
   select.append(...options.map((option) => h("option", { value: option }, option)));
   select.value = value;
   const offer = (some) => {
