@@ -268,9 +268,11 @@ def test_a_saved_notebook_is_opened_in_another_jupyterlab(
         else:
             said = tab.page.get_by_text("To move it, trust the notebook")
             becomes(said.count, lambda count: count >= len(PANELS))
-            tab.page.get_by_text(shown["microscope"].twin.sentence[:40]).first.wait_for()
+            said = tab.page.get_by_text(shown["blame-chart"].twin.sentence)
+            said.first.wait_for(state="attached")  # JupyterLab hides what is far off the screen
         tab.page.screenshot(path=OUTPUT / f"saved-{trusted}.png")
-    tab.errors.clear()  # the pages complain that their servers have ended
+    tab.page.goto("about:blank")
+    tab.errors.clear()  # the page complained that its server had ended
 
 
 def _moves(tab: Tab, address: str) -> None:

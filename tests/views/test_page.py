@@ -4,23 +4,32 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from html import escape
 from pathlib import Path
 
 import numpy as np
 import pytest
+from nbconvert import HTMLExporter
+from nbformat.v4 import new_code_cell, new_notebook, new_output
+from playwright.sync_api import Page
 
 import workbench as wb
 from docs.still import page_of
 from tests import world
+from tests.browser import browsing, needs_chromium
 from workbench.errors import InputError
 from workbench.measure.evaluation import evaluate
 from workbench.measure.questions import Question, QuestionSet, load_questions
 from workbench.memory.index import MemoryIndex
 from workbench.systems.openclaw import SHIPPED, THREE_FIXES, WORKAROUND
 from workbench.views.html import html_table
+from workbench.views.widgets.threshold import ThresholdLab
+from workbench_plugins.engines.widget import FusionLab
 from workbench_plugins.explore.chunks import FileChunks
+from workbench_plugins.explore.explorer import QuestionExplorer
 from workbench_plugins.explore.log import Asked, read_log, worst_first
 from workbench_plugins.explore.map import main_plane, memory_map
+from workbench_plugins.explore.microscope_widget import Microscope
 from workbench_plugins.explore.page import Desk
 
 SYSTEMS = {one.name: one for one in (SHIPPED, THREE_FIXES, WORKAROUND)}
@@ -187,3 +196,64 @@ def test_the_map_shows_the_main_plane_and_names_neighbours_by_cosine(sample: Mem
 def test_a_map_takes_three_chunks(tmp_path: Path) -> None:
     with world.build(tmp_path, {"a.md": "tea"}) as index, pytest.raises(InputError, match="three chunks"):
         memory_map(index, "tea")
+
+
+@pytest.fixture(scope="module")
+def page() -> Iterator[Page]:
+    with browsing() as tab:
+        yield tab.page
+
+
+@needs_chromium
+def test_scripts_in_names_headings_and_texts_are_shown_as_text(tmp_path: Path, page: Page) -> None:
+    script = "<img src=x onerror=document.title='hit'><script>document.title='hit'</script>"
+    note = f"# Tea {script}\nA cup of tea {script} </script>.\n"
+    with world.build(tmp_path, {HOSTILE: note, "b.md": "tea and the bike"}) as index:
+        asked = QuestionSet(questions=(Question(question=f"tea {script}", target=HOSTILE),))
+        shown = [
+            FileChunks(index, HOSTILE, link=False),
+            QuestionExplorer(index, f"tea {script}", HOSTILE, link=False),
+            Microscope(index, f"tea {script}", link=False),
+            FusionLab(index=index, question="tea", watch=HOSTILE, link=False),
+            ThresholdLab(evaluate(asked, [SHIPPED, THREE_FIXES], index), link=False),
+        ]
+        for widget in shown:
+            file = tmp_path / f"{widget.name}.html"
+            file.write_text(page_of(widget), encoding="utf-8")
+            page.goto(file.as_uri())
+            page.get_by_role("status").first.wait_for()
+            assert page.title() == widget.name
+            assert page.locator("img").count() == 0
+    page.goto((tmp_path / "file-chunks.html").as_uri())
+    page.locator("pre", has_text=f"A cup of tea {script}").first.wait_for()
+
+
+@needs_chromium
+def test_without_javascript_a_page_has_the_sentence_and_the_table(toy: MemoryIndex, page: Page) -> None:
+    chunks = FileChunks(toy, TEA, link=False)
+    assert page.context.browser
+    context = page.context.browser.new_context(java_script_enabled=False)
+    without = context.new_page()
+    without.set_content(page_of(chunks))
+    assert without.get_by_text(chunks.sentence).is_visible()
+    assert without.get_by_role("table").is_visible()
+    context.close()
+
+
+@needs_chromium
+def test_a_page_of_another_version_says_which(toy: MemoryIndex, page: Page) -> None:
+    chunks = FileChunks(toy, TEA, link=False)
+    chunks.root.data = chunks.root.data | {"version": 0}
+    page.set_content(page_of(chunks))
+    page.get_by_role("alert").filter(has_text="written by version 0 of the view").wait_for()
+
+
+def test_a_saved_output_has_its_words_and_its_table_as_html_for_every_host(toy: MemoryIndex) -> None:
+    chunks = FileChunks(toy, TEA, link=False)
+    bundle = chunks._repr_mimebundle_()
+    data = bundle[0] if isinstance(bundle, tuple) else bundle
+    assert "application/vnd.jupyter.widget-view+json" in data
+    assert html_table(chunks.table) in data["text/html"]
+    cell = new_code_cell("chunks", outputs=[new_output("display_data", data=data)])
+    page, _ = HTMLExporter().from_notebook_node(new_notebook(cells=[cell]))
+    assert escape(chunks.sentence) in page
