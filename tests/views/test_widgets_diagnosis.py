@@ -7,7 +7,6 @@ import pytest
 from workbench.errors import InputError
 from workbench.measure.questions import QuestionSet
 from workbench.memory.index import MemoryIndex
-from workbench.views.widgets.blame import BlamePicture
 from workbench_plugins.diagnose.widgets import BlameChart, FixFinder
 
 QUESTION = "how should I evaluate if a claim is actually true"
@@ -76,9 +75,6 @@ def test_the_bars_and_the_sentence_have_the_same_numbers(chart: BlameChart) -> N
     texts = [one["text"] for one in chart.root.data["parts"]]
     assert texts == [share for _, _, _, share, _ in chart.table.rows]
     assert all(f" {text}" in chart.sentence and "-" not in text for text in texts)
-    picture = BlamePicture(chart.blame)
-    assert picture.sentence == chart.sentence
-    assert picture.root.data["parts"] == chart.root.data["parts"]
 
 
 def test_two_other_systems_get_another_waterfall(chart: BlameChart) -> None:

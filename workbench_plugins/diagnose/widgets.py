@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import accumulate, pairwise
 from types import MappingProxyType
 from typing import Any
 
@@ -15,10 +16,9 @@ from workbench.measure.questions import QuestionSet
 from workbench.retrieval.index_adapters import CachedIndex
 from workbench.retrieval.pipeline import Pipeline
 from workbench.systems.registry import SYSTEMS, system
-from workbench.views.blame import shares_table
+from workbench.views.blame import by_share, number, share_text, shares_table, signed
 from workbench.views.living.controls import Choice, Text
 from workbench.views.text import Table
-from workbench.views.widgets.blame import blame_data, blame_sentence
 from workbench.views.widgets.panel import Link, pipeline_code
 from workbench_plugins.asking import GIVEN, Answering
 from workbench_plugins.diagnose.diagnosis import Diagnosis, becomes_text, diagnose, fixes_table
@@ -136,11 +136,16 @@ class BlameChart(Answering):
 
     @property
     def facts(self) -> Mapping[str, Any]:
-        return blame_data(self.blame) | {"asks": self.asks, "systems": self.before.options}
+        return _bars(self.blame) | {"asks": self.asks, "systems": self.before.options}
 
     @property
     def finding(self) -> str:
-        return blame_sentence(self.blame)
+        found = self.blame
+        shares = ", ".join(f"{one.name} {share_text(one)}" for one in by_share(found))
+        return (
+            f"{found.other.name} has {signed(found.difference)} {found.measure} over {found.one.name} on "
+            f"{found.questions} questions: {shares}. Question by question: {found.verdict}."
+        )
 
     @property
     def table(self) -> Table:
@@ -153,6 +158,27 @@ class BlameChart(Answering):
             f"one, other = wb.system({self.before.value!r}), wb.system({self.after.value!r})\n"
             "found = wb.blame(one, other, index, questions)\nwb.show(found)"
         )
+
+
+def _bars(blame: Blame) -> dict[str, Any]:
+    """The bars of a blame: each change begins where the one before ends, the largest share first."""
+    parts = by_share(blame)
+    ends = [float(end) for end in accumulate((one.share for one in parts), initial=blame.before)]
+    return {
+        "measure": blame.measure,
+        "before": {"name": blame.one.name, "value": ends[0], "text": number(blame.before)},
+        "after": {"name": blame.other.name, "value": float(blame.after), "text": number(blame.after)},
+        "parts": [
+            {
+                "name": one.name,
+                "from": start,
+                "to": end,
+                "text": share_text(one),
+                "told": f"alone {signed(one.alone)}, as the last change {signed(one.last)}",
+            }
+            for one, (start, end) in zip(parts, pairwise(ends), strict=True)
+        ],
+    }
 
 
 class SweepMap(Answering):
