@@ -6,8 +6,10 @@ python -m docs.reference
 from __future__ import annotations
 
 import contextlib
+import gzip
 import io
 import json
+import math
 import os
 import sys
 import tempfile
@@ -19,10 +21,15 @@ from unittest import mock
 
 import typer.main
 
+from tests.fusion_packages import pairs
 from workbench import cli
 from workbench.errors import InputError, ProviderError, StorageError
 from workbench.retrieval.pipeline import Pipeline
 from workbench.systems.registry import SYSTEMS
+from workbench_plugins.diagnose.findings import Finding, lint, lint_on
+from workbench_plugins.doctor.faults import Fault, faults, held_by
+from workbench_plugins.engines.museum import SPECIMENS, Side, SmallSearch, Specimen
+from workbench_plugins.engines.presets import ENGINES, fuse
 
 HERE = Path(__file__).parent
 RENEW = "python -m docs.reference"
@@ -137,6 +144,60 @@ def _default(parameter: Any) -> str:
     return f"`{value}`" if plain else ""
 
 
+def fusions_table() -> Iterator[str]:
+    """The engines against their packages: how many lists were compared, and by how much they differ."""
+    record = json.loads(gzip.decompress((HERE.parent / "tests" / "records" / "fusions.json.gz").read_bytes()))
+    yield from ("| fusion | run against | lists | largest difference |", "|---|---|---|---|")
+    for name, engine in ENGINES.items():
+        if name not in record:
+            yield row(f"`{name}`", f"from its source, not run: {replace(engine.source, note='')}", "", "")
+            continue
+        lists = [
+            (dict(one), {hit.id: hit.score for hit in fuse(engine.fusion, *map(dict, pair))})
+            for pair, one in zip(pairs(), record[name]["lists"], strict=True)
+            if one is not None
+        ]
+        far = [abs(score - ours[one]) for theirs, ours in lists for one, score in theirs.items()]
+        largest = max((one for one in far if not math.isnan(one)), default=math.nan)
+        told = "orders only" if math.isnan(largest) else f"{largest:.1g}"
+        yield row(f"`{name}`", record[name]["package"], str(len(lists)), told)
+
+
+def found_in(side: Side) -> dict[str, Finding | Fault]:
+    """What lint and the doctor say about one side of a specimen, by sentence; they are told no name.
+
+    That a parameter changes nothing is left out: one question tells little about that.
+    """
+    if side.pipeline is None:
+        return {}
+    found: list[Finding | Fault] = [*lint(side.pipeline)]
+    if isinstance(side.answer, SmallSearch):
+        with side.answer.opened() as index:
+            held = held_by(index)
+            assert held is not None  # a small memory is a store of ours
+            found += [*lint_on(side.pipeline, index, [side.answer.question]), *faults(held, index.embedder)]
+    return {one.says: one for one in found if one.kind != "dead parameter"}
+
+
+def named_by(specimen: Specimen) -> list[Finding | Fault]:
+    """The findings that the shipped side has and the fixed one has not."""
+    shipped, fixed = map(found_in, specimen.sides)
+    return [one for says, one in shipped.items() if says not in fixed]
+
+
+def specimens_tables() -> Iterator[str]:
+    """Each specimen with the findings that name it, and each of these findings with its public issues."""
+    named = {name: named_by(one) for name, one in SPECIMENS.items()}
+    yield from ("| specimen | reported in | named by |", "|---|---|---|")
+    for name, found in sorted(named.items()):
+        kinds = ", ".join(dict.fromkeys(one.kind for one in found))
+        yield row(f"`{name}`", SPECIMENS[name].references[0], kinds or "no finding")
+    yield from ("", "| finding | what it says | resembles |", "|---|---|---|")
+    every = {one.kind: one for found in named.values() for one in found}
+    for kind, one in sorted(every.items()):
+        yield row(kind, one.says, one.issue if isinstance(one, Finding) else "`workbench doctor`")
+
+
 def systems_page() -> str:
     """Every system: its source, what is simplified, and its stages or its changes to an earlier one."""
     lines = heading(
@@ -149,6 +210,8 @@ def systems_page() -> str:
             first = noted.setdefault(note, one.name)
             lines += [f"Simplified: {note}" if first == one.name else f"Simplified as `{first}` is.", ""]
         lines += [*(_changes(one) if one.changes else _stages(one)), ""]
+    lines += ["## Fusions against their packages", "", *fusions_table(), ""]
+    lines += ["## Specimens, and what names them", "", *specimens_tables(), ""]
     return "\n".join(lines).rstrip() + "\n"
 
 

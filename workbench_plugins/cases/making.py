@@ -325,7 +325,7 @@ def case_of_specimen(specimen: Specimen) -> Case:
     InputError for a specimen that is neither a search of a memory nor a fusion of two lists, with the reason.
     """
     shipped, fixed = specimen.sides
-    if shipped.pipeline is None or fixed.pipeline is None:
+    if specimen.no_case or shipped.pipeline is None or fixed.pipeline is None:
         reason = specimen.no_case or "it is a function, and neither a search nor a fusion"
         raise InputError(
             f"The specimen {specimen.name} is no case: {reason}.",

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import astuple, dataclass, replace
 from itertools import islice
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import yaml
 from rich.console import Group, RenderableType
 
 from workbench.errors import InputError
@@ -18,8 +21,10 @@ from workbench.retrieval.columns import ColumnStage
 from workbench.retrieval.cutoff import MinScore
 from workbench.retrieval.fusion import Weighted
 from workbench.retrieval.index_adapters import CachedIndex
-from workbench.retrieval.legs import legs_of
-from workbench.retrieval.pipeline import Pipeline, search
+from workbench.retrieval.legs import VectorLeg, legs_of
+from workbench.retrieval.pipeline import Pipeline, Running, search
+from workbench.retrieval.query import unicode_words
+from workbench.retrieval.rerank import Rerank
 from workbench.safe_text import counted
 from workbench.views.frames import Frame, Types, frame, made_frame
 from workbench.views.text import Table, plain, rendered, rich_table
@@ -28,6 +33,9 @@ from workbench_plugins.diagnose.parameters import Parameter, parameters_of
 PROBES = 40
 """The number of questions that are asked when there are no labelled ones."""
 SAMPLED_CHUNKS = 3
+SHALLOW = 20
+"""A pool or an answer of so many is no first page any more."""
+NEIGHBOURS = 10
 SAME_VECTOR = 0.98
 """The least cosine of a chunk's stored vector and its new one; backends and batches differ by far less."""
 
@@ -45,6 +53,14 @@ class Finding:
         return f"{self.says} ({self.arithmetic}; compare {self.issue})"
 
 
+TOLD = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
+"""What a finding says, and the public issue that it resembles, by its kind."""
+
+
+def _found(kind: str, arithmetic: str, *values: object) -> Finding:
+    return Finding(kind, TOLD[kind]["says"].format(*values), arithmetic, TOLD[kind]["issue"])
+
+
 class Findings(list[Finding], Tabular):
     """What a lint found in one system, in the order of the checks."""
 
@@ -55,7 +71,7 @@ class Findings(list[Finding], Tabular):
 
 def lint(pipeline: Pipeline) -> Findings:
     """What arithmetic alone finds in a pipeline's settings."""
-    checks = (_unreachable, _shallow, _floors, _scale_only)
+    checks = (_unreachable, _shallow, _floors, _scale_only, _first_place, _rerank_pool)
     return Findings(pipeline.name, (one for check in checks for one in check(pipeline)))
 
 
@@ -80,7 +96,13 @@ def lint_on(pipeline: Pipeline, index: OpenIndex, questions: Sequence[str] = ())
         return Findings(pipeline.name, found)
     traces = [search(one, pipeline, cached) for one in asked]
     dead = _dead_parameters(pipeline, cached, asked, traces)
-    return Findings(pipeline.name, [*_legs(pipeline, traces), *dead, *found])
+    seen = [*_legs(pipeline, traces), *_scores(traces), *_reranked(pipeline, cached, asked)]
+    far = [
+        *_reach(pipeline, index, asked, traces),
+        *_words(index, asked, traces),
+        *_pages(pipeline, cached, asked),
+    ]
+    return Findings(pipeline.name, [*seen, *far, *dead, *found])
 
 
 def probes(index: OpenIndex) -> list[str]:
@@ -95,24 +117,14 @@ def probes(index: OpenIndex) -> list[str]:
 def _unreachable(pipeline: Pipeline) -> Iterator[Finding]:
     for leg, bound in reaches(pipeline).items():
         if bound is not None and not bound.passes:
-            yield Finding(
-                "unreachable",
-                f"A candidate of the {leg} leg alone cannot pass the floor, however well it matches",
-                f"{bound.formula} < {bound.floor:g}",
-                "openclaw#25183",
-            )
+            yield _found("unreachable", f"{bound.formula} < {bound.floor:g}", leg)
 
 
 def _shallow(pipeline: Pipeline) -> Iterator[Finding]:
     for leg in legs_of(pipeline.stages):
         depth = leg.deepest(pipeline.limit)
         if depth < pipeline.limit:
-            yield Finding(
-                "pool smaller than the limit",
-                f"The {leg.name} leg brings fewer candidates than the answer may have",
-                f"{depth} < {pipeline.limit:g}",
-                "automem PR#205",
-            )
+            yield _found("pool smaller than the limit", f"{depth} < {pipeline.limit:g}", leg.name)
 
 
 def _floors(pipeline: Pipeline) -> Iterator[Finding]:
@@ -123,21 +135,13 @@ def _floors(pipeline: Pipeline) -> Iterator[Finding]:
         read: set[str] = set(writer.reads()) if isinstance(writer, ColumnStage) else set()
         ranks = {f"{leg.name}_rank" for leg in legs_of(pipeline.stages)}
         if read and read <= ranks:
-            yield Finding(
+            yield _found(
                 "floor on a rank",
-                f"The floor {stage.floor:g} is on a score that is computed from ranks alone: the best of a "
-                "bad lot passes as the best of a good one does",
                 f"{writer.slot if writer else ''} reads {', '.join(sorted(read))}",
-                "TencentDB#1296, khive#1111",
+                stage.floor,
             )
         if stage.floor == 0:
-            yield Finding(
-                "a threshold of 0",
-                "The floor of 0 drops only what scores below 0: if 0 is meant as “off” or as a floor, it is "
-                "neither on a scale with negative numbers",
-                f"{stage.of} ≥ {stage.floor:g}",
-                "openclaw#92524",
-            )
+            yield _found("a threshold of 0", f"{stage.of} ≥ {stage.floor:g}")
 
 
 def _scale_only(pipeline: Pipeline) -> Iterator[Finding]:
@@ -147,12 +151,7 @@ def _scale_only(pipeline: Pipeline) -> Iterator[Finding]:
         first, second = (_random_scores(pipeline, one) for one in (stage, _doubled(stage)))
         if first is not None and second is not None and np.allclose(first, second, rtol=1e-12):
             weights = " and ".join(f"{one:g}" for one in (stage.vector, stage.keyword))
-            yield Finding(
-                "weights that are scale only",
-                f"Only the ratio of the weights {weights} counts: their sum changes no score",
-                f"2 × ({weights}) gives the same scores",
-                "basic-memory#577",
-            )
+            yield _found("weights that are scale only", f"2 × ({weights}) gives the same scores", weights)
 
 
 def _doubled(stage: Weighted) -> Weighted:
@@ -203,6 +202,162 @@ def _legs(pipeline: Pipeline, traces: Sequence[Trace]) -> Iterator[Finding]:
             )
 
 
+def _first_place(pipeline: Pipeline) -> Iterator[Finding]:
+    """Ranks that fall so fast that the best hit of one leg is worth what both legs find in third place."""
+    for stage in pipeline.stages:
+        ranks = {f"{leg}_rank" for leg in getattr(stage, "legs", ())}
+        if not isinstance(stage, Weighted) or set(stage.reads()) != ranks or len(ranks) != 2:
+            continue
+        columns = {name: np.array([1.0 if name.startswith("vector") else np.nan, 3.0]) for name in ranks}
+        alone, both = stage.computed(columns).tolist()
+        if alone >= both and len(set(stage.weights.values())) == 1:
+            yield _found("a first place outweighs agreement", f"{alone:g} ≥ {both:g}")
+
+
+def _rerank_pool(pipeline: Pipeline) -> Iterator[Finding]:
+    """What stands before a reranker: a pool no larger than the answer, or a floor on another scale."""
+    rerank = next((one for one in pipeline.stages if isinstance(one, Rerank)), None)
+    if rerank is None:
+        return
+    if rerank.count <= pipeline.limit and rerank.count < SHALLOW:
+        yield _found("pool cut before the reranker", f"{rerank.count} ≤ {pipeline.limit:g}")
+    for stage in pipeline.stages[: pipeline.stages.index(rerank)]:
+        if isinstance(stage, MinScore):
+            yield _found("threshold before the reranker", stage.says)
+
+
+def _scores(traces: Sequence[Trace]) -> Iterator[Finding]:
+    """Scores of a leg that fall where its hits get better, or that many hits share at the end of a scale."""
+    for leg in ("vector", "keyword"):
+        pairs = [
+            (trace.columns[f"{leg}_rank"], trace.columns[f"{leg}_score"])
+            for trace in traces
+            if {f"{leg}_rank", f"{leg}_score"} <= trace.columns.keys()
+        ]
+        by_rank = [score[np.argsort(rank)][: int((~np.isnan(rank)).sum())] for rank, score in pairs]
+        several = [one for one in by_rank if one.size > 2 and np.ptp(one) > 0]
+        if several and all(one[0] < one[-1] and (np.diff(one) >= 0).all() for one in several):
+            yield _found("inverted score", f"best hit {several[0][0]:g}, worst {several[0][-1]:g}", leg)
+        for end in (0.0, 1.0):
+            shared = [int((one == end).sum()) for one in several]
+            if several and all(2 * many > one.size for many, one in zip(shared, several, strict=True)):
+                yield _found("clamped score", f"{shared[0]} of {several[0].size}", leg, end)
+
+
+def _reranked(pipeline: Pipeline, index: CachedIndex, asked: Sequence[str]) -> Iterator[Finding]:
+    """What is wrong with the numbers of a reranker, and with the texts that it gets; floors are left out."""
+    rerank = next((one for one in pipeline.stages if isinstance(one, Rerank)), None)
+    if rerank is None:
+        return
+    stages = tuple(one for one in pipeline.stages if not isinstance(one, MinScore))
+    traces = [search(one, replace(pipeline, stages=stages), index) for one in asked]
+    runs = Running(index, "", pipeline.limit)
+    read = [one[~np.isnan(one)] for one in (trace.columns["rerank_raw"] for trace in traces)]
+    several = [one for one in read if one.size > 1]
+    every = np.concatenate([*read, np.empty(0)])
+    least = f"{every.min():.3f} to {every.max():.3f}" if every.size else ""
+    cut = [
+        chunk
+        for trace in traces
+        for chunk, text in zip(
+            trace.chunks, rerank.texts(trace, runs, np.arange(trace.rows.size)), strict=True
+        )
+        if len(text) < len(chunk.text) and chunk.text.startswith(text)
+    ]
+    part = f"{len(cut)} texts, such as {cut[0].place if cut else ''}"
+    narrow = several and np.ptp(every) > 0 and 0.5 <= every.min() < every.max() <= 0.7311
+    checks = {
+        "constant rerank score": several and all(np.ptp(one) == 0 for one in several),
+        "narrow rerank scores": narrow,
+        "rerank scores of the answer": read and all(one.size and one.min() == 0 for one in read),
+        "the reranker reads a part": cut,
+    }
+    yield from (
+        _found(kind, part if kind.endswith("part") else least) for kind, holds in checks.items() if holds
+    )
+
+
+def _reach(
+    pipeline: Pipeline, index: OpenIndex, asked: Sequence[str], traces: Sequence[Trace]
+) -> Iterator[Finding]:
+    """Chunks that the keyword leg finds and the vector leg never reaches, and distances that are none."""
+    if pipeline.layout is not None or not any(isinstance(stage, VectorLeg) for stage in pipeline.stages):
+        return
+    missed: dict[str, str] = {}
+    reached: dict[str, str] = {}
+    for question, trace in zip(asked, traces, strict=True):
+        near = index.vector(index.embed(question), index.size).rows
+        if "keyword" in trace.legs and near.size < index.size:
+            found = trace.legs["keyword"].hits.rows
+            missed |= {one.place: one.text for one in index.chunks(found[~np.isin(found, near)])}
+            reached |= {one.text: one.place for one in index.chunks(near)}
+    twins = [place for place, text in missed.items() if text in reached]
+    if twins:
+        yield _found(
+            "ids that never merge",
+            f"{counted(len(twins), 'chunk')}, such as {twins[0]} and {reached[missed[twins[0]]]}",
+        )
+    elif missed:
+        yield _found(
+            "a leg that reaches fewer chunks",
+            f"{counted(len(missed), 'chunk')}, such as {next(iter(missed))}",
+        )
+    yield from _approximate(index, asked)
+
+
+def _approximate(index: OpenIndex, asked: Sequence[str]) -> Iterator[Finding]:
+    try:
+        rows, vectors = index.vectors()
+    except InputError:  # an index that does not give its vectors
+        return
+    if index.vector(index.embed(asked[0]), index.size).rows.size < rows.size:
+        return
+    for question in asked[:SAMPLED_CHUNKS]:
+        hits, query = index.vector(index.embed(question), NEIGHBOURS), index.embed(question)
+        nearest = np.sort(1 - vectors @ query)[:NEIGHBOURS]
+        found = 1 - vectors[np.searchsorted(rows, hits.rows)] @ query
+        if hits.rows.size and (
+            (found > nearest[found.size - 1] + 1e-3).any() or (np.diff(found) < -1e-3).any()
+        ):
+            right = int((found <= nearest[-1] + 1e-3).sum())
+            yield _found(
+                "approximate vectors",
+                f"{right} of its first {found.size} are the nearest; distance {float(found.max()):.3f}",
+            )
+            return
+
+
+def _words(index: OpenIndex, asked: Sequence[str], traces: Sequence[Trace]) -> Iterator[Finding]:
+    """Texts in another normal form than questions have, and keyword queries without the question's words."""
+    odd = [one.path for one in index.documents() or () if one.text != unicodedata.normalize("NFC", one.text)]
+    if odd:
+        yield _found("texts in another normal form", f"{counted(len(odd), 'file')}, such as {odd[0]}")
+    lost = [
+        question
+        for question, trace in zip(asked, traces, strict=True)
+        if trace.match and not any(word.lower() in trace.match.lower() for word in unicode_words(question))
+    ]
+    if lost:
+        yield _found(
+            "a query without the question's words",
+            f"{len(lost)} of {len(asked)} questions, such as {lost[0]!r:.60}",
+        )
+
+
+def _pages(pipeline: Pipeline, index: CachedIndex, asked: Sequence[str]) -> Iterator[Finding]:
+    """Whether the first results stay the same if more are asked for."""
+    if pipeline.limit >= SHALLOW or any(isinstance(one, Rerank) for one in pipeline.stages):
+        return
+    longer = pipeline.asking(limit=2 * int(pipeline.limit))
+    for question in asked[:PROBES]:
+        few, many = (_answer(search(question, one, index)) for one in (pipeline, longer))
+        if few != many[: len(few)]:
+            yield _found(
+                "an order that depends on the limit", f"the first {len(few)} differ for {question!r:.60}"
+            )
+            return
+
+
 def _dead_parameters(
     pipeline: Pipeline, index: CachedIndex, asked: Sequence[str], before: Sequence[Trace]
 ) -> Iterator[Finding]:
@@ -211,11 +366,11 @@ def _dead_parameters(
         values = _other_values(parameter)
         changed = [made for value in values if (made := parameter.with_value(value)) is not None]
         if changed and not any(_differs(one, index, asked, answers) for one in changed):
-            yield Finding(
+            yield _found(
                 "dead parameter",
-                f"{parameter.name} changes no answer to {len(asked)} questions",
                 f"{parameter.now} → {', '.join(map(str, values))}: 0 answers differ",
-                "automem#128, llama_index#21444",
+                parameter.name,
+                len(asked),
             )
 
 
@@ -247,12 +402,11 @@ def _part_read(index: OpenIndex) -> Iterator[Finding]:
     shares = np.array([one.read_share for one in _chunks(index)])
     part = int((shares < 1).sum())
     if part:
-        yield Finding(
+        yield _found(
             "chunks read in part",
-            f"The model has read only the beginning of {part} of {shares.size} chunks: the vector leg cannot "
-            "find what stands behind it",
             f"on average {shares[shares < 1].mean():.0%} of such a chunk",
-            "no public issue; docs/memories.md has the measured share",
+            part,
+            shares.size,
         )
 
 
@@ -269,15 +423,17 @@ def _foreign_vectors(index: OpenIndex) -> Iterator[Finding]:
     if not sample or not isinstance(index, OpenIndex):
         return
     vectors = index.embedder.embed([one.text for one in sample], "passage").vectors
+    if index.vector(vectors[0], index.size).rows.size < index.size:
+        return  # a leg that reaches fewer chunks is another finding
     cosines = [1 - index.vector(vector, 1).raw[0] for vector in vectors if vector.any()]
     far = [value for value in cosines if value < SAME_VECTOR]
     if far:
-        yield Finding(
+        yield _found(
             "vectors of another model",
-            f"{len(far)} of {len(cosines)} chunks have a vector that {index.embedder.name} does not give: "
-            "the index was made with another model, or has been changed since",
             f"cosine {min(far):.3f} < {SAME_VECTOR}",
-            "basic-memory#843, basic-memory#1023",
+            len(far),
+            len(cosines),
+            index.embedder.name,
         )
 
 

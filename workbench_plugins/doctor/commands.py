@@ -34,7 +34,7 @@ from workbench.memory.store.sqlite.store import Store
 from workbench.safe_text import counted
 from workbench.views.text import Table, numbers, rich_table
 from workbench_plugins.doctor.faults import facts, faults
-from workbench_plugins.doctor.held import Held, is_store, ours, read_store
+from workbench_plugins.doctor.held import Held, is_store, read_store
 
 
 @app.command()
@@ -115,9 +115,8 @@ def examine_store(held: Held, notes: Path | None = None, model: str | None = Non
         Check(one.kind, False, str(one), one.count, one.of, one.example, one.repair)
         for one in faults(held, embedder, notes)
     ]
-    says = (
-        f"{held.name}: {held.kind} store, {counted(len(held.ids), 'chunk')}, {held.model or 'no model named'}"
-    )
+    chunks, model_named = counted(len(held.ids), "chunk"), held.model or "no model named"
+    says = f"{held.name}: {held.kind} store, {chunks}, {model_named}"
     return [*found, Check("store", not found, ". ".join([says, *facts(held)]))]
 
 
@@ -161,28 +160,14 @@ def _memory(memory: str | os.PathLike[str], index_path: Path | None) -> str:
 
 
 def _index(memory: Path, index_path: Path | None) -> str:
-    path = index_path or default_index_path(memory)
-    with Store.open(path) as store:
-        problems = store.integrity()
-        if problems:
-            raise InputError(
-                f"The index {path} is damaged: {'; '.join(problems)}.",
-                "Rebuild it: workbench index FOLDER --rebuild",
-            )
-        made_with = store.settings
-        held = replace(ours(store.db, str(path)), folder=memory)
+    held = replace(read_store(index_path or default_index_path(memory)), folder=memory)
     found = faults(held)
     if found:
-        raise InputError(
-            f"The index {path}: {found[0].says}, {found[0].count:,}.", f"See workbench doctor {memory}"
-        )
-    return ". ".join(
-        [
-            f"{path}: {counted(len(held.hashes), 'file')}, {counted(len(held.ids), 'chunk')}, up to date, "
-            f"made by {made_with.model} ({made_with.revision})",
-            *facts(held),
-        ]
-    )
+        first = f"{found[0].says}, {found[0].count:,}"
+        raise InputError(f"The index {held.name}: {first}.", f"See workbench doctor {memory}")
+    files, chunks = counted(len(held.hashes), "file"), counted(len(held.ids), "chunk")
+    made = f"{held.name}: {files}, {chunks}, up to date, made by {held.model} ({held.revision})"
+    return ". ".join([made, *facts(held)])
 
 
 def _indexes() -> str:

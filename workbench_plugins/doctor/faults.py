@@ -187,7 +187,7 @@ def _is_stale(held: Held, path: str, text: str) -> bool:
 
 
 def _vectors(held: Held) -> Iterator[Fault]:
-    if not len(held.vectors):
+    if held.model == "fts-only":
         return
     usual = _usual(held)
     rows = range(len(held.ids))
@@ -239,7 +239,7 @@ def _again(held: Held, embedder: Embedder | None, named: bool, only: str) -> Ite
 
     Without a named model nothing is said unless half of the sample agrees with the packaged one.
     """
-    if embedder is None or not len(held.vectors):
+    if embedder is None:
         return
     rows, matrix = _matrix(held)
     norms = np.linalg.norm(matrix, axis=1, keepdims=True)
@@ -266,7 +266,7 @@ def _again(held: Held, embedder: Embedder | None, named: bool, only: str) -> Ite
     good = [one for one in sample if one not in bad]
     if not named and len(good) < len(bad):
         return
-    yield from _prefix_of_query(held, embedder)
+    yield from _prefix_of_query(held, embedder, texts[0])
     bare = _bare(held, embedder, texts, units[sample])
     if bare:
         yield bare
@@ -328,11 +328,10 @@ def _bare(held: Held, embedder: Embedder, texts: Sequence[str], stored: Vectors)
     )
 
 
-def _prefix_of_query(held: Held, embedder: Embedder) -> Iterator[Fault]:
+def _prefix_of_query(held: Held, embedder: Embedder, asked: str) -> Iterator[Fault]:
     wanted = _wanted(embedder)
     if wanted is None:
         return
-    asked = "where is the answer"
     without, with_it = _both(embedder, [asked], wanted.query, "query")
     made = embedder.embed([asked], "query").vectors
     if float(made[0] @ without[0]) >= SAME > float(made[0] @ with_it[0]):

@@ -61,6 +61,8 @@ class Held:
 
 def read_store(place: Path) -> Held:
     """The content of a store's file or folder. Raises InputError for one of no known kind."""
+    if not place.exists():
+        raise InputError(f"There is no index at {place}.", "Make one: workbench index FOLDER")
     readers = FOLDERS if place.is_dir() else FILES
     try:
         found = next((held for read in readers if (held := read(place)) is not None), None)
@@ -120,6 +122,12 @@ def vector_of(stored: Any, wide: bool = False) -> Vectors:
     return MISSING if stored is None else np.array(stored, np.float32)
 
 
+def _held(name: str, kind: str, repair: str, rows: Iterable[Sequence[Any]], **more: Any) -> Held:
+    """A store of rows: the id, path, text and vector of each chunk, and what else they have."""
+    columns = [*zip(*((str(row[0]), *row[1:4]) for row in rows), strict=True)] or [()] * 4
+    return Held(name, kind, repair, *map(list, columns), **more)  # type: ignore[arg-type]
+
+
 # SQLite files
 
 
@@ -139,16 +147,13 @@ def ours(db: apsw.Connection, name: str) -> Held:
         "LEFT JOIN chunks_vec ON chunk_id = chunks.id ORDER BY chunks.id",
     )
     texts = {str(row): text for row, _, text, _, _ in rows}
-    return Held(
+    return _held(
         name,
         "ours",
         f"workbench index {known.get('folder') or 'FOLDER'} --rebuild",
-        list(texts),
-        [path for _, path, _, _, _ in rows],
-        list(texts.values()),
-        [vector_of(stored) for _, _, _, stored, _ in rows],
-        settings["model"],
-        settings["revision"],
+        ((*row[:3], vector_of(row[3])) for row in rows),
+        model=settings["model"],
+        revision=settings["revision"],
         full_text=dict(_differing(db, texts)),
         hashes=dict(_rows(db, "SELECT path, hash FROM documents WHERE source = ?", SOURCE)),
         folder=Path(known["folder"]) if known.get("folder") else None,
@@ -212,15 +217,12 @@ def _openclaw(file: Path) -> Held | None:
         full_text = None
         if f"{names[0]}_fts" in _tables(db):
             full_text = dict(_rows(db, f"SELECT id, text FROM {names[0]}_fts"))
-        return Held(
+        return _held(
             str(file),
             "OpenClaw's",
             "openclaw memory index --force",
-            [row[0] for row in rows],
-            [row[1] for row in rows],
-            [row[2] for row in rows],
-            [vector_of(row[3], wide=True) for row in rows] if model != "fts-only" else [],
-            model,
+            ((*row[:3], vector_of(row[3], wide=True)) for row in rows),
+            model=model,
             full_text=full_text,
             hashes=dict(_rows(db, f"SELECT path, hash FROM {files} WHERE source = ?", SOURCE)),
             rules=FileRules(anywhere=False),
@@ -250,17 +252,13 @@ def _basic_memory(file: Path) -> Held | None:
         folders = _rows(db, "SELECT path FROM project")
         entities = dict(_rows(db, "SELECT file_path, ifnull(checksum, '') FROM entity"))
         notes = {path for (path,) in _rows(db, "SELECT file_path FROM search_index WHERE type = 'entity'")}
-        found = [(str(row[0]), *row[1:]) for row in rows]
-        return Held(
+        return _held(
             str(file),
             "Basic Memory's",
             "basic-memory reindex",
-            [row[0] for row in found],
-            [row[1] for row in found],
-            [row[2] for row in found],
-            [vector_of(row[3]) for row in found],
-            str(models[0][0]).split(":")[-1] if len(models) == 1 else "",
-            full_text={row[0]: row[2] for row in found if row[1] in notes},
+            ((*row[:3], vector_of(row[3])) for row in rows),
+            model=str(models[0][0]).split(":")[-1] if len(models) == 1 else "",
+            full_text={str(row[0]): row[2] for row in rows if row[1] in notes},
             hashes=entities,
             folder=Path(folders[0][0]) if len(folders) == 1 else None,
         )
@@ -312,16 +310,8 @@ def _path_of(payload: Mapping[str, Any]) -> str:
 
 
 def _of_points(name: str, kind: str, points: Iterable[tuple[str, Mapping[str, Any], Vectors]]) -> Held:
-    every = list(points)
-    return Held(
-        name,
-        kind,
-        "add the documents again with the program that made the store",
-        [one for one, _, _ in every],
-        [_path_of(payload) for _, payload, _ in every],
-        [_text_of(payload) for _, payload, _ in every],
-        [vector for _, _, vector in every],
-    )
+    rows = [(one, _path_of(payload), _text_of(payload), vector) for one, payload, vector in points]
+    return _held(name, kind, "add the documents again with the program that made the store", rows)
 
 
 def _qdrant(folder: Path) -> Held | None:

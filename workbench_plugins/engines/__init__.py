@@ -29,6 +29,20 @@ declare(
     ),
 )
 declare(
+    "workbench_plugins.engines.stored",
+    specimen=(
+        "openclaw-prefix-left-out open-webui-query-prefix vllm-silent-pooling "
+        "statewave-mixed-models llm-swift-unnormalised second-brain-stale-vector "
+        "second-brain-vector-deleted uteke-parallel-writes kb-mcp-filter-on-one-leg "
+        "qdrant-quantised-without-rescoring hindsight-simple-for-chinese codemode-nfd "
+        "pgedge-ids-never-merge mem0-distance-as-similarity mem0-distance-clamped "
+        "mem0-euclidean-below-zero agentmemory-softmax-of-one qmd-two-sigmoids mem0-rerank-min-max "
+        "mem0-cut-before-rerank graphiti-threshold-before-rerank minisearch-rerank-characters "
+        "openviking-threshold-of-logits qmd-expansion-loses-the-word graphiti-k-of-one "
+        "weaviate-page-two"
+    ),
+)
+declare(
     "workbench_plugins.engines.commands",
     command={
         "museum": "Measure: Run specimens of public bugs, as shipped and fixed.",

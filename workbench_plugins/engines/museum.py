@@ -7,7 +7,7 @@ same lists (`fused`), two pipelines over the same few notes (`searched`), or two
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -35,6 +35,9 @@ Answer = Mapping[str, float]
 
 Healthy = Callable[[Answer], bool]
 """Whether an answer is as expected."""
+
+Made = Callable[[MemoryIndex], MemoryIndex]
+"""What is done to a small index before it is searched."""
 
 Axes = Mapping[str, tuple[str, ...]]
 """A toy vector has one dimension per entry: how many words of the text belong to that topic."""
@@ -73,9 +76,16 @@ class SmallSearch:
     question: str
     notes: Mapping[str, str]
     axes: Axes
+    made: Made | None = None
+    embedder: Callable[[Axes], ToyEmbedder] = ToyEmbedder
+
+    def opened(self) -> MemoryIndex:
+        """The index that is searched; close it after use."""
+        index = small_memory(self.notes, self.axes, self.embedder(self.axes))
+        return index if self.made is None else self.made(index)
 
     def __call__(self) -> Answer:
-        with small_memory(self.notes, self.axes) as index:
+        with self.opened() as index:
             return {one.chunk.path: one.score for one in search(self.question, self.pipeline, index).results}
 
 
@@ -125,9 +135,9 @@ def searched(
     )
 
 
-def small_memory(notes: Mapping[str, str], axes: Axes) -> MemoryIndex:
+def small_memory(notes: Mapping[str, str], axes: Axes, embedder: ToyEmbedder | None = None) -> MemoryIndex:
     """An index of a few notes in RAM, with vectors that you can compute by hand; close it after use."""
-    embedder, chunker = ToyEmbedder(axes), LineChunker()
+    embedder, chunker = embedder or ToyEmbedder(axes), LineChunker()
     settings = Settings(embedder.name, embedder.revision, embedder.dimensions, "lines")
     index = MemoryIndex(Store.create(Path(":memory:"), settings), embedder)
     for path, text in notes.items():
@@ -204,6 +214,10 @@ def is_healthy(answer: Answer, rule: str, wanted: Any) -> bool:
     raise InputError(f"There is no rule {rule!r} for a specimen.", "Use first, found, order or scores.")
 
 
+Changed = Iterable[tuple[str, Any]]
+"""Fields of a `SmallSearch` that a side sets."""
+
+
 class Reports:
     """The specimens of one module, told and fed by the YAML file beside it, by name.
 
@@ -233,6 +247,24 @@ class Reports:
         axes = {axis: tuple(words) for axis, words in told.get("axes", SERVER_AND_GARDEN).items()}
         sides = searched(shipped, fixed, told["question"], told.get("notes", FOUR_NOTES), axes)
         return self._specimen(name, sides, healthy)
+
+    def stored(
+        self,
+        name: str,
+        pipeline: Pipeline,
+        shipped: Changed,
+        fixed: Changed = (),
+        healthy: Healthy | None = None,
+    ) -> Specimen:
+        """Two small indexes, made or embedded in another way, that one pipeline searches."""
+        told = self.told[name]
+        axes = {axis: tuple(words) for axis, words in told["axes"].items()}
+        asked = SmallSearch(pipeline, told["question"], told["notes"], axes)
+        sides = (
+            Side(says, replace(asked, **dict(one)))
+            for says, one in zip(told["sides"], (shipped, fixed), strict=True)
+        )
+        return self._specimen(name, Sides(*sides), healthy)
 
     def _specimen(self, name: str, sides: Sides, healthy: Healthy | None) -> Specimen:
         told = self.told[name]

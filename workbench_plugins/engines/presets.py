@@ -10,9 +10,11 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
+import yaml
 
 from workbench.contracts import Context, Index
 from workbench.errors import InputError
@@ -27,39 +29,13 @@ from workbench.retrieval.pipeline import Pipeline, Source
 from workbench.retrieval.query import JoinedWords
 from workbench.retrieval.scoring import Cosine, PositiveRank
 from workbench.systems.registry import register
+from workbench_plugins.engines import fusions
 from workbench_plugins.engines.fusions import (
-    AS_GIVEN,
-    CLAMPED,
-    SATURATING,
-    SHARE,
-    ArcTangent,
-    CreditedRankSum,
-    ElasticsearchMinMax,
-    FromInfimum,
-    GeometricMean,
-    HalvedCosine,
-    HarmonicMean,
-    LargerPlusShare,
-    LargerScore,
-    LogOdds,
     MinMax,
     Normalisation,
     OpenSearchMinMax,
-    QdrantRankSum,
-    ScoreSum,
-    ScoreSumTimesLegs,
-    SharedWeightedScores,
     ThreeSigma,
     WeightedScores,
-    WeightedUnlessAlone,
-    its_sign,
-    itself,
-    no_number,
-    one,
-    one_half,
-    rounded_deviation,
-    sample_deviation,
-    zero,
 )
 
 LEGS = ("vector", "keyword")
@@ -176,29 +152,8 @@ def normalised(scale: Normalisation, scores: list[float]) -> list[float]:
     return [float(score) + 0.0 for score in on_scale]
 
 
-QDRANT = "qdrant/qdrant-client", "1.20", "qdrant_client/hybrid/fusion.py"
-WEAVIATE = "weaviate/weaviate", "1.24", "usecases/traverser/hybrid/hybrid_fusion.go"
-LLAMA = "run-llama/llama_index", "0.14", "core/retrievers/fusion_retriever.py"
-LANCEDB = "lancedb/lancedb", "0.40.0", "python/lancedb/rerankers"
-RANX = Source("AmenRa/ranx", "0.3.21", "ranx/fusion, norm='min-max'", note="Equal scores become 0.")
-OPENSEARCH = Source(
-    "opensearch-project/neural-search",
-    "main",
-    "processor/normalization/MinMaxScoreNormalizationTechnique.java, processor/combination",
-    note="Simplified: float64 instead of float32.",
-)
-AUTORAG = Source(
-    "Marker-Inc-Korea/AutoRAG",
-    "main",
-    "autorag/nodes/hybridretrieval/hybrid_cc.py",
-    note="A list of equal scores gives 0 / 0 there, and the resulting NaN is replaced with 0.",
-)
-
-
-def _in(file: tuple[str, str, str], function: str, issue: str = "", note: str = "") -> Source:
-    """The source of a function: its file is given as repository, release and path."""
-    repository, release, path = file
-    return Source(repository, release, f"{path}, {function}", issue, note)
+TOLD = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
+"""Where the fusion of each engine comes from: repository, release, place, issue and note, by name."""
 
 
 def _weighted(vector: float, keyword: float, scale: Normalisation) -> WeightedScores:
@@ -206,130 +161,55 @@ def _weighted(vector: float, keyword: float, scale: Normalisation) -> WeightedSc
     return WeightedScores(vector, keyword, scale, scale)
 
 
-_CORMACK = Source(
-    "Cormack, Clarke, Büttcher",
-    "SIGIR 2009",
-    "Reciprocal rank fusion outperforms Condorcet",
-    note="In Elasticsearch, OpenSearch's score-ranker-processor, Azure, Milvus, LangChain, ranx.",
-)
-_TXTAI = Source(
-    "neuml/txtai",
-    "master",
-    "embeddings/search/hybrid.py, rrf",
-    note="Called RRF, but k is 0: the reciprocal of the rank. It does not query a leg of weight 0.",
-)
-_MEMSEARCH = Source(
-    "zilliztech/memsearch",
-    "proposed",
-    "RRF × (k + 1) / lists",
-    "#496",
-    "Haystack's DocumentJoiner computes the same: k = 61 over ranks from 0, over lists / k.",
-)
-_WEAVIATE_1_20 = Source(
-    "weaviate/weaviate", "1.20.0", "usecases/traverser/hybrid, FusionRelativeScore", "#3243"
-)
-_HAYSTACK = Source("deepset-ai/haystack", "2.x", "components/joiners/document_joiner.py", "#12507")
-_BRUCH = Source(
-    "Bruch, Gai, Ingber",
-    "TOIS 2023",
-    "An analysis of fusion functions for hybrid retrieval, arXiv 2210.11934",
-    note="AutoRAG's tmm computes the same.",
-)
-_BASIC_MEMORY = Source(
-    "basicmachines-co/basic-memory", "since #577", "max(v, f) + 0.3 × min(v, f), f = s / max s"
-)
-_ELASTIC = Source("elastic/elasticsearch", "9.x", "x-pack/rank-rrf, linear/MinMaxScoreNormalizer.java")
-_OPENCLAW = Source("openclaw/openclaw", "2026.3.7", "src/memory/hybrid.ts", "#33757")
-_LANGCHAIN = Source(
-    "langchain-ai/langchain",
-    "langchain-classic 1.0.8",
-    "retrievers/ensemble.py, weighted_reciprocal_rank",
-    note="Documents with the same text are one. It returns an order without scores.",
-)
-_CHROMA = Source(
-    "chroma-core/chroma",
-    "1.5.9",
-    "execution/expression/operator.py, Rrf",
-    note="Each Knn has default=1000; without a default, a record that one Knn lacks is left out. The score "
-    "there is negative.",
-)
-_MILVUS = Source(
-    "milvus-io/milvus-lite",
-    "3.2.2",
-    "function/ops/merge_op.py, weighted",
-    note="norm_score=True, for a COSINE and a BM25 field.",
-)
-_FLOAT32 = "It computes in float32."
-_ROUNDED = ThreeSigma(its_sign, rounded_deviation)
-_A_QUERY = "Divided by num_queries, 4 by default. Two lists are the result of one query."
-
-_ALL = (
-    Engine("rrf-60", RankSum(), _CORMACK),
-    Engine("weaviate-ranked", RankSum(0.5, 0.5, k=60, first=0), _in(WEAVIATE, "FusionRanked")),
-    Engine("llamaindex-rrf", RankSum(k=60, first=0), _in(LLAMA, "_reciprocal_rerank_fusion", "#21444")),
-    Engine("qdrant-k2", QdrantRankSum(), _in(QDRANT, "reciprocal_rank_fusion")),
-    Engine("qdrant-k2-weighted", QdrantRankSum(vector=2.0, keyword=1.0), _in(QDRANT, "weights")),
-    Engine("qdrant-k60", QdrantRankSum(k=60), _in(QDRANT, "ranking_constant_k")),
-    Engine("txtai", RankSum(0.5, 0.5, k=0), _TXTAI),
-    Engine("txtai-convex", _weighted(0.5, 0.5, AS_GIVEN), replace(_TXTAI, place="hybrid.py, convex")),
-    Engine("txtai-log-odds", LogOdds(), replace(_TXTAI, place="hybrid.py, LogOdds", note="")),
-    Engine("normalised-rrf", WeightedRRF(1.0, 1.0), _MEMSEARCH),
-    Engine("langchain-rrf", RankSum(0.5, 0.5), _LANGCHAIN),
-    Engine("lancedb-rrf", RankSum(), _in(LANCEDB, "RRFReranker", note=_FLOAT32)),
-    Engine("lancedb-linear", WeightedUnlessAlone(0.7, 0.3), _in(LANCEDB, "LinearCombinationReranker")),
-    Engine("lancedb-mrr", RankSum(0.5, 0.5, k=0), _in(LANCEDB, "MRRReranker", note=_FLOAT32)),
-    Engine("chroma-rrf", CreditedRankSum(k=60, first=0, limit=1000), _CHROMA),
-    Engine("milvus-weighted", WeightedScores(0.5, 0.5, HalvedCosine(), ArcTangent()), _MILVUS),
-    Engine("milvus-weighted-raw", _weighted(0.5, 0.5, AS_GIVEN), replace(_MILVUS, note="norm_score=False")),
-    Engine("weaviate-relative", _weighted(0.7, 0.3, MinMax(one)), _in(WEAVIATE, "FusionRelativeScore")),
-    Engine("weaviate-relative-before-3243", _weighted(0.7, 0.3, MinMax(zero)), _WEAVIATE_1_20),
-    Engine(
-        "llamaindex-relative",
-        SharedWeightedScores(0.5, 0.5, MinMax(its_sign), MinMax(its_sign)),
-        _in(LLAMA, "_relative_score_fusion", note=_A_QUERY),
+_ROUNDED = ThreeSigma(fusions.its_sign, fusions.rounded_deviation)
+_SAMPLED = ThreeSigma(fusions.one_half, fusions.sample_deviation)
+_OPENSEARCH = OpenSearchMinMax()
+_OURS: Mapping[str, Fusion] = {
+    "rrf-60": RankSum(),
+    "weaviate-ranked": RankSum(0.5, 0.5, k=60, first=0),
+    "llamaindex-rrf": RankSum(k=60, first=0),
+    "qdrant-k2": fusions.QdrantRankSum(),
+    "qdrant-k2-weighted": fusions.QdrantRankSum(vector=2.0, keyword=1.0),
+    "qdrant-k60": fusions.QdrantRankSum(k=60),
+    "txtai": RankSum(0.5, 0.5, k=0),
+    "txtai-convex": _weighted(0.5, 0.5, fusions.AS_GIVEN),
+    "txtai-log-odds": fusions.LogOdds(),
+    "normalised-rrf": WeightedRRF(1.0, 1.0),
+    "langchain-rrf": RankSum(0.5, 0.5),
+    "lancedb-rrf": RankSum(),
+    "lancedb-linear": fusions.WeightedUnlessAlone(0.7, 0.3),
+    "lancedb-mrr": RankSum(0.5, 0.5, k=0),
+    "chroma-rrf": fusions.CreditedRankSum(k=60, first=0, limit=1000),
+    "milvus-weighted": WeightedScores(0.5, 0.5, fusions.HalvedCosine(), fusions.ArcTangent()),
+    "milvus-weighted-raw": _weighted(0.5, 0.5, fusions.AS_GIVEN),
+    "weaviate-relative": _weighted(0.7, 0.3, MinMax(fusions.one)),
+    "weaviate-relative-before-3243": _weighted(0.7, 0.3, MinMax(fusions.zero)),
+    "llamaindex-relative": fusions.SharedWeightedScores(
+        0.5, 0.5, MinMax(fusions.its_sign), MinMax(fusions.its_sign)
     ),
-    Engine(
-        "llamaindex-dist-based",
-        SharedWeightedScores(0.5, 0.5, _ROUNDED, _ROUNDED),
-        _in(LLAMA, "dist_based"),
-    ),
-    Engine("llamaindex-simple", LargerScore(AS_GIVEN, AS_GIVEN), _in(LLAMA, "_simple_fusion")),
-    Engine(
-        "qdrant-dbsf",
-        ScoreSum(ThreeSigma(one_half, sample_deviation), ThreeSigma(one_half, sample_deviation)),
-        _in(QDRANT, "distribution_based_score_fusion"),
-    ),
-    Engine("haystack-dbsf", LargerScore(ThreeSigma(zero), ThreeSigma(zero)), _HAYSTACK),
-    Engine(
-        "haystack-dbsf-12508",
-        LargerScore(ThreeSigma(itself), ThreeSigma(itself)),
-        replace(_HAYSTACK, release="3.4.0", issue="PR#12508"),
-    ),
-    Engine("haystack-rrf", WeightedRRF(1.0, 1.0), replace(_HAYSTACK, release="3.4.0", issue="")),
-    Engine("haystack-merge", _weighted(0.5, 0.5, AS_GIVEN), replace(_HAYSTACK, release="3.4.0", issue="")),
-    Engine(
-        "haystack-concatenate",
-        LargerScore(AS_GIVEN, AS_GIVEN),
-        replace(_HAYSTACK, release="3.4.0", issue=""),
-    ),
-    Engine("autorag-mm", _weighted(0.5, 0.5, MinMax(no_number)), AUTORAG),
-    Engine("autorag-dbsf", _weighted(0.5, 0.5, ThreeSigma(no_number)), AUTORAG),
-    Engine("tm2c2", WeightedScores(0.8, 0.2, FromInfimum(-1.0), FromInfimum(0.0)), _BRUCH),
-    Engine("combsum", ScoreSum(), RANX),
-    Engine("combmnz", ScoreSumTimesLegs(), RANX),
-    Engine("combmax", LargerScore(), RANX),
-    Engine("basic-memory", LargerPlusShare(AS_GIVEN, SHARE, share=0.3), _BASIC_MEMORY),
-    Engine("opensearch-arithmetic", _weighted(0.5, 0.5, OpenSearchMinMax()), OPENSEARCH),
-    Engine("opensearch-geometric", GeometricMean(OpenSearchMinMax(), OpenSearchMinMax()), OPENSEARCH),
-    Engine("opensearch-harmonic", HarmonicMean(OpenSearchMinMax(), OpenSearchMinMax()), OPENSEARCH),
-    Engine("elasticsearch-linear", _weighted(1.0, 1.0, ElasticsearchMinMax()), _ELASTIC),
-    Engine("openclaw-now", WeightedScores(0.7, 0.3, AS_GIVEN, SATURATING), _OPENCLAW),
-    Engine(
-        "openclaw-clamped",
-        WeightedScores(0.7, 0.3, AS_GIVEN, CLAMPED),
-        replace(_OPENCLAW, release="2026.2.13", issue="#5767, PR#20994"),
-    ),
-)
+    "llamaindex-dist-based": fusions.SharedWeightedScores(0.5, 0.5, _ROUNDED, _ROUNDED),
+    "llamaindex-simple": fusions.LargerScore(fusions.AS_GIVEN, fusions.AS_GIVEN),
+    "qdrant-dbsf": fusions.ScoreSum(_SAMPLED, _SAMPLED),
+    "haystack-dbsf": fusions.LargerScore(ThreeSigma(fusions.zero), ThreeSigma(fusions.zero)),
+    "haystack-dbsf-12508": fusions.LargerScore(ThreeSigma(fusions.itself), ThreeSigma(fusions.itself)),
+    "haystack-rrf": WeightedRRF(1.0, 1.0),
+    "haystack-merge": _weighted(0.5, 0.5, fusions.AS_GIVEN),
+    "haystack-concatenate": fusions.LargerScore(fusions.AS_GIVEN, fusions.AS_GIVEN),
+    "autorag-mm": _weighted(0.5, 0.5, MinMax(fusions.no_number)),
+    "autorag-dbsf": _weighted(0.5, 0.5, ThreeSigma(fusions.no_number)),
+    "tm2c2": WeightedScores(0.8, 0.2, fusions.FromInfimum(-1.0), fusions.FromInfimum(0.0)),
+    "combsum": fusions.ScoreSum(),
+    "combmnz": fusions.ScoreSumTimesLegs(),
+    "combmax": fusions.LargerScore(),
+    "basic-memory": fusions.LargerPlusShare(fusions.AS_GIVEN, fusions.SHARE, share=0.3),
+    "opensearch-arithmetic": _weighted(0.5, 0.5, _OPENSEARCH),
+    "opensearch-geometric": fusions.GeometricMean(_OPENSEARCH, _OPENSEARCH),
+    "opensearch-harmonic": fusions.HarmonicMean(_OPENSEARCH, _OPENSEARCH),
+    "elasticsearch-linear": _weighted(1.0, 1.0, fusions.ElasticsearchMinMax()),
+    "openclaw-now": WeightedScores(0.7, 0.3, fusions.AS_GIVEN, fusions.SATURATING),
+    "openclaw-clamped": WeightedScores(0.7, 0.3, fusions.AS_GIVEN, fusions.CLAMPED),
+}
+_ALL = [Engine(name, _OURS[name], Source(**told)) for name, told in TOLD.items()]
 
 ENGINES = Registry[Engine]("engine", _ALL, "List them: list(workbench_plugins.engines.presets.ENGINES)")
 

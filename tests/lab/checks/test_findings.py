@@ -27,9 +27,13 @@ OR_RRF = SYSTEMS["openclaw-2026.2.13+or+rrf"]
 EMBEDDER = ToyEmbedder({"tea": ("tea",), "bike": ("bike",), "server": ("server",)})
 
 
-PAGE = (PROJECT / "docs" / "measuring.md").read_text(encoding="utf-8").partition("## Lint")[2]
-ISSUES = dict(re.findall(r"^\| ([^|]+?) \| [^|]+ \| ([^|]+?) \|$", PAGE, re.M))
-"""The public issues that the page names, by the kind of finding."""
+HEADS = {"systems": "| finding |", "measuring": "## Lint"}
+PAGES = [
+    (PROJECT / "docs" / f"{name}.md").read_text(encoding="utf-8").partition(head)[2]
+    for name, head in HEADS.items()
+]
+ISSUES = dict(re.findall(r"^\| ([^|]+?) \| [^|]+ \| ([^|]+?) \|$", "\n".join(PAGES), re.M))
+"""The public issues that the pages name, by the kind of finding."""
 
 
 def kinds(found: list[Finding]) -> set[str]:
