@@ -34,7 +34,7 @@ from workbench.retrieval.scoring import Cosine
 from workbench.systems.openclaw import EVIDENCE_FLOOR, FIXES, SIGN
 from workbench.systems.registry import SYSTEMS
 from workbench.views.text import drop_reason, formula_line, leg_rank_line
-from workbench_plugins.diagnose.parameters import Goal
+from workbench_plugins.diagnose.parameters import Goal, settings_between
 from workbench_plugins.history import changes
 
 DEEPEST = 1_000_000
@@ -482,7 +482,8 @@ class Cause:
     """What keeps the answer from being as wanted: where it is, in words, and the evidence.
 
     `where` are slots of the pipeline, or `index`, `vectors` or `chunk`. `repair` says what changes the
-    answer; with `verified`, this has been run. `after` is what the repaired pipeline makes of the questions.
+    answer; with `verified`, this has been run. `parameters` are the settings that make the repair, as `--set`
+    takes them, if there are such. `after` is what the repaired pipeline makes of the questions.
     """
 
     where: tuple[str, ...]
@@ -492,11 +493,13 @@ class Cause:
     verified: bool
     repairs: tuple[Repair, ...] = field(default=(), repr=False)
     after: Marks | None = field(default=None, repr=False)
+    parameters: tuple[str, ...] = ()
 
     def as_json(self) -> dict[str, Any]:
         """The cause in the form that docs/diagnose.md describes."""
         return {
             "where": list(self.where),
+            "parameters": list(self.parameters),
             "says": self.says,
             "repair": self.repair,
             "evidence": self.evidence,
@@ -598,6 +601,7 @@ def _cause(
         verified=goal.reached(after),
         repairs=tuple(some),
         after=prices.marks(repaired, same_depth=_removes(some)),
+        parameters=settings_between(pipeline, repaired),
     )
 
 

@@ -127,9 +127,13 @@ def triage(
 @shared_options
 def blame(
     one: Annotated[str, typer.Argument(metavar="A", help="The name of a system.")],
-    other: Annotated[str, typer.Argument(metavar="B", help="The name of another system.")],
     where: IndexOptions,
     changes: SystemOptions,
+    other: Annotated[str | None, typer.Argument(metavar="[B]", help="The name of another system.")] = None,
+    given: Annotated[
+        list[str] | None,
+        typer.Option("--with", help="Instead of B: A with this, as fusion.vector=0.05."),
+    ] = None,
     question: Annotated[
         str | None, typer.Option("--question", "-q", help="Only this question, not a file of questions.")
     ] = None,
@@ -149,9 +153,14 @@ def blame(
     from dataclasses import replace
 
     from workbench.measure.blame import blame as blamed
+    from workbench.retrieval.settings import with_settings
     from workbench.views.blame import rendered_blame
 
-    first, second = changes.pipelines([one, other])
+    if (other is None) == (not given):
+        raise InputError("Blame compares two systems.", "Name a second one, or give --with SETTING.")
+    first, second = changes.pipelines([one, other or one])
+    if given:
+        second = replace(with_settings(first, given), name=f"{one} with {', '.join(given)}")
     if one == other:
         first, second = (
             SystemOptions().pipeline(one),

@@ -333,7 +333,9 @@ def _lines(lines: Iterable[str]) -> list[RenderableType]:
 def _causes(diagnosis: Diagnosis) -> list[RenderableType]:
     lines = []
     for place, cause in enumerate(diagnosis.causes, 1):
-        lines += [f"{place}. {_cause_title(cause)}", f"   repair: {cause.repair}", f"   {cause.evidence}"]
+        settings = f" ({', '.join(cause.parameters)})" if cause.parameters else ""
+        lines += [f"{place}. {_cause_title(cause)}", f"   repair: {cause.repair}{settings}"]
+        lines.append(f"   {cause.evidence}")
         if cause.after is not None:
             lines.append(f"   repaired: {_counts(diagnosis.prices, cause.after)}")
     return _lines(lines)

@@ -19,6 +19,7 @@ from workbench.memory.embedding.local import LocalEmbedder, Windowed
 from workbench.memory.index import MemoryIndex, OpenIndex
 from workbench.memory.sync import index_folder, open_index
 from workbench.records import Chunk, Hits, Rows, Vector
+from workbench.registry import declared_module
 from workbench.retrieval.index_adapters import IndexAdapter, adapted, innermost
 from workbench.retrieval.legs import VectorLeg
 from workbench.retrieval.pipeline import Pipeline, search
@@ -90,8 +91,23 @@ def causes_outside(runs: Reruns, index: Index, goal: Goal) -> Iterator[Cause]:
         return
     if changed:
         yield from _stale(runs, index, goal, changed, indexed)
-    if indexed and any(isinstance(stage, VectorLeg) for stage in runs.pipeline.stages):
-        yield from _of_vectors(runs, index, goal)
+    vectors = [] if not indexed or not _asks_vectors(runs) else list(_of_vectors(runs, index, goal))
+    yield from vectors
+    if indexed and not changed and not vectors:
+        yield from _of_store(index, goal)
+
+
+def _asks_vectors(runs: Reruns) -> bool:
+    return any(isinstance(stage, VectorLeg) for stage in runs.pipeline.stages)
+
+
+def _of_store(index: Index, goal: Goal) -> Iterator[Cause]:
+    """What the doctor finds wrong with the file's rows in the store; nothing without that guest."""
+    doctor, inner = declared_module("work", "faults"), innermost(index)
+    if doctor is not None and isinstance(inner, OpenIndex):
+        for one in doctor.faults_of_file(inner, goal.path):
+            told = f"{goal.path}: {one.count:,} of {one.of:,} ({one.kind})"
+            yield Cause(("index",), one.says, one.repair, told, False)
 
 
 def _cause(kind: str, evidence: str, verified: bool = False) -> Cause:
