@@ -5,6 +5,7 @@ The commands that search have an option --case: `save_trace` and `save_diagnosis
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -33,6 +34,7 @@ from workbench.retrieval.pipeline import search
 from workbench.retrieval.query import check_question
 from workbench.safe_text import counted
 from workbench_plugins.cases import SUFFIX, making
+from workbench_plugins.cases.exporting import FORMS, exported
 from workbench_plugins.cases.issue import case_of_issue
 from workbench_plugins.cases.model import (
     Case,
@@ -201,9 +203,18 @@ def _expected(**given: Any) -> Expected:
 @shared_options
 def export(
     what: Annotated[
-        str, typer.Argument(help="museum: each specimen that is a search or a fusion; questions: one case.")
+        str,
+        typer.Argument(
+            help="museum: each specimen that is a search or a fusion; questions; or a case file, for --to."
+        ),
     ],
     folder: Annotated[Path, typer.Argument(readable=False, help="The folder to write to.")],
+    to: Annotated[
+        str, typer.Option(help="Write the case as a test of another project: pytest or vitest.")
+    ] = "",
+    project: Annotated[
+        str, typer.Option("--for", help="langchain, llamaindex, mem0, basic-memory or openclaw.")
+    ] = "openclaw",
     questions: Annotated[
         Path | None, typer.Option("--questions", readable=False, help="Labelled questions (YAML).")
     ] = None,
@@ -212,10 +223,20 @@ def export(
     system: System = SHIPPED,
     overwrite: Overwrite = False,
 ) -> None:
-    """Write the museum's specimens, or labelled questions, as cases that pytest runs.
+    """Write the museum's specimens, or labelled questions, as cases that pytest runs; or a case as a test.
 
-    The specimens that are no case are listed, each with the reason.
+    The specimens that are no case are listed, each with the reason. A test needs nothing of the workbench:
+    it asks the other project's own search.
     """
+    if to:
+        loaded = load_case(what)
+        text = exported(loaded, to, project)
+        make_folder(folder)
+        file = folder / FORMS[to].format(re.sub(r"\W+", "_", loaded.path.name.removesuffix(SUFFIX)))
+        with replaced(file, overwrite) as out:
+            out.write(text)
+        put(f"{file}")
+        return
     if what not in ("museum", "questions"):
         raise InputError(f"There is nothing called {what!r} to export.", "Use museum or questions.")
     asked = (

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,11 +31,22 @@ from workbench.views.text import plain, rendered
 if TYPE_CHECKING:
     from workbench_plugins.engines.museum import Specimen
 
-SURE = 0.55
-LIKELY = 0.35
-"""Cosines with a described symptom. Below LIKELY, the words are about something else."""
+SURE = 0.65
+LIKELY = 0.5
+"""Scores of a symptom. Below LIKELY, the words are about something else."""
+SIGN = 0.25
+"""What words that are a sign of a symptom are worth, as a cosine."""
+MARGIN = 0.05
+"""How much nearer than to a trouble of another kind. `python -m benchmarks.triage --choose` chose both."""
 
 MOST = 3
+MOST_SENTENCES = 10
+"""Sentences of a report, beside its title, that are compared."""
+SENTENCES = re.compile(r"(?<=[.!?。！？])\s+|\n+")
+NO_SENTENCE = re.compile(
+    r"```(?s:.*?)(?:```|\Z)|^\s*[-*] \[.\].*$|<!--(?s:.*?)-->|^#+.*$|[`*>|]", re.MULTILINE
+)
+"""Code, boxes and headings of a report: not what somebody tells."""
 DEPTH = FixedDepth(cap=1_000)
 PIPELINE = Pipeline(
     "triage",
@@ -55,10 +67,14 @@ PIPELINE = Pipeline(
 
 @dataclass(frozen=True)
 class Symptom:
-    """A symptom: its name, how people tell it, what to run, specimens of the museum, and a lesson."""
+    """A symptom: its name, how people tell it, what to run, specimens of the museum, and a lesson.
+
+    `signs` is a regular expression for words that belong to it.
+    """
 
     name: str
     says: str
+    signs: str
     phrases: list[str]
     checks: list[str]
     specimens: list[str]
@@ -66,21 +82,37 @@ class Symptom:
 
 
 _FILE = Path(__file__).with_name("symptoms.toml")
-SYMPTOMS = [Symptom(**one) for one in tomllib.loads(_FILE.read_text(encoding="utf-8"))["symptom"]]
+_TOLD = tomllib.loads(_FILE.read_text(encoding="utf-8"))
+SYMPTOMS = [Symptom(**one) for one in _TOLD["symptom"]]
+OTHER = Symptom(
+    name="another kind of trouble",
+    says="It is not about what a search returns.",
+    checks=[],
+    specimens=[],
+    lesson="",
+    **_TOLD["other"][0],
+)
+"""What is no symptom: texts about installing, crashing, messages and the like."""
 
 
 @dataclass(frozen=True)
 class Fit:
-    """A symptom that fits: its description nearest to the words, and their cosine."""
+    """A symptom that fits: its description nearest to the words, their cosine, and a sign of it in them."""
 
     symptom: Symptom
     cosine: float
     nearest: str
+    sign: str = ""
+
+    @property
+    def score(self) -> float:
+        """The cosine, and more for a sign."""
+        return self.cosine + SIGN * bool(self.sign)
 
     @property
     def sure(self) -> str:
         """How sure it is, in words."""
-        return "clear" if self.cosine >= SURE else "likely" if self.cosine >= LIKELY else "not sure"
+        return "clear" if self.score >= SURE else "likely" if self.score >= LIKELY else "not sure"
 
     @property
     def specimens(self) -> list[Specimen]:
@@ -95,15 +127,20 @@ def _specimens(symptom: Symptom) -> list[Specimen]:
 
 @dataclass(frozen=True)
 class Triage(Shown):
-    """The symptoms nearest to somebody's words, the best first. `known` is False if none is near."""
+    """The symptoms nearest to somebody's words, the best first. `known` is False if none is near.
+
+    `other` is how near the words are to a trouble of another kind.
+    """
 
     words: str
     fits: tuple[Fit, ...]
+    other: float = 0.0
 
     @property
     def known(self) -> bool:
-        """Whether the best one is near enough to rely on."""
-        return bool(self.fits) and self.fits[0].cosine >= LIKELY
+        """Whether the best one is near enough to rely on, and nearer than troubles of other kinds."""
+        best = self.fits[0].score if self.fits else 0.0
+        return best >= LIKELY and best >= self.other + MARGIN
 
     def as_json(self) -> dict[str, Any]:
         """The fits as plain data, the best first."""
@@ -112,6 +149,7 @@ class Triage(Shown):
                 "symptom": one.symptom.name,
                 "sure": one.sure,
                 "cosine": one.cosine,
+                "sign": one.sign,
                 "nearest": one.nearest,
                 "says": one.symptom.says,
                 "checks": one.symptom.checks,
@@ -120,11 +158,13 @@ class Triage(Shown):
             }
             for one in self.fits
         ]
-        return {"words": self.words, "known": self.known, "fits": fits}
+        return {"words": self.words, "known": self.known, "other": self.other, "fits": fits}
 
 
 def triage(words: str, embedder: Embedder | None = None) -> Triage:
-    """The symptoms that fit these words. The descriptions are indexed once, in the user's cache folder.
+    """The symptoms that fit these words, such as a sentence, or a report whose first line is its title.
+
+    The descriptions are indexed once, in the user's cache folder.
 
     Raises InputError for words that are blank or too long, StorageError for a folder that cannot be written.
     """
@@ -138,7 +178,31 @@ def triage(words: str, embedder: Embedder | None = None) -> Triage:
         remedy = "Let yourself write there, or name another cache folder: export WORKBENCH_HOME=FOLDER"
         raise StorageError(error.problem, remedy) from None
     with open_index(folder / "symptoms", embedder, index_path=file) as index:
-        return Triage(asked, tuple(_fits(asked, index)[:MOST]))
+        return _triage(asked, index)
+
+
+def pieces(words: str) -> list[str]:
+    """The title of a report and its first sentences, without code; a single sentence as it is."""
+    title, _, body = words.strip().partition("\n")
+    told = [one.strip() for one in SENTENCES.split(NO_SENTENCE.sub(" ", body))]
+    return [title.lstrip("# "), *[one for one in told if len(one.split()) > 3][:MOST_SENTENCES]]
+
+
+def _triage(words: str, index: Index) -> Triage:
+    """The title counts as much as the two best sentences of the text together."""
+    title, *body = [_fits(one, index) for one in pieces(words)]
+    found: dict[int, list[Fit]] = {}
+    for told in body:
+        for place, fit in told.items():
+            found.setdefault(place, []).append(fit)
+    best = dict(title)
+    for place, fits in found.items():
+        first, *more = sorted(fits, key=lambda one: -one.score)
+        mean = replace(first, cosine=(first.cosine + sum(one.cosine for one in more[:1])) / 2)
+        best[place] = max(best.get(place, mean), mean, key=lambda one: one.score)
+    other = best.pop(len(SYMPTOMS), None)
+    ordered = sorted(best.values(), key=lambda one: -one.score)
+    return Triage(words, tuple(ordered[:MOST]), other.score if other else 0.0)
 
 
 def _write(root: Path) -> None:
@@ -158,20 +222,22 @@ def _write(root: Path) -> None:
 def descriptions() -> dict[str, str]:
     """Every description by a name that begins with its symptom's place: phrases, and specimens' symptoms."""
     told = {}
-    for place, one in enumerate(SYMPTOMS):
+    for place, one in enumerate([*SYMPTOMS, OTHER]):
         for number, text in enumerate((*one.phrases, *(each.symptom for each in _specimens(one)))):
             told[f"{place:02}-{number}"] = text
     return told
 
 
-def _fits(words: str, index: Index) -> list[Fit]:
-    """The best description of each symptom decides."""
+def _fits(words: str, index: Index) -> dict[int, Fit]:
+    """The best description of each symptom decides; by the place of the symptom."""
     found: dict[int, Fit] = {}
     for candidate in search(words, PIPELINE, index).results:
         place = int(candidate.chunk.path.partition("-")[0])
-        fit = Fit(SYMPTOMS[place], _cosine(candidate), candidate.chunk.text.strip())
+        symptom = [*SYMPTOMS, OTHER][place]
+        sign = re.search(symptom.signs, words, re.IGNORECASE)
+        fit = Fit(symptom, _cosine(candidate), candidate.chunk.text.strip(), sign[0] if sign else "")
         found.setdefault(place, fit)
-    return list(found.values())
+    return found
 
 
 def _cosine(candidate: Candidate) -> float:
@@ -183,15 +249,17 @@ def _cosine(candidate: Candidate) -> float:
 def rendered_triage(found: Triage) -> RenderableType:
     """The best symptom with all that it leads to, and the names of the next ones."""
     best, *others = found.fits
-    head = [] if found.known else ["No known symptom is near these words. The nearest is below."]
-    lines = [*head, *_triage_lines(best), *map(_other, others)]
+    if found.known:
+        lines = [*_triage_lines(best), *map(_other, others)]
+    else:
+        lines = ["Nothing here fits; these two are nearest.", *map(_other, found.fits[:2])]
     return Group(*(plain(line, "bold" if line.startswith("symptom: ") else "") for line in lines))
 
 
 def _triage_lines(fit: Fit) -> list[str]:
     symptom = fit.symptom
     return [
-        f"symptom: {symptom.name} ({fit.sure}, cosine {fit.cosine:.2f} with “{fit.nearest}”)",
+        f"symptom: {symptom.name} ({_why(fit)} with “{fit.nearest}”)",
         f"  {symptom.says}",
         *(f"  run: {one}" for one in symptom.checks),
         *(
@@ -203,4 +271,9 @@ def _triage_lines(fit: Fit) -> list[str]:
 
 
 def _other(fit: Fit) -> str:
-    return f"or: {fit.symptom.name} ({fit.sure}, cosine {fit.cosine:.2f})"
+    return f"or: {fit.symptom.name} ({_why(fit)})"
+
+
+def _why(fit: Fit) -> str:
+    sign = f", “{fit.sign}”" if fit.sign else ""
+    return f"{fit.sure}{sign}, cosine {fit.cosine:.2f}"

@@ -10,7 +10,7 @@ import yaml
 from tests.conftest import PROJECT
 from workbench.errors import InputError, StorageError
 from workbench.memory.embedding.local import LocalEmbedder
-from workbench_plugins.diagnose.triage import SYMPTOMS, Fit, Triage, triage
+from workbench_plugins.diagnose.triage import SYMPTOMS, Fit, Triage, pieces, triage
 from workbench_plugins.engines.museum import SPECIMENS
 
 
@@ -52,11 +52,42 @@ def test_unknown_words_get_the_nearest_symptom_and_no_promise(words: str, embedd
 
 
 @pytest.mark.parametrize(
-    ("cosine", "sure", "known"), [(0.551, "clear", True), (0.351, "likely", True), (0.349, "not sure", False)]
+    ("cosine", "sure", "known"), [(0.651, "clear", True), (0.501, "likely", True), (0.499, "not sure", False)]
 )
 def test_a_cosine_says_how_sure_a_symptom_is(cosine: float, sure: str, known: bool) -> None:
     fit = Fit(SYMPTOMS[0], cosine, "nothing comes back")
     assert (fit.sure, Triage("nothing", (fit,)).known) == (sure, known)
+
+
+REPORTS = yaml.safe_load(Path(__file__).with_name("reports.yaml").read_text(encoding="utf-8"))["others"]
+
+
+def test_most_public_issues_lead_to_a_right_symptom_and_others_to_none(embedder: LocalEmbedder) -> None:
+    told = {name: triage(one["text"], embedder) for name, one in REPORTS.items()}
+    about = [name for name, one in REPORTS.items() if "fits" in one]
+    right = [
+        name
+        for name in about
+        if told[name].known and told[name].fits[0].symptom.name in REPORTS[name]["fits"]
+    ]
+    refused = [name for name in REPORTS if name not in about and not told[name].known]
+    assert len(right) >= 0.75 * len(about)
+    assert len(refused) >= 0.75 * (len(REPORTS) - len(about))
+
+
+def test_a_report_is_its_title_and_sentences_without_code_and_boxes() -> None:
+    text = (
+        "# It is slow\n- [x] I have searched all issues\n```\nno code at all\n```\nOne is of four words. Two."
+    )
+    assert pieces(text) == ["It is slow", "One is of four words."]
+
+
+def test_words_that_are_a_sign_count_and_are_named(embedder: LocalEmbedder) -> None:
+    found = triage("my hyphen troubles", embedder)
+    assert (found.fits[0].symptom.name, found.fits[0].sign) == (
+        "words with punctuation are not found",
+        "hyphen",
+    )
 
 
 def test_blank_words_are_refused(embedder: LocalEmbedder) -> None:
