@@ -16,6 +16,7 @@ import pytest
 import yaml
 
 from tests.commands import Run
+from tests.conftest import PROJECT
 from workbench.errors import InputError, ProviderError
 from workbench_plugins.cases.model import load_case
 from workbench_plugins.cases.running import run_case
@@ -228,3 +229,36 @@ def test_a_model_that_says_no_object_is_an_error(said: str, model: str) -> None:
 def test_a_judge_without_a_model_or_an_address_is_refused(judge: str) -> None:
     with pytest.raises(InputError):
         told("# It went badly", judge)
+
+
+# The issue form
+
+
+@pytest.mark.parametrize(("option", "happened"), [*enumerate(["missing", "order", "noise", "limit", "low"])])
+def test_the_answers_of_the_issue_form_are_read_without_loss(option: int, happened: str) -> None:
+    form = yaml.safe_load((PROJECT / ".github/ISSUE_TEMPLATE/search.yml").read_text(encoding="utf-8"))
+    parts = {one["id"]: one["attributes"] for one in form["body"]}
+    answers = {
+        "question": "where is the rooibos",
+        "expected": "memory/tea.md",
+        "happened": parts["happened"]["options"][option],
+        "system": "OpenClaw 2026.3.7",
+        "settings": '```json\n{"memorySearch": {"query": {"minScore": 0.2, "maxResults": 3}}}\n```',
+        "results": "```text\n0.612 memory/a.md\n```",
+        "notes": "memory/tea.md:\n```\nA cup of tea.\n```\nmemory/hub.md:\n```\nThe hub grinds.\n```",
+    }
+    assert list(parts) == list(answers)
+    found = read_report(
+        "\n\n".join(f"### {parts[name]['label']}\n\n{said}" for name, said in answers.items())
+    )
+    assert (found.question, found.expected, found.happened) == (
+        answers["question"],
+        "memory/tea.md",
+        happened,
+    )
+    assert (found.system, found.settings) == ("openclaw-2026.3.7", {"min_score": "0.2", "limit": "3"})
+    assert [(one.path, one.whole) for one in found.notes] == [
+        ("memory/tea.md", "A cup of tea."),
+        ("memory/hub.md", "The hub grinds."),
+    ]
+    assert [one.name for one in found.results] == ["memory/a.md"]

@@ -132,9 +132,9 @@ def with_settings_of_any_language(
     Raises InputError for a key that fits none of the pipelines, unless `leave_out`, and for a value that
     cannot be used.
     """
-    languages = list(LANGUAGES.values())
     made, slots = list(pipelines), []
     for setting in settings:
+        languages = list(LANGUAGES.values())  # only now: languages import what they need
         language = next((one for one in languages if one.key_of(setting)), None)
         if language is None:
             for one in languages:

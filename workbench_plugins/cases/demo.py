@@ -1,0 +1,39 @@
+"""`workbench demo`: a search that fails, why, and what would save it, without a model or a network."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from workbench.cli.app import AsJson, app
+from workbench.cli.output import put
+from workbench.retrieval.pipeline import Change
+from workbench.systems import openclaw
+from workbench_plugins.cases.model import Case, load_case
+from workbench_plugins.cases.running import pipeline_of_case, run_case, run_on
+from workbench_plugins.cases.show import run_data
+
+CASE = Path(__file__).with_name("demo.case.yaml")
+
+
+@app.command()
+def demo(as_json: AsJson = False) -> None:
+    """Show a search that fails, why, and which single changes would save it; in a second, without a model."""
+    case = load_case(CASE).case
+    run = run_case(case)
+    saved = saving(case)
+    if as_json:
+        put({**run_data(run), "saved_by": saved}, as_json)
+        return
+    put(run)
+    put("One of these changes alone would save it:" if saved else "No single change would save it.")
+    put("\n".join(f"  {name}: {says}" for name, says in saved.items()))
+    put("Next: workbench lab (the lessons), or workbench index FOLDER (your own notes).")
+
+
+def saving(case: Case) -> dict[str, str]:
+    """The changes of OpenClaw 2026.2.13 with which a case of it holds, and what each one does."""
+    here = pipeline_of_case(case.system)
+    slots = {one.slot for one in here.stages}
+    changes = [one for one in vars(openclaw).values() if isinstance(one, Change) and one.stage.slot in slots]
+    runs = run_on(case, [here.but(one) for one in changes])
+    return {one.name: one.stage.says for one, run in zip(changes, runs, strict=True) if run.holds}
