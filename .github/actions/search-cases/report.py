@@ -40,10 +40,8 @@ def comment(tests, gate):
     lines = [f"- {span(one['name'])} fails" for one in tests if one["status"] == "failed"]
     for one in gate.get("flipped", []) + gate.get("controls", []):
         was, now = ("found", "lost") if one in gate["flipped"] else ("silent", "answered")
-        lines.append(
         before, after = (was, now) if one["lost"] else (now, was)
         lines.append(f"- {span(one['question'])} was {before}, and is {after}")
-        )
     head = "The search answers differently." if gate.get("passes", True) else "The gate does not pass."
     return "\n".join([f"**{head}**", "", *lines, ""]) if lines else ""
 
