@@ -5,7 +5,7 @@
 
 The release is installed from npm into a folder of its own below RELEASES, and it runs unmodified, with a
 state of its own. It needs Node 22 or newer; NODE/bin is put first in PATH. Provider openai is pointed at
-`workbench_plugins.confirm.embeddings`. The questions and the arguments are those of another record. The
+`benchmarks.confirm.embeddings`. The questions and the arguments are those of another record. The
 result is results[workspace][arguments as JSON][question] = rows.
 """
 
@@ -20,9 +20,9 @@ from typing import Any
 
 from tqdm.auto import tqdm
 
+from benchmarks.confirm.embeddings import served
+from benchmarks.confirm.openclaw import Release, asking, gateway, results
 from benchmarks.recording import questions_of, write
-from workbench_plugins.confirm.embeddings import served
-from workbench_plugins.confirm.openclaw import Release, asking, gateway, results
 
 ARGUMENTS = ({}, {"maxResults": 10, "minScore": 0})
 DIGITS = 12

@@ -1,6 +1,6 @@
 """A released Basic Memory on this machine: indexed in a home of its own, and asked over MCP.
 
-Only two things are given to it: the address of `workbench_plugins.confirm.embeddings`, and pysqlite3 in place
+Only two things are given to it: the address of `benchmarks.confirm.embeddings`, and pysqlite3 in place
 of a sqlite3 that cannot load extensions.
 """
 
@@ -46,6 +46,8 @@ def environment(home: Path, url: str, library: Path | None, dimensions: int, lea
         "OPENAI_BASE_URL": url,
         "OPENAI_API_KEY": "none",
         "FASTMCP_LOG_LEVEL": "ERROR",
+        "FASTMCP_SHOW_SERVER_BANNER": "false",
+        "FASTMCP_CHECK_FOR_UPDATES": "off",
         **{f"BASIC_MEMORY_{name}": value for name, value in settings.items()},
     }
 

@@ -1,6 +1,6 @@
 """A released OpenClaw on this machine: a gateway in a home of its own, which is asked over HTTP.
 
-Provider openai is pointed at `workbench_plugins.confirm.embeddings`. A release needs the Node that its
+Provider openai is pointed at `benchmarks.confirm.embeddings`. A release needs the Node that its
 package names; a folder with another one can be put first in PATH.
 """
 

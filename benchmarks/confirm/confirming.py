@@ -1,0 +1,221 @@
+"""Runs a case on the released system, and compares whole result lists with ours."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from itertools import zip_longest
+from math import inf, isclose
+from pathlib import Path
+from typing import Any
+
+from rich.console import Group, RenderableType
+
+from benchmarks.confirm import basic_memory, openclaw
+from benchmarks.confirm.embeddings import served
+from benchmarks.confirm.releases import Installed, numbered
+from workbench.errors import InputError
+from workbench.memory.embedding.engines import Role
+from workbench.memory.embedding.local import Embedded
+from workbench.memory.files import replaced
+from workbench.records import Document, Shown
+from workbench.retrieval.cutoff import MinScore
+from workbench.retrieval.pipeline import Pipeline
+from workbench.retrieval.query import BLANKS
+from workbench.safe_text import counted
+from workbench.views.text import Table, plain, rendered, rich_table
+from workbench_plugins.cases.indexing import CaseEmbedder, chunker_of, cut_note, notes_of, unpacked
+from workbench_plugins.cases.model import Case
+from workbench_plugins.cases.running import pipeline_of_case, run_case, systems_named
+from workbench_plugins.history import line_of
+
+Rows = Mapping[str, Sequence[tuple[str, float]]]
+"""For each question its results in order: the place of each, and its score."""
+TOLERANCE = 1e-4
+"""Scores that differ by less are the same: the vectors of many cases have four decimals."""
+BASIC_MEMORY = {"bm-head": "0.23.2"}
+"""The release of which the records have our system's lists; other systems follow commits between releases."""
+
+
+@dataclass(frozen=True)
+class Side:
+    """The results of one question on one of the two sides, as (place, score)."""
+
+    question: str
+    ours: tuple[tuple[str, float], ...]
+    theirs: tuple[tuple[str, float], ...]
+
+    @property
+    def same(self) -> bool:
+        """Whether both lists have the same places in the same order, with the same scores."""
+        pairs = zip(self.ours, self.theirs, strict=False)
+        close = (
+            mine[0] == their[0] and isclose(mine[1], their[1], abs_tol=TOLERANCE) for mine, their in pairs
+        )
+        return len(self.ours) == len(self.theirs) and all(close)
+
+
+@dataclass(frozen=True, repr=False)
+class Confirmation(Shown):
+    """What a release and our system return for the questions of a case."""
+
+    package: str
+    version: str
+    system: str
+    sides: tuple[Side, ...]
+
+    @property
+    def same(self) -> bool:
+        """Whether every list is the same."""
+        return all(one.same for one in self.sides)
+
+    @property
+    def says(self) -> str:
+        """Whether the release confirms our system."""
+        lists, release = counted(len(self.sides), "list"), f"{self.package} {self.version}"
+        if self.same:
+            return f"{release} returns what {self.system} returns: {lists}, scores within {TOLERANCE:g}."
+        differ = sum(not one.same for one in self.sides)
+        return f"{release} and {self.system} differ in {differ} of {lists}: a finding about ours."
+
+    def as_json(self) -> dict[str, Any]:
+        """The lists of both sides."""
+        sides = [{**asdict(one), "same": one.same} for one in self.sides]
+        release = f"{self.package} {self.version}"
+        return {"release": release, "system": self.system, "same": self.same, "questions": sides}
+
+
+def release_of(case: Case, release: str, folder: Path | None) -> tuple[str, str, Pipeline]:
+    """The package and the version that judge a case, and our system for it.
+
+    For OpenClaw this is the newest of our releases that is not newer. Raises InputError for a case of lists,
+    for a system of another project, and without a release where the system names none.
+    """
+    own = pipeline_of_case(case.system, folder)
+    if case.memory.lists is not None or not own.name.startswith(("openclaw-", "bm-")):
+        raise InputError(
+            f"{own.name} has no released package that could judge it here.",
+            "Cases of a memory with a system openclaw-… or bm-… have one.",
+        )
+    if own.name.startswith("bm-"):
+        version = release or BASIC_MEMORY.get(own.name, "")
+        if not version:
+            raise InputError(f"{own.name} follows a commit, not a release.", "Name one: --release 0.23.2")
+        return "basic-memory", version, systems_named(["bm-head"], case)[0]
+    version = release or own.source.release
+    releases = [
+        one for one in line_of(own.name).releases if numbered(one.source.release) <= numbered(version)
+    ]
+    if not release or not releases:
+        return "openclaw", version, own
+    return "openclaw", version, systems_named([releases[-1].name], case)[0]
+
+
+def confirm(case: Case, installed: Installed, ours: Pipeline, folder: Path | None = None) -> Confirmation:
+    """Both sides' results for every question. `folder` is that of the case file.
+
+    A floor that the case adds is applied to both. Raises InputError for a release that does not run, and for
+    one that embeds a text for which the case has no vector.
+    """
+    run = run_case(case, ours, folder=folder)
+    by_file = installed.package != "openclaw"
+    mine = {
+        one.asked.question: [(r.chunk.path if by_file else r.chunk.place, r.score) for r in one.trace.results]
+        for one in run.answers
+    }
+    with tempfile.TemporaryDirectory() as scratch, served(embedder=CaseVectors(case, folder)) as server:
+        notes = Path(scratch)
+        for note in notes_of(case, folder):
+            (notes / note.path).parent.mkdir(parents=True, exist_ok=True)
+            (notes / note.path).write_text(note.whole, encoding="utf-8")
+        ask = _basic_memory if by_file else _openclaw
+        try:
+            theirs = ask(case, installed, ours, notes, server.url)
+        except (InputError, OSError, subprocess.CalledProcessError) as error:
+            problem = f"{installed.package} {installed.version} does not run: {error}."
+            if server.refused:
+                text = server.refused[0][:60]
+                problem = f"{installed.package} embeds a text for which the case has no vector: {text!r}."
+            raise InputError(problem, "Give --node or --python; or write the case without vectors.") from None
+    return Confirmation(
+        installed.package, installed.version, ours.name,
+        tuple(Side(one, tuple(mine[one]), tuple(theirs[one])) for one in mine),
+    )  # fmt: skip
+
+
+class CaseVectors(CaseEmbedder):
+    """The vectors that a case has of its questions and passages; other texts go to its model."""
+
+    def __init__(self, case: Case, folder: Path | None) -> None:
+        known = {one.question: one.vector for one in case.questions}
+        for note in notes_of(case, folder):
+            cut = cut_note(note, chunker_of(case.memory))
+            known |= {one.text: given.vector for one, given in zip(cut.passages, cut.given, strict=True)}
+        read = {
+            text.strip(BLANKS): unpacked(vector, case.model, text[:40])
+            for text, vector in known.items()
+            if vector is not None
+        }
+        super().__init__(case.model, read)
+
+    def embed(self, texts: Sequence[str], role: Role) -> Embedded:
+        return super().embed([one.strip(BLANKS) for one in texts], "query")
+
+
+def _openclaw(case: Case, installed: Installed, ours: Pipeline, notes: Path, url: str) -> Rows:
+    release = openclaw.Release(installed.version, installed.folder, installed.node)
+    given = {"maxResults": case.system.limit, "minScore": case.system.min_score}
+    arguments = {name: value for name, value in given.items() if value is not None}
+    tokenizer = "trigram" if ours.name.endswith("-trigram") else ""
+    with openclaw.gateway(release, notes, url, tokenizer) as address, openclaw.asking(address) as client:
+        found = {one.question: openclaw.results(client, one.question, arguments) for one in case.questions}
+    return {
+        question: [] if isinstance(rows, dict) else [
+            (f"{one['path']}:{one['startLine']}-{one['endLine']}", float(one["score"])) for one in rows
+        ]
+        for question, rows in found.items()
+    }  # fmt: skip
+
+
+def _basic_memory(case: Case, installed: Installed, ours: Pipeline, notes: Path, url: str) -> Rows:
+    from workbench_plugins.basic_memory.notes import note_of
+    from workbench_plugins.basic_memory.pipelines import MinSimilarity
+
+    asked = [one.question for one in case.questions]
+    similar = next((one.least for one in ours.stages if isinstance(one, MinSimilarity)), basic_memory.LEAST)
+    python = str(installed.folder / "bin" / "python")
+    answers = basic_memory.recorded(
+        python, notes, asked, url, None, case.model.dimensions, similar, basic_memory.MODES[-1:]
+    )
+    files = {one.relative_to(notes).as_posix(): one.read_text("utf-8") for one in notes.rglob("*.md")}
+    documents = (Document(path, "memory", text, "", 0, 0) for path, text in files.items())
+    paths = {note_of(one, "main").permalink: one.path for one in documents}
+    least = max((one.floor for one in ours.stages if isinstance(one, MinScore)), default=-inf)
+    return {
+        question: [(paths.get(one, one), float(score)) for one, score in rows if score >= least]
+        for question, rows in answers["hybrid"].items()
+    }
+
+
+def save(found: Confirmation, case: Case, file: Path) -> Path:
+    """Writes a difference as a record: the case, and the lists of both sides."""
+    with replaced(file) as out:
+        record = {**found.as_json(), "case": case.model_dump(exclude_unset=True)}
+        json.dump(record, out, ensure_ascii=False, indent=1)
+    return file
+
+
+@rendered.register
+def rendered_confirmation(found: Confirmation) -> RenderableType:
+    """The verdict; where lists differ, both."""
+    rows = [
+        (str(place), *(f"{one[0]} {one[1]:.4f}" if one else "" for one in pair))
+        for side in found.sides
+        if not side.same
+        for place, pair in enumerate(zip_longest(side.ours, side.theirs), 1)
+    ]
+    table = [rich_table(Table("", ["#", "ours", "theirs"], rows))] if rows else []
+    return Group(plain(found.says), *table)

@@ -1,0 +1,130 @@
+"""Releases as judges: what is installed and what is refused; the releases themselves run by hand."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import workbench as wb
+from benchmarks.confirm import confirming
+from benchmarks.confirm.__main__ import released
+from benchmarks.confirm.embeddings import served
+from benchmarks.confirm.openclaw import configuration
+from benchmarks.confirm.releases import Installed
+from tests.commands import Run, runner
+from tests.conftest import PROJECT
+from workbench_plugins.cases.model import load_case
+
+CASES = PROJECT / "tests" / "cases"
+CASE = CASES / "openclaw-16021.case.yaml"
+
+
+def installer(folder: Path, text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A program npm that does what the script says."""
+    (folder / "npm").write_text(f"#!/bin/sh\n{text}\n", encoding="utf-8")
+    (folder / "npm").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{folder}{os.pathsep}{os.environ['PATH']}")
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    return runner(monkeypatch, capsys, released)
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("WORKBENCH_HOME", str(tmp_path / "home"))
+    return tmp_path / "home" / "releases"
+
+
+def test_an_install_that_fails_half_way_leaves_the_cache_as_before(
+    cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    installer(
+        tmp_path, "mkdir -p node_modules/openclaw; echo 'npm error network down' >&2; exit 1", monkeypatch
+    )
+    with pytest.raises(wb.InputError, match="could not be installed: npm error network down"):
+        Installed("openclaw", "2026.3.7").install(lambda _: True)
+    assert list(cache.iterdir()) == []
+
+
+def test_a_release_that_does_not_exist_is_one_sentence(
+    cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    installer(tmp_path, "echo 'npm error notarget' >&2; exit 1", monkeypatch)
+    with pytest.raises(wb.InputError, match=r"^openclaw 2026.2.13 is not on npm.\s+See what is: npm view"):
+        Installed("openclaw", "2026.2.13").install(lambda _: True)
+    assert list(cache.iterdir()) == []
+
+
+def test_an_install_that_succeeds_is_there_once(
+    cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    installer(tmp_path, "mkdir -p node_modules/openclaw", monkeypatch)
+    one = Installed("openclaw", "2026.3.7")
+    one.install(lambda _: True)
+    assert [path.name for path in cache.iterdir()] == ["openclaw-2026.3.7"]
+    one.install(lambda _: pytest.fail("it is asked again"))
+
+
+def test_nothing_is_installed_without_consent_or_offline(cache: Path, run: Run) -> None:
+    refused = run("confirm", CASE, "--release", "2026.3.7")
+    assert (refused.code, "openclaw 2026.3.7 is not installed." in refused.err) == (2, True)
+    offline = run("confirm", CASE, "--release", "2026.3.7", "--offline")
+    assert (offline.code, "Offline, and missing: openclaw 2026.3.7 from npm" in offline.err) == (2, True)
+    assert not cache.exists()
+
+
+@pytest.mark.parametrize(
+    ("case", "release", "judged"),
+    [
+        ("openclaw-16021", "2026.2.12", ("openclaw", "2026.2.12", "openclaw-2026.2.13")),
+        ("openclaw-16021", "2026.8.1", ("openclaw", "2026.8.1", "openclaw-2026.7.1")),
+        ("openclaw-33757", "", ("openclaw", "2026.2.27", "openclaw-2026.2.27")),
+        ("openclaw-115001", "2026.9.6", ("openclaw", "2026.9.6", "openclaw-2026.9.6-trigram")),
+        ("basic-memory-577", "0.23.2", ("basic-memory", "0.23.2", "bm-head")),
+    ],
+)
+def test_our_system_for_a_release_is_the_newest_that_is_not_newer(
+    case: str, release: str, judged: tuple[str, str, str]
+) -> None:
+    file = CASES / f"{case}.case.yaml"
+    package, version, ours = confirming.release_of(load_case(file).case, release, file.parent)
+    assert (package, version, ours.name) == judged
+
+
+def test_a_difference_is_told_and_a_rounding_is_none() -> None:
+    ours, close = (("a.md:1-1", 0.5), ("b.md:1-1", 0.4)), (("a.md:1-1", 0.50005), ("b.md:1-1", 0.4))
+    assert confirming.Side("tea", ours, close).same
+    assert not confirming.Side("tea", ours, ours[:1]).same
+    assert not confirming.Side("tea", ours, ours[::-1]).same
+    found = confirming.Confirmation("openclaw", "2026.3.7", "x", (confirming.Side("tea", ours, ours[:1]),))
+    assert found.says == "openclaw 2026.3.7 and x differ in 1 of 1 list: a finding about ours."
+
+
+def test_the_server_gives_the_vectors_of_a_case_and_refuses_other_texts() -> None:
+    case = load_case(CASE).case
+    embedder = confirming.CaseVectors(case, CASES)
+    with served(embedder=embedder) as server:
+        (vector,) = server.vectors([case.questions[0].question + "\n"])
+        assert np.allclose(vector, [1, 0])
+        with pytest.raises(wb.InputError, match="no other text can be compared"):
+            server.vectors(["another text"])
+
+
+@pytest.mark.parametrize(("version", "newer"), [("2026.3.7", False), ("2026.9.6", True), ("2026.10.1", True)])
+def test_the_settings_stand_where_the_release_reads_them(version: str, newer: bool) -> None:
+    made: dict[str, Any] = configuration(Path("notes"), "http://127.0.0.1", 1, "", version)
+    assert ("memory" in made) == newer
+    assert ("memorySearch" in made["agents"]["defaults"]) == (not newer)
+
+
+def test_bisect_names_the_first_bad_and_the_first_good_release(run: Run) -> None:
+    ran = run("bisect", CASES / "openclaw-46671.case.yaml")
+    assert ran.code == 1
+    assert "first bad: 2026.2.13" in ran.out
+    assert "first good: 2026.2.27" in ran.out
