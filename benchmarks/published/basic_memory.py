@@ -26,7 +26,7 @@ from workbench.memory.embedding.local import Embedder, LocalEmbedder, Role, Trun
 from workbench.memory.files import content_hash
 from workbench.memory.index import MemoryIndex, default_index_path
 from workbench.memory.sources import Chunker
-from workbench.memory.store.contract import Cached, Settings
+from workbench.memory.store.contract import Cached, IndexPlace, IndexStore, Settings
 from workbench.memory.store.sqlite.store import Store
 from workbench.progress import progress_bar
 from workbench.records import Document
@@ -82,8 +82,11 @@ def note_index(
     embedder: Embedder | None = None,
     path: Path | None = None,
     chunker: Chunker | None = None,
+    place: IndexPlace | None = None,
 ) -> Iterator[MemoryIndex]:
-    """An index of notes at `path`, by default in the user's cache folder; it also caches vectors.
+    """An index of notes at `path`, by default in the user's cache folder, or at a new `place` on a server.
+
+    It also caches vectors.
 
     The defaults are Basic Memory's chunker, and all-MiniLM-L6-v2 with texts truncated after the first window,
     as sentence-transformers does.
@@ -91,6 +94,12 @@ def note_index(
     embedder = embedder or LocalEmbedder(reading=Truncated())
     chunker = chunker or BulletChunker()
     settings = Settings(embedder.name, embedder.revision, embedder.dimensions, chunker.name)
+    if place:
+        with place.rebuilding(settings) as made:
+            _fill(made, settings, chunker, embedder, notes, project)
+        with place.open() as stored:
+            yield MemoryIndex(stored, embedder)
+        return
     path = path or default_index_path(Path("/locomo-sessions") / content_hash(repr(settings))[:8])
     path.parent.mkdir(parents=True, exist_ok=True)
     with Store.open(path) if path.exists() else Store.create(path, settings) as store:
@@ -99,7 +108,7 @@ def note_index(
 
 
 def _fill(
-    store: Store,
+    store: IndexStore,
     settings: Settings,
     chunker: Chunker,
     embedder: Embedder,

@@ -60,18 +60,18 @@ class BulletChunker:
         """The passages of `text` in order; none for an empty text."""
         return [
             Passage(piece.text, piece.first, piece.last, content_hash(piece.text))
-            for piece in self._pieces(_sections(text))
+            for piece in self._pieces(self._sections(text))
         ]
 
     def _pieces(self, sections: Iterable[Piece]) -> Iterator[Piece]:
         waiting: Piece | None = None
         for section in sections:
             *closed, last = self._cut(section)
-            if BULLET.match(section.text) or closed or not self._fit(waiting, last):
+            if self._stands_alone(section) or closed or not self._fit(waiting, last):
                 yield from _present(waiting)
                 waiting = None
             yield from closed
-            if BULLET.match(section.text):
+            if self._stands_alone(section):
                 yield last
             else:
                 waiting = waiting.joined(last) if waiting else last
@@ -79,6 +79,13 @@ class BulletChunker:
 
     def _fit(self, one: Piece | None, other: Piece) -> bool:
         return one is not None and len(one.joined(other).text) <= self.longest
+
+    def _sections(self, text: str) -> Iterator[Piece]:
+        """Pieces that begin at a heading or a top-level bullet; blank pieces are left out."""
+        return _stretches(text, 1, lambda line: bool(HEADING.match(line) or BULLET.match(line)))
+
+    def _stands_alone(self, section: Piece) -> bool:
+        return bool(BULLET.match(section.text))
 
     def _cut(self, section: Piece) -> list[Piece]:
         """The section as pieces that are short enough; paragraphs are joined if they fit."""
@@ -105,9 +112,36 @@ def _present(piece: Piece | None) -> list[Piece]:
     return [piece] if piece else []
 
 
-def _sections(text: str) -> Iterator[Piece]:
-    """Pieces that begin at a heading or a top-level bullet, without blank ends; blank pieces are left out."""
-    return _stretches(text, 1, lambda line: bool(HEADING.match(line) or BULLET.match(line)))
+@dataclass(frozen=True)
+class LineChunker(BulletChunker):
+    """The chunker of 0.24.1: bullets are lines like others, and a long section is packed line by line."""
+
+    @property
+    def name(self) -> str:
+        return f"basic-memory-0.24 longest={self.longest} overlap={self.overlap}"
+
+    def _sections(self, text: str) -> Iterator[Piece]:
+        return _stretches(text, 1, lambda line: bool(HEADING.match(line)))
+
+    def _stands_alone(self, section: Piece) -> bool:
+        return False
+
+    def _cut(self, section: Piece) -> list[Piece]:
+        if len(section.text) <= self.longest:
+            return [section]
+        pieces: list[Piece] = []
+        packed = Piece("", section.first, section.first)
+        for number, line in enumerate(section.text.split("\n"), section.first):
+            longer = f"{packed.text}\n{line}" if packed.text else line
+            if len(longer) <= self.longest:
+                packed = Piece(longer, packed.first if packed.text else number, number)
+                continue
+            pieces += _stripped(packed.text, packed.first)
+            packed = Piece(line, number, number)
+            if len(line) > self.longest:
+                pieces += self._windows(packed)
+                packed = Piece("", number, number)
+        return [*pieces, *_stripped(packed.text, packed.first)]
 
 
 def _paragraphs(section: Piece) -> Iterator[Piece]:

@@ -10,18 +10,20 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from benchmarks.published.basic_memory import note_index
+from benchmarks.published.bullets import BulletChunker, LineChunker
 from tests.replaying import Answer, Asked, Row, Rows, Unreadable, chosen
 from workbench.memory.files import content_hash
+from workbench.memory.store.contract import IndexPlace
 from workbench.records import Document, Trace
 from workbench.retrieval.pipeline import Pipeline, search
 from workbench.systems.registry import system as named
 from workbench_plugins.basic_memory.notes import note_of
 from workbench_plugins.basic_memory.pipelines import VECTOR_ONLY, MinSimilarity
-from workbench_plugins.basic_memory.query import AnyToken
 from workbench_plugins.runs.collections import SessionDocument, load
+from workbench_plugins.stores.postgres import PostgresPlace, local_server, parse
 
 MODES = ("text", "vector", "hybrid")
 LEAST = 0.3
@@ -58,8 +60,12 @@ class BasicMemoryForm:
         least = MinSimilarity(LEAST)
         hybrid = named(system).with_stage(least)
         vector = replace(VECTOR_ONLY.with_stage(least), layout=hybrid.layout)
-        text = _text_mode(hybrid)
-        with note_index(_notes(folder), PROJECT, path=scratch / "index.sqlite") as index:
+        chunker = LineChunker() if "0.24" in system else BulletChunker()
+        notes, text = _notes(folder), _text_mode(hybrid)
+        with (
+            _server(hybrid) as place,
+            note_index(notes, PROJECT, None, scratch / "index.sqlite", chunker, place) as index,
+        ):
             permalinks = {note.path: note_of(note, PROJECT).permalink for note in index.documents()}
 
             def answer(asked: Asked) -> Rows:
@@ -75,11 +81,21 @@ class BasicMemoryForm:
             yield answer
 
 
+@contextmanager
+def _server(system: Pipeline) -> Iterator[IndexPlace | None]:
+    """A place on a server of one's own for a system that needs one."""
+    if not getattr(system.layout, "server", False):
+        yield None
+        return
+    with local_server() as address:
+        yield PostgresPlace(parse(address))
+
+
 def _text_mode(hybrid: Pipeline) -> Pipeline:
     """The pipeline whose keyword leg is search_type=text."""
     for stage in hybrid.stages:
-        if isinstance(stage, AnyToken):
-            hybrid = hybrid.with_stage(replace(stage, parentheses=False))
+        if hasattr(stage, "parentheses"):
+            hybrid = hybrid.with_stage(replace(cast(Any, stage), parentheses=False))
     return hybrid
 
 

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import count
 from pathlib import PurePosixPath
 from typing import ClassVar, NamedTuple, Protocol
 
@@ -24,22 +25,28 @@ from workbench.memory.sources import whole_characters
 from workbench.memory.store.sqlite.fts5 import match_expression
 from workbench.records import Chunk, Document, Hits, Query, Rows, Vector
 from workbench.retrieval.index_adapters import IndexAdapter, kept
-from workbench_plugins.basic_memory.rows import Block, Named, blocks, observation, relations, target_of
+from workbench_plugins.basic_memory.rows import (
+    Block,
+    Named,
+    blocks,
+    observation,
+    relations,
+    target_of,
+    without_code,
+)
 from workbench_plugins.frontmatter import BLOCK, NOTHING, FrontMatter, front_matter
 from workbench_plugins.whole_files import WholeFiles, whole_documents, whole_files
 
 CREATE_SQL = """
     CREATE VIRTUAL TABLE notes USING fts5 (
-        title, content_stems, content_snippet, permalink,
+        title, content_stems, content_snippet, permalink, script_ngrams,
         tokenize = 'unicode61 tokenchars 0x2F', prefix = '1,2,3,4'
     )
 """
 # 0x2F is meant to make the slash a part of words, but FTS5 reads it as the characters 0, x, 2 and F, which
 # are parts of words anyway: `docs/readme` is two tokens. Nothing is stemmed.
 
-INSERT_SQL = (
-    "INSERT INTO notes (rowid, title, content_stems, content_snippet, permalink) VALUES (?, ?, ?, ?, ?)"
-)
+INSERT_SQL = "INSERT INTO notes (rowid, {}) VALUES (?, ?, ?, ?, ?, ?)"
 
 SEARCH_SQL = """
     SELECT rowid, bm25(notes) AS raw FROM notes WHERE {where} AND +rowid < ?3
@@ -48,12 +55,18 @@ SEARCH_SQL = """
 
 
 class Note(NamedTuple):
-    """One row of the table, column by column."""
+    """One row of the table, column by column. `script_ngrams` is empty before 0.24."""
 
     title: str
     content_stems: str
     content_snippet: str
     permalink: str
+    script_ngrams: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class WholeRow(Query):
+    """A query whose expression names its columns itself and is matched once."""
 
 
 class Matching(Protocol):
@@ -121,16 +134,22 @@ class NoteStore:
         self._db = apsw.Connection(":memory:")
         self._db.execute(CREATE_SQL)
         with self._db:
-            self._db.executemany(INSERT_SQL, [(row, *note) for row, note in enumerate([*notes, *beside])])
+            self._db.executemany(
+                INSERT_SQL.format(", ".join(Note._fields)),
+                [(row, *note) for row, note in enumerate([*notes, *beside])],
+            )
 
     def search(self, query: Query, limit: int, matching: Matching) -> Hits:
         """The matching notes, by (bm25, row), with FTS5's negative bm25.
 
         An expression that FTS5 cannot parse finds nothing; a question may end with an operator, for example.
         """
-        sql, match = SEARCH_SQL.format(where=matching.where), whole_characters(match_expression(query))
+        whole = isinstance(query, WholeRow)
+        sql = SEARCH_SQL.format(where=OneMatch().where if whole else matching.where)
+        match = whole_characters(match_expression(query))
+        bound = match if whole else matching.bound(match)
         try:
-            found = self._db.execute(sql, (matching.bound(match), limit, self.size)).fetchall()
+            found = self._db.execute(sql, (bound, limit, self.size)).fetchall()
         except apsw.SQLError:
             found = []
         return Hits(np.array([row for row, _ in found], np.int64), np.array([raw for _, raw in found], float))
@@ -245,29 +264,52 @@ class ArrangedNotes:
     store: NoteStore
 
 
-def lay_out(index: Index, documents: Sequence[Document], project: str) -> ArrangedNotes:
+def lay_out(index: Index, documents: Sequence[Document], layout: NotesLayout) -> ArrangedNotes:
     """The notes of an index, in the order of the documents."""
-    notes = [note_of(document, project) for document in documents]
+    notes = [note_of(document, layout.project) for document in documents]
     names = [
         Named(one.title, one.permalink, document.path) for one, document in zip(notes, documents, strict=True)
     ]
-    beside = rows_beside(names, [note.content_snippet for note in notes], project)
-    store = NoteStore(notes, beside)
+    beside = layout.beside(names, [note.content_snippet for note in notes])
+    store = NoteStore([*map(layout.row, notes)], [*map(layout.row, beside)])
     return ArrangedNotes(whole_files(index, documents), store)
 
 
-def rows_beside(names: Sequence[Named], bodies: Sequence[str], project: str) -> list[Note]:
-    """The rows of the observations and relations of all notes, each once for its permalink."""
+def rows_beside(
+    names: Sequence[Named], bodies: Sequence[str], project: str, release: str = "0.23.2"
+) -> list[Note]:
+    """The rows of the observations and relations of all notes, each once for its permalink.
+
+    From 0.24 on, the same observation twice is two rows, and a link in code is none.
+    """
     rows: dict[str, Note] = {}
     known = {name: one for one in reversed(names) for name in one}
     for source, body in zip(names, bodies, strict=True):
         for block in blocks(body):
-            for row in _rows_of(block, source, known, project):
+            linked = relations(block if release < "0.24" else without_code(block))
+            for row in _rows_of(block, linked, source, known, project):
+                if release >= "0.24" and row.permalink in rows:
+                    row = _numbered(row, source, rows)
                 rows.setdefault(row.permalink, row)
     return list(rows.values())
 
 
-def _rows_of(block: Block, source: Named, known: Mapping[str, Named], project: str) -> Iterator[Note]:
+def _numbered(row: Note, source: Named, rows: Container[str]) -> Note:
+    """An observation that stands in its note again, with a number in its permalink; a relation as it is."""
+    start = f"{source.permalink}/observations"
+    if not row.permalink.startswith(f"{start}/"):
+        return row
+    names = (f"{start}-{number}{row.permalink.removeprefix(start)}" for number in count(1))
+    return row._replace(permalink=next(name for name in names if name not in rows))
+
+
+def _rows_of(
+    block: Block,
+    linked: Sequence[tuple[str, str]],
+    source: Named,
+    known: Mapping[str, Named],
+    project: str,
+) -> Iterator[Note]:
     if found := observation(block):
         category, content = found
         cut = slug(content[:MOST_IN_PERMALINK])
@@ -276,7 +318,7 @@ def _rows_of(block: Block, source: Named, known: Mapping[str, Named], project: s
         title = f"{category}: {content[:MOST_IN_TITLE]}..."
         permalink = f"{source.permalink}/observations/{slug(category)}/{cut}"
         yield Note(title, "\n".join(variants(content))[:LONGEST_STEMS], content, permalink)
-    for kind, name in relations(block):
+    for kind, name in linked:
         target = target_of(name, f"{project}/{slug(name)}", source, known)
         title = f"{source.title} -> {target.title}" if target else source.title
         end = target.permalink if target else slug(name)
@@ -326,6 +368,14 @@ class NotesLayout:
     matching: Matching = field(default_factory=EachColumn)
     project: str = "main"
 
+    def row(self, note: Note) -> Note:
+        """The row of the table for a note, an observation or a relation."""
+        return note
+
+    def beside(self, names: Sequence[Named], bodies: Sequence[str]) -> list[Note]:
+        """The rows of the observations and relations of all notes."""
+        return rows_beside(names, bodies, self.project)
+
     @property
     def says(self) -> str:
         return (
@@ -338,9 +388,9 @@ class NotesLayout:
 
         Raises InputError for an index that has no whole documents.
         """
-        key = NotesLayout, self.project
+        key = type(self), self.project
 
         def arranged() -> ArrangedNotes:
-            return lay_out(index, whole_documents(index, self), self.project)
+            return lay_out(index, whole_documents(index, self), self)
 
         return NoteIndex(index, kept(index, key, arranged), self.matching)

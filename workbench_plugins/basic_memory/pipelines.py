@@ -35,6 +35,12 @@ from workbench_plugins.basic_memory.query import (
     PunctuationMakesAPhrase,
     PunctuationStripped,
 )
+from workbench_plugins.basic_memory.scripts import (
+    WORDS,
+    AnyWordBesideScripts,
+    EachWordApart,
+    NotesWithNgrams,
+)
 from workbench_plugins.history import ReleaseLine
 
 Ranges = Mapping[str, tuple[float, float]]
@@ -323,7 +329,14 @@ CJK_REGRESS = _profile("bm-cjk-regress", GATED, _at("a2f5edfa", "#1022"), TOKENS
 HEAD = replace(
     _profile("bm-head", CJK_REGRESS, _at("1f56fc76", "#1269"), UNICODE_TOKENS),
     # The third column is searched since 5e4b1196 (#1071).
-    layout=NotesLayout(EachColumn(("title", "content_stems", "content_snippet"))),
+    layout=NotesLayout(EachColumn(WORDS)),
+)
+RELEASE_0_24 = replace(
+    _profile("bm-0.24.1", HEAD, _at("0.24.1", ""))
+    .with_stage(EachWordApart())
+    .with_stage(AnyWordBesideScripts()),
+    layout=NotesWithNgrams(EachColumn(WORDS)),
+    changes=(),
 )
 ONE_MATCH = replace(
     CJK_REGRESS,
@@ -342,8 +355,9 @@ PIPELINES = (
     ONE_MATCH,
     HEAD,
     HEAD.but(MIN_SIMILARITY_0),
+    RELEASE_0_24,
 )
 
-RELEASES = (SCORED_RRF, DEAD_FTS, UNGATED, GATED, CJK_REGRESS, HEAD)
+RELEASES = (SCORED_RRF, DEAD_FTS, UNGATED, GATED, CJK_REGRESS, HEAD, RELEASE_0_24)
 
 register(*PIPELINES, ReleaseLine("Basic-Memory", "bm-", RELEASES))

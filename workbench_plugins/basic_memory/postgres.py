@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from workbench.contracts import Context, Index
+from workbench.contracts import Context, Index, Layout
 from workbench.errors import InputError
 from workbench.records import Clause, Hits, Query, Trace
 from workbench.registry import register
@@ -33,6 +33,13 @@ from workbench_plugins.basic_memory.query import (
     any_prefix,
     strict_tsquery,
     stripped_words,
+)
+from workbench_plugins.basic_memory.ranks import (
+    AnyOperand,
+    AnyOperandOrPhrase,
+    EachOperand,
+    EachOperandOrPhrase,
+    RankedNotesLayout,
 )
 from workbench_plugins.stores.pipelines import TextIndex, TextLeg, text_table
 from workbench_plugins.whole_files import whole_documents
@@ -140,12 +147,17 @@ SIMPLIFIED = (
 )
 
 
-def _on_postgres(name: str, shipped: Pipeline, *stages: EveryLexeme | Relaxation) -> Pipeline:
+def _on_postgres(
+    name: str,
+    shipped: Pipeline,
+    *stages: EveryLexeme | EachOperand | Relaxation,
+    layout: Layout = PostgresNotesLayout(),
+) -> Pipeline:
     ported = shipped.with_stage(TextLeg(PageDepth(), rank=RANK))
     for stage in stages:
         ported = ported.with_stage(stage)
     source = replace(shipped.source, place="repository/postgres_search_repository.py", note=SIMPLIFIED)
-    return replace(ported, name=name, layout=PostgresNotesLayout(), source=source, changes=())
+    return replace(ported, name=name, layout=layout, source=source, changes=())
 
 
 PIPELINES = (
@@ -154,6 +166,14 @@ PIPELINES = (
     _on_postgres("bm-pg-994-gated", pipelines.GATED, EveryStrippedLexeme(), GatedPlainLexeme()),
     _on_postgres("bm-pg-1022", pipelines.CJK_REGRESS, EveryStrippedLexeme(), AnyTokenLexeme()),
     _on_postgres("bm-pg-head", pipelines.HEAD, EveryStrippedLexeme(), AnyUnicodeLexeme()),
+    _on_postgres("bm-pg-0.23.2", pipelines.HEAD, EachOperand(), AnyOperand(), layout=RankedNotesLayout()),
+    _on_postgres(
+        "bm-pg-0.24.1",
+        pipelines.RELEASE_0_24,
+        EachOperandOrPhrase(),
+        AnyOperandOrPhrase(),
+        layout=RankedNotesLayout(ngrams=True),
+    ),
 )
 
 register(*PIPELINES)

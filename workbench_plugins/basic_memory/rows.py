@@ -20,6 +20,7 @@ CATEGORY = re.compile(r"\[([^\[\]()]+)\]\s+(.+)")
 LINK = r"\[\[((?:[^\[\]]|\[\[[^\[\]]*\]\])*)\]\]"
 RELATION = re.compile(r"(?:['\"](.+)['\"]|([^\s\[]\S*))\s+\[\[([^\[\]]*)\]\](?:\s*\(.*\))?")
 """`type [[Target]]` or `type [[Target]] (context)`; a type of several words stands in quotes."""
+INLINE_CODE = re.compile(r"(`+)(?:(?!\1).)+\1", re.DOTALL)
 LINKS_TO = "links_to"
 
 
@@ -89,6 +90,15 @@ def relations(block: Block) -> list[tuple[str, str]]:
     if typed:
         return [(typed[1] or typed[2], typed[3].strip())] if typed[3].strip() else []
     return [(LINKS_TO, target.strip()) for target in re.findall(LINK, block.text) if target.strip()]
+
+
+def without_code(block: Block) -> Block:
+    """A block without the code within its lines.
+
+    >>> relations(without_code(Block("see `[[Code]]` and [[Tea]]", False, False)))
+    [('links_to', 'Tea')]
+    """
+    return block._replace(text=INLINE_CODE.sub("", block.text))
 
 
 def target_of(name: str, permalink: str, source: Named, known: Mapping[str, Named]) -> Named | None:

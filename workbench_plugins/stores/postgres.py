@@ -406,20 +406,25 @@ KEY = 'key COLLATE "C"'
 FUNCTIONS = ("to_tsquery", "plainto_tsquery", "phraseto_tsquery", "websearch_to_tsquery")
 
 
+def _asked(session: Session, statement: str, values: Any, text: str) -> list[tuple[Any, ...]]:
+    """The rows of a full-text search. Raises InputError for a text that PostgreSQL cannot read."""
+    try:
+        # A text that is refused ends only this savepoint.
+        with plain_errors(session.address.name), session.db.transaction():
+            return session.db.execute(statement.encode(), values).fetchall()
+    except UnreadableQueryError:
+        raise InputError(
+            f"PostgreSQL cannot read the query {text[:80]!r}.", "Ask with words, without operators."
+        ) from None
+
+
 def _matching(session: Session, config: str, text: str, rank: str, limit: int, **names: str) -> Hits:
     """The rows of `table` that match what `function` makes of a text, by (rank, `tie`).
 
     Raises InputError for a text that PostgreSQL cannot read.
     """
-    statement = MATCHING.format(rank=rank, **names).encode()
-    try:
-        # A text that is refused ends only this savepoint.
-        with plain_errors(session.address.name), session.db.transaction():
-            found = session.db.execute(statement, (config, text.replace("\0", " "), limit)).fetchall()
-    except UnreadableQueryError:
-        raise InputError(
-            f"PostgreSQL cannot read the query {text[:80]!r}.", "Ask with words, without operators."
-        ) from None
+    statement = MATCHING.format(rank=rank, **names)
+    found = _asked(session, statement, (config, text.replace("\0", " "), limit), text)
     return hits_of(found, larger_is_better=True, number=rank)
 
 
@@ -451,6 +456,13 @@ class PostgresTexts:
         """
         names = {"table": "texts", "tie": KEY, "function": _known(function, FUNCTIONS)}
         return _matching(self._session, self._config, text, _known(rank, get_args(Rank)), limit, **names)
+
+    def rows(self, statement: str, values: Mapping[str, Any]) -> list[tuple[Any, ...]]:
+        """The rows of a search of one's own in the table `texts`; `values` holds its text as `query`.
+
+        Raises InputError for a text that PostgreSQL cannot read.
+        """
+        return _asked(self._session, statement, values, values["query"])
 
     def read_as(self, function: str, text: str) -> str:
         """What PostgreSQL makes of a text; empty if nothing of it is searched for."""
