@@ -75,11 +75,6 @@ def ngrams(*texts: str) -> str:
     return f" {BOUNDARY} ".join(" ".join([*run, *pairs(run)]) for run in found)
 
 
-def with_ngrams(note: Note) -> Note:
-    """The note with the n-grams of its title, its content_stems and its body."""
-    return note._replace(script_ngrams=ngrams(*note[:3]))
-
-
 def ngram_match(text: str) -> str:
     """The MATCH for the runs of a text, each a phrase of its pairs; empty without one.
 
@@ -201,7 +196,8 @@ class NotesWithNgrams(NotesLayout):
         return f"{super().says}; a column with the pairs of characters of scripts without spaces"
 
     def row(self, note: Note) -> Note:
-        return with_ngrams(note)
+        """The row with the n-grams of its title, its content_stems and its body."""
+        return note._replace(script_ngrams=ngrams(*note[:3]))
 
     def beside(self, names: Sequence[Named], bodies: Sequence[str]) -> list[Note]:
         return rows_beside(names, bodies, self.project, "0.24.1")

@@ -15,16 +15,16 @@ from typing import Any
 
 from rich.console import Group, RenderableType
 
-from workbench.records import Candidate
 from workbench.retrieval.cutoff import MinScore
 from workbench.retrieval.explain import fate_of
 from workbench.safe_text import counted, one_line, visible
 from workbench.views.data import trace_data
-from workbench.views.html import framed, passage
+from workbench.views.html import framed, html_table, passage
 from workbench.views.text import (
     WIDTH,
     PlainConsole,
     PlainTable,
+    Table,
     explanation_text,
     plain,
     rendered,
@@ -188,10 +188,8 @@ def run_data(run: CaseRun | Matrix) -> dict[str, Any]:
 
 LARGEST_INSIDE = 30_000
 """Characters of a case that a Markdown report holds; an issue tracker takes about 65,000."""
-BARS = 12
-BAR, GAP, LEFT, CHART_WIDTH = 18, 6, 300, 940
-LABEL = 310
-"""Pixels to the right of the longest bar: room for its score and for the longest fate."""
+BEST = 12
+"""The most candidates of a question that a page shows."""
 
 STYLE = Path(__file__).with_name("report.css").read_text(encoding="utf-8")
 POLICY = "default-src 'none'; style-src 'unsafe-inline'"
@@ -301,7 +299,7 @@ def _html_part(kind: str, shown: Any) -> str:
                 f"Observed: {_html(observed_text(shown.observed))}.<br>\n"
                 f'<strong class="{verdict}">The expectation {verdict}.</strong></p>'
                 + (framed(passage(shown.explanation)) if shown.explanation else "")
-                + (_score_figure(shown) if shown.trace.candidates else "")
+                + (framed(html_table(_best(shown))) if shown.trace.candidates else "")
             )
         case "why":
             return f"<pre>{escape(visible(shown))}</pre>"
@@ -323,35 +321,10 @@ def _html(text: str) -> str:
     return escape(one_line(text))
 
 
-def _score_figure(one: Answered) -> str:
-    """The best candidates as bars, the floor as a line; the file that decides has a colour of its own."""
-    best = one.trace.candidates[:BARS]
+def _best(one: Answered) -> Table:
+    """The best candidates with their scores and fates, and the floor on these scores, if there is one."""
+    best = one.trace.candidates[:BEST]
     floors = (stage for stage in one.trace.stages if isinstance(stage, MinScore))
-    floor = next((stage.floor for stage in floors if stage.of == one.trace.ranked_by), None)
-    top = max([*(abs(found.score) for found in best), abs(floor or 0), 1e-9])
-    scale = (CHART_WIDTH - LEFT - LABEL) / top
-    rows = [_bar(found, place, scale, one) for place, found in enumerate(best)]
-    height = len(best) * (BAR + GAP) + 24
-    if floor is not None and floor > 0:
-        x = LEFT + floor * scale
-        rows.append(f'<line x1="{x:.1f}" x2="{x:.1f}" y1="0" y2="{height - 20}"/>')
-        rows.append(f'<text x="{x:.1f}" y="{height - 6}" text-anchor="middle">floor {floor:g}</text>')
-    says = f"Scores of the {len(best)} best candidates on {one.trace.system}"
-    return (
-        f'<svg role="img" viewBox="0 0 {CHART_WIDTH} {height}" width="{CHART_WIDTH}" height="{height}">'
-        f"<title>{_html(says)}</title>{''.join(rows)}</svg>"
-    )
-
-
-def _bar(found: Candidate, place: int, scale: float, one: Answered) -> str:
-    y = place * (BAR + GAP)
-    target = one.explanation.target if one.explanation else ""
-    kind = "returned" if found.drop is None else "deciding" if found.chunk.path == target else "dropped"
-    wide = max(0.0, found.score * scale)
-    name = found.chunk.place if len(found.chunk.place) <= 44 else f"…{found.chunk.place[-43:]}"
-    return (
-        f'<text x="{LEFT - 8}" y="{y + 13}" text-anchor="end">{_html(name)}</text>'
-        f'<rect class="{kind}" x="{LEFT}" y="{y}" width="{wide:.1f}" height="{BAR}"/>'
-        f'<text x="{LEFT + wide + 6:.1f}" y="{y + 13}">{found.score:.3f} '
-        f"{_html(fate_of(found).value)}</text>"
-    )
+    floor = next((f", floor {stage.floor:g}" for stage in floors if stage.of == one.trace.ranked_by), "")
+    rows = [(found.chunk.place, f"{found.score:.3f}", fate_of(found).value) for found in best]
+    return Table(f"The {counted(len(best), 'best candidate')}{floor}", ("candidate", "score", "fate"), rows)

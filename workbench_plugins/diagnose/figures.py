@@ -7,7 +7,7 @@ import plotly.graph_objects as go
 
 from workbench.errors import InputError
 from workbench.records import Floats
-from workbench_plugins.diagnose.sweep import Axis, Sweep, best, pareto, right_answers
+from workbench_plugins.diagnose.sweep import Axis, Sweep, best, right_answers
 from workbench_plugins.style import BLUE, GREEN, INK, ORANGE, dress
 
 RIGHT = "right answers"
@@ -84,34 +84,6 @@ def _heat_map(sweep: Sweep) -> go.Figure:
     also = f" (best over {', '.join(one.name for one in others)})" if others else ""
     figure.update_layout(xaxis_type=_type(first), yaxis_type=_type(second))
     return _dressed(figure, first.name, f"{second.name}{also}", height=460)
-
-
-def pareto_figure(sweep: Sweep) -> go.Figure:
-    """The mean of the measure against the unanswerable questions with nothing returned, and the front."""
-    means, silent = sweep.means, sweep.silent.sum(axis=1)
-    front = pareto(sweep)
-    figure = go.Figure(
-        [
-            go.Scatter(
-                x=silent[:-1],
-                y=means[:-1],
-                mode="markers",
-                name="settings",
-                marker={"color": BLUE, "opacity": 0.4},
-                text=[", ".join(one) for one in sweep.settings],
-            ),
-            go.Scatter(
-                x=silent[front],
-                y=means[front],
-                mode="lines+markers",
-                name="front",
-                line={"color": GREEN, "shape": "vh"},
-                text=[", ".join(sweep.settings[place]) for place in front],
-            ),
-            _mark([int(silent[-1])], [float(means[-1])], "now", "x", INK),
-        ]
-    )
-    return _dressed(figure, "unanswerable questions, nothing returned", f"mean {sweep.measure}")
 
 
 def _now(sweep: Sweep) -> float:

@@ -16,7 +16,7 @@ from workbench.retrieval.index_adapters import CachedIndex
 from workbench.systems.openclaw import SHIPPED, THREE_FIXES
 from workbench.systems.registry import SYSTEMS, system
 from workbench.views.text import show
-from workbench_plugins.diagnose.figures import grid_of, pareto_figure, sweep_figure
+from workbench_plugins.diagnose.figures import grid_of, sweep_figure
 from workbench_plugins.diagnose.sweep import (
     Sweep,
     as_json,
@@ -204,9 +204,3 @@ def test_parameters_that_moved_alone_have_no_map(cached: CachedIndex) -> None:
     axes = ["fusion.vector=0,1", "floor.floor=0,1"]
     with pytest.raises(InputError, match="no map"):
         sweep_figure(sweep(SHIPPED, axes, QUESTIONS, cached, one_at_a_time=True))
-
-
-def test_the_front_is_drawn_with_the_present_setting(grid: Sweep) -> None:
-    settings, front, now = pareto_figure(grid).data
-    assert len(settings.x) == 30
-    assert (front.name, now.name) == ("front", "now")
