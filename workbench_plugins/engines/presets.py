@@ -142,6 +142,7 @@ def _columns(leg: str, scores: Mapping[str, float], ids: list[str]) -> dict[str,
 def normalised(scale: Normalisation, scores: list[float]) -> list[float]:
     """The scores of one leg after normalisation, in their order.
 
+    >>> from workbench_plugins.engines.fusions import MinMax, one, zero
     >>> normalised(MinMax(one), [9.0, 4.0, 4.0]), normalised(MinMax(zero), [9.0])
     ([1.0, 0.0, 0.0], [0.0])
     """

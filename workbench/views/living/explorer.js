@@ -34,7 +34,7 @@ function stepLines(pipeline, state, row, settings) {
     }
     for (const name of step.recorded ?? []) if (Number.isFinite(state.columns[name]?.[row])) lines.push(`${spaced(name)} = ${short(state.columns[name][row])}`);
     const compared = state.compared.get(place)?.(row) ?? [];
-    if (state.dropped[row] === place) return [...lines, `dropped: ${reason(step, compared)}`].map((one) => h("div", {}, one));
+    if (state.dropped[row] === place) return [...lines, sentenceCase(reason(step, state.values[place], compared))].map((one) => h("div", {}, one));
     for (const { measure, value: at, limit } of compared.filter((one) => Number.isFinite(one.value))) {
       lines.push(`${spaced(step.slot)}: ${spaced(measure)} ${short(at)} ${step.count === undefined ? "≥" : "≤"} ${short(limit)}, kept`);
     }
