@@ -12,7 +12,7 @@ from tests.adapters import Case, Given, adapts, adapts_every
 from tests.adapters.openclaw_february import FEBRUARY, content
 from workbench.memory.files import content_hash
 from workbench.records import Passage
-from workbench_plugins.openclaw.config import FEBRUARY_FORM, at, configured
+from workbench_plugins.openclaw.config import FEBRUARY_FORM, at, below, configured, nested
 from workbench_plugins.openclaw.indexing import within
 from workbench_plugins.providers.clients import retryable
 from workbench_plugins.providers.embedder import batches, longest
@@ -44,12 +44,10 @@ def retryable_error(given: Given) -> bool:
     return retryable(given["message"])
 
 
-LATER = {
-    "query": {"hybrid": {"mmr", "temporal_decay"}},
-    "store": {"fts"},
-    "sync": {"sessions": {"post_compaction_force"}},
-}
-"""Settings that February did not have."""
+LATER = (
+    "query.hybrid.mmr", "query.hybrid.temporalDecay", "store.fts", "sync.sessions.postCompactionForce",
+)  # fmt: skip
+"""Keys, with their subkeys, that February did not have."""
 
 WHOLE: Mapping[frozenset[str], str] = {
     frozenset({"extraPaths"}): "extraPaths",
@@ -68,9 +66,11 @@ def config(case: Case) -> Any:
     given = case.input
     with patch.dict(os.environ, {"OPENCLAW_STATE_DIR": "/state"}):
         made = configured(given["config"], Path("openclaw.json"), given["agentId"], release="2026.2.13")
-    if not made.search.enabled:
+    if not made.search["enabled"]:
         return None
-    settings = made.search.model_dump(by_alias=True, exclude=LATER)
+    settings = nested({key: value for key, value in made.search.items() if not below(key, LATER)})
+    if made.provider in ("local", "none"):
+        settings["remote"] = None
     settings["store"]["path"] = str(made.store)
     settings["extraPaths"] = made.extra_paths
     if isinstance(case.expected, Mapping) and case.expected.keys() <= settings.keys():

@@ -19,12 +19,13 @@ from workbench.retrieval.pipeline import Pipeline
 from workbench.systems.openclaw import SHIPPED
 from workbench.systems.registry import SYSTEMS, system
 from workbench_plugins.openclaw.config import (
+    USUAL,
     Configuration,
     KeyReport,
-    MemorySearch,
     configured,
     keys_of,
     merged,
+    nested,
     read,
     to_paste,
     with_keys,
@@ -297,7 +298,7 @@ def test_a_key_that_cannot_be_set_is_refused(run: Run, command: list[str], setti
 
 
 def test_every_key_that_openclaw_knows_has_a_fate_and_a_reason() -> None:
-    whole = MemorySearch.model_validate({}).model_dump(by_alias=True)
+    whole = nested(USUAL)
     whole["remote"] |= {"baseUrl": "http://h", "apiKey": "k", "headers": {"A": "b"}}
     whole["local"], whole["cache"]["maxEntries"] = {"modelPath": "m", "modelCacheDir": "c"}, 5
     whole["store"]["path"], whole["store"]["vector"]["extensionPath"] = "/p", "/e"

@@ -379,7 +379,7 @@ def unnamed_message(made: Any, address: str) -> tuple[str, str]:
     """What is said of an address that only a file names: the problem, and the remedy."""
     variables = " or ".join(f"export {one}={address}" for one in made.unnamed_addresses())
     return (
-        f"{made.file} asks for {made.search.provider} at {address}, an address that you have not named. "
+        f"{made.file} asks for {made.provider} at {address}, an address that you have not named. "
         "It would get your texts and your key.",
         f"If you trust it: workbench --config {made.file} --base-url {address} … or {variables}",
     )

@@ -1,8 +1,7 @@
 """An openclaw.json as a system: the pipeline, the model and the chunker that it configures, key by key.
 
-The settings are resolved as OpenClaw does it: defaults, ranges, and overrides of an agent. The fields, their
-defaults and their ranges are those of openclaw 2026.2.13, src/agents/memory-search.ts; fields that later
-releases added say so. Null means absent.
+The settings are resolved as OpenClaw does it: defaults, ranges, and overrides of an agent. `keys.yaml` has
+the keys, their types and defaults, and what becomes of each here. Null means absent.
 
 Two forms are read: `agents.defaults.memorySearch`, with an agent's own under `agents.list`, and
 `memory.search` since 2026.9.6, with an agent's own under `agents.entries`. A configuration is read for the
@@ -23,16 +22,16 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
+import yaml
 from pydantic import (
     AfterValidator,
     BaseModel,
     BeforeValidator,
     ConfigDict,
     Field,
+    TypeAdapter,
     ValidationError,
-    model_validator,
 )
-from pydantic.alias_generators import to_camel
 
 from workbench.errors import InputError
 from workbench.memory.files import read_input
@@ -73,165 +72,13 @@ def _floored(value: Any) -> Any:
     return math.floor(value) if isinstance(value, float) and math.isfinite(value) else value
 
 
-Share = Annotated[float, AfterValidator(lambda value: min(1.0, max(0.0, value)))]
-Multiplier = Annotated[float, AfterValidator(lambda value: min(20, max(1, math.floor(value))))]
-Count = Annotated[int, BeforeValidator(_whole), Field(ge=0)]
-Positive = Annotated[int, BeforeValidator(_whole), Field(ge=1)]
-Floored = Annotated[int, BeforeValidator(_floored)]
+FEBRUARY_FORM, SEPTEMBER_FORM = "agents.defaults.memorySearch", "memory.search"
 
 
-class Part(BaseModel):
-    """A part of the settings: keys are in camel case, types are strict, and unknown keys are errors."""
+class ExtraPath(BaseModel):
+    """A file or folder outside the memory to index too."""
 
-    model_config = ConfigDict(
-        alias_generator=to_camel, allow_inf_nan=False, extra="forbid", frozen=True, strict=True
-    )
-
-    @model_validator(mode="before")
-    @classmethod
-    def _present(cls, given: Any) -> Any:
-        """Removes null values."""
-        if not isinstance(given, Mapping):
-            return given
-        return {key: value for key, value in given.items() if value is not None}
-
-
-class Batch(Part):
-    """The provider's batch API."""
-
-    enabled: bool = False
-    wait: bool = True
-    concurrency: Positive = 2
-    poll_interval_ms: Count = 2000
-    timeout_minutes: Positive = 60
-
-
-class Remote(Part):
-    """The address of the provider, its key, and options of the requests."""
-
-    base_url: str | None = None
-    api_key: Any = Field(default=None, repr=False)
-    headers: dict[str, str] | None = Field(default=None, repr=False)
-    batch: Batch = Batch()
-
-
-class Local(Part):
-    """A GGUF model on this machine."""
-
-    model_path: str | None = None
-    model_cache_dir: str | None = None
-
-
-class Vector(Part):
-    """The table of vectors."""
-
-    enabled: bool = True
-    extension_path: str | None = None
-
-
-class FullText(Part):
-    """The full-text table, since about 2026.3.29."""
-
-    tokenizer: Literal["unicode61", "trigram"] = "unicode61"
-
-
-class StoreSettings(Part):
-    """OpenClaw's own index file; `{agentId}` in its path stands for the agent."""
-
-    driver: Literal["sqlite"] = "sqlite"
-    path: str | None = None
-    vector: Vector = Vector()
-    fts: FullText = FullText()
-
-
-class Chunking(Part):
-    """How documents are cut; an overlap is less than a chunk."""
-
-    tokens: Positive = 400
-    overlap: Annotated[int, BeforeValidator(_whole)] = 80
-
-    @model_validator(mode="after")
-    def _advances(self) -> Chunking:
-        within = min(self.tokens - 1, max(0, self.overlap))
-        return self if within == self.overlap else self.model_copy(update={"overlap": within})
-
-
-class SessionSettings(Part):
-    """How much a transcript grows before it is indexed again; `postCompactionForce` came later."""
-
-    delta_bytes: Count = 100_000
-    delta_messages: Count = 50
-    post_compaction_force: bool = True
-
-
-class Sync(Part):
-    """When the index is brought up to date."""
-
-    on_session_start: bool = True
-    on_search: bool = True
-    watch: bool = True
-    watch_debounce_ms: Count = 1500
-    interval_minutes: Count = 0
-    sessions: SessionSettings = SessionSettings()
-
-
-class Diversity(Part):
-    """MMR, since 2026.2.15."""
-
-    enabled: bool = False
-    lambda_: Share = Field(default=0.7, alias="lambda")
-
-
-class Decay(Part):
-    """Temporal decay, since 2026.2.15."""
-
-    enabled: bool = False
-    half_life_days: Annotated[float, Field(gt=0)] = 30
-
-
-class Hybrid(Part):
-    """How two legs become one score. Weights are scaled to sum to 1; two zeros mean the defaults."""
-
-    enabled: bool = True
-    vector_weight: Share = 0.7
-    text_weight: Share = 0.3
-    candidate_multiplier: Multiplier = 4
-    mmr: Diversity = Diversity()
-    temporal_decay: Decay = Decay()
-
-    @model_validator(mode="after")
-    def _scaled(self) -> Hybrid:
-        total = self.vector_weight + self.text_weight
-        vector, text = (self.vector_weight / total, self.text_weight / total) if total else (0.7, 0.3)
-        if (vector, text) == (self.vector_weight, self.text_weight):
-            return self
-        return self.model_copy(update={"vector_weight": vector, "text_weight": text})
-
-
-class QuerySettings(Part):
-    """The limit, the floor and the fusion of a search."""
-
-    max_results: Positive = 6
-    min_score: Share = 0.35
-    hybrid: Hybrid = Hybrid()
-
-
-class CacheSettings(Part):
-    """The embedding cache."""
-
-    enabled: bool = True
-    max_entries: Floored | None = None
-
-
-class Experimental(Part):
-    """Features that are off by default."""
-
-    session_memory: bool = False
-
-
-class ExtraPath(Part):
-    """A file or folder outside the memory to index too; since 2026.9.6 with a pattern for its files."""
-
+    model_config = ConfigDict(frozen=True, strict=True)
     path: Annotated[str, AfterValidator(str.strip)]
     pattern: str | None = None
 
@@ -240,40 +87,67 @@ Extra = Annotated[
     ExtraPath, BeforeValidator(lambda value: {"path": value} if isinstance(value, str) else value)
 ]
 
+_TYPES: Mapping[str, Any] = {
+    "anything": Any,
+    "count": Annotated[int, BeforeValidator(_whole), Field(ge=0)],
+    "days": Annotated[float, Field(gt=0)],
+    "driver": Literal["sqlite"],
+    "floored": Annotated[int, BeforeValidator(_floored)],
+    "headers": dict[str, str],
+    "multiplier": Annotated[float, AfterValidator(lambda value: min(20, max(1, math.floor(value))))],
+    "paths": list[Extra],
+    "positive": Annotated[int, BeforeValidator(_whole), Field(ge=1)],
+    "share": Annotated[float, AfterValidator(lambda value: min(1.0, max(0.0, value)))],
+    "sources": list[Literal["memory", "sessions"]],
+    "switch": bool,
+    "text": str,
+    "tokenizer": Literal["unicode61", "trigram"],
+    "whole": Annotated[int, BeforeValidator(_whole)],
+}
+TYPES: Mapping[str, TypeAdapter[Any]] = {
+    name: TypeAdapter(kind, config=ConfigDict(strict=True, allow_inf_nan=False))
+    for name, kind in _TYPES.items()
+}
+"""What a key can be; a value of another type is an error."""
 
-class MemorySearch(Part):
-    """The settings of one agent's memory search."""
+TABLE: Mapping[str, Any] = yaml.safe_load(Path(__file__).with_name("keys.yaml").read_text(encoding="utf-8"))
+KINDS: Mapping[str, TypeAdapter[Any]] = {key: TYPES[one["is"]] for key, one in TABLE["keys"].items()}
+USUAL: Mapping[str, Any] = {key: one.get("usual") for key, one in TABLE["keys"].items()}
+"""The type of each key of memory search, and its default value."""
+SLOTS: Mapping[str, str] = TABLE["slots"]
+SWITCHES: Mapping[str, str] = TABLE["switches"]
+COUNTS: Mapping[str, tuple[float, float]] = TABLE["counts"]
+RETIRED_KEYS: Sequence[str] = TABLE["retired"]
+NO_EFFECT: Mapping[str, str] = TABLE["no effect"]
 
-    enabled: bool = True
-    sources: list[Literal["memory", "sessions"]] = ["memory"]
-    extra_paths: list[Extra] = []
-    provider: str = AUTO
-    remote: Remote | None = None
-    experimental: Experimental = Experimental()
-    fallback: str = "none"
-    model: str = ""
-    local: Local = Local()
-    store: StoreSettings = StoreSettings()
-    chunking: Chunking = Chunking()
-    sync: Sync = Sync()
-    query: QuerySettings = QuerySettings()
-    cache: CacheSettings = CacheSettings()
+Search = Mapping[str, Any]
+"""The settings of one agent's memory search: the value of each key, None where it is absent."""
 
-    @model_validator(mode="after")
-    def _completed(self) -> MemorySearch:
-        """Sessions need two settings, each provider has a default model, and paths are unique."""
-        asked = self.sources if self.experimental.session_memory else ["memory"]
-        paths = {one.path: one for one in self.extra_paths if one.path}
-        provider = providers().get(self.provider)
-        bare = self.model.strip().removeprefix("models/").removeprefix(f"{self.provider}/")
-        return self.model_copy(
-            update={
-                "sources": [one for one in ("memory", "sessions") if one in asked] or ["memory"],
-                "extra_paths": list(paths.values()),
-                "model": bare or (provider.model if provider else ""),
-                "remote": self.remote or (None if self.provider in ("local", "none") else Remote()),
-            }
-        )
+WEIGHTS = ("query.hybrid.vectorWeight", "query.hybrid.textWeight")
+PREFIXES = (f"{FEBRUARY_FORM}.", f"{SEPTEMBER_FORM}.", "memorySearch.")
+
+
+def completed(search: Search) -> Search:
+    """The settings with what depends on several keys.
+
+    Weights are scaled to sum to 1. An overlap is less than a chunk. Sessions need two settings, each provider
+    has a default model, and paths are unique.
+    """
+    vector, text = (search[key] for key in WEIGHTS)
+    total = vector + text
+    asked = search["sources"] if search["experimental.sessionMemory"] else ["memory"]
+    paths = {one.path: one for one in search["extraPaths"] if one.path}
+    provider = providers().get(search["provider"])
+    bare = search["model"].strip().removeprefix("models/").removeprefix(f"{search['provider']}/")
+    return {
+        **search,
+        WEIGHTS[0]: vector / total if total else USUAL[WEIGHTS[0]],
+        WEIGHTS[1]: text / total if total else USUAL[WEIGHTS[1]],
+        "chunking.overlap": min(search["chunking.tokens"] - 1, max(0, search["chunking.overlap"])),
+        "sources": [one for one in ("memory", "sessions") if one in asked] or ["memory"],
+        "extraPaths": list(paths.values()),
+        "model": bare or (provider.model if provider else ""),
+    }
 
 
 def merged(defaults: Mapping[str, Any], overrides: Mapping[str, Any]) -> dict[str, Any]:
@@ -294,7 +168,6 @@ def merged(defaults: Mapping[str, Any], overrides: Mapping[str, Any]) -> dict[st
     return both
 
 
-FEBRUARY_FORM, SEPTEMBER_FORM = "agents.defaults.memorySearch", "memory.search"
 NOT_SHOWN, A_SECRET = "(not shown)", "(a secret)"
 LARGEST_FILE = 250_000
 """Bytes. The JSON5 parser takes about 25 µs for each."""
@@ -415,45 +288,32 @@ def leaves(tree: Mapping[str, Any], place: str, above: str = "") -> Iterator[Giv
             yield Given(f"{place}.{path}", path, value)
 
 
-def resolved(raw: Mapping[str, Any], place: str) -> tuple[MemorySearch, list[str]]:
-    """The settings with all defaults, and the unknown keys, which are ignored.
+def resolved(raw: Mapping[str, Any], place: str, retired: Sequence[str] = ()) -> tuple[Search, list[str]]:
+    """The settings with all defaults, and the unknown keys, which are ignored, as the `retired` ones are.
 
     Raises InputError for values that cannot be used, each with its key.
     """
-    try:
-        return MemorySearch.model_validate(raw), []
-    except ValidationError as error:
-        found = error.errors(include_url=False, include_context=False)
-    unknown = [one["loc"] for one in found if one["type"] == "extra_forbidden"]
-    wrong = [
-        f"{place}.{key} is {shown(key, one['input'])}: {one['msg']}"
-        for one in found
-        if one["type"] != "extra_forbidden"
-        for key in [".".join(map(str, one["loc"]))]
-    ]
+    search, wrong = dict(USUAL), []
+    for key, kind in KINDS.items():
+        value = None if below(key, retired) else at(raw, key)
+        try:
+            search[key] = search[key] if value is None else kind.validate_python(value)
+        except ValidationError as error:
+            for one in error.errors(include_url=False, include_context=False):
+                name = ".".join(map(str, (key, *one["loc"])))
+                wrong.append(f"{place}.{name} is {shown(name, one['input'])}: {one['msg']}")
+    unknown = []
+    for given in leaves(raw, place):
+        group = any(key.startswith(f"{given.key}.") for key in KINDS)
+        if below(given.key, retired):
+            continue
+        if group and not isinstance(given.value, Mapping):
+            wrong.append(f"{given.place} is {shown(given.key, given.value)}: it is no object")
+        elif at(raw, given.key) is None or not (group or below(given.key, KINDS)):
+            unknown.append(given.key)
     if wrong:
         raise InputError("\n".join(wrong), "Correct the file; `workbench config FILE` names every key.")
-    search, _ = resolved(without(raw, unknown), place)
-    return search, [".".join(map(str, loc)) for loc in unknown]
-
-
-def without(raw: Mapping[str, Any], places: Sequence[tuple[str | int, ...]]) -> dict[str, Any]:
-    """The settings without the keys at these paths."""
-    heads = {loc[0] for loc in places if len(loc) == 1}
-    inner = {key: [loc[1:] for loc in places if loc[0] == key and len(loc) > 1] for key in raw}
-    return {
-        key: _pruned(value, inner[key]) if inner[key] else value
-        for key, value in raw.items()
-        if key not in heads
-    }
-
-
-def _pruned(value: Any, places: Sequence[tuple[str | int, ...]]) -> Any:
-    if isinstance(value, list):
-        return [
-            _pruned(one, [loc[1:] for loc in places if loc[0] == number]) for number, one in enumerate(value)
-        ]
-    return without(value, places) if places else value
+    return completed(search), unknown
 
 
 def below(key: str, keys: Sequence[str] | Mapping[str, Any]) -> str:
@@ -554,38 +414,17 @@ def agreed_release(keys: set[str], made: Callable[[Pipeline], Pipeline], file: P
     return Choice(able[-1], "all releases that know its keys answer the same")
 
 
-def with_switches(release: Pipeline, search: MemorySearch) -> Pipeline:
+def with_switches(release: Pipeline, search: Search) -> Pipeline:
     """A release with what its settings switch on and off; the newest has no switches."""
-    hybrid = search.query.hybrid
-    if not hybrid.enabled:
+    if not search["query.hybrid.enabled"]:
         return replace(WORKAROUND, name=f"{release.name}-vector-only")
     if release in (HISTORY[0], NEWEST):
         return release
     more = [
-        *([DIVERSE] if hybrid.mmr.enabled else []),
-        *([WEIGHED, DECAY] if hybrid.temporal_decay.enabled else []),
+        *([DIVERSE] if search["query.hybrid.mmr.enabled"] else []),
+        *([WEIGHED, DECAY] if search["query.hybrid.temporalDecay.enabled"] else []),
     ]
     return release.but(*more)
-
-
-NO_EFFECT: Mapping[str, str] = {
-    "enabled": "the workbench always searches; in OpenClaw, false removes the tools",
-    "fallback": "the workbench never switches models silently",
-    "remote.apiKey": "keys are read from the environment only",
-    "remote.headers": "no headers are added to requests",
-    "remote.batch": "the providers' batch APIs are not used",
-    "local": "GGUF models are not read; index with --model FOLDER for a sentence-transformers model",
-    "store.driver": "the index is always SQLite",
-    "store.vector": "the vector search is always an exact scan",
-    "store.fts": "the full-text index uses unicode61; the trigram tokenizer is a system of its own",
-    "sync.onSessionStart": "`workbench index` and `workbench watch` bring the index up to date",
-    "sync.onSearch": "`workbench index` and `workbench watch` bring the index up to date",
-    "sync.watch": "`workbench watch` follows changes",
-    "sync.intervalMinutes": "`workbench watch` follows every change",
-    "sync.sessions.postCompactionForce": "transcripts are read when they have grown",
-    "cache": "vectors are always cached",
-}
-"""Keys, with their subkeys, that have no effect in the workbench, and the reason."""
 
 
 class KeyReport(NamedTuple):
@@ -607,7 +446,7 @@ class Configuration:
 
     file: Path
     agent: str
-    search: MemorySearch
+    search: Search
     pipeline: Pipeline
     choice: Choice
     model: str | None
@@ -619,23 +458,27 @@ class Configuration:
     findings: Sequence[KeyReport] = field(default=(), repr=False)
 
     @property
+    def provider(self) -> str:
+        return str(self.search["provider"])
+
+    @property
     def extra_paths(self) -> list[str]:
-        return [one.path for one in self.search.extra_paths]
+        return [one.path for one in self.search["extraPaths"]]
 
     @property
     def sessions(self) -> Path | None:
         """The folder of the agent's transcripts; None if transcripts are not searched."""
-        return _state() / "agents" / self.agent / "sessions" if "sessions" in self.search.sources else None
+        return _state() / "agents" / self.agent / "sessions" if "sessions" in self.search["sources"] else None
 
     @property
     def thresholds(self) -> Thresholds:
         """How much a transcript must grow before it is indexed again."""
-        return Thresholds(self.search.sync.sessions.delta_bytes, self.search.sync.sessions.delta_messages)
+        return Thresholds(self.search["sync.sessions.deltaBytes"], self.search["sync.sessions.deltaMessages"])
 
     @property
     def quiet(self) -> float:
         """How many seconds without a change `watch` waits for."""
-        return self.search.sync.watch_debounce_ms / 1000
+        return float(self.search["sync.watchDebounceMs"]) / 1000
 
     @property
     def address_variables(self) -> list[str]:
@@ -692,13 +535,12 @@ def configured(
         choice = release_named(release) if release else stated_release(data, form)
     newest = choice is not None and choice.pipeline is NEWEST
     if newest:
-        raw = without(raw, [tuple(key.split(".")) for key in RETIRED_KEYS])
         raw["provider"] = "openai" if raw.get("provider") in (None, AUTO) else raw["provider"]
-    search, unknown = resolved(raw, f"{file}: {form}")
+    search, unknown = resolved(raw, f"{file}: {form}", RETIRED_KEYS if newest else ())
     if choice is None:
         choice = agreed_release(keys, lambda one: tuned(with_switches(one, search), search), file)
     pipeline, model = _pipeline(choice, search, keys), _model(search)
-    url = search.remote.base_url if search.remote else None
+    url = search["remote.baseUrl"]
     workspace = at(data, "agents.defaults.workspace")
     configuration = Configuration(
         file,
@@ -720,39 +562,39 @@ def configured(
 # The parts of a configuration
 
 
-def _pipeline(choice: Choice, search: MemorySearch, keys: set[str]) -> Pipeline:
+def _pipeline(choice: Choice, search: Search, keys: set[str]) -> Pipeline:
     """The chosen system with the file's settings; another system takes those that it has stages for."""
     if choice.pipeline not in HISTORY:
         return tuned(choice.pipeline, search, keys)
     return tuned(with_switches(choice.pipeline, search), search)
 
 
-def _model(search: MemorySearch) -> str | None:
-    if search.provider == AUTO and providers():
-        return f"{AUTO}/{search.model}".rstrip("/")
-    return f"{search.provider}/{search.model}" if search.provider in providers() else None
+def _model(search: Search) -> str | None:
+    if search["provider"] == AUTO and providers():
+        return f"{AUTO}/{search['model']}".rstrip("/")
+    return f"{search['provider']}/{search['model']}" if search["provider"] in providers() else None
 
 
-def _providers(search: MemorySearch) -> list[Provider]:
+def _providers(search: Search) -> list[Provider]:
     """The providers that may answer: `auto` chooses among those with a key."""
     known = providers()
-    if search.provider == AUTO:
+    if search["provider"] == AUTO:
         return [one for one in known.values() if one.needs_key]
-    return [known[search.provider]] if search.provider in known else []
+    return [known[search["provider"]]] if search["provider"] in known else []
 
 
-def _chunker(newest: bool, search: MemorySearch, model: str | None) -> Chunker:
+def _chunker(newest: bool, search: Search, model: str | None) -> Chunker:
     kind = SeptemberChunker if newest else LineChunker
-    chunker = kind(search.chunking.tokens, search.chunking.overlap)
+    chunker = kind(search["chunking.tokens"], search["chunking.overlap"])
     if model is None:
         return chunker
     from workbench_plugins.providers.embedder import longest
 
-    return LimitedChunker(chunker, longest(search.provider, search.model))
+    return LimitedChunker(chunker, longest(search["provider"], search["model"]))
 
 
-def _store(search: MemorySearch, agent: str) -> Path:
-    path = search.store.path or f"{_state()}/memory/{{agentId}}.sqlite"
+def _store(search: Search, agent: str) -> Path:
+    path = search["store.path"] or f"{_state()}/memory/{{agentId}}.sqlite"
     return Path(path.replace("{agentId}", agent)).expanduser()
 
 
@@ -771,7 +613,7 @@ def _finding(
         return KeyReport(one.place, shown(one.key, one.value), fate, says)
 
     if below(one.key, unknown):
-        near = difflib.get_close_matches(one.key, _known(), n=1, cutoff=0.6)
+        near = difflib.get_close_matches(one.key, KINDS, n=1, cutoff=0.6)
         return _unknown(one.place, f"unknown; the most similar key is {near[0]}" if near else "unknown")
     later = [other.place for other in given if other.key == one.key][-1]
     if later != one.place and one.key != "extraPaths":
@@ -810,7 +652,7 @@ def _became(one: Given, made: Configuration) -> str:
     search = made.search
     slots = [slot for slot, key in SLOTS.items() if key == one.key and has(made.pipeline, slot)]
     if slots:
-        value = at(search.model_dump(by_alias=True), one.key)
+        value = search[one.key]
         return f"{', '.join(slots)} = {value:.6g}" + (f", not {one.value}" if value != one.value else "")
     match one.key:
         case "provider" | "model" if made.model:
@@ -826,13 +668,13 @@ def _became(one: Given, made: Configuration) -> str:
             return f"the chunker {made.chunker.name}"
         case "extraPaths":
             every = (
-                "; its patterns have no effect" if any(path.pattern for path in search.extra_paths) else ""
+                "; its patterns have no effect" if any(path.pattern for path in search["extraPaths"]) else ""
             )
             return f"extra paths {', '.join(made.extra_paths)}{every}"
         case "sources" | "experimental.sessionMemory":
-            refused = isinstance(one.value, list) and set(one.value) - set(search.sources)
+            refused = isinstance(one.value, list) and set(one.value) - set(search["sources"])
             also = "; sessions need experimental.sessionMemory too" if refused else ""
-            return f"the sources {', '.join(search.sources)}{also}"
+            return f"the sources {', '.join(search['sources'])}{also}"
         case "store.path":
             return f"OpenClaw's own index, {made.store}, which is only read"
         case "sync.watchDebounceMs":
@@ -843,7 +685,7 @@ def _became(one: Given, made: Configuration) -> str:
                 f"`workbench watch` reads a transcript after {enough.bytes} bytes or {enough.messages} lines"
             )
         case "query.hybrid.enabled":
-            return "two legs" if search.query.hybrid.enabled else "the vector leg only"
+            return "two legs" if search["query.hybrid.enabled"] else "the vector leg only"
         case "query.hybrid.mmr.enabled" if has(made.pipeline, "diversity.relevance_weight"):
             return "the stage diversity"
         case "query.hybrid.temporalDecay.enabled" if has(made.pipeline, "recency.half_life_days"):
@@ -854,56 +696,13 @@ def _became(one: Given, made: Configuration) -> str:
 
 def _why_not(one: Given, made: Configuration) -> str:
     if one.key in ("provider", "model"):
-        return f"{made.search.provider} is not available here; the workbench uses its own model"
+        return f"{made.provider} is not available here; the workbench uses its own model"
     if one.key == "remote.baseUrl":
-        return f"{made.search.provider} is not available here"
+        return f"{made.provider} is not available here"
     return f"{made.pipeline.name} has no such stage"
 
 
-def _known() -> list[str]:
-    blank = MemorySearch.model_validate({}).model_dump(by_alias=True)
-    return [one.key for one in leaves(blank, "")]
-
-
 # OpenClaw's own keys as parameters of a pipeline's stages
-
-SLOTS: Mapping[str, str] = {
-    "limit.count": "query.maxResults",
-    "floor.floor": "query.minScore",
-    "fusion.vector": "query.hybrid.vectorWeight",
-    "fusion.keyword": "query.hybrid.textWeight",
-    "rescue.floor": "query.hybrid.textWeight",
-    "keyword_leg.depth.multiplier": "query.hybrid.candidateMultiplier",
-    "vector_leg.depth.multiplier": "query.hybrid.candidateMultiplier",
-    "diversity.relevance_weight": "query.hybrid.mmr.lambda",
-    "recency.half_life_days": "query.hybrid.temporalDecay.halfLifeDays",
-}
-"""Which parameter of a stage takes which key's value."""
-
-SWITCHES: Mapping[str, str] = {
-    "query.hybrid.enabled": "keyword_leg",
-    "query.hybrid.mmr.enabled": "diversity",
-    "query.hybrid.temporalDecay.enabled": "recency",
-}
-"""Keys that add stages to a pipeline, or take them away, with the slot of such a stage."""
-
-COUNTS: Mapping[str, tuple[float, float]] = {
-    "query.maxResults": (1, 10_000),
-    "query.hybrid.candidateMultiplier": (1, 20),
-    "query.hybrid.temporalDecay.halfLifeDays": (1, 100_000),
-}
-"""Keys that take whole numbers, and their ranges; other numbers go from 0 to 1."""
-
-RETIRED_KEYS = (
-    "store.driver", "store.path", "store.vector", "chunking", "sync.onSessionStart", "sync.onSearch",
-    "sync.watch", "sync.watchDebounceMs", "sync.intervalMinutes", "query.hybrid", "cache",
-    "remote.batch.wait", "remote.batch.concurrency", "remote.batch.pollIntervalMs",
-    "remote.batch.timeoutMinutes",
-)  # fmt: skip
-"""Keys, with their subkeys, that have no effect since 2026.9.6."""
-
-WEIGHTS = ("query.hybrid.vectorWeight", "query.hybrid.textWeight")
-PREFIXES = (f"{FEBRUARY_FORM}.", f"{SEPTEMBER_FORM}.", "memorySearch.")
 
 
 def has(pipeline: Pipeline, setting: str) -> bool:
@@ -913,16 +712,15 @@ def has(pipeline: Pipeline, setting: str) -> bool:
     return parameter in known and not (slot == "rescue" and known[parameter] == 0)
 
 
-def tuned(base: Pipeline, search: MemorySearch, keys: Collection[str] | None = None) -> Pipeline:
+def tuned(base: Pipeline, search: Search, keys: Collection[str] | None = None) -> Pipeline:
     """`base` with the values of `search` in its stages: of all keys, or of `keys` alone.
 
     One weight changes the other too, since OpenClaw scales them to sum to 1.
     """
-    values = search.model_dump(by_alias=True)
     if keys is not None and set(keys) & set(WEIGHTS):
         keys = {*keys, *WEIGHTS}
     settings = [
-        f"{slot}={at(values, key)}"
+        f"{slot}={search[key]}"
         for slot, key in SLOTS.items()
         if has(base, slot) and (keys is None or key in keys)
     ]
@@ -958,7 +756,7 @@ def with_keys(pipeline: Pipeline, settings: Sequence[str]) -> Pipeline:
     if not typed:
         return pipeline
     try:
-        search, _ = resolved(_nested(_present(pipeline) | typed), "--set")
+        search, _ = resolved(nested(_present(pipeline) | typed), "--set")
     except InputError as error:
         problem = error.problem.replace("--set.", "--set ")
         raise InputError(problem, "Give a value that OpenClaw accepts.") from None
@@ -1017,7 +815,7 @@ def to_paste(pipeline: Pipeline, values: Mapping[str, Any]) -> dict[str, Any] | 
     if set(values) & set(WEIGHTS):
         values = {**values, **_present(pipeline)}
     form = SEPTEMBER_FORM if pipeline.name.startswith(HISTORY[-1].name) else FEBRUARY_FORM
-    return _nested({f"{form}.{key}": value for key, value in values.items()})
+    return nested({f"{form}.{key}": value for key, value in values.items()})
 
 
 def _value(text: str) -> Any:
@@ -1033,7 +831,8 @@ def _present(pipeline: Pipeline) -> dict[str, Any]:
     return {key: _parameter(pipeline, slot) for key, slot in slots.items()}
 
 
-def _nested(flat: Mapping[str, Any]) -> dict[str, Any]:
+def nested(flat: Mapping[str, Any]) -> dict[str, Any]:
+    """The values of dotted keys as one tree."""
     tree: dict[str, Any] = {}
     for key, value in flat.items():
         *outer, last = key.split(".")
