@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from types import ModuleType
+
+import yaml
 
 from workbench.errors import InputError
 from workbench.records import Stage
 from workbench.registry import Registry, declared, declared_module, registrar
-from workbench.retrieval.pipeline import Change, Pipeline
+from workbench.retrieval.pipeline import Change, Pipeline, Source
 from workbench.systems import openclaw, tutorial
 from workbench.systems.registry import SYSTEMS
 
@@ -51,6 +54,30 @@ def where_is(stage: Stage) -> tuple[str, str]:
             if isinstance(one, Change) and one.stage == stage:
                 return module.__name__, name
     raise InputError(f"No module names a change with the stage: {stage.says}.", "Name the change there.")
+
+
+class History:
+    """The releases and changes of one system, as the YAML file beside a module describes them.
+
+    `notes` are texts that the notes of several releases share, beside those of the file, by their name.
+    """
+
+    def __init__(self, module: str, **notes: str) -> None:
+        self._told = yaml.safe_load(Path(module).with_suffix(".yaml").read_text(encoding="utf-8"))
+        self._notes = {**notes, **self._told.get("notes", {})}
+
+    def _source(self, release: str, told: dict[str, str]) -> Source:
+        note = told.get("note", "").format(**self._notes)
+        return Source(self._told["repository"], release, told["place"], told.get("issue", ""), note)
+
+    def release(self, name: str) -> Source:
+        """Where a release, or a variant of it such as `2026.9.6-trigram`, can be checked."""
+        return self._source(name.removesuffix("-trigram"), self._told["releases"][name])
+
+    def change(self, release: str, name: str, stage: Stage) -> Change:
+        """The named change of a release, which puts this stage into its slot."""
+        told = self._told["changes"][release][name]
+        return Change(name, stage, told["why"], self._source(release, told), told.get("before", ""))
 
 
 @dataclass(frozen=True)

@@ -1,17 +1,17 @@
 """AutoMem's recall, from the release whose keyword weight has no effect to the one that fetches more vectors.
 
 Each pipeline is the previous one plus the changes of one pull request. A chunk of the index is a memory.
+The file `pipelines.yaml` says why each change was made, and where that can be checked.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-from workbench.records import Stage
 from workbench.registry import register
 from workbench.retrieval.cutoff import Limit, MinScore
 from workbench.retrieval.legs import Union, VectorLeg
-from workbench.retrieval.pipeline import Change, Pipeline, Source
+from workbench.retrieval.pipeline import Change, Pipeline
 from workbench.retrieval.scoring import Cosine
 from workbench_plugins.automem.components import (
     AdaptiveFloor,
@@ -38,20 +38,9 @@ from workbench_plugins.automem.components import (
     WholeWordKeyword,
 )
 from workbench_plugins.automem.memories import GraphOfMemories
-from workbench_plugins.history import ReleaseLine
+from workbench_plugins.history import History, ReleaseLine
 
-REPOSITORY = "verygoodplugins/automem"
-SCORING = "automem/utils/scoring.py"
-RECALL = "automem/api/recall.py"
-
-NOTE = (
-    "Simplified: a chunk is a memory, and the note's front matter replaces the properties that AutoMem "
-    "stores; a missing property counts as 0, as in AutoMem's scorer. The front matter is embedded with the "
-    "first chunk. Ages are counted from the newest date in the notes, not from the clock "
-    "(recency_component.now). A folder of notes has no relations, no consolidation and no caller's context, "
-    "so these components are missing; so are the metadata channel (#177), expansions, and the removal of "
-    "equal texts. Ties are those of 8ff266e. AutoMem limits a caller's minimum score to the range 0 to 1."
-)
+TOLD = History(__file__)
 
 DEAD_KEYWORD = Pipeline(
     "am-dead-keyword",
@@ -75,72 +64,25 @@ DEAD_KEYWORD = Pipeline(
         Limit(5),
         AdaptiveFloor(0.15),
     ),
-    source=Source(REPOSITORY, "8df3c08 (v0.13.0)", f"{SCORING}, {RECALL}", "#101, #128", NOTE),
+    source=TOLD.release("8df3c08 (v0.13.0)"),
     layout=GraphOfMemories(),
 )
 
 
-def _change(name: str, stage: Stage, why: str, commit: str, issue: str, place: str = SCORING) -> Change:
-    return Change(name, stage, why, Source(REPOSITORY, commit, place, issue))
-
-
-SUBSTRINGS = _change(
-    "substring",
-    SubstringKeyword(),
-    "rows of the vector leg get keyword points for the words in their text",
-    "e59e9ca",
-    "#128",
-)
-HALF_KEPT = _change(
-    "guard",
-    HalfKept(),
-    "the floor requires a gap of 25 %, and keeps at least half of the results",
-    "e59e9ca",
-    "#128",
-    RECALL,
-)
-WHOLE_WORDS = _change(
-    "words", WholeWordKeyword(), "whole words instead of substrings: car is not in carpet", "591b2c7", "#150"
-)
-LARGER_HALF_KEPT = _change(
-    "half-up", LargerHalfKept(), "the half that is kept is rounded up", "591b2c7", "#150", RECALL
-)
-NORMALISED = _change(
-    "normalised",
-    NormalisedGraphScore(),
-    "the graph's score is divided by the highest possible score",
-    "3653ddf",
-    "#191, issue #190",
-    RECALL,
-)
-CLAMPED = _change(
-    "clamped", ClampedKeyword(), "no keyword component is above 1", "3653ddf", "#191, issue #190"
-)
-OVERFETCH = _change(
-    "overfetch",
-    VectorLeg(Fetch(4, 200)),
-    "four times as many vectors are scored as returned, so that the score decides which are returned",
-    "0720da2",
-    "#205",
-    RECALL,
-)
+SUBSTRINGS = TOLD.change("e59e9ca", "substring", SubstringKeyword())
+HALF_KEPT = TOLD.change("e59e9ca", "guard", HalfKept())
+WHOLE_WORDS = TOLD.change("591b2c7", "words", WholeWordKeyword())
+LARGER_HALF_KEPT = TOLD.change("591b2c7", "half-up", LargerHalfKept())
+NORMALISED = TOLD.change("3653ddf", "normalised", NormalisedGraphScore())
+CLAMPED = TOLD.change("3653ddf", "clamped", ClampedKeyword())
+OVERFETCH = TOLD.change("0720da2", "overfetch", VectorLeg(Fetch(4, 200)))
 
 # These changes are shipped, and off by default.
-GATE = _change(
-    "gate",
-    FinalScore(gate=0.2),
-    "with little evidence, importance and the like count less",
-    "c11b594",
-    "#186",
-)
-TAG_CAP = _change(
-    "tag-cap", TagScore(cap=3), "three tokens in the tags give the full component", "cefa516", "#193"
-)
-HALF_LIFE = _change(
-    "half-life", ExponentialRecency(), "recency falls by half-lives and does not reach 0", "dbb933f", "#182"
-)
-NO_FLOOR = _change("no-floor", NoAdaptiveFloor(), "RECALL_ADAPTIVE_FLOOR=false", "8df3c08", "#101", RECALL)
-OLD_FLOOR = _change("floor-15", AdaptiveFloor(0.15), "the original floor", "8df3c08", "#101", RECALL)
+GATE = TOLD.change("c11b594", "gate", FinalScore(gate=0.2))
+TAG_CAP = TOLD.change("cefa516", "tag-cap", TagScore(cap=3))
+HALF_LIFE = TOLD.change("dbb933f", "half-life", ExponentialRecency())
+NO_FLOOR = TOLD.change("8df3c08", "no-floor", NoAdaptiveFloor())
+OLD_FLOOR = TOLD.change("8df3c08", "floor-15", AdaptiveFloor(0.15))
 
 
 def _merged(before: Pipeline, name: str, release: str, issue: str, *changes: Change) -> Pipeline:
