@@ -67,8 +67,9 @@ class History:
         self._notes = {**notes, **self._told.get("notes", {})}
 
     def _source(self, release: str, told: dict[str, str]) -> Source:
+        repository = told.get("repository", self._told.get("repository", ""))
         note = told.get("note", "").format(**self._notes)
-        return Source(self._told["repository"], release, told["place"], told.get("issue", ""), note)
+        return Source(repository, release, told.get("place", ""), told.get("issue", ""), note)
 
     def release(self, name: str) -> Source:
         """Where a release, or a variant of it such as `2026.9.6-trigram`, can be checked."""

@@ -13,30 +13,7 @@ from workbench.retrieval.cutoff import Limit, MinScore
 from workbench.retrieval.legs import Union, VectorLeg
 from workbench.retrieval.pipeline import Change, Pipeline
 from workbench.retrieval.scoring import Cosine
-from workbench_plugins.automem.components import (
-    AdaptiveFloor,
-    ClampedKeyword,
-    ConfidenceScore,
-    DeadKeyword,
-    ExactScore,
-    ExponentialRecency,
-    Fetch,
-    FinalOrder,
-    FinalScore,
-    GraphLeg,
-    GraphQuery,
-    HalfKept,
-    ImportanceScore,
-    LargerHalfKept,
-    LinearRecency,
-    NoAdaptiveFloor,
-    NormalisedGraphScore,
-    RawGraphScore,
-    SortKeys,
-    SubstringKeyword,
-    TagScore,
-    WholeWordKeyword,
-)
+from workbench_plugins.automem import components
 from workbench_plugins.automem.memories import GraphOfMemories
 from workbench_plugins.history import History, ReleaseLine
 
@@ -45,44 +22,44 @@ TOLD = History(__file__)
 DEAD_KEYWORD = Pipeline(
     "am-dead-keyword",
     stages=(
-        GraphQuery(),
-        VectorLeg(Fetch(1)),
-        GraphLeg(),
+        components.GraphQuery(),
+        VectorLeg(components.Fetch(1)),
+        components.GraphLeg(),
         Union(),
         Cosine(),
-        RawGraphScore(),
-        DeadKeyword(),
-        TagScore(),
-        ExactScore(),
-        ImportanceScore(),
-        LinearRecency(),
-        ConfidenceScore(),
-        FinalScore(),
-        SortKeys(),
-        FinalOrder(),
+        components.RawGraphScore(),
+        components.DeadKeyword(),
+        components.TagScore(),
+        components.ExactScore(),
+        components.ImportanceScore(),
+        components.LinearRecency(),
+        components.ConfidenceScore(),
+        components.FinalScore(),
+        components.SortKeys(),
+        components.FinalOrder(),
         MinScore(0.0),
         Limit(5),
-        AdaptiveFloor(0.15),
+        components.AdaptiveFloor(0.15),
     ),
     source=TOLD.release("8df3c08 (v0.13.0)"),
     layout=GraphOfMemories(),
 )
 
 
-SUBSTRINGS = TOLD.change("e59e9ca", "substring", SubstringKeyword())
-HALF_KEPT = TOLD.change("e59e9ca", "guard", HalfKept())
-WHOLE_WORDS = TOLD.change("591b2c7", "words", WholeWordKeyword())
-LARGER_HALF_KEPT = TOLD.change("591b2c7", "half-up", LargerHalfKept())
-NORMALISED = TOLD.change("3653ddf", "normalised", NormalisedGraphScore())
-CLAMPED = TOLD.change("3653ddf", "clamped", ClampedKeyword())
-OVERFETCH = TOLD.change("0720da2", "overfetch", VectorLeg(Fetch(4, 200)))
+SUBSTRINGS = TOLD.change("e59e9ca", "substring", components.SubstringKeyword())
+HALF_KEPT = TOLD.change("e59e9ca", "guard", components.HalfKept())
+WHOLE_WORDS = TOLD.change("591b2c7", "words", components.WholeWordKeyword())
+LARGER_HALF_KEPT = TOLD.change("591b2c7", "half-up", components.LargerHalfKept())
+NORMALISED = TOLD.change("3653ddf", "normalised", components.NormalisedGraphScore())
+CLAMPED = TOLD.change("3653ddf", "clamped", components.ClampedKeyword())
+OVERFETCH = TOLD.change("0720da2", "overfetch", VectorLeg(components.Fetch(4, 200)))
 
 # These changes are shipped, and off by default.
-GATE = TOLD.change("c11b594", "gate", FinalScore(gate=0.2))
-TAG_CAP = TOLD.change("cefa516", "tag-cap", TagScore(cap=3))
-HALF_LIFE = TOLD.change("dbb933f", "half-life", ExponentialRecency())
-NO_FLOOR = TOLD.change("8df3c08", "no-floor", NoAdaptiveFloor())
-OLD_FLOOR = TOLD.change("8df3c08", "floor-15", AdaptiveFloor(0.15))
+GATE = TOLD.change("c11b594", "gate", components.FinalScore(gate=0.2))
+TAG_CAP = TOLD.change("cefa516", "tag-cap", components.TagScore(cap=3))
+HALF_LIFE = TOLD.change("dbb933f", "half-life", components.ExponentialRecency())
+NO_FLOOR = TOLD.change("8df3c08", "no-floor", components.NoAdaptiveFloor())
+OLD_FLOOR = TOLD.change("8df3c08", "floor-15", components.AdaptiveFloor(0.15))
 
 
 def _merged(before: Pipeline, name: str, release: str, issue: str, *changes: Change) -> Pipeline:

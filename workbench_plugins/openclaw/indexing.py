@@ -18,7 +18,10 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from pathlib import Path
 from typing import NamedTuple, Protocol, runtime_checkable
+
+import yaml
 
 from workbench.contracts import Index
 from workbench.errors import InputError
@@ -245,27 +248,9 @@ class AnnotatedFile:
 CHARACTERS_PER_TOKEN = 4
 
 
-WEIGHTS: dict[int, tuple[tuple[int, int], ...]] = {
-    # Common: middle dot, kana and CJK punctuation, unified ideographs, Hangul syllables, fullwidth forms.
-    4: ((0xB7, 0xB7), (0x3000, 0x319F), (0x4E00, 0x9FA5), (0xAC00, 0xD7AF), (0xFF01, 0xFF60)),
-    # Rarer ones of the basic plane: jamo, radicals, enclosed letters, extension A, Yi, compatibility.
-    12: (
-        (0x1100, 0x11FF), (0x2E80, 0x2FFF), (0x31A0, 0x4DFF), (0x9FA6, 0x9FFF), (0xA000, 0xA4FF),
-        (0xA700, 0xA707), (0xA960, 0xA97F), (0xD7B0, 0xD7FF), (0xF900, 0xFAFF), (0x1D360, 0x1D371),
-    ),
-    # Tone marks, vertical and halfwidth forms, fullwidth signs.
-    8: (
-        (0x2C7, 0x2C7), (0x2C9, 0x2CB), (0x2D9, 0x2D9), (0x2EA, 0x2EB), (0x305, 0x305), (0x323, 0x323),
-        (0xFE10, 0xFE4F), (0xFF61, 0xFFDC), (0xFFE0, 0xFFE6),
-    ),
-    # Supplementary planes: rare kana, enclosed ideographs, extensions B and later.
-    16: (
-        (0x16FE0, 0x16FFF), (0x1AFF0, 0x1AFFF), (0x1B000, 0x1B16F), (0x1F200, 0x1F2FF), (0x20000, 0x2FA1F),
-        (0x30000, 0x3347F),
-    ),
-}  # fmt: skip
-
-
+WEIGHTS: Mapping[int, Sequence[tuple[int, int]]] = yaml.safe_load(
+    Path(__file__).with_name("weights.yaml").read_text(encoding="utf-8")
+)
 _HEAVY = re.compile(
     "|".join(
         f"(?P<w{weight}>[{''.join(f'{chr(first)}-{chr(last)}' for first, last in ranges)}])"

@@ -18,32 +18,10 @@ from workbench.retrieval.pipeline import Change, Pipeline
 from workbench.retrieval.query import UnicodeWords
 from workbench.systems.openclaw import DEPTH, SHIPPED, SIGN, SIMPLIFIED
 from workbench_plugins.history import History, ReleaseLine
-from workbench_plugins.openclaw.keyword import (
-    FallbackWhenEmpty,
-    MatchedRelevance,
-    PathScore,
-    PathsLayout,
-    PathTier,
-    Pool,
-    SupplementWhenThin,
-    TrigramLayout,
-)
-from workbench_plugins.openclaw.ranking import (
-    FEBRUARY_NAMES,
-    MMR,
-    ByTier,
-    Importance,
-    KeywordRescue,
-    ProjectAffinity,
-    ReadableProjects,
-    Recency,
-    SpareSlots,
-    TieredMMR,
-    WeighedSum,
-)
+from workbench_plugins.openclaw import keyword, ranking
 
 TOLD = History(__file__, simplified=SIMPLIFIED)
-POOL = Pool(cap=200)
+POOL = keyword.Pool(cap=200)
 
 
 def released(before: Pipeline, release: str, *changes: Change) -> Pipeline:
@@ -61,42 +39,42 @@ def with_trigrams(before: Pipeline, release: str, layout: Layout) -> Pipeline:
 UNICODE = TOLD.change("2026.2.15", "unicode", UnicodeWords(join="AND"))
 
 # Options of the release, off by default; each can be switched on alone, or both together.
-WEIGHED = TOLD.change("2026.2.15", "weighed", WeighedSum())
-DECAY = TOLD.change("2026.2.15", "decay", Recency(names=FEBRUARY_NAMES))
-DIVERSE = TOLD.change("2026.2.15", "mmr", MMR(relevance_weight=0.7))
+WEIGHED = TOLD.change("2026.2.15", "weighed", ranking.WeighedSum())
+DECAY = TOLD.change("2026.2.15", "decay", ranking.Recency(names=ranking.FEBRUARY_NAMES))
+DIVERSE = TOLD.change("2026.2.15", "mmr", ranking.MMR(relevance_weight=0.7))
 
 FEBRUARY_15 = released(SHIPPED, "2026.2.15", UNICODE)
 
-RESCUE = TOLD.change("2026.2.27", "rescue", KeywordRescue(floor=0.3))
+RESCUE = TOLD.change("2026.2.27", "rescue", ranking.KeywordRescue(floor=0.3))
 
 FEBRUARY_27 = released(FEBRUARY_15, "2026.2.27", RESCUE)
 MARCH = released(FEBRUARY_27, "2026.3.7", SIGN)
-TRIGRAM = with_trigrams(MARCH, "2026.3.31", TrigramLayout())
+TRIGRAM = with_trigrams(MARCH, "2026.3.31", keyword.TrigramLayout())
 
-FALLBACK = TOLD.change("2026.7.1", "fallback", FallbackWhenEmpty(DEPTH))
-ZERO = TOLD.change("2026.7.1", "zero", KeywordRescue(floor=0))
+FALLBACK = TOLD.change("2026.7.1", "fallback", keyword.FallbackWhenEmpty(DEPTH))
+ZERO = TOLD.change("2026.7.1", "zero", ranking.KeywordRescue(floor=0))
 
 JULY = released(MARCH, "2026.7.1", FALLBACK, ZERO)
 
 SEPTEMBER_STAGES: Mapping[str, Stage] = {
     "pool": VectorLeg(POOL),
-    "supplement": SupplementWhenThin(POOL),
-    "matched": MatchedRelevance(),
-    "path-score": PathScore(),
-    "paths": PathTier(),
-    "recency": Recency(),
-    "importance": Importance(),
-    "readable": ReadableProjects(),
-    "affinity": ProjectAffinity(),
-    "weighed": WeighedSum(),
-    "tiers": ByTier(),
-    "mmr": TieredMMR(),
-    "spare": SpareSlots(),
+    "supplement": keyword.SupplementWhenThin(POOL),
+    "matched": keyword.MatchedRelevance(),
+    "path-score": keyword.PathScore(),
+    "paths": keyword.PathTier(),
+    "recency": ranking.Recency(),
+    "importance": ranking.Importance(),
+    "readable": ranking.ReadableProjects(),
+    "affinity": ranking.ProjectAffinity(),
+    "weighed": ranking.WeighedSum(),
+    "tiers": ranking.ByTier(),
+    "mmr": ranking.TieredMMR(),
+    "spare": ranking.SpareSlots(),
 }
 SEPTEMBER_CHANGES = [TOLD.change("2026.9.6", name, stage) for name, stage in SEPTEMBER_STAGES.items()]
 
-SEPTEMBER = replace(released(JULY, "2026.9.6", *SEPTEMBER_CHANGES), layout=PathsLayout())
-SEPTEMBER_TRIGRAM = with_trigrams(SEPTEMBER, "2026.9.6", PathsLayout("trigram"))
+SEPTEMBER = replace(released(JULY, "2026.9.6", *SEPTEMBER_CHANGES), layout=keyword.PathsLayout())
+SEPTEMBER_TRIGRAM = with_trigrams(SEPTEMBER, "2026.9.6", keyword.PathsLayout("trigram"))
 
 HISTORY = (SHIPPED, FEBRUARY_15, FEBRUARY_27, MARCH, JULY, SEPTEMBER)
 """The releases in order; each is built from the one before it."""

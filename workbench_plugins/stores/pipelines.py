@@ -18,18 +18,19 @@ from workbench.contracts import Context, Index
 from workbench.errors import InputError
 from workbench.memory.index import MemoryIndex
 from workbench.memory.store.contract import IndexStore
-from workbench.records import Clause, Floats, Hits, Query, Rows, Stage, Trace
+from workbench.records import Clause, Floats, Hits, Query, Rows, Trace
 from workbench.registry import register
-from workbench.retrieval.columns import ColumnStage, Numbers, PlainStage
+from workbench.retrieval.columns import ColumnStage, Numbers, PlainStage, Stages
 from workbench.retrieval.cutoff import Limit, Order
 from workbench.retrieval.fusion import RankSum, reciprocal_rank
 from workbench.retrieval.index_adapters import IndexAdapter, innermost, kept
 from workbench.retrieval.legs import FixedDepth, KeywordLeg, Union, VectorLeg
-from workbench.retrieval.pipeline import Change, Pipeline, Source
+from workbench.retrieval.pipeline import Pipeline
 from workbench.retrieval.query import UNICODE_WORDS, UnicodeWords, with_query
 from workbench.retrieval.scoring import Cosine
 from workbench_plugins.engines.fusions import MinMax, WeightedScores
 from workbench_plugins.engines.presets import ENGINES
+from workbench_plugins.history import History
 from workbench_plugins.stores.tsquery import quoted, tsquery
 
 if TYPE_CHECKING:
@@ -249,58 +250,37 @@ class MilvusScore(TextRank, scale="milvus bm25"):
     says: ClassVar[str] = "keyword score = Milvus's BM25, without a sign"
 
 
-COPIED = Source(
-    "pgvector/pgvector-python",
-    "7e7a851d",
-    "examples/hybrid_search/rrf.py",
-    "",
-    "Ties at a limit are arbitrary there; here they are in the order of chunk ids.",
-)
-LANGCHAIN = Source(
-    "langchain-ai/langchain-postgres",
-    "01db41af",
-    "v2/hybrid_search_config.py, v2/async_vectorstore.py",
-    "",
-    "The defaults: 4 hits of each leg, 4 results. Ties are in the order of chunk ids.",
-)
-MILVUS = Source(
-    "milvus-io/pymilvus",
-    "3.0.2",
-    "client/abstract.py: RRFRanker, WeightedRanker",
-    "",
-    "Twenty hits of each leg and ten results; both are the caller's choice there. Ties are in the order of "
-    "chunk ids.",
-)
+TOLD = History(__file__)
+LANGCHAIN = TOLD.release("01db41af")
 
 
-def _in_postgres(depth: FixedDepth, *scoring: Stage, limit: int) -> tuple[Stage, ...]:
-    """Both legs at one depth for the whole question, then how their candidates are scored."""
-    legs = (WholeQuestion(), TextLeg(depth), VectorLeg(depth), Union())
-    return (*legs, *scoring, Order(), Limit(limit))
+def _in_postgres(depth: FixedDepth) -> Stages:
+    """Both legs at one depth for the whole question."""
+    return WholeQuestion() >> TextLeg(depth) >> VectorLeg(depth) >> Union()
 
 
 PGVECTOR_RRF = Pipeline(
     "pgvector-rrf",
-    stages=_in_postgres(TWENTY, SharedRanks(), TiedRankSum(1.0, 1.0), limit=5),
-    source=COPIED,
+    _in_postgres(TWENTY) >> SharedRanks() >> TiedRankSum(1.0, 1.0) >> Order() >> Limit(5),
+    TOLD.release("7e7a851d"),
     layout=TextLayout(),
 )
-ANY_WORD = Change(
-    "or",
-    AnyWord(),
-    "one word is enough, instead of all of them",
-    Source("workbench", "", "", "", "Never shipped there: the repair of openclaw#16021 for this query."),
-)
+ANY_WORD = TOLD.change("", "or", AnyWord())
 LANGCHAIN_SUM = Pipeline(
     "langchain-pgvector",
-    stages=_in_postgres(FOUR, TextRank(), Cosine(), WeightedScores(0.5, 0.5, MinMax(), MinMax()), limit=4),
-    source=LANGCHAIN,
+    _in_postgres(FOUR)
+    >> TextRank()
+    >> Cosine()
+    >> WeightedScores(0.5, 0.5, MinMax(), MinMax())
+    >> Order()
+    >> Limit(4),
+    LANGCHAIN,
     layout=TextLayout(),
 )
 LANGCHAIN_RRF = Pipeline(
     "langchain-pgvector-rrf",
-    stages=_in_postgres(FOUR, FarthestFirstRankSum(1.0, 1.0), limit=4),
-    source=replace(
+    _in_postgres(FOUR) >> FarthestFirstRankSum(1.0, 1.0) >> Order() >> Limit(4),
+    replace(
         LANGCHAIN,
         note="reciprocal_rank_fusion sorts both lists by `distance` in descending order, so the farthest "
         f"vector hit is ranked first. {LANGCHAIN.note}",
@@ -309,18 +289,16 @@ LANGCHAIN_RRF = Pipeline(
 )
 MILVUS_RRF = Pipeline(
     "milvus-rrf",
-    stages=(
-        UnicodeWords("OR"),
-        MilvusLeg(TWENTY),
-        VectorLeg(TWENTY),
-        Union(),
-        MilvusScore(),
-        Cosine(),
-        RankSum(1.0, 1.0),
-        Order(),
-        Limit(10),
-    ),
-    source=MILVUS,
+    UnicodeWords("OR")
+    >> MilvusLeg(TWENTY)
+    >> VectorLeg(TWENTY)
+    >> Union()
+    >> MilvusScore()
+    >> Cosine()
+    >> RankSum(1.0, 1.0)
+    >> Order()
+    >> Limit(10),
+    TOLD.release("3.0.2"),
     layout=MilvusLayout(),
 )
 
