@@ -201,7 +201,8 @@ def measure(task: Task, choice: Choice, kept: Path) -> Measured:
     spent = time.process_time() - started
     with open_index(task.root, embedder, index_path=place.with_suffix(".sqlite")) as index:
         answers = task.ask(choice.systems, index)
-        found = Measured(spent, index.size, index.store.read_share, answers)
+        share = index.store.db.execute("SELECT avg(read_share) FROM chunks").get
+        found = Measured(spent, index.size, share, answers)
     place.with_suffix(".json").write_text(json.dumps(asdict(found)), encoding="utf-8")
     return found
 

@@ -30,7 +30,8 @@ def main() -> None:
             file = Path(folder) / "index.sqlite"
             index_folder(root, embedder, index_path=file)
             with open_index(root, embedder, index_path=file) as index:
-                print(f"\n{reading.name}: {index.store.read_share:.0%} of the average chunk is read")
+                share = index.store.db.execute("SELECT avg(read_share) FROM chunks").get
+                print(f"\n{reading.name}: {share:.0%} of the average chunk is read")
                 found = evaluate(questions, [SHIPPED, WORKAROUND, THREE_FIXES], index)
                 Console(width=120).print(rich_table(evaluation_table(found)))
 

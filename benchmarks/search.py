@@ -23,6 +23,7 @@ from workbench.retrieval.pipeline import Pipeline, Running, search
 from workbench.systems.openclaw import SHIPPED, THREE_FIXES, WORKAROUND
 
 BUDGET_MS = 5.0
+KNN_SQL = "SELECT chunk_id, distance FROM chunks_vec WHERE embedding MATCH ? AND k = ?"
 RANK_SQL = "SELECT rowid, rank FROM chunks_fts WHERE chunks_fts MATCH ? ORDER BY rank LIMIT 24"
 
 
@@ -98,7 +99,7 @@ def _print_peers(index: MemoryIndex, asked: list[str]) -> None:
     either = {question: THREE_FIXES["query"].query(question) for question in asked}  # type: ignore[attr-defined]
     ours, knn = (
         timed(lambda q: index.vector(vectors[q], 24), asked),
-        timed(lambda q: index.store.nearest(vectors[q], 24), asked),
+        timed(lambda q: index.store.db.execute(KNN_SQL, (vectors[q].tobytes(), 24)).fetchall(), asked),
     )
     postings = timed(lambda q: index.keyword(either[q], 24), asked)
     bm25, rank = (

@@ -10,21 +10,27 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from workbench.errors import InputError
-    from workbench.measure.blame import blame
-    from workbench.measure.evaluation import evaluate
-    from workbench.measure.questions import load_questions
-    from workbench.measure.thresholds import scores
-    from workbench.memory.embedding.local import LocalEmbedder, ToyEmbedder
-    from workbench.memory.opening import open_memory as open  # noqa: A004
-    from workbench.memory.sync import index_folder, open_index
-    from workbench.records import Trace
-    from workbench.retrieval.explain import explain
-    from workbench.retrieval.pipeline import Pipeline, search
-    from workbench.systems.registry import SYSTEMS, indexing, register, system
-    from workbench.views.frames import table
-    from workbench.views.text import show
-    from workbench.views.widgets.panel import selection
+    from workbench.errors import InputError as InputError
+    from workbench.measure.blame import blame as blame
+    from workbench.measure.evaluation import evaluate as evaluate
+    from workbench.measure.questions import load_questions as load_questions
+    from workbench.measure.thresholds import scores as scores
+    from workbench.memory.embedding.local import LocalEmbedder as LocalEmbedder
+    from workbench.memory.embedding.local import ToyEmbedder as ToyEmbedder
+    from workbench.memory.opening import open_memory as open  # noqa: A004, F401
+    from workbench.memory.sync import index_folder as index_folder
+    from workbench.memory.sync import open_index as open_index
+    from workbench.records import Trace as Trace
+    from workbench.retrieval.explain import explain as explain
+    from workbench.retrieval.pipeline import Pipeline as Pipeline
+    from workbench.retrieval.pipeline import search as search
+    from workbench.systems.registry import SYSTEMS as SYSTEMS
+    from workbench.systems.registry import indexing as indexing
+    from workbench.systems.registry import register as register
+    from workbench.systems.registry import system as system
+    from workbench.views.frames import table as table
+    from workbench.views.text import show as show
+    from workbench.views.widgets.panel import selection as selection
 
 __version__ = "0.1.0"
 
@@ -56,29 +62,7 @@ _HOMES = {
 # Inside the package no function hides Python's own `open`.
 _THERE = {"open": "open_memory"}
 
-__all__ = [
-    "SYSTEMS",
-    "InputError",
-    "LocalEmbedder",
-    "Pipeline",
-    "ToyEmbedder",
-    "Trace",
-    "blame",
-    "evaluate",
-    "explain",
-    "index_folder",
-    "indexing",
-    "load_questions",
-    "open",
-    "open_index",
-    "register",
-    "scores",
-    "search",
-    "selection",
-    "show",
-    "system",
-    "table",
-]
+__all__ = sorted(_HOMES)
 
 
 def __getattr__(name: str) -> Any:

@@ -16,7 +16,7 @@ from tests.adapters import adapts
 from tests.world import compiled, written
 from workbench.contracts import Index, Layout
 from workbench.memory.files import content_hash
-from workbench.memory.sources import LineChunker, chunk_id, remap_lines, utf16_length
+from workbench.memory.sources import LineChunker, chunk_id, utf16_length
 from workbench.memory.store.contract import Cached, Settings
 from workbench.memory.store.sqlite.store import KEYWORD_SQL, Store
 from workbench.records import Chunk, Document, Hits, Passage, Query, Rows, Trace, Vector
@@ -26,6 +26,7 @@ from workbench.retrieval.pipeline import Pipeline, search
 from workbench.retrieval.query import JoinedWords
 from workbench.retrieval.scoring import ClampedRank, clamped_rank
 from workbench.systems import openclaw
+from workbench_plugins.openclaw.sessions import remap_lines
 
 FEBRUARY = ("2026.2.12", "2026.2.13")
 

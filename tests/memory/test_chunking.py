@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workbench.errors import InputError
-from workbench.memory.sources import LineChunker, remap_lines, utf16_length
+from workbench.memory.sources import LineChunker, utf16_length
 from workbench.records import Passage
+from workbench_plugins.openclaw.sessions import remap_lines
 
 LINE = st.text(st.characters(codec="utf-8", exclude_characters="\n"), max_size=15)
 ANY_TEXT = st.text(st.sampled_from("ab \n\r\u2028é😀"), max_size=400)

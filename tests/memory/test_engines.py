@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import subprocess
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -158,24 +157,14 @@ def test_an_index_refuses_another_precision_than_made_it_and_opens_with_its_own(
         assert index.embedder == made
 
 
-@dataclass
-class Earlier(LocalEmbedder):
-    """The embedder with the revision that OpenVINO in fp32 had before it was the same as torch's."""
-
-    @property
-    def revision(self) -> str:  # type: ignore[override]
-        return "53aa51172d14/openvino-fp32/windowed"
-
-
-def test_an_index_of_either_engine_in_fp32_is_used_by_both_and_so_is_an_earlier_one(home: Home) -> None:
+def test_an_index_of_either_engine_in_fp32_is_used_by_both(home: Home) -> None:
     place = home.file.with_name("both.sqlite")
-    for made in (LocalEmbedder(variant=ModelVariant("torch")), Earlier()):
-        index_folder(home.root, made, index_path=place, rebuild=True)
-        (home.root / "memory" / "new.md").write_text(f"A new note for {made!r}.")
-        assert index_folder(home.root, index_path=place).embedded == 1
-        with open_index(home.root, index_path=place) as index:
-            assert index.embedder.backend == "openvino"  # type: ignore[attr-defined]
-            assert index.embed("tea").shape == (384,)
+    index_folder(home.root, LocalEmbedder(variant=ModelVariant("torch")), index_path=place)
+    (home.root / "memory" / "new.md").write_text("A new note.")
+    assert index_folder(home.root, index_path=place).embedded == 1
+    with open_index(home.root, index_path=place) as index:
+        assert index.embedder.backend == "openvino"  # type: ignore[attr-defined]
+        assert index.embed("tea").shape == (384,)
 
 
 def test_a_processor_without_int8_uses_fp32(run: Run, home: Home, monkeypatch: pytest.MonkeyPatch) -> None:

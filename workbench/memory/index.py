@@ -22,7 +22,6 @@ from workbench.memory.embedding.local import (
     PACKAGED_MODEL,
     Embedder,
     LocalEmbedder,
-    current,
     local_embedder,
 )
 from workbench.memory.embedding.named import remembered
@@ -90,7 +89,7 @@ def check_same(store: IndexStore, here: Settings) -> None:
     differing = [
         f"another {what}: {old}, not {new}"
         for what, old, new in (
-            ("model", f"{there.model} ({current(there.revision)})", f"{here.model} ({here.revision})"),
+            ("model", f"{there.model} ({there.revision})", f"{here.model} ({here.revision})"),
             ("chunker", there.chunker, here.chunker),
         )
         if old != new
@@ -239,7 +238,7 @@ class MemoryIndex(OpenIndex):
     def keyword(self, query: Query, limit: int) -> Hits:
         """The hits by (bm25, chunk id), from the postings in memory if the query can be answered from them.
 
-        `not_from_postings` says why a query is asked in SQL. The hits and their numbers are the same.
+        Any other query is asked in SQL. The hits and their numbers are the same.
         """
         try:
             return self._from_postings(query, limit)
@@ -255,17 +254,7 @@ class MemoryIndex(OpenIndex):
                 f"Leave them at {K1:g} and {B:g}, or use a system whose query is a list of words.",
             ) from None
 
-    def not_from_postings(self, query: Query) -> str | None:
-        """Why the store itself is asked this query; None if it is answered from the postings in memory."""
-        try:
-            self._from_postings(query, 1)
-        except NoPostingsError as error:
-            return str(error)
-        return None
-
     def _from_postings(self, query: Query, limit: int, k1: float = K1, b: float = B) -> Hits:
-        if self._source is None:
-            raise NoPostingsError("the store does not give its postings")
         with nullcontext() if self.store.busy else self.store.reading():
             source, postings = self.postings()
             return postings.best(query, limit, source, self.store.keys, k1, b)

@@ -221,18 +221,6 @@ def parts(text: str, most: int) -> list[str]:
     return [*found, data.decode()]
 
 
-def remap_lines(passages: Sequence[Passage], line_map: Sequence[int]) -> list[Passage]:
-    """The passages with line n replaced by `line_map[n - 1]` where that exists.
-
-    Source: openclaw 2026.2.13, src/memory/internal.ts, remapChunkLines.
-    """
-
-    def mapped(line: int) -> int:
-        return line_map[line - 1] if line <= len(line_map) else line
-
-    return [Passage(p.text, mapped(p.start_line), mapped(p.end_line), p.hash) for p in passages]
-
-
 def beginning(text: str, units: int) -> str:
     """The first `units` UTF-16 code units of a text; a surrogate pair is never split."""
     return text.encode("utf-16-le", "surrogatepass")[: units * 2].decode("utf-16-le", "ignore")

@@ -21,7 +21,7 @@ def weighted_sum(scores: Sequence[Any], weights: Sequence[Any]) -> Any:
 
     Source: openclaw 2026.2.13, src/memory/hybrid.ts, mergeHybridResults.
     """
-    return _sum(weight * score for score, weight in zip(scores, weights, strict=True))
+    return summed(weight * score for score, weight in zip(scores, weights, strict=True))
 
 
 def reciprocal_rank(rank: Any, weight: Any, k: Any) -> Any:
@@ -39,15 +39,15 @@ def weighted_rrf(ranks: Sequence[Any], weights: Sequence[Any], k: Any) -> Any:
     never shipped.
     """
     parts = [reciprocal_rank(rank, weight, k) for rank, weight in zip(ranks, weights, strict=True)]
-    return _sum(parts) / first_in_all(weights, k)
+    return summed(parts) / first_in_all(weights, k)
 
 
 def first_in_all(weights: Sequence[Any], k: Any) -> Any:
     """The largest sum of reciprocal rank fusion: that of a candidate ranked first in every list."""
-    return _sum(weights) / (k + 1)
+    return summed(weights) / (k + 1)
 
 
-def _sum(parts: Iterable[Any]) -> Any:
+def summed(parts: Iterable[Any]) -> Any:
     """The sum from left to right, without a 0 in front that a printed formula would show."""
     return reduce(operator.add, parts)
 
@@ -71,41 +71,6 @@ def max_plus_min(one: Any, other: Any, share: Any) -> Any:
     Source: basicmachines-co/basic-memory, f5a0e942, #577, with a share of 0.3.
     """
     return np.maximum(one, other) + share * np.minimum(one, other)
-
-
-def legs_present(*scores: Any) -> Any:
-    """How many of the legs brought the candidate."""
-    return _sum(np.where(np.isnan(score), 0.0, 1.0) for score in scores)
-
-
-def geometric_mean(scores: Sequence[Any], weights: Sequence[Any]) -> Any:
-    """exp(Σ w ln s / Σ w) over the scores above 0; a score that is absent or not above 0 is in neither sum.
-
-    Source: OpenSearch neural-search, GeometricMeanScoreCombinationTechnique.
-    """
-    counted = [_counted(score, weight) for score, weight in zip(scores, weights, strict=True)]
-    total = _sum(counted)
-    logs = weighted_sum([np.log(_above_zero(score)) for score in scores], counted)
-    return np.where(total == 0, 0.0, np.exp(logs / np.where(total == 0, 1.0, total)))
-
-
-def harmonic_mean(scores: Sequence[Any], weights: Sequence[Any]) -> Any:
-    """Σ w / Σ (w / s) over the scores above 0; a score that is absent or not above 0 is in neither sum.
-
-    Source: OpenSearch neural-search, HarmonicMeanScoreCombinationTechnique.
-    """
-    counted = [_counted(score, weight) for score, weight in zip(scores, weights, strict=True)]
-    total = _sum(counted)
-    inverse = _sum(weight / _above_zero(score) for score, weight in zip(scores, counted, strict=True))
-    return np.where(total == 0, 0.0, total / np.where(total == 0, 1.0, inverse))
-
-
-def _counted(score: Any, weight: Any) -> Any:
-    return np.where(score > 0, weight, 0.0)
-
-
-def _above_zero(score: Any) -> Any:
-    return np.where(score > 0, score, 1.0)
 
 
 MoreLegs = tuple[tuple[str, float], ...]
@@ -139,7 +104,7 @@ class Fusion(ColumnStage, slot="fusion", output="score", scale="fused"):
 
     def together(self, *parts: Any) -> Any:
         """The score, from the parts: their sum, with 0 for an absent one."""
-        return _sum(filled(part, 0.0) for part in parts)
+        return summed(filled(part, 0.0) for part in parts)
 
     def formula(self, of: Numbers) -> Any:
         return self.together(*self.contributions(of))
@@ -220,7 +185,7 @@ class AnsweredSum(WeightedSum):
             for leg, weight in self.weights.items()
         ]
         scores = [filled(of[f"{leg}_score"], self.absent) for leg in self.weights]
-        return weighted_sum(scores, answered) / _sum(answered)
+        return weighted_sum(scores, answered) / summed(answered)
 
 
 @dataclass(frozen=True)

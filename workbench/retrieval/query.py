@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Literal
 
 from workbench.contracts import Context
@@ -18,17 +19,7 @@ from workbench.errors import InputError
 from workbench.records import Clause, Query, Trace
 from workbench.retrieval.columns import PlainStage
 
-WORDS = """
-a about above after again against all am an and any are as at be because been before being below
-between both but by can could did do does doing down during each few for from further had has have
-having he her here hers herself him himself his how i if in into is it its itself just me more most
-my myself no nor not now of off on once only or other our ours ourselves out over own same she
-should so some such than that the their theirs them themselves then there these they this those
-through to too under until up very was we were what when where which while who whom why will with
-would you your yours yourself yourselves s t d ll m re ve don doesn didn isn aren wasn weren won
-wouldn couldn shouldn hasn haven hadn
-"""
-STOP_WORDS = frozenset(WORDS.split())
+STOP_WORDS = frozenset(Path(__file__).with_name("stop_words.txt").read_text(encoding="utf-8").split())
 
 
 ASCII_WORDS = re.compile(r"[A-Za-z0-9_]+")

@@ -7,7 +7,7 @@ weight; few engines document it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
 from typing import Any, ClassVar, Protocol
@@ -20,12 +20,11 @@ from workbench.retrieval.fusion import (
     Fusion,
     RankSum,
     Weighted,
-    geometric_mean,
-    harmonic_mean,
     larger,
-    legs_present,
     max_plus_min,
     reciprocal_rank,
+    summed,
+    weighted_sum,
 )
 from workbench.retrieval.scoring import (
     clamped_rank,
@@ -34,6 +33,44 @@ from workbench.retrieval.scoring import (
     relevance,
 )
 from workbench.retrieval.written import STATISTICS
+
+# Parts of several legs
+
+
+def legs_present(*scores: Any) -> Any:
+    """How many of the legs brought the candidate."""
+    return summed(np.where(np.isnan(score), 0.0, 1.0) for score in scores)
+
+
+def geometric_mean(scores: Sequence[Any], weights: Sequence[Any]) -> Any:
+    """exp(Σ w ln s / Σ w) over the scores above 0; a score that is absent or not above 0 is in neither sum.
+
+    Source: OpenSearch neural-search, GeometricMeanScoreCombinationTechnique.
+    """
+    counted = [_counted(score, weight) for score, weight in zip(scores, weights, strict=True)]
+    total = summed(counted)
+    logs = weighted_sum([np.log(_above_zero(score)) for score in scores], counted)
+    return np.where(total == 0, 0.0, np.exp(logs / np.where(total == 0, 1.0, total)))
+
+
+def harmonic_mean(scores: Sequence[Any], weights: Sequence[Any]) -> Any:
+    """Σ w / Σ (w / s) over the scores above 0; a score that is absent or not above 0 is in neither sum.
+
+    Source: OpenSearch neural-search, HarmonicMeanScoreCombinationTechnique.
+    """
+    counted = [_counted(score, weight) for score, weight in zip(scores, weights, strict=True)]
+    total = summed(counted)
+    inverse = summed(weight / _above_zero(score) for score, weight in zip(scores, counted, strict=True))
+    return np.where(total == 0, 0.0, total / np.where(total == 0, 1.0, inverse))
+
+
+def _counted(score: Any, weight: Any) -> Any:
+    return np.where(score > 0, weight, 0.0)
+
+
+def _above_zero(score: Any) -> Any:
+    return np.where(score > 0, score, 1.0)
+
 
 # Rules for a list whose scores are all equal. Each function takes the score.
 

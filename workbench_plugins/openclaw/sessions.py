@@ -9,14 +9,14 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO, ClassVar
 
 from workbench.errors import InputError
 from workbench.memory.files import Place, open_below, open_plain, settled
-from workbench.memory.sources import Chunker, Look, looks, remap_lines, whole_characters
+from workbench.memory.sources import Chunker, Look, looks, whole_characters
 from workbench.records import Document, Passage
 
 SUFFIX = ".jsonl"
@@ -73,6 +73,18 @@ class Sessions:
         assert isinstance(document, Transcript)
         passages = [one for one in chunker.chunk(document.text) if one.text.strip()]
         return remap_lines(passages, document.line_map)
+
+
+def remap_lines(passages: Sequence[Passage], line_map: Sequence[int]) -> list[Passage]:
+    """The passages with line n replaced by `line_map[n - 1]` where that exists.
+
+    Source: openclaw 2026.2.13, src/memory/internal.ts, remapChunkLines.
+    """
+
+    def mapped(line: int) -> int:
+        return line_map[line - 1] if line <= len(line_map) else line
+
+    return [Passage(p.text, mapped(p.start_line), mapped(p.end_line), p.hash) for p in passages]
 
 
 def _check_size(size: int, path: str) -> None:

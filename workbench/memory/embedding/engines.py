@@ -93,23 +93,18 @@ class ModelEngine(Protocol):
     @property
     def window(self) -> int:
         """The number of word pieces that the model reads at once, without its own two markers."""
-        ...
 
     def offsets(self, texts: Sequence[str]) -> list[list[tuple[int, int]]]:
         """For each text, where each of its word pieces begins and ends, in characters."""
-        ...
 
     def vectors(self, texts: Sequence[str], role: Role, batch_size: int) -> NDArray[np.float32]:
         """One unit vector per text, which is cut off after `window` word pieces."""
-        ...
 
     def piece_vectors(self, texts: Sequence[str], role: Role, batch_size: int) -> list[PieceVectors]:
         """The vectors of each text and of its word pieces; a text is cut off after `window` of them."""
-        ...
 
     def piece(self, number: int) -> str:
         """How the vocabulary writes a word piece; empty for the model's own markers."""
-        ...
 
 
 def cores() -> int:

@@ -359,14 +359,8 @@ class LocalEmbedder:
         return self.engine.offsets(texts)
 
 
-def current(revision: str) -> str:
-    """A local model's revision as it is written today: OpenVINO in fp32 was once a variant of its own."""
-    return revision.replace("/openvino-fp32/", "/")
-
-
 def local_embedder(model: str, revision: str) -> LocalEmbedder | None:
     """The local model of that name whose revision this would be; None for a revision of another form."""
-    revision = current(revision)
     parts, reading = revision.split("/"), reading_of(revision)
     variant = ModelVariant() if len(parts) == 2 else variant_named(parts[1]) if len(parts) == 3 else None
     return None if reading is None or variant is None else LocalEmbedder(model, reading, variant=variant)

@@ -34,35 +34,12 @@ APPLICATION_ID = 0x77626878
 VERSION = 1
 """The `PRAGMA user_version` of an index file with this schema."""
 
-SCHEMA = """
-    CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
-    CREATE TABLE documents (
-        id INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE, source TEXT NOT NULL,
-        hash TEXT NOT NULL, size INTEGER NOT NULL, mtime_ns INTEGER NOT NULL, text TEXT NOT NULL
-    );
-    CREATE TABLE chunks (
-        id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE,
-        document_id INTEGER NOT NULL REFERENCES documents (id),
-        start_line INTEGER NOT NULL, end_line INTEGER NOT NULL,
-        hash TEXT NOT NULL, text TEXT NOT NULL, read_share REAL NOT NULL
-    );
-    CREATE INDEX chunks_by_document ON chunks (document_id);
-    CREATE INDEX chunks_by_hash ON chunks (hash);
-    CREATE VIRTUAL TABLE chunks_fts USING fts5 (text, content = 'chunks', content_rowid = 'id');
-    CREATE VIRTUAL TABLE chunks_vec USING vec0 (
-        chunk_id INTEGER PRIMARY KEY, embedding FLOAT[%d] distance_metric = cosine
-    );
-    CREATE TABLE IF NOT EXISTS embedding_cache (
-        model TEXT NOT NULL, revision TEXT NOT NULL, role TEXT NOT NULL, hash TEXT NOT NULL,
-        vector BLOB NOT NULL, read_share REAL NOT NULL,
-        PRIMARY KEY (model, revision, role, hash)
-    ) WITHOUT ROWID;
-"""
+SCHEMA = Path(__file__).with_name("schema.sql").read_text(encoding="utf-8")
 
 
 def create(db: apsw.Connection, dimensions: int) -> None:
     """Creates an empty index for vectors of that many dimensions, in a database without tables."""
-    db.execute(SCHEMA % dimensions)
+    db.execute(SCHEMA.format(dimensions=dimensions))
     db.pragma("application_id", APPLICATION_ID)
     db.pragma("user_version", VERSION)
 

@@ -36,7 +36,7 @@ from workbench.memory.store.contract import (
 from workbench.memory.store.sqlite import database
 from workbench.memory.store.sqlite.database import check_dimensions, damaged, identity, plain_errors, typed
 from workbench.memory.store.sqlite.fts5 import SQLitePostings, match_expression
-from workbench.records import Chunk, Document, Hits, Passage, Query, Rows, Vector
+from workbench.records import Chunk, Document, Hits, Passage, Query, Rows
 
 LARGEST_KNN = 4096
 """The most neighbours that vec0 returns."""
@@ -53,8 +53,6 @@ KEYWORD_TIES_SQL = """
     JOIN chunks ON chunks.id = found.rowid
     WHERE found.raw <= ? ORDER BY found.raw, {tie} LIMIT ?
 """
-
-KNN_SQL = "SELECT chunk_id, distance FROM chunks_vec WHERE embedding MATCH ? AND k = ?"
 
 CHUNKS_SQL = """
     SELECT chunks.id, chunks.key, path, source, start_line, end_line, chunks.text, read_share
@@ -361,11 +359,6 @@ class Store(IndexStore):
         """The number of chunks."""
         return int(self.db.execute("SELECT count(*) FROM chunks").get)
 
-    @property
-    def read_share(self) -> float:
-        """The mean share of a chunk that the model has read, 0 to 1; 1 for an index without chunks."""
-        return float(self.db.execute("SELECT ifnull(avg(read_share), 1) FROM chunks").get)
-
     def compiled(self, query: Query) -> str:
         """The MATCH expression of a query."""
         return match_expression(query)
@@ -382,16 +375,6 @@ class Store(IndexStore):
     def postings(self) -> SQLitePostings:
         """FTS5's postings of the chunks."""
         return SQLitePostings(self.db, "chunks_fts")
-
-    def nearest(self, query: Vector, limit: int) -> Hits:
-        """The nearest chunks by sqlite-vec's own search, with cosine distances.
-
-        Raises InputError for a limit above 4,096, which vec0 cannot answer.
-        """
-        if limit > LARGEST_KNN:
-            raise InputError(f"vec0 answers at most {LARGEST_KNN} neighbours, not {limit}.", "Ask for fewer.")
-        found = self.db.execute(KNN_SQL, (query.tobytes(), limit)).fetchall()
-        return self.by_id(hits_of([(row, 1.0 if far is None else far) for row, far in found]))
 
     def matrix(self) -> tuple[Rows, NDArray[np.float32]]:
         """All rows and their unit vectors, in row order: shapes (n,) and (n, dimensions)."""
@@ -433,17 +416,6 @@ class Store(IndexStore):
             (path,),
         )
         return np.array([row for (row,) in found], np.int64)
-
-    def integrity(self) -> list[str]:
-        """The problems that SQLite's and FTS5's integrity checks find; none in a sound index."""
-        problems = [row for (row,) in self.db.execute("PRAGMA integrity_check") if row != "ok"]
-        if not self.writable:
-            return problems  # FTS5's own check is an INSERT
-        try:
-            self.db.execute("INSERT INTO chunks_fts (chunks_fts, rank) VALUES ('integrity-check', 1)")
-        except apsw.CorruptError as error:
-            problems.append(f"full-text index: {error}")
-        return problems
 
     # The embedding cache
 
