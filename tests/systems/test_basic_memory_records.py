@@ -19,8 +19,10 @@ RECORDS = PROJECT / "tests" / "records"
     [
         ("0.23.2-notes", "bm-head", "notes", 240, 240),
         ("0.23.2", "bm-head", "odd", 390, 377),
+        ("0.23.2-vault", "bm-head", "vault", 495, 489),
         ("0.24.1", "bm-0.24.1", "notes", 240, 239),
         ("0.24.1", "bm-0.24.1", "odd", 390, 370),
+        ("0.24.1-vault", "bm-0.24.1", "vault", 495, 488),
         ("0.23.2-postgres", "bm-pg-0.23.2", "thirty", 225, 214),
         ("0.24.1-postgres", "bm-pg-0.24.1", "thirty", 225, 215),
     ],
@@ -84,6 +86,19 @@ def test_a_link_means_a_note_by_its_title_its_path_or_its_permalink() -> None:
         ("Tea -> Deep Cup", "main/tea/d/main/sub/cup"),
         ("Tea", "main/tea/e/cup"),
     ]
+
+
+def test_links_by_path_and_several_notes_of_one_title() -> None:
+    names = [Named("Dup", "main/dup", "Dup.md"), Named("Dup", "main/a/dup", "a/Dup.md")]
+    names += [Named("Titled", "own/one", "a/file.md")]
+    body = "- b [[Dup]]\n- c [[a/Dup]]\n- d [[main/own/one]]\n- e [[a/file|shown]]\n- f [[shot.png]]\n"
+    links = "\n[g](file.md) [h](../Dup.md#x) [i](https://x.example) [j](none.md) \\[[k]] `[[l]]`\n"
+    ends = ["b/dup", "c/main/a/dup", "d/own/one", "e/own/one", "f/shot"]
+    rows = [row.permalink for row in rows_beside(names, ["", "", body], "main")]
+    assert rows == [f"own/one/{end}" for end in ends]
+    rows = [row.permalink for row in rows_beside(names, ["", "", body + links], "main", "0.24.1")]
+    ends += ["links-to/own/one", "links-to/main/dup", "links-to/none"]
+    assert rows == [f"own/one/{end}" for end in ends]
 
 
 def test_the_same_observation_is_one_row() -> None:

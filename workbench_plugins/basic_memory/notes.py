@@ -8,33 +8,39 @@ are two scans of the table, and bm25() of a row comes from the scan that finds t
 
 from __future__ import annotations
 
+import mimetypes
 import re
 import unicodedata
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import PurePosixPath
-from typing import ClassVar, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 import apsw
 import numpy as np
+import yaml
+from text_unidecode import unidecode
 
 from workbench.contracts import Index
 from workbench.memory.files import content_hash
+from workbench.memory.safe_yaml import RefusedYamlError, check_yaml
 from workbench.memory.sources import whole_characters
 from workbench.memory.store.sqlite.fts5 import match_expression
 from workbench.records import Chunk, Document, Hits, Query, Rows, Vector
 from workbench.retrieval.index_adapters import IndexAdapter, kept
 from workbench_plugins.basic_memory.rows import (
+    LINKS_TO,
     Block,
     Named,
     blocks,
+    known_names,
+    linked_files,
     observation,
     relations,
     target_of,
     without_code,
 )
-from workbench_plugins.frontmatter import BLOCK, NOTHING, FrontMatter, front_matter
 from workbench_plugins.whole_files import WholeFiles, whole_documents, whole_files
 
 CREATE_SQL = """
@@ -164,15 +170,34 @@ VECTOR_POOL = 1_100
 CHUNKS_PER_NOTE = 10
 
 
-def without_front_matter(path: str, text: str) -> tuple[FrontMatter, str]:
-    """The front matter of a note, and the text after it. Raises InputError for broken front matter.
+def head_and_body(text: str) -> tuple[Mapping[str, Any], str]:
+    """The keys of a note's front matter and the text after it; without a usable one, the whole text.
 
-    >>> without_front_matter("a.md", "---\\ntags: tea\\n---\\nA cup.")[1].strip()
-    'A cup.'
+    Blank lines may stand before it, and only dashes end it.
+
+    >>> head_and_body("---\\ntitle: Tea\\n---\\nA cup."), head_and_body("---\\na: [b\\n---\\n")
+    (({'title': 'Tea'}, 'A cup.'), ({}, '---\\na: [b\\n---'))
     """
-    head = front_matter(path, text)
-    block = BLOCK.match(text)
-    return (NOTHING, text) if head == NOTHING or block is None else (head, text[block.end() :])
+    text = text.strip()
+    before, *rest = HEAD.split(text, maxsplit=2)
+    if before or len(rest) < 2:
+        return {}, text
+    try:
+        check_yaml(rest[0])
+        keys = yaml.safe_load(rest[0]) or {}
+    except (RefusedYamlError, yaml.YAMLError, ValueError):
+        return {}, text
+    return (keys, rest[1].strip()) if isinstance(keys, Mapping) else ({}, text)
+
+
+HEAD = re.compile(r"^-{3,}\s*$", re.MULTILINE)
+
+
+def tags_of(keys: Mapping[str, Any]) -> list[str]:
+    """The tags of a front matter: a list of anything, or words between commas; a # before one is left out."""
+    tags = keys.get("tags") or []
+    each = tags if isinstance(tags, list) else str(tags).split(",")
+    return [str(one).strip().lstrip("#") for one in each if one is not None]
 
 
 def variants(text: str) -> list[str]:
@@ -183,9 +208,6 @@ def variants(text: str) -> list[str]:
     """
     forms = [text, text.lower(), *(part.strip() for part in text.split("/")), *text.lower().split()]
     return [form for form in dict.fromkeys(forms) if form]
-
-
-IN_LETTERS = str.maketrans({"ß": "ss", "€": "EUR", "ー": "-"})
 
 
 def permalink_of(path: str, project: str) -> str:
@@ -200,46 +222,42 @@ def permalink_of(path: str, project: str) -> str:
 def slug(text: str) -> str:
     """A text as a part of a permalink: lower case with hyphens, without accents and apostrophes.
 
-    Dots and slashes stay, and a hyphen comes before a capital inside a word. Kana and Hangul become Latin
-    letters, and Chinese characters stay. Basic Memory writes every other script in Latin letters, too.
+    Dots and slashes stay, and a hyphen comes before a capital inside a word. Chinese characters and their
+    punctuation stay, wide forms are left out, and every other script becomes Latin letters.
 
-    >>> slug("CamelNote: it's 50% (of 3.5)!"), slug("Größe /a_b/"), slug("日本語ノート 한국어")
-    ('camel-note-its-50-of-3.5', 'grosse/a-b', '日本語-no-to-hangugeo')
+    >>> slug("CamelNote: it's 50% (of 3.5)!"), slug("Größe /a_b/"), slug("日本語ノート 한국어, мир")
+    ('camel-note-its-50-of-3.5', 'grosse/a-b', '日本語-no-to-hangugeo-mir')
     """
-    spaced = re.sub(r"([a-z0-9])([A-Z])", r"\1-\2", text).replace("'", "").translate(IN_LETTERS)
-    latin = "".join(map(_in_latin, unicodedata.normalize("NFC", spaced.lower())))
-    apart = re.sub(f"(?<=[{HAN}])(?=[a-z0-9])|(?<=[a-z0-9])(?=[{HAN}])", "-", latin)
-    parts = (re.sub(r"(?:[^\w.]|_)+", "-", one).strip("-") for one in apart.split("/"))
-    return "/".join(filter(None, parts))
+    latin = "".join(map(_in_latin, unicodedata.normalize("NFC", text).translate(OWN)))
+    spaced = re.sub(r"([a-z0-9])([A-Z])", r"\1-\2", latin).replace("'", "").lower()
+    apart = re.sub(f"(?<=[{HAN}])(?=[a-z0-9])|(?<=[a-z0-9])(?=[{HAN}])", "-", spaced)
+    parts = (re.sub(rf"(?:[^\w.{HAN}]|_)+", "-", one).strip("-") for one in apart.split("/"))
+    return "/".join(one for one in parts if one not in ("", "."))
 
 
-HAN = "\u3400-\u9fff"
+def slug_of_file(text: str) -> str:
+    """The `slug` of a text without its suffix, if that is one of a kind of file.
+
+    >>> slug_of_file("see image.png"), slug_of_file("Release 1.2")
+    ('see-image', 'release-1.2')
+    """
+    return slug(text[: text.rindex(".")] if mimetypes.guess_type(text)[0] and "." in text else text)
 
 
-def _letters(text: str) -> tuple[str, ...]:
-    return tuple("" if one == "-" else one for one in text.split())
-
-
-FIRST = _letters("g gg n d dd r m b bb s ss - j jj c k t p h")
-MIDDLE = _letters("a ae ya yae eo e yeo ye o wa wae oe yo u weo we wi yu eu yi i")
-LAST = _letters("- g gg gs n nj nh d l lg lm lb ls lt lp lh m b bs s ss ng j c k t p h")
-"""The letters of a Hangul syllable."""
-KANA = {"si": "shi", "ti": "chi", "tu": "tsu"}
+HAN = "\u3000-\u303f\u3400-\u9fff"
+KEPT, WIDE = re.compile(f"[{HAN}]"), re.compile("[\uff00-\uffef]")
+OWN = str.maketrans(
+    {"し": "shi", "ち": "chi", "っ": "tsu", "つ": "tsu", "シ": "shi", "チ": "chi", "ッ": "tsu", "ツ": "tsu"}
+    | {"ー": "-", "・": "-", "Є": "Ie", "א": "A", "ח": "H", "ט": "T", "כ": "KH", "ך": "KH", "צ": "TS"}
+    | {"ץ": "TS", "ק": "k", "ש": "SH", "ײ": "EY", "ױ": "OY"}
+)
+"""Letters that Basic Memory's table writes in another way than text-unidecode's."""
 
 
 def _in_latin(letter: str) -> str:
-    """A kana or a Hangul syllable in Latin letters, a Latin letter without its marks; others as they are."""
-    name = unicodedata.name(letter, "")
-    if "LATIN" in name:
-        return unicodedata.normalize("NFKD", letter)[0]
-    if name.startswith("HANGUL SYLLABLE"):
-        first, rest = divmod(ord(letter) - 0xAC00, len(MIDDLE) * len(LAST))
-        middle, last = divmod(rest, len(LAST))
-        return FIRST[first] + MIDDLE[middle] + LAST[last]
-    if name.startswith(("HIRAGANA LETTER", "KATAKANA LETTER")):
-        sound = name.rpartition(" ")[2].lower()
-        return KANA.get(sound, sound)
-    return letter
+    if letter.isascii() or KEPT.match(letter):
+        return letter
+    return "" if WIDE.match(letter) else str(unidecode(letter)).replace("[?]", "")
 
 
 def note_of(document: Document, project: str) -> Note:
@@ -248,11 +266,10 @@ def note_of(document: Document, project: str) -> Note:
     content_snippet holds the whole body: the databases that e46555bf and the releases 0.19.0 to 0.23.2 write
     show it. Release 0.18.5 stores 250 characters.
     """
-    head, text = without_front_matter(document.path, document.text)
-    body = text.strip()
-    title = str(head.rest.get("title") or PurePosixPath(document.path).stem)
-    permalink = str(head.rest.get("permalink") or permalink_of(document.path, project))
-    parts = [*variants(title), body, *variants(permalink), *variants(document.path), *head.tags]
+    keys, body = head_and_body(document.text)
+    title = str(keys.get("title") or PurePosixPath(document.path).stem)
+    permalink = str(keys.get("permalink") or permalink_of(document.path, project))
+    parts = [*variants(title), body, *variants(permalink), *variants(document.path), *tags_of(keys)]
     return Note(title, "\n".join(parts)[:LONGEST_STEMS], body, permalink)
 
 
@@ -278,51 +295,53 @@ def lay_out(index: Index, documents: Sequence[Document], layout: NotesLayout) ->
 def rows_beside(
     names: Sequence[Named], bodies: Sequence[str], project: str, release: str = "0.23.2"
 ) -> list[Note]:
-    """The rows of the observations and relations of all notes, each once for its permalink.
+    """The rows of the observations and relations of all notes, each once for its permalink and its target.
 
-    From 0.24 on, the same observation twice is two rows, and a link in code is none.
+    From 0.24 on, the same observation twice is two rows, a link in code or behind a backslash is none, and a
+    Markdown link to a file is one.
     """
-    rows: dict[str, Note] = {}
-    known = {name: one for one in reversed(names) for name in one}
+    rows: dict[tuple[str, str], Note] = {}
+    known = known_names(names)
+    new = release >= "0.24"
     for source, body in zip(names, bodies, strict=True):
         for block in blocks(body):
-            linked = relations(block if release < "0.24" else without_code(block))
-            for row in _rows_of(block, linked, source, known, project):
-                if release >= "0.24" and row.permalink in rows:
+            for row in _observations(block, source):
+                if new and (row.permalink, "") in rows:
                     row = _numbered(row, source, rows)
-                rows.setdefault(row.permalink, row)
+                rows.setdefault((row.permalink, ""), row)
+            for kind, name in relations(without_code(block) if new else block):
+                target = target_of(name, slug(name.partition("|")[0]), source, known, project)
+                row = _relation(kind, name, source, target)
+                rows.setdefault((row.permalink, "" if target else name), row)
+            for name, path in linked_files(block, source.path) if new else ():
+                target = next((one for one in names if one.path == path), None)
+                row = _relation(LINKS_TO, name, source, target)
+                rows.setdefault((row.permalink, "" if target else name), row)
     return list(rows.values())
 
 
-def _numbered(row: Note, source: Named, rows: Container[str]) -> Note:
-    """An observation that stands in its note again, with a number in its permalink; a relation as it is."""
+def _numbered(row: Note, source: Named, rows: Container[tuple[str, str]]) -> Note:
+    """An observation that stands in its note again, with a number in its permalink."""
     start = f"{source.permalink}/observations"
-    if not row.permalink.startswith(f"{start}/"):
-        return row
     names = (f"{start}-{number}{row.permalink.removeprefix(start)}" for number in count(1))
-    return row._replace(permalink=next(name for name in names if name not in rows))
+    return row._replace(permalink=next(name for name in names if (name, "") not in rows))
 
 
-def _rows_of(
-    block: Block,
-    linked: Sequence[tuple[str, str]],
-    source: Named,
-    known: Mapping[str, Named],
-    project: str,
-) -> Iterator[Note]:
+def _observations(block: Block, source: Named) -> Iterator[Note]:
     if found := observation(block):
         category, content = found
-        cut = slug(content[:MOST_IN_PERMALINK])
+        cut = slug_of_file(content[:MOST_IN_PERMALINK])
         if len(content) > MOST_IN_PERMALINK:
             cut = f"{cut}-{content_hash(content)[:12]}"
         title = f"{category}: {content[:MOST_IN_TITLE]}..."
         permalink = f"{source.permalink}/observations/{slug(category)}/{cut}"
         yield Note(title, "\n".join(variants(content))[:LONGEST_STEMS], content, permalink)
-    for kind, name in linked:
-        target = target_of(name, f"{project}/{slug(name)}", source, known)
-        title = f"{source.title} -> {target.title}" if target else source.title
-        end = target.permalink if target else slug(name)
-        yield Note(title, "\n".join(variants(title)), "", f"{source.permalink}/{slug(kind)}/{end}")
+
+
+def _relation(kind: str, name: str, source: Named, target: Named | None) -> Note:
+    title = f"{source.title} -> {target.title}" if target else source.title
+    end = target.permalink if target else slug_of_file(name)
+    return Note(title, "\n".join(variants(title)), "", f"{source.permalink}/{slug(kind)}/{end}")
 
 
 class NoteIndex(IndexAdapter):

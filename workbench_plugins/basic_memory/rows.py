@@ -7,9 +7,12 @@ own notes.
 
 from __future__ import annotations
 
+import posixpath
 import re
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
+from urllib.parse import unquote, urlsplit
 
 from markdown_it import MarkdownIt
 
@@ -25,11 +28,12 @@ LINKS_TO = "links_to"
 
 
 class Block(NamedTuple):
-    """The text of a paragraph, a heading or a list item's paragraph, and what it stands in."""
+    """The text of a paragraph, a heading or a list item's paragraph, what it stands in, and its links."""
 
     text: str
     in_item: bool
     in_quote: bool
+    links: tuple[str, ...] = ()
 
 
 class Named(NamedTuple):
@@ -52,7 +56,8 @@ def blocks(body: str) -> Iterator[Block]:
         if kind in within:
             within[kind] += token.nesting
         elif token.type == "inline":
-            yield Block(token.content, within["list_item"] > 0, within["blockquote"] > 0)
+            links = (str(one.attrs["href"]) for one in token.children or () if one.type == "link_open")
+            yield Block(token.content, within["list_item"] > 0, within["blockquote"] > 0, tuple(links))
 
 
 def observation(block: Block) -> tuple[str, str] | None:
@@ -93,18 +98,49 @@ def relations(block: Block) -> list[tuple[str, str]]:
 
 
 def without_code(block: Block) -> Block:
-    """A block without the code within its lines.
+    """A block without the links in the code within its lines, and without those behind a backslash.
 
-    >>> relations(without_code(Block("see `[[Code]]` and [[Tea]]", False, False)))
+    >>> relations(without_code(Block("see `[[Code]]`, \\\\[[Mug]] and [[Tea]]", False, False)))
     [('links_to', 'Tea')]
     """
-    return block._replace(text=INLINE_CODE.sub("", block.text))
+    text = INLINE_CODE.sub(lambda code: code[0].replace("[[", " "), block.text)
+    return block._replace(text=text.replace("\\[[", " "))
 
 
-def target_of(name: str, permalink: str, source: Named, known: Mapping[str, Named]) -> Named | None:
-    """The note that a link means: the one of that name, or else of the name's permalink; None for neither.
+def linked_files(block: Block, source: str) -> Iterator[tuple[str, str]]:
+    """The links of a block to files beside the note `source`: each as it is kept, and the path that it means.
+
+    >>> block = Block("", False, False, ("../a%20b.md#c", "https://x.example", "/root.md"))
+    >>> list(linked_files(block, "notes/tea.md"))
+    [('../a b.md', 'a b.md')]
+    """
+    for link in block.links:
+        parts = urlsplit(link)
+        path = unquote(parts.path)
+        meant = posixpath.normpath(posixpath.join(posixpath.dirname(source), path))
+        inside = path and not path.startswith("/") and not path.endswith("/") and not meant.startswith("..")
+        if inside and not parts.scheme and not parts.netloc:
+            yield path if path.startswith(".") else f"./{path}", meant
+
+
+def known_names(names: Sequence[Named]) -> Mapping[str, Named | None]:
+    """The notes by title, permalink and path; None for a title of several notes, which then means none."""
+    titles = Counter(one.title for one in names)
+    several: dict[str, Named | None] = {title: None for title, count in titles.items() if count > 1}
+    return {name: one for one in reversed(names) for name in one} | several
+
+
+def target_of(
+    name: str, permalink: str, source: Named, known: Mapping[str, Named | None], project: str
+) -> Named | None:
+    """The note that a link means: the one of that name or path, or else of the name's permalink; or None.
 
     What follows a bar is only shown. A note that names itself in other letters is not found.
     """
-    by_permalink = known.get(permalink)
-    return known.get(name.partition("|")[0]) or (None if by_permalink == source else by_permalink)
+    shown = name.partition("|")[0].strip()
+    full = f"{project}/{permalink}"
+    if shown in known:
+        return known[shown] or (source if source.permalink == full else None)
+    by_path = known.get(f"{shown}.md") or known.get(shown.removeprefix(f"{project}/"))
+    by_permalink = known.get(full)
+    return by_path or (None if by_permalink == source else by_permalink)

