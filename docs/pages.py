@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import hashlib
+import json
 import os
 import re
 import shutil
@@ -32,7 +33,7 @@ from workbench.measure.evaluation import evaluate
 from workbench.measure.questions import load_questions
 from workbench.memory.sync import open_index
 from workbench.systems.openclaw import SHIPPED, THREE_FIXES
-from workbench.views.living import script, style
+from workbench.views.living import as_json, script, style
 from workbench.views.widgets.threshold import ThresholdLab
 
 HERE = Path(__file__).parent
@@ -188,12 +189,29 @@ def write(lessons: Sequence[Lesson], site: Path) -> None:
         resources = {"root": lesson.root, "ways": list(ways(lesson, lessons))}
         page, _ = made.from_notebook_node(lesson.notebook, resources)
         (site / lesson.page).parent.mkdir(exist_ok=True)
-        (site / lesson.page).write_text(with_shared_style(page, lesson.root, site), encoding="utf-8")
+        page = with_shared_style(with_shared_chunks(page), lesson.root, site)
+        (site / lesson.page).write_text(page, encoding="utf-8")
     (site / "index.html").write_text(contents(lessons, still(lab(MEMORY))), encoding="utf-8")
     (site / "plotly.min.js").write_text(get_plotlyjs(), encoding="utf-8")
     (site / "living.js").write_text(script(), encoding="utf-8")
     (site / "living.css").write_text(style(), encoding="utf-8")
     shutil.copy(HERE / "page.css", site)
+
+
+def with_shared_chunks(page: str) -> str:
+    """The page with each chunk that its widgets have written once; a widget has their places."""
+    places: dict[str, int] = {}
+
+    def share(found: re.Match[str]) -> str:
+        state = json.loads(found[2])
+        if "chunks" in state["data"]:
+            every = state["data"]["chunks"]
+            state["data"]["chunks"] = [places.setdefault(as_json(one), len(places)) for one in every]
+        return f"{found[1]}{as_json(state)}</script>"
+
+    page = re.sub(r'(<script type="application/json">)(.*?)</script>', share, page)
+    shared = f'<script type="application/json" id="workbench-chunks">[{",".join(places)}]</script>'
+    return re.sub(r"<body[^>]*>", lambda found: found[0] + shared, page, count=1)
 
 
 def with_shared_style(page: str, root: str, site: Path) -> str:

@@ -15,6 +15,7 @@ from tests.browser import (
     OUTPUT,
     PANELS,
     SHOWN_SYSTEMS,
+    WIDGETS,
     Shown,
     Tab,
     becomes,
@@ -252,7 +253,7 @@ def test_the_console_shows_no_error(tab: Tab) -> None:
     assert tab.errors == []
 
 
-def test_a_saved_and_trusted_notebook_moves_in_another_jupyterlab(
+def test_a_saved_notebook_moves_in_another_jupyterlab_where_it_is_trusted(
     lab: str, folder: Path, tmp_path: Path, tab: Tab, shown: dict[str, Shown]
 ) -> None:
     save(tab.page)
@@ -262,6 +263,9 @@ def test_a_saved_and_trusted_notebook_moves_in_another_jupyterlab(
         tab.page.goto(f"{address}/widgets.ipynb?reset")
         _moves(tab, address)
         tab.page.screenshot(path=OUTPUT / "saved.png")
+    with jupyterlab(folder, tmp_path / "third", tmp_path / "nobody") as address:
+        tab.page.goto(f"{address}/widgets.ipynb?reset")
+        _stands(tab.page)
     tab.page.goto("about:blank")
     tab.errors.clear()  # the page complained that its server had ended
 
@@ -288,6 +292,18 @@ def _moves(tab: Tab, address: str) -> None:
     box.press("Enter")
     tab.page.locator(".workbench-microscope").get_by_text("This takes Python").wait_for()
     assert box.input_value() != "tea"
+
+
+def _stands(page: Page) -> None:
+    """Without trust, each saved widget is its picture, with a line that says how to move it."""
+    page.set_viewport_size({"width": 1280, "height": 6000})  # all cells
+    pictures = page.locator(".jp-OutputArea-output img[src^='data:image/svg']")
+    becomes(pictures.count, len(WIDGETS).__eq__)
+    for picture in pictures.all():
+        becomes(lambda picture=picture: picture.evaluate("image => image.naturalHeight"), (50).__le__)
+    assert page.get_by_text("To move it, trust the notebook").count() == len(WIDGETS)
+    assert page.locator("img[alt^='At 0.35, ']").count() == 1
+    assert page.locator(".wb-living").count() == 0
 
 
 def test_a_click_on_a_mark_is_seen_in_the_other_widgets_and_in_python(

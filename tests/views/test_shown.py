@@ -185,6 +185,11 @@ def test_the_picture_of_a_search_says_where_the_file_falls_out(name: str, toy: M
     for path in toy.paths():
         picture = passage(explain(trace, toy, path))
         lost = re.findall(r'class="stage[^"]*lost"[^>]*>([^<]*)<', picture)
+        for leg in trace.legs.values():
+            held = dict(zip(trace.rows.tolist(), trace.chunks, strict=True))
+            rank = next((n for n, row in enumerate(leg.hits.rows.tolist(), 1) if held[row].path == path), 0)
+            at = f"the file at {rank}" if rank else "without the file"
+            assert f"{leg.hits.rows.size} found, {at}" in picture
         if path in returned:
             place = returned.index(path) + 1
             assert f"{len(returned)} returned; the file at place {place}" in picture

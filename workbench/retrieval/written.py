@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from functools import singledispatch
+from math import isnan
 from typing import Any
 
 import numpy as np
@@ -245,7 +246,7 @@ def read_columns(steps: list[dict[str, Any]]) -> set[str]:
 
 
 def written_trace(trace: Trace, made: Mapping[str, Any]) -> dict[str, Any]:
-    """A trace as data for the steps of `written`: the columns that they read, null for absent.
+    """A trace as data for the steps of `written`: the columns that they read and the ranks, null for absent.
 
     A column with one number for all candidates is that number.
 
@@ -256,7 +257,8 @@ def written_trace(trace: Trace, made: Mapping[str, Any]) -> dict[str, Any]:
     steps, cut = made["steps"], len(trace.chunks) > MOST
     kept = np.sort(trace.order[:MOST]).tolist()
     computed = {one["column"] for one in steps if cut and "column" in one}
-    read = sorted((read_columns(steps) | computed) & trace.columns.keys())
+    ranks = {f"{leg}_rank" for leg in trace.legs}
+    read = sorted((read_columns(steps) | computed | ranks) & trace.columns.keys())
     recorded = {
         str(place): after
         for place, one in enumerate(steps)
@@ -274,7 +276,8 @@ def written_trace(trace: Trace, made: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _numbers(column: Floats) -> Any:
-    numbers = [None if np.isnan(value) else value for value in column.tolist()]
+    values = column.tolist()
+    numbers = [None if isnan(value) else int(value) if value.is_integer() else value for value in values]
     return numbers[0] if len(set(numbers)) == 1 else numbers
 
 

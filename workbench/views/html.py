@@ -18,6 +18,7 @@ from itertools import groupby, zip_longest
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.text import Text
@@ -134,13 +135,16 @@ def schematic(pipeline: Pipeline) -> str:
 def passage(explanation: Explanation) -> str:
     """The stages of a search with what left each of them, and where the file that is explained falls out."""
     trace, target = explanation.trace, explanation.target
+    rows = [row for row, one in enumerate(trace.chunks) if one.path == target]
     drops = [-1 if one.drop is None else trace.place_of(one.drop.stage) for one in trace.candidates]
     mine = [drop for drop, one in zip(drops, trace.candidates, strict=True) if one.chunk.path == target]
     marks: dict[str, tuple[str, str]] = {}
     for place, stage in enumerate(trace.stages):
         left = sum(drop < 0 or drop > place for drop in drops)
         if isinstance(stage, LegStage) and (leg := trace.legs.get(stage.name)):
-            marks[stage.slot] = ("", f"{leg.hits.rows.size} found")
+            rank = np.fmin.reduce(trace.columns[f"{stage.name}_rank"][rows], initial=np.inf)
+            at = "without the file" if rank == np.inf else f"the file at {rank:.0f}"
+            marks[stage.slot] = ("", f"{leg.hits.rows.size} found, {at}")
         elif isinstance(stage, Union | Limit) or place in drops:
             marks[stage.slot] = ("", f"{left} left")
         if (place == max(mine) and -1 not in mine) if mine else isinstance(stage, Union):

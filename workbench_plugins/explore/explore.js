@@ -23,7 +23,7 @@
   // Only the answer to the last question is shown: an earlier one may come later.
   async function ask() {
     const mine = ++asked;
-    said.textContent = "";
+    said.textContent = said.className = "";
     try {
       const found = await post("/ask", state.settings);
       if (mine !== asked) return;
@@ -32,6 +32,7 @@
     } catch (error) {
       if (mine !== asked) return;
       said.textContent = `${error.message} The lists still show the last valid question.`;
+      said.className = "problem";
     }
     heard.forEach((told) => told());
   }
@@ -49,10 +50,11 @@
       if (found.view) workbenchView.render({ model: fixed(found.view), el: below });
       shown = below.hidden ? "" : content.do;
       if (scroll && !below.hidden) below.scrollIntoView({ block: "start" });
+      said.className = "";
     } catch (error) {
       said.textContent = error.message;
+      said.className = "problem";
     }
-    said.className = "";
   }
 
   // Puts a question to the explorer, and a file if one is expected.
@@ -89,9 +91,11 @@
       const [cx, cy] = at(one);
       return svg("circle", { cx, cy, r: rank.has(n) ? 6 : 3, class: rank.has(n) ? "near" : null }, svg("title", {}, named(n)));
     });
+    // Each neighbour has its number, and the nearest of each file its name.
+    const first = (place) => near.findIndex(({ point }) => files[point] === files[near[place].point]) === place;
     const labels = near.map(({ point }, place) => {
       const [x, y] = at(points[point]);
-      return svg("text", { x: x + 8, y: y + 4 }, String(place + 1));
+      return svg("text", { x: x + 8, y: y + 4 }, `${place + 1}${first(place) ? ` ${paths[files[point]].split("/").at(-1)}` : ""}`);
     });
     const [x, y] = at(question);
     const mark = svg("path", { class: "asked", d: `M${x},${y - 9}l9,9l-9,9l-9,-9z` }, svg("title", {}, "the question"));

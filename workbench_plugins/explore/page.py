@@ -111,8 +111,11 @@ class Desk:
         }
 
     def lab(self) -> ThresholdLab:
-        """The threshold lab of the two systems."""
-        return ThresholdLab(self.evaluations(), Selection())
+        """The threshold lab of the two systems, with the explorer's question if its answer is known."""
+        lab = ThresholdLab(self.evaluations(), Selection())
+        if (asked := self.explorer.traces[0].question) in lab.question.options:
+            lab.question.value = asked
+        return lab
 
 
 def first_question(index: OpenIndex, labelled: QuestionSet | None = None) -> tuple[str, str]:

@@ -29,7 +29,7 @@ from workbench.registry import part_of
 from workbench.retrieval.pipeline import Pipeline
 from workbench.systems.registry import SYSTEMS
 from workbench.views.html import framed, html_of
-from workbench.views.living import script, style
+from workbench.views.living import as_json, script, style
 from workbench_plugins.explore.held import held_file
 from workbench_plugins.explore.log import read_log
 from workbench_plugins.explore.map import memory_map
@@ -101,7 +101,7 @@ class Server:
             "STYLE": style(),
             "SCRIPT": script() + (HERE / "explore.js").read_text(encoding="utf-8"),
             "NOTES": "".join(f'<p role="note">{escape(one)}</p>' for one in self.desk.index.remarks),
-            "STATE": json.dumps(self._state(), allow_nan=False).replace("<", "\\u003c"),
+            "STATE": as_json(self._state()),
         }
         for name, text in texts.items():
             body = body.replace(f"@{name}@", text)

@@ -70,8 +70,12 @@ def line_chart(points: Mapping[str, Sequence[tuple[float, float]]], x: str, y: s
         colour, there = COLOURS[place % len(COLOURS)], [at(point) for point in some]
         parts += [_line(one, other, colour) for one, other in pairwise(there)]
         parts += [f'<circle cx="{a:.1f}" cy="{b:.1f}" r="5" fill="{colour}"/>' for a, b in there]
-        free = min(there[-1][1], free) - 14  # names do not overlap
-        parts.append(_text(there[-1][0] + 9, free + 18, name))
+        free = min(there[-1][1], free) - 16  # names do not overlap
+        names = WIDTH - RIGHT + 12
+        parts += [
+            _line((names, free + 16), (names + 12, free + 16), colour),
+            _text(names + 17, free + 20, name),
+        ]
     told = (f"{name}: " + ", ".join(f"({a:.4g}, {b:.4g})" for a, b in some) for name, some in points.items())
     return Picture(f"{y} by {x}. " + "; ".join(told), bottom + BELOW, parts)
 

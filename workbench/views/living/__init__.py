@@ -42,9 +42,14 @@ def script() -> str:
     return f"(() => {{\n{body}}})();\n"
 
 
+def as_json(state: Any) -> str:
+    """JSON without blanks, which may stand in a script of a page."""
+    return json.dumps(state, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")
+
+
 def placed(data: dict[str, Any], settings: dict[str, Any], name: str, twin: str) -> str:
     """The view as a part of a page that has `script` and `style`; without JavaScript, the HTML of `twin`."""
-    state = json.dumps({"data": data, "settings": settings}, allow_nan=False).replace("<", "\\u003c")
+    state = as_json({"data": data, "settings": settings})
     return (
         f'<div data-widget="{escape(visible(name))}"><script type="application/json">{state}</script>'
         f"<div>{twin}</div><script>workbenchView.place(document.currentScript.parentElement)</script></div>"

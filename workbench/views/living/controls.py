@@ -82,6 +82,7 @@ class Living(anywidget.AnyWidget):
 
     def __init__(self, data: Mapping[str, Any], controls: Mapping[str, Control]) -> None:
         super().__init__(data=data, settings={name: one.value for name, one in controls.items()})
+        self.add_class(f"workbench-{self.model_id}")  # by which the page finds the element of this model
         self._controls = controls
         self.observe(self._moved, "settings")
         for one in controls.values():

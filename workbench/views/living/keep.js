@@ -1,5 +1,5 @@
 // Saves the widgets of a notebook with it, so that they are there when it is opened again without its kernel:
-// only those that an output shows.
+// only those that an output shows. Each also leaves its picture, for a host that does not run widgets.
 
 const STATE = "application/vnd.jupyter.widget-state+json";
 const VIEW = "application/vnd.jupyter.widget-view+json";
@@ -18,6 +18,44 @@ function views(notebook) {
 // A progress bar that has ended is an output of no widget. JupyterLab shows nothing for one without a name.
 function forget({ output }) {
   output.setData({ data: { ...output.data, [VIEW]: { ...output.data[VIEW], model_id: "" } } });
+}
+
+const drawn = (globalThis.workbenchDrawn ??= new Set()); // the elements of all widgets that are shown
+
+// What a widget shows, as an image that runs nothing and loads nothing. Its controls would not move there.
+function pictureOf(el) {
+  const copy = el.querySelector(".wb-living").cloneNode(true);
+  for (const one of copy.querySelectorAll(".wb-controls > :not(fieldset), details:not(.wb-chunks *), button:not(.wb-bar), [hidden]")) one.remove();
+  for (const one of copy.querySelectorAll("input")) one.toggleAttribute("checked", one.checked);
+  const dark = document.body.dataset.jpThemeLight === "false";
+  const [color, width] = [getComputedStyle(el).color, el.offsetWidth || 960];
+  const box = document.createElement("div");
+  box.className = dark ? "dark" : "light";
+  box.style = `position: absolute; width: ${width}px; color: ${color}; background: ${dark ? "#111" : "#fff"}`;
+  document.body.append(box);
+  box.append(copy);
+  const height = box.offsetHeight;
+  box.style.position = "static";
+  const rules = [...document.styleSheets].filter((sheet) => !sheet.href).flatMap((sheet) => [...sheet.cssRules].map((one) => one.cssText));
+  const look = document.createElement("style");
+  look.textContent = [...rules.filter((one) => one.includes("wb-")), ".wb-living * { overflow: hidden; }"].join("\n");
+  box.prepend(look);
+  box.remove();
+  const content = new XMLSerializer().serializeToString(box).replace(/[\0-\x08\x0b\x0c\x0e-\x1f]/g, "");
+  const image = document.createElement("img");
+  image.alt = copy.querySelector("[role=status]")?.textContent ?? "";
+  image.src = `data:image/svg+xml,${encodeURIComponent(`<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}"><foreignObject width="100%" height="100%">${content}</foreignObject></svg>`)}`;
+  return image.outerHTML;
+}
+
+// The line that says how to move it stays, and what follows it becomes the picture. A widget in which somebody works
+// keeps the picture that it has: writing one draws the widget anew.
+function leavePicture({ id, output }) {
+  const el = [...drawn].find((one) => one.classList.contains(`workbench-${id}`));
+  const html = String(output.data["text/html"] ?? "");
+  if (!el?.querySelector(".wb-living") || (html.includes("<img") && el.contains(document.activeElement))) return;
+  const told = html.slice(0, html.indexOf("</p>") + 4) + pictureOf(el);
+  if (told !== html) output.setData({ data: { ...output.data, "text/html": told } });
 }
 
 function withParts(ids, states) {
@@ -42,6 +80,7 @@ function keep(manager) {
   outputs.filter(({ id }) => !states[id]).forEach(forget);
   for (const id of withParts(outputs.map(({ id }) => id), states)) kept[id] = states[id];
   notebook.setMetadata("widgets", { [STATE]: { version_major: 2, version_minor: 0, state: kept } });
+  outputs.filter(({ id }) => states[id]).forEach(leavePicture);
 }
 
 const watched = (globalThis.workbenchWatched ??= new WeakSet());

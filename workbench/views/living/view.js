@@ -55,17 +55,27 @@ function broken(path) {
   return path.split("/").flatMap((part, place) => (place ? ["/", h("wbr"), part] : [part]));
 }
 
-const wordsOf = (question) => [...new Set(question.toLowerCase().match(/[\p{L}\p{N}]{3,}/gu) ?? [])];
+// The words of a question that are worth a mark, as the language divides them.
+const SEGMENTS = new Intl.Segmenter(undefined, { granularity: "word" });
+const COMMON = new Set("about and are but can did does for from had has have her his how its not should that the their this was were what when where which who why will with would you your".split(" "));
+const UNSPACED = /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Thai}]/u;
+function wordsOf(question) {
+  const all = [...SEGMENTS.segment(question.toLowerCase())].filter((one) => one.isWordLike).map((one) => one.segment);
+  return [...new Set(all)].filter((word) => word.length > (UNSPACED.test(word) ? 1 : 2) && !COMMON.has(word));
+}
 
-// The text around the first of the words, each of them marked.
+// The text around the first of the words, each of them marked. Words are not cut where there are spaces.
 function marked(text, words, size = 180) {
-  if (!words.length) return [text.slice(0, size)];
-  const found = new RegExp(`(?<![\\p{L}\\p{N}])(${words.join("|")})`, "giu");
+  const spaced = (place) => {
+    const space = text.indexOf(" ", place);
+    return space >= 0 && space < place + 30 ? space : place;
+  };
+  const found = words.length ? new RegExp(`(${words.map((word) => (UNSPACED.test(word) ? "" : "(?<![\\p{L}\\p{N}])") + word).join("|")})`, "giu") : /(?!)/;
   const first = text.search(found);
-  const start = first > size / 2 ? text.indexOf(" ", first - size / 3) + 1 : 0;
-  const parts = text.slice(start, start + size).split(found);
-  const shown = parts.map((part, place) => (place % 2 ? h("mark", {}, part) : part));
-  return [start ? "… " : "", ...shown, start + size < text.length ? " …" : ""];
+  const start = first > size / 2 ? spaced(first - Math.ceil(size / 3)) : 0;
+  const end = start + size < text.length ? spaced(start + size) : text.length;
+  const shown = text.slice(start, end).split(found).map((part, place) => (place % 2 ? h("mark", {}, part) : part));
+  return [start ? "… " : "", ...shown, end < text.length ? " …" : ""];
 }
 
 // A chunk's heading, if it begins with one, and its text without front matter.
@@ -156,7 +166,7 @@ function why(entry, state, row) {
 function pipelinePicture() {
   const root = h("ol", { class: "wb-flow", "aria-label": "the stages of the search" });
   let boxes = [];
-  function box(at, name, count, told, kind = "", end = "") {
+  function box(at, name, count, told, kind = "", end = "", share = 0) {
     if (!boxes[at]) {
       const parts = { b: h("b"), span: h("span"), em: h("em") };
       boxes[at] = { ...parts, root: root.appendChild(h("li", {}, parts.b, " ", parts.span, parts.em)) };
@@ -164,6 +174,7 @@ function pipelinePicture() {
     const parts = boxes[at];
     mark(parts.root, "class", kind);
     mark(parts.root, "title", told);
+    mark(parts.root, "style", `--left: ${100 * share}%`); // how many candidates are left, as a bar
     put(parts.b, name);
     put(parts.span, String(count));
     put(parts.em, end);
@@ -174,21 +185,34 @@ function pipelinePicture() {
       const mine = trace.files.flatMap((file, row) => (file === question.target ? [row] : []));
       const cuts = [...new Set(state.dropped)].filter((place) => place >= 0);
       const lastCut = mine.length && mine.every((row) => state.dropped[row] >= 0) ? Math.max(...mine.map((row) => state.dropped[row])) : -1;
+      // The way of the file: its best rank in each leg, its place in the order, and no further than where it falls out.
+      const all = trace.files.length;
+      const best = (ranks) => Math.min(...mine.map((row) => (Number.isFinite(ranks?.[row]) ? ranks[row] : Infinity)));
+      const placed = (rank) => (rank < Infinity ? `file at ${rank}` : "");
       let at = 0;
-      box(at++, "question", "", question.question);
-      for (const leg of trace.legs) box(at++, `${leg.name} leg`, leg.brought, leg.asked ?? "not asked", "leg");
-      const brought = trace.cut ? `${trace.files.length} of ${trace.cut}` : trace.files.length;
-      box(at++, "candidates", brought, "every chunk that a leg brought", question.target && !mine.length ? "lost" : "", trace.cut ? "the best ones: all are too many for a page" : "");
-      let left = trace.files.length;
+      box(at++, "question", "", question.question, question.target ? "with" : "");
+      for (const leg of trace.legs) {
+        const ranks = state.columns[`${leg.name}_rank`];
+        const rank = best(ranks);
+        const words = ranks && question.target && rank === Infinity ? "without the file" : placed(rank);
+        box(at++, `${leg.name} leg`, leg.brought, leg.asked ?? "not asked", `leg ${rank < Infinity ? "with" : ""}`, words, leg.brought / Math.max(1, all));
+      }
+      const brought = trace.cut ? `${all} of ${trace.cut}` : all;
+      const none = question.target && !mine.length;
+      box(at++, "candidates", brought, "every chunk that a leg brought", none ? "lost" : mine.length ? "with" : "", trace.cut ? "the best ones: all are too many for a page" : none ? "the file is not among them" : "", all && 1);
+      let left = all;
+      let way = mine.length ? "with" : question.target ? "past" : "";
       for (const [place, step] of entry.pipeline.steps.entries()) {
         const dropped = state.dropped.filter((one) => one === place).length;
         left -= dropped;
         const cutting = cuts.includes(place) || "thresholds" in step || "count" in step;
-        const kind = place === lastCut ? "lost" : "";
-        box(at++, step.slot.replaceAll("_", " "), cutting ? `${left} left` : "", said(step, state.values[place]), kind, kind && "the file falls out here");
+        const kind = place === lastCut ? "lost" : way;
+        if (kind === "lost") way = "past";
+        const words = kind === "lost" ? "the file falls out here" : "by" in step && way === "with" ? placed(1 + state.order.findIndex((row) => mine.includes(row))) : "";
+        box(at++, step.slot.replaceAll("_", " "), cutting ? `${left} left` : "", said(step, state.values[place]), kind, words, cutting ? left / Math.max(1, all) : 0);
       }
       const found = returned(state).findIndex((row) => trace.files[row] === question.target);
-      box(at++, "returned", left, "the answer", found >= 0 ? "found" : "", found >= 0 ? `the file at place ${found + 1}` : "");
+      box(at++, "returned", left, "the answer", found >= 0 ? "found" : way, found >= 0 ? `the file at place ${found + 1}` : "", left / Math.max(1, all));
       for (const { root: gone } of boxes.splice(at)) gone.remove();
     },
   };
@@ -220,8 +244,8 @@ function answerList(select, more) {
     const file = h("b", {}, ...broken(path));
     const name = heading ? [h("span", { class: "wb-heading" }, heading)] : [];
     const body_ = h("div", {}, h("div", {}, parts.place, file, " ", ...right), ...name, parts.told, parts.why, parts.more);
-    const track = h("div", { class: "wb-track" }, parts.floor, parts.dot, parts.value);
-    const item = h("li", { tabindex: 0, onclick: () => select(row), onkeydown: (event) => event.key === "Enter" && select(row) }, body_, track);
+    const track = h("div", { class: "wb-track" }, parts.floor, parts.dot);
+    const item = h("li", { tabindex: 0, onclick: () => select(row), onkeydown: (event) => event.key === "Enter" && select(row) }, body_, track, parts.value);
     return { item, body, words, open: false, ...parts };
   }
 
@@ -685,7 +709,6 @@ export const VIEWS = { threshold: thresholdLab, survival: survivalChart, explore
 
 function render({ model, el }) {
   const data = structuredClone(model.get("data"));
-  if (!data) return; // a widget that only keeps the notebook's pictures
   // What is pressed in a widget is the widget's: JupyterLab would take its arrow keys and letters.
   el.addEventListener("focusin", ({ target }) => target.setAttribute("data-lm-suppress-shortcuts", "true"));
   // It also keeps Enter from an input, which would commit what was typed. The input keeps the keyboard.
@@ -699,10 +722,17 @@ function render({ model, el }) {
     return;
   }
   VIEWS[data.view](data, model, el);
+  drawn.add(el);
+  return () => drawn.delete(el);
 }
 
 // Renders what a page holds as JSON beside a place for it, without Python.
 function place(box) {
   const state = JSON.parse(box.querySelector("script").textContent);
+  const shared = document.getElementById("workbench-chunks"); // those of all widgets of the page
+  if (shared && state.data.chunks) {
+    const every = JSON.parse(shared.textContent);
+    state.data.chunks = state.data.chunks.map((place) => every[place]);
+  }
   render({ model: { get: (name) => state[name], set() {}, save_changes() {}, send() {}, alone: true }, el: box.querySelector("div") });
 }
