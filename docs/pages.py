@@ -25,7 +25,6 @@ from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernel
 from nbconvert import HTMLExporter
 from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
 from nbformat import NotebookNode
-from plotly.offline import get_plotlyjs
 from tqdm import tqdm
 
 from docs.still import still
@@ -192,7 +191,6 @@ def write(lessons: Sequence[Lesson], site: Path) -> None:
         page = with_shared_style(with_shared_chunks(page), lesson.root, site)
         (site / lesson.page).write_text(page, encoding="utf-8")
     (site / "index.html").write_text(contents(lessons, still(lab(MEMORY))), encoding="utf-8")
-    (site / "plotly.min.js").write_text(get_plotlyjs(), encoding="utf-8")
     (site / "living.js").write_text(script(), encoding="utf-8")
     (site / "living.css").write_text(style(), encoding="utf-8")
     shutil.copy(HERE / "page.css", site)
@@ -211,7 +209,8 @@ def with_shared_chunks(page: str) -> str:
 
     page = re.sub(r'(<script type="application/json">)(.*?)</script>', share, page)
     shared = f'<script type="application/json" id="workbench-chunks">[{",".join(places)}]</script>'
-    return re.sub(r"<body[^>]*>", lambda found: found[0] + shared, page, count=1)
+    # The page is light or dark as the browser is, and not JupyterLab's light theme always.
+    return re.sub(r"<body[^>]*>", lambda _: f'<body class="jp-Notebook">{shared}', page, count=1)
 
 
 def with_shared_style(page: str, root: str, site: Path) -> str:

@@ -51,8 +51,6 @@ def take(page: Page, site: Path, folder: Path) -> list[Path]:
             name = still.get_attribute("data-widget")
             if name is not None and name not in taken:
                 taken[name] = folder / f"{name}.png"
-                for plot in still.locator(".plotly-graph-div").all():
-                    plot.locator(".main-svg").first.wait_for()
                 picture = Image.open(io.BytesIO(still.screenshot()))
                 few_colours(picture, COLOURS).save(taken[name], optimize=True)
     return list(taken.values())

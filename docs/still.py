@@ -1,7 +1,7 @@
-"""An IPython extension that shows figures and widgets as HTML without a kernel, for the pages.
+"""An IPython extension that shows widgets as HTML without a kernel, for the pages.
 
-A figure stays interactive, and so does a widget: the page that shows them provides plotly.js and the living
-view. Without JavaScript, a widget is its sentence and its table.
+A widget moves: the page that shows it provides the living view. Without JavaScript, it is its sentence and
+its table.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from typing import Any
 import ipywidgets as w
 from IPython.core.interactiveshell import InteractiveShell
 from IPython.display import display
-from plotly.basedatatypes import BaseFigure
 
 from workbench.views.html import html_table
 from workbench.views.living import placed, script, style
@@ -20,13 +19,11 @@ from workbench.views.living.controls import Living
 from workbench.views.widgets.panel import Panel
 from workbench.views.widgets.prediction import Prediction
 
-CONFIG = {"responsive": True, "displayModeBar": False}
-
 
 def load_ipython_extension(shell: InteractiveShell) -> None:
-    """Makes this kernel show figures and widgets as `still` writes them."""
+    """Makes this kernel show widgets as `still` writes them."""
     Prediction.waits = False
-    for kind in (BaseFigure, Panel, Prediction, w.Widget):
+    for kind in (Panel, Prediction, w.Widget):
         shell.display_formatter.ipython_display_formatter.for_type(kind, _show)
 
 
@@ -45,10 +42,8 @@ def page_of(shown: Panel) -> str:
 
 
 def still(shown: Any) -> str:
-    """The current content of a figure or a widget as HTML."""
+    """The current content of a widget as HTML."""
     match shown:
-        case BaseFigure():
-            return str(shown.to_html(full_html=False, include_plotlyjs=False, config=CONFIG))
         case Panel(root=Living()):
             words = f"<p>{escape(shown.sentence)}</p>{html_table(shown.table)}"
             return placed(shown.root.data, shown.root.settings, shown.name, words)

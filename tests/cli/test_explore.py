@@ -41,7 +41,7 @@ def address(home: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[st
     """The address of the page that the command opens on a folder."""
     folder = world.write(tmp_path_factory.mktemp("explored") / "memory", NOTES)
     command = [
-        sys.executable, "-m", "workbench", "explore", str(folder), "--no-browser", "--theme", "dark",
+        sys.executable, "-m", "workbench", "explore", str(folder), "--no-browser",
         "--questions", str(home / "explored.yaml"), "--port", "0",
     ]  # fmt: skip
     with (home / "log").open("w") as log:
@@ -100,6 +100,7 @@ def test_a_new_folder_is_asked_compared_selected_and_cut_in_a_browser(address: s
         page.get_by_role("button", name="threshold lab").click()
         page.locator("#below").get_by_role("status").filter(has_text="of 1 questions hit").wait_for()
         OUTPUT.mkdir(exist_ok=True)
+        page.emulate_media(color_scheme="dark")
         page.screenshot(path=OUTPUT / "explore_dark.png")
         page.get_by_role("textbox", name="question").fill(" ")
         page.get_by_role("textbox", name="question").press("Enter")

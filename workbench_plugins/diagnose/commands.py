@@ -229,7 +229,7 @@ def sweep(
         from workbench_plugins.diagnose.figures import sweep_figure
 
         with replaced(figure) as file:
-            sweep_figure(found).write_html(file, include_plotlyjs=True)
+            file.write(sweep_figure(found).page)
     put(data(found) if as_json else found, as_json)
 
 

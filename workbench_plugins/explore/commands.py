@@ -6,7 +6,6 @@ import os
 import sys
 import webbrowser
 from concurrent.futures import ThreadPoolExecutor
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -26,13 +25,6 @@ def _labelled(memory: str) -> Any:
     return None if folder is None else labels_of(folder)
 
 
-class Theme(StrEnum):
-    """The colours of the page."""
-
-    LIGHT = "light"
-    DARK = "dark"
-
-
 @app.command()
 def explore(
     memory: Annotated[
@@ -40,7 +32,6 @@ def explore(
     ] = SAMPLE,
     index_file: IndexFile = None,
     re_embed: ReEmbed = False,
-    theme: Annotated[Theme, typer.Option(help="The colours of the page.")] = Theme.LIGHT,
     questions: Annotated[
         Path, typer.Option(help="The file to which the page adds questions with their right answers.")
     ] = Path("explored-questions.yaml"),
@@ -74,4 +65,4 @@ def explore(
         with ThreadPoolExecutor(1) as beside:
             beside.submit(index.embedder.embed, ["ready"], "query")
             from workbench_plugins.explore.server import serve_page
-        serve_page(index, _labelled(memory), questions, theme.value, port, ready)
+        serve_page(index, _labelled(memory), questions, port, ready)

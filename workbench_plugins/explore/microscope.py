@@ -15,6 +15,7 @@ from workbench.contracts import Index, Layout
 from workbench.records import Clause, Query, Stage, Trace
 from workbench.retrieval.pipeline import Pipeline, Running, run
 from workbench.retrieval.query import ascii_words, check_question
+from workbench.safe_text import counted
 from workbench.systems.registry import SYSTEMS
 from workbench_plugins.bm25 import fts5_idf
 
@@ -48,15 +49,7 @@ class Word:
 
 @dataclass(frozen=True)
 class WordSet:
-    """Words joined with AND, and the number of rows that contain all of them."""
-
-    words: tuple[str, ...]
-    rows: int
-
-
-@dataclass(frozen=True)
-class WordDrop:
-    """Words to leave out of the AND, and the number of rows that match without them."""
+    """Words joined with AND, and the number of rows that match; for words to leave out, without them."""
 
     words: tuple[str, ...]
     rows: int
@@ -81,7 +74,7 @@ class Dissection:
     sets: tuple[WordSet, ...]
     patterns: tuple[tuple[tuple[str, ...], int], ...]
     complete: bool
-    drop: WordDrop | None
+    drop: WordSet | None
 
 
 def dissect(question: str, index: Index, words: Words = ascii_words) -> Dissection:
@@ -141,16 +134,16 @@ def _chosen(n: int, size: int) -> list[tuple[int, ...]]:
     return some if 2 * size <= n else some[::-1]
 
 
-def _drop(words: Sequence[Word], has: NDArray[np.bool_]) -> WordDrop | None:
+def _drop(words: Sequence[Word], has: NDArray[np.bool_]) -> WordSet | None:
     if len(words) < 2 or not has.shape[1]:
         return None
     lacking = (~has).sum(axis=0)
     if not lacking.min():
         best = max(words, key=lambda word: word.without or 0)
-        return WordDrop((best.text,), best.without or 0)
+        return WordSet((best.text,), best.without or 0)
     nearest = _patterns([one.text for one in words], has[:, lacking == lacking.min()])
     kept, rows = max(nearest, key=itemgetter(1))
-    return WordDrop(tuple(word.text for word in words if word.text not in kept), rows)
+    return WordSet(tuple(word.text for word in words if word.text not in kept), rows)
 
 
 def _patterns(words: Sequence[str], has: NDArray[np.bool_]) -> Iterator[tuple[tuple[str, ...], int]]:
@@ -196,24 +189,20 @@ def _drop_sentences(found: Dissection) -> Iterator[str]:
         yield f"In no chunk: {_list(nowhere)}."
     if drop is None:
         return
+    matching = f"{counted(drop.rows, 'chunk')} match{'es' * (drop.rows == 1)}"
     if drop.rows == found.every:
         yield f"Dropping any word does not raise the number of matches above {found.every}."
     elif len(drop.words) == 1:
-        yield f"Without {_list(drop.words)}, {_chunks(drop.rows)} match{'es' * (drop.rows == 1)}."
+        yield f"Without {_list(drop.words)}, {matching}."
     else:
-        matches = "matches" if drop.rows == 1 else "match"
         yield (
-            f"Dropping one word is not enough. Without {_list(drop.words)}, {_chunks(drop.rows)} {matches}; "
+            f"Dropping one word is not enough. Without {_list(drop.words)}, {matching}; "
             f"dropping fewer than {len(drop.words)} words is never enough."
         )
 
 
 def _list(words: Sequence[str]) -> str:
     return ", ".join(f"“{word}”" for word in words)
-
-
-def _chunks(count: int) -> str:
-    return f"{count} chunk{'s' * (count != 1)}"
 
 
 def _of(count: int, size: int) -> str:

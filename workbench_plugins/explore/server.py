@@ -54,8 +54,8 @@ ACTIONS = {
 class Server:
     """The page on one memory. All requests are answered one after the other, by the thread of the index."""
 
-    def __init__(self, desk: Desk, theme: str) -> None:
-        self.desk, self.theme = desk, theme
+    def __init__(self, desk: Desk) -> None:
+        self.desk = desk
         self.token = secrets.token_urlsafe(24)
         self._actions: Mapping[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
             "case": lambda _: {"said": f"Saved: {self.desk.explorer.save_case()}"},
@@ -97,7 +97,6 @@ class Server:
         body = (HERE / "explore.html").read_text(encoding="utf-8")
         texts = {
             "NONCE": nonce,
-            "THEME": self.theme,
             "STYLE": style(),
             "SCRIPT": script() + (HERE / "explore.js").read_text(encoding="utf-8"),
             "NOTES": "".join(f'<p role="note">{escape(one)}</p>' for one in self.desk.index.remarks),
@@ -177,7 +176,6 @@ def serve_page(
     index: OpenIndex,
     labelled: QuestionSet | None,
     saved: Path,
-    theme: str,
     port: int,
     ready: Callable[[str], None],
     pipelines: Mapping[str, Pipeline] = SYSTEMS,
@@ -186,7 +184,7 @@ def serve_page(
 
     Raises InputError for a port that is taken, and for a memory without a file.
     """
-    server = Server(Desk(index, labelled, saved, pipelines), theme)
+    server = Server(Desk(index, labelled, saved, pipelines))
     with socket.socket() as opened:
         opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:

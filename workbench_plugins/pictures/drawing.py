@@ -1,4 +1,4 @@
-"""Draws named numbers as bars, and pairs of numbers as curves, in SVG."""
+"""Draws named numbers as bars, pairs of numbers as curves, and a number for each pair as a map, in SVG."""
 
 from __future__ import annotations
 
@@ -30,6 +30,15 @@ class Picture:
 
     def _repr_html_(self) -> str:
         return self._svg
+
+    @property
+    def page(self) -> str:
+        """The picture and its words as an HTML page that needs no other file."""
+        return (
+            '<!doctype html><html lang="en"><meta charset="utf-8">'
+            f'<meta name="color-scheme" content="light dark"><title>Picture</title>'
+            f"<body>{self._svg}<p>{escape(self.words)}</p></body></html>"
+        )
 
 
 def bar_chart(numbers: Mapping[str, float | Interval], unit: str) -> Picture:
@@ -78,6 +87,35 @@ def line_chart(points: Mapping[str, Sequence[tuple[float, float]]], x: str, y: s
         ]
     told = (f"{name}: " + ", ".join(f"({a:.4g}, {b:.4g})" for a, b in some) for name, some in points.items())
     return Picture(f"{y} by {x}. " + "; ".join(told), bottom + BELOW, parts)
+
+
+def heat_map(
+    cells: Mapping[tuple[str, str], float], x: str, y: str, marks: Mapping[tuple[str, str], str]
+) -> Picture:
+    """A cell for each pair of names, the darker the larger its number; `marks` stand beside some numbers.
+
+    Raises InputError for none.
+    """
+    across, up = ([*dict.fromkeys(one[axis] for one in cells)] for axis in (0, 1))
+    _, high = _ends(cells.values())
+    low = min(cells.values())
+    wide = min(90.0, (WIDTH - LEFT - RIGHT) / len(across))
+    parts = [_text(0, 14, f"up: {y}; across: {x}", size=12)]
+    for (one, other), number in cells.items():
+        left, top = RIGHT + wide * across.index(one), 22 + LINE * (len(up) - 1 - up.index(other))
+        share = (number - low) / ((high - low) or 1.0)
+        parts.append(
+            f'<rect x="{left:.1f}" y="{top}" width="{wide - 1:.1f}" height="{LINE - 1}" '
+            f'fill="{COLOURS[0]}" fill-opacity="{0.06 + 0.6 * share:.3f}"/>'
+        )
+        words = f"{number:.4g} {marks.get((one, other), '')}".strip()
+        parts.append(_text(left + wide / 2, top + 16, words, "middle", 12))
+    bottom = 22.0 + LINE * len(up)
+    parts += [_text(RIGHT + wide * (n + 0.5), bottom + 14, one, "middle", 12) for n, one in enumerate(across)]
+    parts += [_text(RIGHT - 8, bottom - LINE * (n + 0.35), one, "end", 12) for n, one in enumerate(up)]
+    told = [f"({one}, {other}) {number:.4g}" for (one, other), number in cells.items()]
+    named = [f"{name} ({one}, {other})" for (one, other), name in marks.items()]
+    return Picture(f"{y} by {x}: {', '.join(told)}. {', '.join(named)}", bottom + BELOW, parts)
 
 
 def _ends(numbers: Iterable[float]) -> tuple[float, float]:

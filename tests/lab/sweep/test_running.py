@@ -16,7 +16,7 @@ from workbench.retrieval.index_adapters import CachedIndex
 from workbench.systems.openclaw import SHIPPED, THREE_FIXES
 from workbench.systems.registry import SYSTEMS, system
 from workbench.views.text import show
-from workbench_plugins.diagnose.figures import grid_of, sweep_figure
+from workbench_plugins.diagnose.figures import sweep_figure
 from workbench_plugins.diagnose.sweep import (
     Sweep,
     as_json,
@@ -26,6 +26,7 @@ from workbench_plugins.diagnose.sweep import (
     held_out,
     not_in_columns,
     pareto,
+    right_answers,
     settings_of,
     sweep,
 )
@@ -187,17 +188,19 @@ def test_a_best_setting_that_looks_better_than_it_is_is_said_to() -> None:
 
 
 def test_a_heat_map_has_a_cell_for_each_setting_and_marks_the_present_one(grid: Sweep) -> None:
-    heat, now, star = sweep_figure(grid).data
-    assert grid_of(grid).shape == (6, 5)
-    assert heat.z[0][0] == grid.values[0].sum() + grid.silent[0].sum()
-    assert (list(now.x), list(now.y)) == (["0.7"], ["0.35"])
-    assert star.name == "best"
+    figure = sweep_figure(grid)
+    assert figure._repr_html_().count("<rect") == len(grid.settings)
+    for setting, right in zip(grid.settings, right_answers(grid), strict=True):
+        assert f"({', '.join(setting)}) {right:.4g}" in figure.words
+    assert "now (0.7, 0.35)" in figure.words
+    assert f"★ ({', '.join(grid.settings[best(grid)])})" in figure.words
+    assert f"<p>{figure.words}</p>" in figure.page
 
 
-def test_one_axis_is_a_line(cached: CachedIndex) -> None:
+def test_one_axis_has_a_row_for_the_unanswerable_questions(cached: CachedIndex) -> None:
     figure = sweep_figure(sweep(SHIPPED, ["query.join=AND,OR"], QUESTIONS, cached))
-    assert figure.layout.xaxis.type == "category"
-    assert len(figure.data[0].y) == 2
+    assert figure._repr_html_().count("<rect") == 4
+    assert "now ★ (AND, right answers)" in figure.words or "now (AND, right answers)" in figure.words
 
 
 def test_parameters_that_moved_alone_have_no_map(cached: CachedIndex) -> None:
