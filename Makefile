@@ -10,7 +10,10 @@ LAB := .venv/with-lab
 TEST := .venv/with-test
 PEERS := .venv/with-bench
 
-.PHONY: lab test bench html pictures clean
+# Where this is set, each process compiles again all that it imports: half of the time of many a command and test.
+unexport PYTHONDONTWRITEBYTECODE
+
+.PHONY: lab test types suite bench html pictures clean
 
 lab: $(LAB)
 	$(BIN)/workbench lab
@@ -19,13 +22,18 @@ lab: $(LAB)
 # A test that fails is tried a second time: some drive a browser, servers and signals, and the machine may be busy.
 # The report names each one that needed it, with its first failure. More than five of them are too many.
 # Three processes share the work, because some often wait for a browser or a server. One thread each is enough: more would
-# wait for each other.
+# wait for each other. The types are checked beside them.
 test: $(TEST)
 	$(BIN)/workbench index sample_memory
 	$(BIN)/workbench search "the first question" -s recommended --min-score 0 > /dev/null
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	@$(MAKE) --no-print-directory --jobs 2 types suite
+
+types: $(TEST)
 	$(BIN)/mypy
+
+suite: $(TEST)
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses 3 --dist loadfile \
 		--reruns 1 --max-suite-reruns 5 --rerun-show-tracebacks
 

@@ -38,10 +38,12 @@ PATIENT: dict[str, Any] = {"timeout": 600, "startup_timeout": 600, "iopub_timeou
 """How long nbclient waits for a cell, for a kernel and for the last outputs of a cell, in seconds."""
 
 LONGEST = (
-    "tests/docs/test_notebooks.py", "tests/views/test_browser.py", "tests/retrieval/test_properties.py",
-    "tests/cli/test_explore.py", "tests/agent/test_hostile_questions.py", "tests/security/test_http.py",
-    "tests/memory/test_crash.py", "tests/cli/test_installed.py",
-    "tests/lab/diagnose/test_diagnosis.py", "tests/lab/diagnose/test_faults.py",
+    "tests/views/test_browser.py", "tests/docs/test_notebooks.py", "tests/cli/test_diagnosing.py",
+    "tests/lab/diagnose/test_faults.py", "tests/lab/diagnose/test_diagnosis.py",
+    "tests/retrieval/test_properties.py", "tests/memory/test_crash.py", "tests/security/test_http.py",
+    "tests/lab/bench/test_stores.py", "tests/cli/test_explore.py", "tests/agent/test_hostile_questions.py",
+    "tests/cli/test_installed.py", "tests/lab/cases/test_shrinking.py", "tests/docs/test_commands.py",
+    "tests/cli/test_bad_input.py", "tests/lab/cases/test_pytest_plugin.py",
 )  # fmt: skip
 """The files that take longest. They come first, or one process would wait for the other at the end."""
 

@@ -1,7 +1,7 @@
-"""Processes that start fast: forks of one process that has imported torch and the other heavy libraries.
+"""Processes that start fast: forks of one process that has imported the libraries that are slow to import.
 
-A new Python takes five seconds to import them. A fork has them, and nothing else: it has imported no module
-of the workbench, and its environment, folder and output are its own.
+A new Python takes seconds for that. A fork has them, and nothing else: it has imported no module of the
+workbench, and its environment, folder and output are its own.
 """
 
 from __future__ import annotations
@@ -20,10 +20,7 @@ from typing import Any
 from jupyter_client.manager import AsyncKernelManager
 from jupyter_client.provisioning import LocalProvisioner
 
-HEAVY = [
-    "sentence_transformers", "transformers.models.bert.modeling_bert", "ipykernel.kernelapp", "ipywidgets",
-    "pandas", "plotly.graph_objects", "scipy.stats", "typer", "pydantic",
-]  # fmt: skip
+HEAVY = ["ipykernel.kernelapp", "ipywidgets", "pandas", "scipy.stats", "typer", "pydantic"]
 
 CONTEXT = get_context("forkserver")
 CONTEXT.set_forkserver_preload(HEAVY)

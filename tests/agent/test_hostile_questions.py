@@ -1,4 +1,4 @@
-"""Twenty thousand questions that nobody should ask, through every query builder: not one is an error."""
+"""Five thousand questions that nobody should ask, through every query builder: not one is an error."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from workbench.systems.registry import SYSTEMS
 from workbench_plugins.basic_memory.query import Relaxation
 from workbench_plugins.openclaw.keyword import ManyQueries, PathIndex
 
-QUESTIONS = 20_000
+QUESTIONS = 5_000
 SHORT = 10_000
 DEPTH = 24
 SEED = 20260906
@@ -141,14 +141,14 @@ def test_no_question_is_an_error(builder: Builder, toy: MemoryIndex) -> None:
     for question in questions():
         for query in filter(None, builder.queries(question, index)):
             index.keyword(query, 1)
-    assert len(index.sent) > 3_000
+    assert len(index.sent) > QUESTIONS / 5
 
 
 # what a person or an agent may send
 
 
 def test_what_passes_the_check_is_searched_for_by_every_system(toy: MemoryIndex) -> None:
-    passing = [question for question in questions()[::601] if passes(question)]
+    passing = [question for question in questions()[::151] if passes(question)]
     assert len(passing) > 20
     for pipeline in SYSTEMS.values():
         for question in passing:

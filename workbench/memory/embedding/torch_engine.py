@@ -30,14 +30,14 @@ class TorchEngine:
         from sentence_transformers import SentenceTransformer
         from transformers.utils import logging
 
-        logging.disable_progress_bar()  # type: ignore[no-untyped-call]
+        logging.disable_progress_bar()
 
         self.model = SentenceTransformer(folder, device="cpu", local_files_only=not download)
         tokenizer: Any = self.model.tokenizer
         # Where its file is missing, transformers makes one that knows no word but its own markers.
         if not getattr(tokenizer, "is_fast", False) or len(tokenizer) <= len(tokenizer.all_special_ids):
             raise ValueError("it has no tokenizer.json or vocabulary that says how to read words.")
-        self.model.preprocess = _one_at_a_time(self.model.preprocess)  # type: ignore[method-assign]
+        self.model.preprocess = _one_at_a_time(self.model.preprocess)
         if precision == "bf16":
             self.model.bfloat16()
 
