@@ -43,11 +43,7 @@ SIZE = {"width": 1280, "height": 800}
 
 needs_chromium = pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium: apt-get install chromium")
 
-SHOWN_SYSTEMS = (
-    "openclaw-2026.2.13",
-    "openclaw-2026.2.13+or+rrf+minmax",
-    "openclaw-2026.2.13-vector-only",
-)
+SHOWN_SYSTEMS = ("openclaw-2026.2.13", "openclaw-2026.2.13+or+rrf+minmax", "openclaw-2026.2.13-vector-only")
 
 
 def preset(widget: Any, **settings: Any) -> Any:

@@ -19,11 +19,7 @@ FILES = sorted([*HEART.rglob("*.py"), *GUESTS.rglob("*.py")])
 BESIDE = ("errors", "safe_text", "progress", "records", "contracts", "registry")
 ROOMS = (*BESIDE, "memory", "retrieval", "systems", "measure", "views", "cli")
 
-BUDGETS = {
-    "workbench": 10_000,
-    "workbench and workbench_plugins": 35_000,
-    "tests": 23_500,
-}
+BUDGETS = {"workbench": 10_000, "workbench and workbench_plugins": 35_000, "tests": 23_500}
 """Code lines at most: lines with a token that is no comment and no docstring."""
 
 LATE = {

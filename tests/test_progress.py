@@ -16,9 +16,7 @@ class Clock:
         return self.now
 
 
-def test_without_a_terminal_long_work_prints_a_line_a_minute(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_without_a_terminal_long_work_prints_a_line_a_minute(capsys: pytest.CaptureFixture[str]) -> None:
     clock = Clock()
     with progress(6, "indexing", "files", clock=clock) as done:
         for _ in range(6):

@@ -183,13 +183,6 @@ def test_index_on_the_cluster_writes_the_same_vectors_although_a_worker_dies(
     assert vectors(there) == vectors(here)
 
 
-def test_sweep_on_the_cluster_prints_the_same_numbers(run: Run, address: str, sample: MemoryIndex) -> None:
-    command = ["sweep", "openclaw-2026.2.13", "fusion.vector=0:1:3", "--json"]
-    here, there = run(*command), run(*command, "--cluster", address)
-    assert there.code == 0, there.err
-    assert there.json() == here.json()
-
-
 def test_an_index_that_is_no_file_cannot_be_copied_to_workers() -> None:
     with (
         Store.create(Path(":memory:"), SETTINGS) as store,

@@ -114,11 +114,7 @@ BEIR = {
     "queries.jsonl": '{"_id": "q1", "text": "tea?"}\n{"_id": "q2", "text": "no label"}\n',
     "qrels/test.tsv": "query-id\tcorpus-id\tscore\nq1\td1\t1\nq1\td9\t0\n",
 }
-TREC = {
-    "collection.tsv": "d1\tRooibos.\n",
-    "queries.tsv": "7\ttea?\n",
-    "qrels.txt": "7 0 d1 2\n7 0 d2 0\n",
-}
+TREC = {"collection.tsv": "d1\tRooibos.\n", "queries.tsv": "7\ttea?\n", "qrels.txt": "7 0 d1 2\n7 0 d2 0\n"}
 
 
 def test_beir_is_read(tmp_path: Path) -> None:

@@ -16,7 +16,6 @@ from benchmarks.speed.peers.bm25s_peer import BM25S
 from benchmarks.speed.report import Search, SpeedReport, compare, growth, load, ratios, targets
 from benchmarks.speed.running import measure
 from tests.commands import Run, runner
-from workbench.errors import InputError
 
 CORPUS = Corpus(40)
 
@@ -77,16 +76,6 @@ def test_a_saved_run_is_read_as_it_was(report: SpeedReport, tmp_path: Path) -> N
     assert json.loads(json.dumps(load(file).as_json())) == json.loads(file.read_text())
 
 
-@pytest.mark.parametrize("text", ["", "[]", "{}", '{"format": "other"}', '{"format": "workbench-speed-1"}'])
-def test_a_file_that_is_no_run_is_refused(tmp_path: Path, text: str) -> None:
-    file = tmp_path / "run.json"
-    file.write_text(text)
-    with pytest.raises(InputError, match="not a saved run"):
-        load(file)
-    with pytest.raises(InputError, match="cannot be read"):
-        load(tmp_path / "none.json")
-
-
 class NotInstalled(BM25S):
     """A peer whose library nobody has."""
 
@@ -122,20 +111,3 @@ def test_the_command_measures_saves_prints_and_compares(run: Run, tmp_path: Path
     for words in ("vector leg", "Left out: peer: gone", "0 of 1 ratios"):
         assert words in outcome.out
     assert "plotly" in figure.read_text(encoding="utf-8")
-
-
-@pytest.mark.parametrize(
-    ("words", "problem"),
-    [
-        (["--save", "no/such/folder/run.json"], "There is no folder"),
-        (["--peer", "nobody"], "There is no peer"),
-        (["--alone", "--peer", "txtai"], "--alone"),
-        (["--against", "none.json"], "cannot be read"),
-    ],
-)
-def test_a_bad_request_is_refused_before_anything_is_measured(
-    run: Run, words: list[str], problem: str
-) -> None:
-    outcome = run(*words)
-    assert outcome.code == 2
-    assert problem in outcome.err

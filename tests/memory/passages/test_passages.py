@@ -132,10 +132,7 @@ def test_the_numbers_of_a_text_depend_on_no_other_text() -> None:
     question, lengths = unit(chance.normal(size=(5, 384))), np.array([1, 2, 7, 90, 33])
     starts = np.cumsum(lengths) - lengths
     words = unit(chance.normal(size=(int(lengths.sum()), 384)))
-    found, near = (
-        best_matches(question, coded(words), starts),
-        cosines(question[0], coded_passages(words)),
-    )
+    found, near = (best_matches(question, coded(words), starts), cosines(question[0], coded_passages(words)))
     for place, (start, length) in enumerate(zip(starts, lengths, strict=True)):
         own = words[start : start + length]
         assert np.array_equal(best_matches(question, coded(own), np.array([0]))[0], found[place])
