@@ -27,6 +27,7 @@ from typing import Any, Literal, get_args
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 import numpy as np
+import yaml
 from filelock import FileLock, Timeout
 from numpy.typing import NDArray
 
@@ -41,11 +42,11 @@ from workbench.memory.store.contract import (
     Settings,
     Stamp,
     StoreKind,
-    UnwritableError,
     hits_of,
 )
 from workbench.records import Chunk, Clause, Document, Hits, Passage, Query, Rows, Vector
 from workbench.registry import register
+from workbench_plugins.stores.meaning import Row, has_words, meaning
 
 Search = Literal["scan", "engine"]
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}")
@@ -176,50 +177,16 @@ def plain_errors(name: str) -> Iterator[None]:
         logger.setLevel(before)
 
 
-REFUSED_USER = re.compile(r"\b(auth|unauthenticated|authenticat\w*|authori[sz]\w*|permission|password)\b")
-GONE = re.compile(r"\b(connect\w*|unavailable|deadline|timeout|timed out|closed)\b")
-NO_ROOM = re.compile(r"quota exceeded|force deny|deny to write|no space|disk full|memory limit")
-OVERLOADED = re.compile(r"rate ?limit|too many requests|resource_?exhausted|request limit exceeded")
-
-
 def _plain(name: str, error: Exception) -> WorkbenchError:
     from pymilvus.exceptions import ErrorCode
 
     said, code = _said(error), getattr(error, "code", None)
-    low = said.lower()
-    if code == ErrorCode.RATE_LIMIT or OVERLOADED.search(low):
-        # Before what looks like a lost connection: the client tries again until its time is up.
-        return UnwritableError(
-            f"The server of {name} takes no more requests at the moment: {said}. "
-            "What was stored before is unchanged.",
-            "Index again when it has less to do, or raise the limits in its quotaAndLimits.",
-        )
-    if code == ErrorCode.FORCE_DENY or NO_ROOM.search(low):
-        return UnwritableError(
-            f"The server of {name} has no room: {said}. What was stored before is unchanged.",
-            "Make room, or raise its quota. Then index again.",
-        )
-    if REFUSED_USER.search(low):
-        return UnwritableError(
-            f"The server of {name} refuses this user.",
-            "Give the user's token in MILVUS_TOKEN: an API key, or USER:PASSWORD.",
-        )
-    if "database not found" in low:
-        return InputError(f"There is no such database: {name}.", "Make it, or change db= in the address.")
-    if "open local milvus failed" in low:
-        return LockedError(
-            f"The file of {name} cannot be opened: another process has it open, or it is damaged.",
-            "Milvus Lite serves one process at a time. End the other one, or run a Milvus server.",
-        )
-    if GONE.search(low):
-        return UnwritableError(
-            f"No Milvus server answers at {name}: {said}. What was stored before is unchanged.",
-            "Start the server, or check host and port. Then index again.",
-        )
-    return DamagedError(
-        f"Milvus refused a request for {name}: {said}.",
-        "Look at the server's log. If the index is damaged, build it again with --rebuild.",
-    )
+
+    def fits(row: Row) -> bool:
+        has_code = "code" in row and code == ErrorCode[row["code"]]
+        return has_code or has_words(row, said.lower())
+
+    return meaning("milvus", name, said, fits)
 
 
 def _said(error: Exception) -> str:
@@ -403,36 +370,10 @@ def _has(clause: Clause, words: Sequence[str]) -> bool:
 VERSION = "2"
 NO_VECTOR = [1.0, 0.0]
 """Each collection must have a vector; tables without one get this."""
-OF_A_FILE: dict[str, Field] = {
-    "path": 64,
-    "file": 8_192,
-    "source": 200,
-    "hash": 64,
-    "added": "INT64",
-    "removed": "INT64",
-}
-CHUNKS: dict[str, Field] = {
-    **OF_A_FILE,
-    "key": 64,
-    "first": "INT64",
-    "last": "INT64",
-    "read_share": "DOUBLE",
-    "text": ANALYSED,
-}
-DOCUMENTS: dict[str, Field] = {
-    **OF_A_FILE,
-    "size": "INT64",
-    "mtime_ns": "INT64",
-    "piece": "INT64",
-    "text": LONGEST_TEXT,
-}
-CACHE: dict[str, Field] = {
-    "key": 64,
-    "hash": 64,
-    "role": 16,
-    "vector": LONGEST_TEXT,
-    "read_share": "DOUBLE",
-}
+TABLES: Mapping[str, Mapping[str, Field]] = yaml.safe_load(
+    Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8")
+)
+"""The fields of each collection, beside the id and the vector."""
 State = dict[str, str]
 """What an index says of itself; `build` is a part of the names of its collections."""
 
@@ -552,10 +493,10 @@ class MilvusStore(MilvusSession, IndexStore):
 
     def create(self) -> None:
         """Creates the collections of an empty build, and the cache if there is none."""
-        self.make(self.collection("chunks"), CHUNKS, self.settings.dimensions)
-        self.make(self.collection("documents"), DOCUMENTS, len(NO_VECTOR))
+        self.make(self.collection("chunks"), TABLES["chunks"], self.settings.dimensions)
+        self.make(self.collection("documents"), TABLES["documents"], len(NO_VECTOR))
         if not self.has(self.collection("cache")):
-            self.make(self.collection("cache"), CACHE, len(NO_VECTOR))
+            self.make(self.collection("cache"), TABLES["cache"], len(NO_VECTOR))
 
     # Connections and transactions
 

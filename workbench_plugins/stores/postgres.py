@@ -39,12 +39,12 @@ from workbench.memory.store.contract import (
     Settings,
     Stamp,
     StoreKind,
-    UnwritableError,
     hits_of,
     stopped_after,
 )
 from workbench.records import Chunk, Document, Hits, Passage, Query, Rows, Vector
 from workbench.registry import ExtensionWarning, register
+from workbench_plugins.stores.meaning import Row, has_words, meaning
 from workbench_plugins.stores.tsquery import tsquery
 
 Rank = Literal["ts_rank", "ts_rank_cd"]
@@ -130,13 +130,6 @@ def _name(known: dict[str, object], schema: str) -> str:
 BUSY_SECONDS = 10
 """How long a statement waits for another session that is writing."""
 
-OVERLOADED = (
-    errors.InsufficientResources,
-    errors.OutOfMemory,
-    errors.TooManyConnections,
-    errors.ConfigurationLimitExceeded,
-)
-
 
 class UnreadableQueryError(DamagedError):
     """The server cannot read the text of a full-text query."""
@@ -155,47 +148,11 @@ def _plain(name: str, error: psycopg.Error) -> WorkbenchError:
     said = _said(error)
     if isinstance(error, errors.SyntaxError):
         return UnreadableQueryError(f"PostgreSQL cannot read a query for {name}: {said}.", "Ask with words.")
-    if isinstance(error, errors.DiskFull):
-        return UnwritableError(
-            f"The disk of {name} is full. What was indexed before is unchanged.",
-            "Free some space on the server. Then index again.",
-        )
-    if isinstance(error, (errors.LockNotAvailable, errors.DeadlockDetected, errors.SerializationFailure)):
-        return LockedError(
-            f"The index {name} is locked: another session is writing it.",
-            "Try again when that session is done.",
-        )
-    if isinstance(error, (errors.InsufficientPrivilege, errors.ReadOnlySqlTransaction)):
-        return UnwritableError(f"The index {name} cannot be written: {said}.", "Use a user with more rights.")
-    if isinstance(error, (errors.UndefinedTable, errors.UndefinedColumn, errors.DataException)):
-        return DamagedError(
-            f"The index {name} is damaged: {said}.", f"Build it again: {_again(name, '--rebuild')}"
-        )
-    if isinstance(error, errors.QueryCanceled):
-        return UnwritableError(
-            f"The server of {name} has ended a statement: {said}. What was stored before is unchanged.",
-            "Try again when the server has less to do, or raise this user's statement_timeout.",
-        )
-    if isinstance(error, OVERLOADED):
-        return _overloaded(name, said)
-    if isinstance(error, psycopg.OperationalError):
-        return UnwritableError(
-            f"The connection to {name} was lost: {said}. What was stored before is unchanged.",
-            f"Check the server. Then index again: {_again(name)}",
-        )
-    return DamagedError(f"PostgreSQL refused a statement for {name}: {said}.", "Check the server's log.")
 
+    def fits(row: Row) -> bool:
+        return isinstance(error, tuple(getattr(errors, kind) for kind in row["errors"]))
 
-def _overloaded(name: str, said: str) -> UnwritableError:
-    return UnwritableError(
-        f"The server of {name} takes no more work at the moment: {said}. "
-        "What was stored before is unchanged.",
-        "Try again when others are done, or raise the server's limits, such as max_connections.",
-    )
-
-
-def _again(name: str, *options: str) -> str:
-    return " ".join(["workbench index FOLDER --store", f"'{name}'", *options])
+    return meaning("postgresql", name, said, fits)
 
 
 def _said(error: psycopg.Error) -> str:
@@ -227,19 +184,7 @@ def connect(address: Address) -> psycopg.Connection[Any]:
 def _not_connected(address: Address, said: str) -> WorkbenchError:
     last = said.strip().splitlines()[-1] if said.strip() else "no answer"
     why = last.rpartition("failed: ")[2].strip().rstrip(".?")  # after `connection to server at ... failed:`
-    if "does not exist" in said and "database" in said:
-        return InputError(f"There is no such database: {address.name}.", "Make it: createdb NAME")
-    if "too many" in said or "connection slots" in said:
-        return _overloaded(address.name, why)
-    if "password" in said or "authentication" in said or "role" in said:
-        return UnwritableError(
-            f"The server of {address.name} refuses this user: {why}.",
-            "Check the user, and give the password in PGPASSWORD or in ~/.pgpass.",
-        )
-    return UnwritableError(
-        f"No PostgreSQL server answers at {address.name}: {why}.",
-        "Start the server, or check host and port.",
-    )
+    return meaning("postgresql that does not answer", address.name, why, lambda row: has_words(row, said))
 
 
 def _use_vectors(address: Address, connection: psycopg.Connection[Any]) -> None:
@@ -337,31 +282,7 @@ LARGEST_DIMENSIONS = 16_000
 LARGEST_HNSW = 2_000
 """The longest vector that an HNSW index of pgvector takes."""
 
-TABLES = """
-    CREATE TABLE {schema}.meta (key text PRIMARY KEY, value text NOT NULL);
-    CREATE TABLE {schema}.documents (
-        id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, path text NOT NULL UNIQUE, source text NOT NULL,
-        hash text NOT NULL, size bigint NOT NULL, mtime_ns bigint NOT NULL, text text NOT NULL, exact bytea
-    );
-    CREATE TABLE {schema}.chunks (
-        id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, key text NOT NULL UNIQUE,
-        document_id bigint NOT NULL REFERENCES {schema}.documents (id) ON DELETE CASCADE,
-        start_line bigint NOT NULL, end_line bigint NOT NULL,
-        hash text NOT NULL, text text NOT NULL, exact bytea, read_share double precision NOT NULL,
-        words tsvector GENERATED ALWAYS AS (to_tsvector({config}::regconfig, text)) STORED,
-        embedding vector({dimensions}) NOT NULL
-    );
-    CREATE INDEX ON {schema}.chunks (document_id);
-    CREATE INDEX ON {schema}.chunks USING gin (words);
-    CREATE TABLE {schema}.embedding_cache (
-        model text NOT NULL, revision text NOT NULL, role text NOT NULL, hash text NOT NULL,
-        vector bytea NOT NULL, read_share double precision NOT NULL,
-        PRIMARY KEY (model, revision, role, hash)
-    );
-"""
-# PostgreSQL's text cannot hold the character NUL. Such a text is stored without it, for searching, and
-# exactly as it is in the column exact.
-
+TABLES = Path(__file__).with_suffix(".sql").read_text(encoding="utf-8")
 HNSW = "CREATE INDEX ON {schema}.chunks USING hnsw (embedding vector_cosine_ops)"
 
 

@@ -1,0 +1,35 @@
+"""What the errors of a server mean to a person, as `errors.yaml` says it row by row."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from workbench.errors import InputError, WorkbenchError
+from workbench.memory.store.contract import DamagedError, LockedError, UnwritableError
+
+Row = Mapping[str, Any]
+MEANINGS: Mapping[str, list[Row]] = yaml.safe_load(
+    Path(__file__).with_name("errors.yaml").read_text(encoding="utf-8")
+)
+RAISED: Mapping[str, type[WorkbenchError]] = {
+    "damaged": DamagedError,
+    "input": InputError,
+    "locked": LockedError,
+    "unwritable": UnwritableError,
+}
+
+
+def meaning(server: str, name: str, said: str, fits: Callable[[Row], bool]) -> WorkbenchError:
+    """The error of the first row that fits; `name` is the index, and `said` the server's own words."""
+    row = next(one for one in MEANINGS[server] if fits(one))
+    return RAISED[row["raises"]](row["problem"].format(name=name, said=said), row["remedy"].format(name=name))
+
+
+def has_words(row: Row, text: str) -> bool:
+    """Whether a text has the words of a row."""
+    return re.search(row["words"], text, re.DOTALL) is not None
