@@ -18,9 +18,11 @@ from concurrent.futures import FIRST_EXCEPTION, CancelledError, ThreadPoolExecut
 from concurrent.futures import wait as wait_for
 from dataclasses import dataclass, field
 from functools import cached_property, partial
+from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
+import yaml
 from numpy.typing import NDArray
 
 from workbench.errors import InputError, ProviderError
@@ -47,13 +49,8 @@ from workbench_plugins.providers.clients import (
 REQUEST_BYTES = 8000
 """How many bytes of text go into one request, unless one text alone has more."""
 
-LONGEST: Mapping[str, int] = {
-    "gemini": 2048,
-    "openai/text-embedding-ada-002": 8191,
-    "voyage/voyage-3": 32_000,
-    "voyage/voyage-3-lite": 16_000,
-    "voyage/voyage-code-3": 32_000,
-}
+TABLE: Mapping[str, Any] = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
+LONGEST: Mapping[str, int] = TABLE["longest"]
 
 
 def longest(provider: str, model: str) -> int:
@@ -312,27 +309,16 @@ def unit_vectors(answer: Sequence[Any], count: int, dimensions: int | None) -> N
 
 AUTO = "auto"
 
+APIS = {"openai": OPENAI, "gemini": GEMINI, "voyage": VOYAGE, "ollama": OLLAMA}
 PROVIDERS: Mapping[str, Provider] = {
-    one.name: one
-    for one in (
-        Provider(
-            "openai", "text-embedding-3-small", OPENAI, "https://api.openai.com/v1",
-            "OPENAI_BASE_URL", ("OPENAI_API_KEY",), texts=2048,
-        ),
-        Provider(
-            "gemini", "gemini-embedding-001", GEMINI, "https://generativelanguage.googleapis.com",
-            "GOOGLE_GEMINI_BASE_URL", ("GEMINI_API_KEY", "GOOGLE_API_KEY"), texts=100,
-        ),
-        Provider(
-            "voyage", "voyage-4-large", VOYAGE, "https://api.voyageai.com/v1",
-            "VOYAGE_BASE_URL", ("VOYAGE_API_KEY",), texts=128,
-        ),
-        Provider(
-            "ollama", "nomic-embed-text", OLLAMA, "http://127.0.0.1:11434",
-            "OLLAMA_HOST", ("OLLAMA_API_KEY",), texts=2048, needs_key=False, completed=ollama_host,
-        ),
+    name: Provider(
+        name,
+        api=APIS[name],
+        completed=ollama_host if name == "ollama" else str,
+        **told | {"key_variables": tuple(told["key_variables"])},
     )
-}  # fmt: skip
+    for name, told in TABLE["services"].items()
+}
 
 AUTOMATIC = ("openai", "gemini", "voyage")
 """The order in which `auto` looks for a key."""

@@ -4,14 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
+import yaml
 from rich.console import Group, RenderableType
 
 from workbench.records import Floats
 from workbench.views.text import Table, plain, rendered, rich_table
 from workbench_plugins.runs.runs import Run, RunRanking
+
+TOLD: Mapping[str, Mapping[str, Any]] = yaml.safe_load(
+    Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8")
+)
 
 ENOUGH = 3
 """A pattern over all questions is told from so many questions on."""
@@ -47,14 +53,18 @@ class RunFindings(list[RunFinding]):
         return {"run": self.run.name, "questions": len(self.run.rows), "findings": findings}
 
 
-@dataclass(frozen=True)
-class Rule:
-    """A check of one ranking: the row at which it fails, or None."""
+def _finding(kind: str, questions: int, first: str, values: Mapping[str, Any]) -> RunFinding:
+    told = TOLD[kind]
+    says = told["says"].format(**values)
+    return RunFinding(kind, questions, first, says, tuple(told.get("specimens", ())))
+
+
+class Rule(NamedTuple):
+    """A check of one ranking: the row at which it fails, or None; `values` stand in its meaning."""
 
     kind: str
-    says: str
     fails: Callable[[RunRanking], int | None]
-    specimens: tuple[str, ...] = ()
+    values: Mapping[str, Any] = {}
 
 
 def lint(run: Run, scale: tuple[float, float] | None = None, limit: int | None = None) -> RunFindings:
@@ -63,7 +73,7 @@ def lint(run: Run, scale: tuple[float, float] | None = None, limit: int | None =
     Without a scale, scores beyond 0 to 1 are told only if nearly all are within.
     """
     rankings = {question: run.ranking(question) for question in run.rows}
-    rules = [*RULES, *_asked_rules(run, scale, limit)]
+    rules = [*(Rule(*one) for one in FAILS.items()), *_asked_rules(run, scale, limit)]
     found = [finding for rule in rules for finding in _applied(rule, rankings)]
     return RunFindings(run, [*found, *_patterns(rankings, run)])
 
@@ -73,7 +83,7 @@ def _applied(rule: Rule, rankings: Mapping[str, RunRanking]) -> Iterator[RunFind
     if failing:
         question, row = next(iter(failing.items()))
         first = _place(question, rankings[question], row)
-        yield RunFinding(rule.kind, len(failing), first, rule.says, rule.specimens)
+        yield _finding(rule.kind, len(failing), first, rule.values)
 
 
 def _place(question: str, ranking: RunRanking, row: int) -> str:
@@ -127,43 +137,15 @@ def _ranks(one: RunRanking) -> int | None:
     return None if place is None else int(order[place])
 
 
-RULES = (
-    Rule(
-        "absent scores",
-        "A score is NaN or missing: sorting puts it anywhere.",
-        lambda one: _first(np.isnan(one.scores)),
-    ),
-    Rule(
-        "infinite scores",
-        "A score is infinite: a division by 0, or a distance of nothing.",
-        lambda one: _first(np.isinf(one.scores)),
-    ),
-    Rule(
-        "duplicate ids",
-        "A document is there twice: its chunks are counted as documents, or a join doubles it.",
-        _duplicate,
-        ("langchain-duplicate-chunks",),
-    ),
-    Rule(
-        "constant scores",
-        "All results of a question have one score, so only the order of ids decides.",
-        _constant,
-        ("openclaw-clamped-bm25",),
-    ),
-    Rule(
-        "ties",
-        "Neighbours have equal scores: their order may change from search to search.",
-        _tie,
-        ("typesense-tied-ranks",),
-    ),
-    Rule(
-        "score against rank",
-        "A later rank has a larger score: a distance, or a score from another stage.",
-        _disorder,
-        ("qmd-upside-down", "lancedb-inverted"),
-    ),
-    Rule("ranks", "The ranks are not 1, 2, 3, …: results were removed or merged after ranking.", _ranks),
-)
+FAILS: Mapping[str, Callable[[RunRanking], int | None]] = {
+    "absent scores": lambda one: _first(np.isnan(one.scores)),
+    "infinite scores": lambda one: _first(np.isinf(one.scores)),
+    "duplicate ids": _duplicate,
+    "constant scores": _constant,
+    "ties": _tie,
+    "score against rank": _disorder,
+    "ranks": _ranks,
+}
 
 
 def _asked_rules(run: Run, scale: tuple[float, float] | None, limit: int | None) -> Iterator[Rule]:
@@ -173,16 +155,11 @@ def _asked_rules(run: Run, scale: tuple[float, float] | None, limit: int | None)
         low, high = scale or (0.0, 1.0)
         yield Rule(
             "scores out of scale",
-            f"A score is outside {low:g} to {high:g}: two scales are mixed.",
             lambda one: _first((one.scores < low) | (one.scores > high)),
-            ("automem-unbounded-keyword",),
+            {"low": low, "high": high},
         )
     if limit is not None:
-        yield Rule(
-            "limit",
-            f"A question has more than {limit} results: the limit is applied before a later step adds some.",
-            lambda one: limit if len(one.ids) > limit else None,
-        )
+        yield Rule("limit", lambda one: limit if len(one.ids) > limit else None, {"limit": limit})
 
 
 def _patterns(rankings: Mapping[str, RunRanking], run: Run) -> Iterator[RunFinding]:
@@ -196,22 +173,15 @@ def _patterns(rankings: Mapping[str, RunRanking], run: Run) -> Iterator[RunFindi
     if only_ranks or not np.isfinite(best).all():  # 1 / rank stands for a score where an engine has none
         return
     if np.ptp(best) == 0:
-        says = (
-            f"The best score of every question is {best[0]:g}, as if it were scaled by its own hits: then a "
-            "question that nothing answers gets it, too."
-        )
-        yield _everywhere(some, "constant best score", says, "metronix-constant-score", "qmd-blend-floor")
+        yield _everywhere(some, "constant best score", best=best[0])
     elif 0 < best.max() <= RRF_MOST:
-        says = (
-            f"No score is above {best.max():.3g}: these are fused ranks. A threshold for cosines drops all."
-        )
-        yield _everywhere(some, "scores of ranks", says, "threshold-on-rrf-scale")
+        yield _everywhere(some, "scores of ranks", best=best.max())
 
 
-def _everywhere(some: Mapping[str, RunRanking], kind: str, says: str, *specimens: str) -> RunFinding:
+def _everywhere(some: Mapping[str, RunRanking], kind: str, **values: Any) -> RunFinding:
     """A finding in all of these questions."""
     question, one = next(iter(some.items()))
-    return RunFinding(kind, len(some), _place(question, one, 0), says, specimens)
+    return _finding(kind, len(some), _place(question, one, 0), values)
 
 
 def _parts_without_effect(some: Mapping[str, RunRanking], run: Run) -> Iterator[RunFinding]:
@@ -222,14 +192,9 @@ def _parts_without_effect(some: Mapping[str, RunRanking], run: Run) -> Iterator[
     for name in sorted(run.parts):
         values = [np.nan_to_num(each.parts[name]) for each in longer.values()]
         if all(np.ptp(each) == 0 for each in values):
-            says = f"The sub-score {name} is the same for all results of every question: it has no effect."
-            specimens = "automem-dead-keyword-weight", "openclaw-clamped-bm25"
-            yield _everywhere(longer, "sub-score without effect", says, *specimens)
+            yield _everywhere(longer, "sub-score without effect", name=name)
         elif not name.endswith("_rank") and all(np.all(np.diff(each) < 0) for each in values):
-            says = (
-                f"The order is that of {name} alone in every question: the other sub-scores change nothing."
-            )
-            yield _everywhere(longer, "one sub-score decides", says, "basic-memory-dead-full-text")
+            yield _everywhere(longer, "one sub-score decides", name=name)
 
 
 @rendered.register
