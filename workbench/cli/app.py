@@ -34,7 +34,10 @@ declare(
     "workbench.cli.lab",
     command={"lab": "Start: Index the memory and open JupyterLab on the first notebook."},
 )
-declare("workbench.cli.memory", command={"index": "Start: Index a memory, or list and remove indexes."})
+declare(
+    "workbench.cli.memory",
+    command={"index": "Start: Index a memory, or list and remove indexes."},
+)
 declare(
     "workbench.cli.searching",
     command={
@@ -52,7 +55,8 @@ declare(
 class Commands(typer.core.TyperGroup):
     """The commands by their declarations: a module is imported when one of its commands is asked.
 
-    A declaration says `Heading: What the command does.`, or nothing for a command that `--help` leaves out.
+    A declaration says `Heading: What the command does.`, or nothing for a command that `--help` leaves out. A
+    heading that is the name of a `Group` puts the command into it: the old, short name keeps working.
     """
 
     def list_commands(self, ctx: Any) -> list[str]:
@@ -60,19 +64,7 @@ class Commands(typer.core.TyperGroup):
         return list(declared("command"))
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        if declared_module("command", cmd_name) is None:
-            load_extensions()
-            if declared_module("command", cmd_name) is None:
-                return None
-        for command in app.registered_commands:
-            if name_of(command) == cmd_name:
-                return typer.main.get_command_from_info(
-                    command, pretty_exceptions_short=False, rich_markup_mode=None
-                )
-        group = next(one for one in app.registered_groups if one.name == cmd_name)
-        return typer.main.get_group_from_info(
-            group, pretty_exceptions_short=False, suggest_commands=True, rich_markup_mode=None
-        )
+        return command_named(cmd_name)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Prints the commands under their headings."""
@@ -82,6 +74,36 @@ class Commands(typer.core.TyperGroup):
             if rows := [(name, says) for name, under, says in said if under == heading]:
                 with formatter.section(heading):
                     formatter.write_dl(rows)
+
+
+class Group(typer.core.TyperGroup):
+    """A group of commands, with those that are declared under its name: `runs gate` is the command `gate`."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        return [*super().list_commands(ctx), *self._declared()]
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        return command_named(cmd_name) if cmd_name in self._declared() else super().get_command(ctx, cmd_name)
+
+    def _declared(self) -> list[str]:
+        return [name for name, one in declared("command").items() if one.says.startswith(f"{self.name}: ")]
+
+
+def command_named(name: str) -> Any:
+    """The declared command or group of that name; None if there is none."""
+    if declared_module("command", name) is None:
+        load_extensions()
+        if declared_module("command", name) is None:
+            return None
+    for command in app.registered_commands:
+        if name_of(command) == name:
+            return typer.main.get_command_from_info(
+                command, pretty_exceptions_short=False, rich_markup_mode=None
+            )
+    group = next(one for one in app.registered_groups if one.name == name)
+    return typer.main.get_group_from_info(
+        group, pretty_exceptions_short=False, suggest_commands=True, rich_markup_mode=None
+    )
 
 
 app = typer.Typer(
@@ -361,7 +383,8 @@ def options(
     for address in dict.fromkeys(made.unnamed_addresses().values()):
         tell("\n  ".join(unnamed_message(made, address)))
     usual = _defaults(config, made)
-    context.default_map = dict.fromkeys(declared("command"), usual) | {
+    of_group = dict.fromkeys(declared("command"), usual) | usual
+    context.default_map = dict.fromkeys(declared("command"), of_group) | {
         "config": {"file": config, "release": release},
         "show": {"name": usual["system"]},
     }

@@ -150,9 +150,15 @@ def index(
         bool, typer.Option("--list", help="List the indexes in the cache folder, and index nothing.")
     ] = False,
     removal: Removal,
+    watch: Annotated[bool, typer.Option("--watch", help="Index again whenever files change.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Index a memory, or update its index; --list lists the indexes, and --remove removes one."""
+    if watch:
+        if store or rebuild or cluster:
+            raise InputError("--watch keeps an index file up to date.", "Leave the other options out.")
+        part_of("command", "watch").follow(context, folder, options)
+        return
     if list_ or removal.remove or removal.remove_gone:
         part_of("work", "indexes").remove_and_list(removal.remove or (), removal.remove_gone, as_json)
         return

@@ -9,7 +9,7 @@ declare(
     "agent",
     command={
         "serve": "Agent: Serve a memory to an agent over MCP.",
-        "watch": "Agent: Keep an index up to date.",
+        "watch": "",
         "memory-search": "",
         "memory-get": "",
     },

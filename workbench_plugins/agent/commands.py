@@ -186,13 +186,17 @@ def watch(
     folder: Folder = Path(SAMPLE),
     *,
     options: IndexingOptions,
-    skip: Annotated[bool, typer.Option("--skip", hidden=True, help="Always on here.")] = True,
 ) -> None:
-    """Update an index whenever files change, until Ctrl-C. Prints one line per sync.
+    """Update an index whenever files change, until Ctrl-C, as `index --watch` does. Prints one line per sync.
 
     A sync starts when no file has changed for 1.5 seconds. A transcript starts one when it has grown by
     100,000 bytes or 50 lines. A file that cannot be used is named once and left out.
     """
+    follow(context, folder, options)
+
+
+def follow(context: typer.Context, folder: Path, options: IndexingOptions) -> None:
+    """Keeps the index of a folder up to date until Ctrl-C."""
     from workbench.memory.choices import extra_paths_of
     from workbench.memory.files import GENERAL, memory_root
     from workbench.memory.index import default_index_path
@@ -216,7 +220,7 @@ def watch(
     def sync() -> None:
         for one in transcripts:
             one.syncing()
-        summary = index_folder(root, skip=skip, **given)
+        summary = index_folder(root, skip=True, **given)
         fresh = [problem for problem in summary.skipped if problem not in known_problems]
         say_left_out(replace(summary, skipped=fresh), given["sources"])
         known_problems.clear()

@@ -17,6 +17,7 @@ from workbench.cli.app import (
     SHIPPED,
     AsJson,
     AskedSystem,
+    Group,
     IndexOptions,
     System,
     SystemOptions,
@@ -59,7 +60,10 @@ from workbench_plugins.cases.show import case_html, case_markdown, run_data
 from workbench_plugins.cases.shrink import original_of, shrink_file
 
 case = typer.Typer(
-    help="Cases: a failure as one file, which runs as a test.", no_args_is_help=True, rich_markup_mode=None
+    cls=Group,
+    help="Cases: a failure as one file, which runs as a test.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
 )
 app.add_typer(case, name="case")
 

@@ -16,6 +16,6 @@ declare(
         "blame": "Measure: Say how much of the difference between two systems each change has.",
         "sweep": "Measure: Evaluate a system with many values of its parameters.",
         "lint": "Measure: Look for settings that cannot work.",
-        "triage": "Report: Name the known symptom that is nearest to your words, and what to run.",
+        "triage": "case: Name the known symptom that is nearest to your words, and what to run.",
     },
 )

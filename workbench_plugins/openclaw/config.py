@@ -678,12 +678,10 @@ def _became(one: Given, made: Configuration) -> str:
         case "store.path":
             return f"OpenClaw's own index, {made.store}, which is only read"
         case "sync.watchDebounceMs":
-            return f"`workbench watch` waits for {made.quiet:g} s without a change"
+            return f"`index --watch` waits for {made.quiet:g} s without a change"
         case "sync.sessions.deltaBytes" | "sync.sessions.deltaMessages":
             enough = made.thresholds
-            return (
-                f"`workbench watch` reads a transcript after {enough.bytes} bytes or {enough.messages} lines"
-            )
+            return f"`index --watch` reads a transcript after {enough.bytes} bytes or {enough.messages} lines"
         case "query.hybrid.enabled":
             return "two legs" if search["query.hybrid.enabled"] else "the vector leg only"
         case "query.hybrid.mmr.enabled" if has(made.pipeline, "diversity.relevance_weight"):

@@ -11,6 +11,6 @@ declare(
     "workbench_plugins.runs.commands",
     command={
         "runs": "Report: Runs: the results of other engines, beside ours.",
-        "gate": "Report: Compare today's answers with saved ones, for the CI of a team.",
+        "gate": "runs: Compare today's answers with saved ones, for the CI of a team.",
     },
 )

@@ -14,6 +14,7 @@ from workbench.cli.app import (
     AskedFloor,
     AskedLimit,
     AskedSystem,
+    Group,
     IndexFile,
     IndexOptions,
     ReEmbed,
@@ -45,7 +46,10 @@ from workbench_plugins.runs.runs import Run, Truth, ids_of, named_apart, truth_o
 from workbench_plugins.runs.traces import read_traces, traces_data, write_runs
 
 runs = typer.Typer(
-    help="Runs: the results of other engines, beside ours.", no_args_is_help=True, rich_markup_mode=None
+    cls=Group,
+    help="Runs: the results of other engines, beside ours.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
 )
 app.add_typer(runs, name="runs")
 

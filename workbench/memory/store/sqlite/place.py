@@ -128,7 +128,7 @@ def _acquire(lock: FileLock, path: Path, wait: float) -> None:
     except Timeout:
         raise LockedError(
             f"{_holder(lock)} is indexing {path}, and was not done within {wait:g} s.",
-            "Try again when it is done, or stop it: `workbench watch` indexes for as long as it runs.",
+            "Try again when it is done, or stop it: `index --watch` indexes for as long as it runs.",
         ) from None
 
 
