@@ -117,7 +117,10 @@ def memory_search(
     corpus: Annotated[str | None, typer.Option(help="What to search: memory, sessions or all.")] = None,
     options: ToolOptions,
 ) -> None:
-    """Print what memory_search returns to an agent. Exit code 1 if it returns no result."""
+    """Print what memory_search returns to an agent, from OpenClaw's repaired pipeline by default.
+
+    Exit code 1 if it returns no result.
+    """
     with options.tools() as tools:
         answer = tools.memory_search(query, max_results, min_score=min_score, corpus=corpus)
     _put(answer, bool(answer["results"]))
@@ -160,7 +163,9 @@ def serve(
     ] = None,
     options: ServeOptions,
 ) -> None:
-    """Serve memory_search, memory_get, memory_explain and memory_diagnose to an agent, over MCP.
+    """Serve a memory's tools to an agent, over MCP, with OpenClaw's repaired pipeline by default.
+
+    The tools are memory_search, memory_get, memory_explain and memory_diagnose.
 
     In the form `workbench`, each line of a note begins with "> ", so that no note can pass for the tool.
     The forms of OpenClaw's releases are exact and have no such mark.

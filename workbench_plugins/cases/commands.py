@@ -227,9 +227,9 @@ def export(
     system: System = SHIPPED,
     overwrite: Overwrite = False,
 ) -> None:
-    """Write the museum's specimens, or labelled questions, as cases that pytest runs; or a case as a test.
+    """Write the museum, or questions with the answers of openclaw-2026.2.13, as cases; or a case as a test.
 
-    The specimens that are no case are listed, each with the reason. A test needs nothing of the workbench:
+    pytest runs the cases. The specimens that are no case are listed, each with the reason. A test needs nothing of the workbench:
     it asks the other project's own search.
     """
     if to:

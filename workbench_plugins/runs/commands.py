@@ -178,7 +178,7 @@ def export(
     ] = None,
     force: Force = False,
 ) -> None:
-    """Write what a system of ours returns as a run, with the labels and the questions for another engine."""
+    """Write what a system (by default openclaw-2026.2.13) returns as a run, with labels and questions."""
     asked = load_questions(questions)
     pipeline = SystemOptions(limit, min_score).pipeline(system)
     with where.opened() as opened:
@@ -270,7 +270,7 @@ def blame(
     re_embed: ReEmbed = False,
     as_json: AsJson = False,
 ) -> None:
-    """List the documents that a run should return and does not, and where they stand in our legs.
+    """List the documents that a run should return and does not, and where openclaw-2026.2.13 has them.
 
     Exit code 1 if one is missing.
     """
