@@ -21,7 +21,7 @@ from workbench.cli.app import (
     unnamed_message,
     workers_at,
 )
-from workbench.cli.output import put, tell, telling_of_interruption
+from workbench.cli.output import put, tell
 from workbench.errors import InputError
 from workbench.registry import part_of
 from workbench.safe_text import one_line
@@ -113,6 +113,7 @@ class IndexingOptions:
         download: bool = False,
     ) -> dict[str, Any]:
         """What `index_folder` takes for these options."""
+        from workbench.memory.embedding.engines import ModelVariant
         from workbench.memory.sync import usual_reading
 
         sources = [] if self.sessions is None else [part_of("source", "sessions").Sessions(self.sessions)]
@@ -124,7 +125,7 @@ class IndexingOptions:
             "sources": sources,
         }
         usual = usual_reading(folder, store=store, rebuild=rebuild, **given)
-        variant = variant_of(self.backend, self.precision)
+        variant = ModelVariant(cast("Any", self.backend), cast("Any", self.precision))  # which checks both
         embedder = configured_embedder(context, self.model, self.reading, usual, download, variant)
         return {**given, "embedder": embedder, "chunker": chunker}
 
@@ -165,7 +166,7 @@ def index(
     from workbench.memory.sync import index_folder
 
     given = options.prepared(context, folder, store, rebuild, download)
-    with telling_of_interruption(), workers_at(cluster) as workers:
+    with workers_at(cluster) as workers:
         embedder = given["embedder"]
         if workers is not None:
             given["embedder"] = part_of("work", "cluster").on_cluster(embedder, workers)
@@ -184,13 +185,6 @@ def lay_out(memory: str, embedder: Embedder | None, index_file: Path | None) -> 
     if layout is not None:
         with open_memory(memory, embedder, index_path=index_file) as opened, opened.snapshot():
             opened.laid_out(layout)
-
-
-def variant_of(backend: str | None, precision: str) -> ModelVariant:
-    """The variant of a local model. Raises InputError for one that does not exist."""
-    from workbench.memory.embedding.engines import ModelVariant
-
-    return ModelVariant(cast("Any", backend), cast("Any", precision))  # which checks both
 
 
 def cutting(

@@ -250,16 +250,6 @@ GENERAL = FileRules()
 """The workbench's own rules."""
 
 
-def is_memory_path(path: str) -> bool:
-    """Whether a path, relative to the workspace, is MEMORY.md, memory.md or something below memory/.
-
-    Dots and slashes at its beginning do not count, so `../memory/a.md` passes: the code that opens the file
-    has to refuse `..`. Source: openclaw 2026.2.13, src/memory/internal.ts, isMemoryPath.
-    """
-    plain = path.strip().lstrip("./").replace("\\", "/")
-    return plain in HEADS or plain.startswith(f"{TREE}/")
-
-
 def extra_paths(root: Path, given: Iterable[str]) -> list[Path]:
     """The extra paths as absolute paths without repetitions, in their order; links are not resolved.
 

@@ -27,7 +27,7 @@ from workbench.memory.embedding.local import (
 from workbench.memory.embedding.named import remembered
 from workbench.memory.files import content_hash
 from workbench.memory.sources import whole_characters
-from workbench.memory.store.contract import Cached, IndexPlace, IndexStore, Settings
+from workbench.memory.store.contract import IndexPlace, IndexStore, Settings
 from workbench.memory.store.postings import (
     K1,
     B,
@@ -37,7 +37,7 @@ from workbench.memory.store.postings import (
 )
 from workbench.memory.store.scan import Scan
 from workbench.memory.store.sqlite.place import SQLitePlace
-from workbench.records import Chunk, Document, Hits, Passage, Query, Rows, Vector
+from workbench.records import Chunk, Document, Hits, Query, Rows, Vector
 from workbench.safe_text import counted
 
 
@@ -330,10 +330,6 @@ class MemoryIndex(OpenIndex):
     @property
     def model(self) -> str:
         return self.store.settings.model
-
-    def add(self, document: Document, passages: Sequence[Passage], cached: Sequence[Cached]) -> None:
-        """Stores a document with its passages and their vectors."""
-        self.store.replace(document, passages, cached)
 
     def chunks(self, rows: Rows) -> Sequence[Chunk]:
         return self.store.chunks(rows)

@@ -165,10 +165,6 @@ class Numbers(ABC):
         """A column that an earlier stage may have written; None when no stage has."""
         return self[name] if name in self.values else None
 
-    def filled(self, name: str, absent: float) -> Any:
-        """A column, with `absent` where the leg did not bring the candidate."""
-        return filled(self[name], absent)
-
     def least(self, name: str) -> Any:
         """The smallest number of a column, over the candidates that have one."""
         return self.over(np.min, name)

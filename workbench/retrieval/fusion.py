@@ -164,7 +164,7 @@ class WeightedSum(Weighted, scale="weighted sum"):
         return self.weight(of, leg) * of[f"{leg}_score"]
 
     def formula(self, of: Numbers) -> Any:
-        scores = [of.filled(f"{leg}_score", self.absent) for leg in self.legs]
+        scores = [filled(of[f"{leg}_score"], self.absent) for leg in self.legs]
         return weighted_sum(scores, [self.weight(of, leg) for leg in self.legs])
 
 

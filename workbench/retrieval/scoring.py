@@ -115,16 +115,6 @@ class MinMaxRank(_KeywordScore, scale="min-max"):
 
 
 @dataclass(frozen=True)
-class PositiveRank(_KeywordScore, scale="-bm25"):
-    """BM25 with the sign that other engines give it: larger is better."""
-
-    says: ClassVar[str] = "keyword score = -bm25"
-
-    def formula(self, of: Numbers) -> Any:
-        return of["keyword_relevance"]
-
-
-@dataclass(frozen=True)
 class Cosine(ColumnStage, slot="vector_score", scale="cosine", present="vector_rank"):
     """The vector leg's distance as a similarity: `cosine_similarity`."""
 

@@ -229,7 +229,8 @@ def export(
 ) -> None:
     """Write the museum, or questions with the answers of openclaw-2026.2.13, as cases; or a case as a test.
 
-    pytest runs the cases. The specimens that are no case are listed, each with the reason. A test needs nothing of the workbench:
+    pytest runs the cases. The specimens that are no case are listed, each with the reason. A test needs
+    nothing of the workbench:
     it asks the other project's own search.
     """
     if to:

@@ -209,7 +209,7 @@ def rebuilt(index: MemoryIndex, chunker: Chunker, what: str) -> Iterator[MemoryI
         vectors = _vectors(fresh, store, [one for _, passages in cuts for one in passages], what)
         with store.writing():
             for document, passages in cuts:
-                fresh.add(document, passages, [vectors[one.hash] for one in passages])
+                fresh.store.replace(document, passages, [vectors[one.hash] for one in passages])
         yield fresh
 
 

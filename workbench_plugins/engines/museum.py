@@ -144,7 +144,7 @@ def small_memory(notes: Mapping[str, str], axes: Axes, embedder: ToyEmbedder | N
         document = Document(path, "memory", text, content_hash(text), len(text), 0)
         passages = chunker.chunk(text)
         vectors = embedder.embed([passage.text for passage in passages], "passage").vectors
-        index.add(document, passages, [Cached(vector, 1.0) for vector in vectors])
+        index.store.replace(document, passages, [Cached(vector, 1.0) for vector in vectors])
     return index
 
 

@@ -27,7 +27,7 @@ from workbench.retrieval.index_adapters import innermost
 from workbench.retrieval.legs import Depth, KeywordLeg, LegStage, Union, VectorLeg, with_leg
 from workbench.retrieval.pipeline import Pipeline, Source
 from workbench.retrieval.query import JoinedWords
-from workbench.retrieval.scoring import Cosine, PositiveRank
+from workbench.retrieval.scoring import Cosine
 from workbench.systems.registry import register
 from workbench_plugins.engines import fusions
 from workbench_plugins.engines.fusions import (
@@ -137,6 +137,16 @@ def _columns(leg: str, scores: Mapping[str, float], ids: list[str]) -> dict[str,
         f"{leg}_score": np.array([scores.get(name, math.nan) for name in ids]),
         f"{leg}_rank": np.array([ranked.get(name, math.nan) for name in ids], float),
     }
+
+
+@dataclass(frozen=True)
+class PositiveRank(ColumnStage, slot="keyword_score", present="keyword_rank", scale="-bm25"):
+    """BM25 with the sign that other engines give it: larger is better."""
+
+    says: ClassVar[str] = "keyword score = -bm25"
+
+    def formula(self, of: Numbers) -> Any:
+        return of["keyword_relevance"]
 
 
 def normalised(scale: Normalisation, scores: list[float]) -> list[float]:

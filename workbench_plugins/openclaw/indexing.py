@@ -25,7 +25,7 @@ import yaml
 
 from workbench.contracts import Index
 from workbench.errors import InputError
-from workbench.memory.files import HEADS, SOURCE, FileRules, content_hash
+from workbench.memory.files import HEADS, SOURCE, TREE, FileRules, content_hash
 from workbench.memory.sources import (
     USUAL_LONGEST,
     Chunker,
@@ -458,6 +458,17 @@ def within(passage: Passage, most: int) -> list[Passage]:
 
 
 # Each release
+
+
+def is_memory_path(path: str) -> bool:
+    """Whether a path, relative to the workspace, is MEMORY.md, memory.md or something below memory/.
+
+    Dots and slashes at its beginning do not count, so `../memory/a.md` passes: the code that opens the file
+    has to refuse `..`. Source: openclaw 2026.2.13, src/memory/internal.ts, isMemoryPath.
+    """
+    plain = path.strip().lstrip("./").replace("\\", "/")
+    return plain in HEADS or plain.startswith(f"{TREE}/")
+
 
 FEBRUARY_FILES = FileRules(HEADS, anywhere=False, every_folder=True)
 """Source: openclaw 2026.2.13, src/memory/internal.ts, listMemoryFiles."""

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Protocol
+from collections.abc import Callable, Mapping, Sequence
 
 from workbench.memory.embedding.engines import Role
 from workbench.memory.embedding.local import Embedded, Embedder, PartlyEmbeddedError
@@ -21,29 +20,16 @@ def texts_in_flight(embedder: Embedder) -> int:
     return int(getattr(embedder, "texts_in_flight", TEXTS_IN_FLIGHT))
 
 
-class Cache(Protocol):
-    """Vectors by model, revision, role and the hash of their exact text. An `IndexStore` is one."""
-
-    def cached(self, settings: Settings, role: str, hashes: Iterable[str]) -> dict[str, Cached]: ...
-
-    def remember(self, settings: Settings, role: str, found: Mapping[str, Cached]) -> None: ...
-
-
-def _lent(
-    cache: Cache, settings: Settings, role: Role, known: Mapping[str, Cached], wanted: Iterable[str]
-) -> dict[str, Cached]:
-    """The vectors that the lender of a store has, and the store has not."""
-    lender: IndexStore | None = getattr(cache, "lender", None)
-    if lender is None:
-        return {}
+def _lent(store: IndexStore, settings: Settings, role: Role, wanted: Sequence[str]) -> dict[str, Cached]:
+    """The vectors that the lender of a store has; a damaged index lends nothing."""
     try:
-        return lender.cached(settings, role, [hash_ for hash_ in wanted if hash_ not in known])
+        return store.lender.cached(settings, role, wanted) if store.lender else {}
     except DamagedError:
-        return {}  # a damaged index lends nothing
+        return {}
 
 
 def embed_through_cache(
-    cache: Cache,
+    store: IndexStore,
     settings: Settings,
     embedder: Embedder,
     role: Role,
@@ -62,12 +48,12 @@ def embed_through_cache(
             hash_: Cached(vector, float(share))
             for hash_, vector, share in zip(hashes, answer.vectors, answer.read_share, strict=True)
         }
-        cache.remember(settings, role, fresh)
+        store.remember(settings, role, fresh)
         known.update(fresh)
         embedded(len(fresh))
 
-    known = cache.cached(settings, role, texts)
-    known |= _lent(cache, settings, role, known, texts)
+    known = store.cached(settings, role, texts)
+    known |= _lent(store, settings, role, [hash_ for hash_ in texts if hash_ not in known])
     missing = [hash_ for hash_ in texts if hash_ not in known]
     step = texts_in_flight(embedder)
     for start in range(0, len(missing), step):

@@ -246,15 +246,12 @@ class IndexStore(ABC):
         """
         wanted = {
             "folder": folder,
-            "file_rules": None if file_rules is None else json.dumps(asdict(file_rules)),
+            "file_rules": json.dumps(asdict(file_rules))
+            if file_rules not in (None, self.file_rules)
+            else None,
             "ties_by_row": None if ties_by_row is None else ("yes" if ties_by_row else ""),
         }
-        known = {
-            "folder": self.folder,
-            "file_rules": json.dumps(asdict(self.file_rules)),
-            "ties_by_row": self.meta("ties_by_row"),
-        }
-        changed = {key: value for key, value in wanted.items() if value is not None and value != known[key]}
+        changed = {key: value for key, value in wanted.items() if value not in (None, self.meta(key))}
         if changed:
             with self.writing():
                 for key, value in changed.items():
