@@ -383,8 +383,9 @@ def options(
     for address in dict.fromkeys(made.unnamed_addresses().values()):
         tell("\n  ".join(unnamed_message(made, address)))
     usual = _defaults(config, made)
-    of_group = dict.fromkeys(declared("command"), usual) | usual
-    context.default_map = dict.fromkeys(declared("command"), of_group) | {
+    commands = declared("command")
+    in_groups = {name: usual for name, one in commands.items() if one.says.partition(": ")[0] in commands}
+    context.default_map = dict.fromkeys(commands, usual | in_groups) | {
         "config": {"file": config, "release": release},
         "show": {"name": usual["system"]},
     }
