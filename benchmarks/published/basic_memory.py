@@ -21,7 +21,7 @@ from benchmarks.published.spread import answers_of_each
 from workbench.contracts import Index
 from workbench.errors import InputError, WorkbenchError
 from workbench.measure.evaluation import Judged
-from workbench.memory.embedding.cache import Cache, embed_through_cache
+from workbench.memory.embedding.cache import embed_through_cache
 from workbench.memory.embedding.local import Embedder, LocalEmbedder, Role, Truncated
 from workbench.memory.files import content_hash
 from workbench.memory.index import MemoryIndex, default_index_path
@@ -130,7 +130,7 @@ def _fill(
 
 
 def _vectors(
-    store: Cache, settings: Settings, embedder: Embedder, role: Role, texts: Sequence[str]
+    store: IndexStore, settings: Settings, embedder: Embedder, role: Role, texts: Sequence[str]
 ) -> Mapping[str, Cached]:
     """The vectors of these texts by hash; texts that are not in the cache are embedded and added to it."""
     by_hash = {content_hash(text): text for text in texts}

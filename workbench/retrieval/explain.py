@@ -12,7 +12,7 @@ from workbench.contracts import Context, Index
 from workbench.errors import InputError
 from workbench.records import KEPT, Candidate, Chunk, Compared, DropKind, Shown, Stage, Trace, Vector
 from workbench.retrieval.columns import ColumnStage, Term
-from workbench.retrieval.cutoff import Limit, MinScore
+from workbench.retrieval.cutoff import Limit
 from workbench.retrieval.legs import LegRank, legs_of
 from workbench.retrieval.pipeline import Running
 
@@ -175,8 +175,3 @@ def decisions(trace: Trace, row: int) -> list[Decision]:
             found.append(Decision(stage, outcome, compared))
         was = now
     return found
-
-
-def floor_of(trace: Trace) -> float | None:
-    """The lowest score that this search keeps, if it has a floor."""
-    return next((stage.floor for stage in trace.stages if isinstance(stage, MinScore)), None)

@@ -21,27 +21,25 @@ TOLD = History(__file__)
 
 DEAD_KEYWORD = Pipeline(
     "am-dead-keyword",
-    stages=(
-        components.GraphQuery(),
-        VectorLeg(components.Fetch(1)),
-        components.GraphLeg(),
-        Union(),
-        Cosine(),
-        components.RawGraphScore(),
-        components.DeadKeyword(),
-        components.TagScore(),
-        components.ExactScore(),
-        components.ImportanceScore(),
-        components.LinearRecency(),
-        components.ConfidenceScore(),
-        components.FinalScore(),
-        components.SortKeys(),
-        components.FinalOrder(),
-        MinScore(0.0),
-        Limit(5),
-        components.AdaptiveFloor(0.15),
-    ),
-    source=TOLD.release("8df3c08 (v0.13.0)"),
+    components.GraphQuery()
+    >> VectorLeg(components.Fetch(1))
+    >> components.GraphLeg()
+    >> Union()
+    >> Cosine()
+    >> components.RawGraphScore()
+    >> components.DeadKeyword()
+    >> components.TagScore()
+    >> components.ExactScore()
+    >> components.ImportanceScore()
+    >> components.LinearRecency()
+    >> components.ConfidenceScore()
+    >> components.FinalScore()
+    >> components.SortKeys()
+    >> components.FinalOrder()
+    >> MinScore(0.0)
+    >> Limit(5)
+    >> components.AdaptiveFloor(0.15),
+    TOLD.release("8df3c08 (v0.13.0)"),
     layout=GraphOfMemories(),
 )
 
