@@ -59,11 +59,10 @@ class Lines:
         now = self._clock()
         if now - self._said >= LINE_SECONDS and self._done < self._total:
             self._said = now
-            print(self._line(now - self._started), file=sys.stderr, flush=True)
-
-    def _line(self, passed: float) -> str:
-        left = passed / self._done * (self._total - self._done)
-        return (
-            f"{self._what}: {self._done} of {self._total} {self._unit} ({self._done / self._total:.0%}), "
-            f"about {max(1, round(left / 60))} min left"
-        )
+            left = (now - self._started) / self._done * (self._total - self._done)
+            print(
+                f"{self._what}: {self._done} of {self._total} {self._unit} ({self._done / self._total:.0%}), "
+                f"about {max(1, round(left / 60))} min left",
+                file=sys.stderr,
+                flush=True,
+            )

@@ -19,7 +19,7 @@ from typer.exceptions import TyperException
 
 from workbench.cli.app import app
 from workbench.cli.output import prepare_streams, tell
-from workbench.errors import Interrupted, StorageError, WorkbenchError
+from workbench.errors import StorageError, WorkbenchError
 from workbench.registry import ExtensionWarning
 
 __all__ = ["app", "main"]
@@ -36,9 +36,6 @@ def main(command: typer.Typer = app) -> None:
     except WorkbenchError as error:
         tell(str(error))
         code = error.exit_code
-    except Interrupted as interruption:
-        tell(str(interruption))
-        raise
     except typer.Abort:
         tell("Aborted.")
         code = 1

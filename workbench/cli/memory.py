@@ -21,7 +21,7 @@ from workbench.cli.app import (
     unnamed_message,
     workers_at,
 )
-from workbench.cli.output import put, tell
+from workbench.cli.output import put, tell, telling_of_interruption
 from workbench.errors import InputError
 from workbench.registry import part_of
 from workbench.safe_text import one_line
@@ -166,7 +166,7 @@ def index(
     from workbench.memory.sync import index_folder
 
     given = options.prepared(context, folder, store, rebuild, download)
-    with workers_at(cluster) as workers:
+    with telling_of_interruption(), workers_at(cluster) as workers:
         embedder = given["embedder"]
         if workers is not None:
             given["embedder"] = part_of("work", "cluster").on_cluster(embedder, workers)

@@ -8,8 +8,11 @@ from __future__ import annotations
 import codecs
 import io
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
+from workbench.errors import Interrupted
 from workbench.safe_text import json_text, masked, visible, without_own_keys
 
 ASCII = {
@@ -38,6 +41,16 @@ def say(text: str) -> None:
 def tell(text: str) -> None:
     """Prints a remark, a warning or an error to stderr."""
     print(visible(masked(text)), file=sys.stderr, flush=True)
+
+
+@contextmanager
+def telling_of_interruption() -> Iterator[None]:
+    """Prints what the interrupted work inside the block has kept; Ctrl-C then ends the command as usual."""
+    try:
+        yield
+    except Interrupted as interruption:
+        tell(str(interruption))
+        raise
 
 
 def prepare_streams() -> None:

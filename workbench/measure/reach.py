@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -93,14 +93,10 @@ class Assumed:
 
 def _trials(pipeline: Pipeline, leg: LegStage) -> list[Trial]:
     company = sorted({0, max(0, leg.deepest(pipeline.limit) - 1)})
-    best = [
-        stage.best[f"{leg.name}_raw"] for stage in _column_stages(pipeline) if f"{leg.name}_raw" in stage.best
-    ]
-    return [Trial(leg, raw, others) for raw in best or leg.best_raw for others in company]
-
-
-def _column_stages(pipeline: Pipeline) -> Sequence[ColumnStage]:
-    return [stage for stage in pipeline.stages if isinstance(stage, ColumnStage)]
+    raw = f"{leg.name}_raw"
+    stages = [stage for stage in pipeline.stages if isinstance(stage, ColumnStage)]
+    best = [stage.best[raw] for stage in stages if raw in stage.best]
+    return [Trial(leg, number, others) for number in best or leg.best_raw for others in company]
 
 
 def _ranked_by(pipeline: Pipeline) -> str:

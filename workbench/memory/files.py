@@ -136,12 +136,8 @@ def read_input(path: str | os.PathLike[str], what: str, most: int) -> str:
 
 
 def is_utf8(name: str) -> bool:
-    """Whether the bytes of a file's name are UTF-8."""
-    try:
-        name.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
+    """Whether a text, such as a file's name, can be written as UTF-8."""
+    return not any("\ud800" <= character <= "\udfff" for character in name)
 
 
 @contextmanager

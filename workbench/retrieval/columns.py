@@ -105,10 +105,6 @@ def _infix(symbol: str, level: int) -> Callable[[Term, Term], tuple[str, int]]:
     return lambda a, b: (f"{a._within(level)} {symbol} {b._within(tighter)}", level)
 
 
-def _power(base: Term, exponent: Term) -> tuple[str, int]:
-    return f"{base._within(ATOM)} ^ {exponent._within(ATOM)}", POWER
-
-
 def _call(name: str) -> Callable[..., tuple[str, int]]:
     return lambda *terms: (f"{name}({', '.join(t.text for t in terms)})", ATOM)
 
@@ -121,7 +117,7 @@ WRITERS: dict[np.ufunc, Callable[..., tuple[str, int]]] = {
     np.subtract: _infix("-", SUM),
     np.multiply: _infix("×", PRODUCT),
     np.divide: _infix("/", PRODUCT),
-    np.power: _power,
+    np.power: lambda a, b: (f"{a._within(ATOM)} ^ {b._within(ATOM)}", POWER),
     np.negative: lambda a: (f"-{a._within(POWER)}", SUM),
     np.positive: lambda a: (a.text, a.binds),
     np.arctan: _call("atan"),

@@ -16,6 +16,7 @@ from typing import Literal
 
 from workbench.contracts import Context
 from workbench.errors import InputError
+from workbench.memory.files import is_utf8
 from workbench.records import Clause, Query, Trace
 from workbench.retrieval.columns import PlainStage
 
@@ -174,5 +175,5 @@ def check_length(question: str) -> None:
                 f"The question has {count:,} {what}; a search takes at most {most:,}.",
                 "Ask with the sentence that matters, or index the text as a document.",
             )
-    if any("\ud800" <= character <= "\udfff" for character in question):
+    if not is_utf8(question):
         raise InputError(f"The question {question[:40]!r} is not UTF-8.", "Type it in a UTF-8 terminal.")

@@ -216,7 +216,13 @@ class IndexInfo:
 def known_indexes(home: Path | None = None) -> list[IndexInfo]:
     """Every index in the cache folder, or in `home`, by name; also one whose first build was interrupted."""
     folder = home or index_home()
-    return [_info(folder / name) for name in sorted(builds.index_names(folder))] if folder.is_dir() else []
+    return [_info(folder / name) for name in sorted(_index_names(folder))] if folder.is_dir() else []
+
+
+def _index_names(folder: Path) -> set[str]:
+    """The names of all indexes in a folder, with those whose first build is not finished."""
+    matches = (builds.BUILD.fullmatch(name) for name in os.listdir(folder))
+    return {path.name for path in folder.glob("*.sqlite")} | {match["index"] for match in matches if match}
 
 
 def _info(path: Path) -> IndexInfo:

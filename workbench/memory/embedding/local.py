@@ -342,16 +342,13 @@ class LocalEmbedder:
         if not texts:
             return Embedded(np.empty((0, self.dimensions), np.float32), np.empty(0))
         with self.alone():
-            return self._embed(texts, role)
-
-    def _embed(self, texts: Sequence[str], role: Role) -> Embedded:
-        offsets = self.offsets(texts)
-        pieces = [
-            self.reading.pieces(text, spans, self.window) for text, spans in zip(texts, offsets, strict=True)
-        ]
-        share = [self.reading.share(len(spans), self.window) for spans in offsets]
-        flat = [piece for several in pieces for piece in several]
-        vectors = self.engine.vectors(flat, role, self.batch_size)
+            offsets, window = self.offsets(texts), self.window
+            pieces = [
+                self.reading.pieces(text, spans, window) for text, spans in zip(texts, offsets, strict=True)
+            ]
+            flat = [piece for several in pieces for piece in several]
+            vectors = self.engine.vectors(flat, role, self.batch_size)
+        share = [self.reading.share(len(spans), window) for spans in offsets]
         return Embedded(mean_vectors(vectors, pieces), np.array(share))
 
     def offsets(self, texts: Sequence[str]) -> list[list[tuple[int, int]]]:

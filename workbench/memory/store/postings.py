@@ -19,6 +19,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from workbench.memory.files import is_utf8
 from workbench.records import Clause, Floats, Hits, Query, Rows
 
 K1, B = 1.2, 0.75
@@ -163,7 +164,7 @@ def _phrase(clause: Clause) -> str:
         raise NoPostingsError(f"{clause.text}* is a prefix")
     if clause.bare and (clause.text in OPERATORS or not BARE_WORD.fullmatch(clause.text)):
         raise NoPostingsError(f"{clause.text} is written in FTS5's own syntax")
-    if "\0" in clause.text or any("\ud800" <= character <= "\udfff" for character in clause.text):
+    if "\0" in clause.text or not is_utf8(clause.text):
         raise NoPostingsError("a clause has a character that SQLite does not take")
     return clause.text
 

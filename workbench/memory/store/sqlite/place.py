@@ -69,12 +69,6 @@ def leftovers(path: Path) -> list[Path]:
     return [path.with_name(name) for name in sorted(names) if name not in in_use]
 
 
-def index_names(folder: Path) -> set[str]:
-    """The names of all indexes in a folder, with those whose first build is not finished."""
-    matches = (BUILD.fullmatch(name) for name in os.listdir(folder))
-    return {path.name for path in folder.glob("*.sqlite")} | {match["index"] for match in matches if match}
-
-
 def databases(files: Iterable[Path]) -> list[Path]:
     """The database files among the files of builds."""
     return [file for file in files if (match := BUILD.fullmatch(file.name)) and not match["end"]]

@@ -331,7 +331,9 @@ class Store(IndexStore):
         if not rows:
             self.db.execute("DELETE FROM documents WHERE path = ?", (path,))
             return
-        self._cache_chunks(path)
+        made = self.settings
+        kept = CACHE_CHUNKS.format(source="main", which="documents.path = ?")
+        self.db.execute(kept, (made.model, made.revision, path))  # the vectors, into the cache
         self._removed.update(str(hash_) for _, _, hash_ in rows)
         self.db.executemany(
             "INSERT INTO chunks_fts (chunks_fts, rowid, text) VALUES ('delete', ?, ?)",
@@ -433,12 +435,6 @@ class Store(IndexStore):
         """Removes the vectors of texts that are stored with their chunks, within `writing`."""
         made = self.settings
         self.db.execute(DROP_STORED, (made.model, made.revision, json.dumps(hashes)))
-
-    def _cache_chunks(self, path: str) -> None:
-        """Keeps the vectors of a document's chunks in the cache; within `writing`."""
-        made = self.settings
-        sql = CACHE_CHUNKS.format(source="main", which="documents.path = ?")
-        self.db.execute(sql, (made.model, made.revision, path))
 
     def remember(self, settings: Settings, role: str, found: Mapping[str, Cached]) -> None:
         if self.put_off(settings, role, found):
