@@ -29,11 +29,12 @@ from numpy.typing import NDArray
 
 from workbench.contracts import Context, Index, Layout
 from workbench.memory.sources import utf16_length
+from workbench.memory.store.contract import hits_of
 from workbench.memory.store.sqlite.fts5 import match_expression
 from workbench.records import Chunk, Floats, Hits, Leg, Query, Rows, Trace
 from workbench.retrieval.columns import ColumnStage, Numbers, PlainStage, filled, with_column
 from workbench.retrieval.index_adapters import IndexAdapter, adapted, kept
-from workbench.retrieval.legs import Depth, QueryLeg, no_hits, with_leg
+from workbench.retrieval.legs import Depth, FixedDepth, QueryLeg, no_hits, with_leg
 from workbench.retrieval.query import BLANKS, UnicodeWords, unicode_words, words_query
 from workbench.retrieval.scoring import relevance
 from workbench_plugins.whole_files import whole_documents
@@ -186,15 +187,14 @@ class TextTable:
         FTS5's bm25 is negative; a row that only substrings found has 0.
         """
         if query is None and not substrings:
-            return Hits(np.empty(0, np.int64), np.empty(0))
+            return no_hits()
         match = match_expression(query) if query else None
         sql = SEARCH_SQL.format(
             rank="bm25(texts)" if match else "0.0",
             match="texts MATCH ?1" if match else "?1 IS NULL",
             substring=self._substring,
         )
-        found = self._db.execute(sql, (match, json.dumps(list(substrings)), limit)).fetchall()
-        return Hits(np.array([row for row, _ in found], np.int64), np.array([raw for _, raw in found], float))
+        return hits_of(self._db.execute(sql, (match, json.dumps(list(substrings)), limit)).fetchall())
 
 
 STRICT = UnicodeWords(join="AND")
@@ -579,14 +579,11 @@ class PathsLayout:
 
 
 @dataclass(frozen=True)
-class Pool(Depth):
+class Pool(FixedDepth):
     """The same number of candidates for every limit, so the first result does not depend on the limit.
 
     OpenClaw 2026.9.6 asks each leg for four times max(200, limit), at most 200. The likely reason is #134604.
     """
-
-    def of(self, limit: float) -> int:
-        return self.cap
 
     def __str__(self) -> str:
         return f"at most {self.cap} candidates, for any limit"

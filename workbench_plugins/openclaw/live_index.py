@@ -37,7 +37,7 @@ from workbench.memory.files import content_hash
 from workbench.memory.index import OpenIndex, default_index_path
 from workbench.memory.opening import Opener
 from workbench.memory.sources import whole_characters
-from workbench.memory.store.contract import DamagedError, LockedError, Settings, Stamp, stopped_after
+from workbench.memory.store.contract import DamagedError, LockedError, Settings, Stamp, hits_of, stopped_after
 from workbench.memory.store.scan import Scan
 from workbench.memory.store.sqlite.database import BUSY_SECONDS, Identity, identity, typed
 from workbench.memory.store.sqlite.fts5 import match_expression
@@ -625,13 +625,12 @@ class LiveIndex(OpenIndex):
         """The chunks that match a query, by (bm25, chunk id); none without a full-text index."""
         with self._reading() as store:
             asked = match_expression(query)
-            found = store.rows(KEYWORD_SQL, asked=asked, limit=limit) if store.full_text else []
-        return Hits(np.array([row for row, _ in found], np.int64), np.array([raw for _, raw in found], float))
+            return hits_of(store.rows(KEYWORD_SQL, asked=asked, limit=limit) if store.full_text else [])
 
     def vector(self, query: Vector, limit: int) -> Hits:
         with self._reading() as store:
             if not self._scan.size:
-                return Hits(np.empty(0, np.int64), np.empty(0))
+                return hits_of([])
             if query.size != self._scan.dimensions:
                 raise InputError(
                     f"The question's vector has {query.size} dimensions, but those of {store.path} have "
