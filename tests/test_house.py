@@ -148,7 +148,7 @@ def test_no_inner_name_of_another_package_is_used() -> None:
             case ast.Attribute(attr=name, ctx=ast.Store()):
                 defined.add(name)
     assert asked - defined - PUBLIC == PRIVATE
-    assert not [one for file in FILES for one in IMPORTS[file] if re.search(r"\._[a-z]", one.module)]
+    assert not [one for file in FILES for one in imports_of(file) if re.search(r"\._[a-z]", one.module)]
 
 
 def test_every_public_function_and_class_has_a_docstring() -> None:
