@@ -34,7 +34,7 @@ def asked(server: Any, talk: Callable[[Client], Awaitable[Any]]) -> Any:
     """What a client brings back that talks to a server: one here, a command's, or an address."""
 
     async def run() -> Any:
-        with anyio.fail_after(60):
+        with anyio.fail_after(300):
             async with Client(server) as client:
                 return await talk(client)
 

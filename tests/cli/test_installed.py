@@ -197,7 +197,7 @@ class Served:
     command: psutil.Process
 
     def get(self, path: str) -> bytes:
-        with urllib.request.urlopen(self.url + path, timeout=60) as answer:
+        with urllib.request.urlopen(self.url + path, timeout=300) as answer:
             return bytes(answer.read())
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import random
-import shutil
 import subprocess
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import playwright
 import pytest
 
 import workbench.retrieval.written
@@ -28,7 +28,8 @@ from workbench.systems.registry import SYSTEMS
 from workbench_plugins.engines.presets import ENGINES, fuse
 from workbench_plugins.engines.widget import FusionLab
 
-NODE = shutil.which("node")
+NODE = Path(playwright.__file__).parent / "driver" / "node"
+"""The Node that Playwright brings."""
 MODULE = Path(workbench.views.__file__).parent / "living" / "pipeline.js"
 PROGRAM = f"""
 import {{ asks, fuse, run, said }} from {json.dumps(MODULE.as_uri())};
@@ -45,8 +46,6 @@ const answers = cases.map(({{ system, trace, settings, method }}) => {{
 }});
 console.log(JSON.stringify(answers, told));
 """
-
-pytestmark = pytest.mark.skipif(NODE is None, reason="needs Node 20 or newer")
 
 
 def in_node(pipelines: dict[str, Any], cases: list[dict[str, Any]]) -> list[Any]:
