@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
 from math import isfinite
 from pathlib import Path
 from typing import Any
@@ -55,8 +56,8 @@ def scored(trace: Trace, one: Candidate) -> bool:
     return one.drop is None or trace.place_of(one.drop.stage) > writer
 
 
-FEW = 3
-"""Systems of a project that are a group of their own."""
+GROUPS = {"am": "AutoMem", "bm": "Basic Memory", "engine": "fusions of other engines", "qmd": "QMD"}
+"""The groups of systems whose names begin with less than a word."""
 
 SHIPPED_AND_FIXED = ("openclaw-2026.2.13", "openclaw-2026.2.13+or+rrf+minmax")
 SCORE = "score = "
@@ -327,15 +328,11 @@ def _side(pipeline: Pipeline, trace: Trace, chunks: Chunks) -> dict[str, Any]:
 
 
 def _groups(pipelines: Mapping[str, Pipeline]) -> Iterator[dict[str, Any]]:
-    """The systems to choose from: the usual ones, then each project's; projects with few are together."""
+    """The systems to choose from: the usual ones first, then the others by the word that they begin with."""
     usual = [*SHIPPED_AND_FIXED, default_system(), "openclaw-2026.2.13-vector-only", "openclaw-2026.9.6"]
     first = [name for name in dict.fromkeys(usual) if name in pipelines]
     if first:
         yield {"label": "the usual ones", "names": first}
-    projects = {name: one.source.repository for name, one in pipelines.items() if name not in first}
-    counts = Counter(projects.values())
-    grouped: dict[str, list[str]] = {}
-    for name, project in sorted(projects.items(), key=lambda one: (counts[one[1]] < FEW, one)):
-        label = project.rpartition("/")[2] if counts[project] >= FEW else "of other projects and papers"
-        grouped.setdefault(label, []).append(name)
-    yield from ({"label": label, "names": sorted(names)} for label, names in grouped.items())
+    others = sorted(name for name in pipelines if name not in first)  # by name: none of them is imported
+    for label, names in groupby(others, key=lambda name: name.partition("-")[0]):
+        yield {"label": GROUPS.get(label, label), "names": list(names)}
