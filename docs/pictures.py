@@ -1,4 +1,4 @@
-"""Takes the README's pictures: each widget as on the first page that shows it, in reading order.
+"""Takes the pictures in docs/pictures/, light and dark: each widget, and the lessons' first screens.
 
 python -m docs.pictures [SITE]
 """
@@ -8,29 +8,31 @@ from __future__ import annotations
 import io
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 from PIL import Image
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import Locator, Page, sync_playwright
 
 from docs.pages import HERE, SITE
 
 CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome") or shutil.which("chromium-browser")
+FOLDER = HERE / "pictures"
 WINDOW = {"width": 1280, "height": 800}
-DENSITY = 2
+DENSITY = 1.5
 """Pixels for each CSS pixel, so that a picture is sharp on a dense screen."""
 PATIENCE = 300_000
 """Milliseconds that a page may take to be drawn; a busy machine is slow."""
-COLOURS = 64
-LARGEST = 250_000
-FRAMED = "[data-widget] { padding: 16px; } [data-widget] details { display: none; }"
+QUALITY, LARGEST = 75, 250_000
+SCREEN, COLUMNS = (640, 400), 4
+"""The size of a first screen on the sheet, and how many are side by side."""
+FRAMED = "[data-widget] { padding: 16px; } [data-widget] details:not(.wb-chunks *) { display: none; }"
 
 
 @contextmanager
 def opened() -> Iterator[Page]:
-    """A browser page in the light theme, 1280 CSS pixels wide at double density, without a network."""
+    """A browser page, 1280 CSS pixels wide, without a network."""
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
         context = browser.new_context(
@@ -41,39 +43,54 @@ def opened() -> Iterator[Page]:
         browser.close()
 
 
+def seen(shown: Page | Locator) -> Image.Image:
+    """A page or a part of it as it is drawn."""
+    return Image.open(io.BytesIO(shown.screenshot())).convert("RGB")
+
+
 def take(page: Page, site: Path, folder: Path) -> list[Path]:
-    """Takes one picture per widget into `folder`, named after the widget, without its folded parts."""
-    taken: dict[str, Path] = {}
-    for path in sorted(site.glob("*.html")):
-        page.goto(path.resolve().as_uri())
-        page.add_style_tag(content=FRAMED)
-        for still in page.locator("[data-widget]").all():
-            name = still.get_attribute("data-widget")
-            if name is not None and name not in taken:
-                taken[name] = folder / f"{name}.png"
-                picture = Image.open(io.BytesIO(still.screenshot()))
-                few_colours(picture, COLOURS).save(taken[name], optimize=True)
-    return list(taken.values())
+    """Takes each widget as on the first page that shows it, without its folds, and all first screens."""
+    taken: dict[str, Image.Image] = {}
+    for scheme in ("light", "dark"):
+        page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+        screens = []
+        for path in sorted(site.glob("*.html")):
+            page.goto(path.resolve().as_uri())
+            screens.append(seen(page).resize(SCREEN, Image.Resampling.LANCZOS))
+            page.add_style_tag(content=FRAMED)
+            for still in page.locator("[data-widget]").all():
+                name = f"{still.get_attribute('data-widget')}-{scheme}"
+                if name not in taken:
+                    taken[name] = seen(still)
+        taken[f"lessons-{scheme}"] = sheet(screens)
+    folder.mkdir(exist_ok=True)
+    for name, picture in taken.items():
+        picture.save(folder / f"{name}.webp", quality=QUALITY, method=6)
+    return [folder / f"{name}.webp" for name in taken]
 
 
-def few_colours(picture: Image.Image, colours: int) -> Image.Image:
-    """The picture with a palette of its own, which makes its file three times smaller."""
-    return picture.convert("RGB").quantize(colours, dither=Image.Dither.NONE)
+def sheet(screens: Sequence[Image.Image]) -> Image.Image:
+    """The screens beside and below each other."""
+    (width, height), lines = SCREEN, -(-len(screens) // COLUMNS)
+    whole = Image.new("RGB", (COLUMNS * (width + 8), lines * (height + 8)), "#888")
+    for place, screen in enumerate(screens):
+        whole.paste(screen, ((place % COLUMNS) * (width + 8), (place // COLUMNS) * (height + 8)))
+    return whole
 
 
 def main() -> None:
-    """Takes the pictures into docs/. Exit code 1 without pages or Chromium, and if a picture is too large."""
+    """Takes the pictures. Exit code 1 without pages or Chromium, and if a widget's picture is too large."""
     site = Path(sys.argv[1]) if len(sys.argv) > 1 else SITE
     if not (site / "index.html").is_file():
         sys.exit(f"There are no pages in {site}.\n  Make them: make html")
     if CHROMIUM is None:
         sys.exit("Chromium is not installed.\n  Install it: apt-get install chromium")
     with opened() as page:
-        pictures = take(page, site, HERE)
+        pictures = take(page, site, FOLDER)
     for picture in pictures:
         size = picture.stat().st_size
         print(f"{picture.name}: {size / 1000:.0f} kB")
-        if size > LARGEST:
+        if size > LARGEST and not picture.name.startswith("lessons"):
             sys.exit(f"{picture} is larger than {LARGEST / 1000:.0f} kB.")
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import nbformat
 import pytest
+from PIL import Image
 from playwright.sync_api import ConsoleMessage, Page, expect
 from tqdm import tqdm
 
@@ -107,8 +108,13 @@ def test_the_contents_lead_to_the_page_and_back(page: Page, site: Path) -> None:
 @needs_chromium
 def test_a_picture_of_each_widget_is_taken(page: Page, site: Path, tmp_path: Path) -> None:
     pictures = take(page, site, tmp_path)
-    assert {picture.stem for picture in pictures} == {"threshold-lab", "prediction", "survival-chart"}
-    assert all(1_000 < picture.stat().st_size < 250_000 for picture in pictures)
+    names = {"threshold-lab", "prediction", "survival-chart", "lessons"}
+    assert {picture.stem for picture in pictures} == {
+        f"{name}-{scheme}" for name in names for scheme in ("light", "dark")
+    }
+    assert all(500 < picture.stat().st_size < 250_000 for picture in pictures)
+    light, dark = (Image.open(tmp_path / f"threshold-lab-{scheme}.webp") for scheme in ("light", "dark"))
+    assert light.getpixel((2, 2)) > (240, 240, 240) > (40, 40, 40) > dark.getpixel((2, 2))
 
 
 def lesson(name: str, text: str) -> Lesson:

@@ -147,7 +147,7 @@ const sentenceCase = (text) => text[0].toUpperCase() + text.slice(1);
 function fateWords(entry, question, trace, state) {
   if (question.target === null) {
     const count = returned(state).length;
-    return count ? `Nothing in the memory answers it, and ${plural(count, "chunk")} come back.` : "Nothing is returned, which is right.";
+    return count ? `Nothing in the memory answers it, and ${plural(count, "chunk")} ${count === 1 ? "comes" : "come"} back.` : "Nothing is returned, which is right.";
   }
   const kept = returned(state);
   const at = kept.findIndex((row) => trace.files[row] === question.target);
