@@ -27,7 +27,8 @@ PATIENCE = 300_000
 QUALITY, LARGEST = 75, 250_000
 SCREEN, COLUMNS = (640, 400), 4
 """The size of a first screen on the sheet, and how many are side by side."""
-FRAMED = "[data-widget] { padding: 16px; } [data-widget] details:not(.wb-chunks *) { display: none; }"
+FOLDS = "[data-widget] details:not(.wb-chunks *, .wb-picker)"
+FRAMED = f"[data-widget] {{ padding: 16px; }} {FOLDS} {{ display: none; }}"
 
 
 @contextmanager

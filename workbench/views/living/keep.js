@@ -25,7 +25,7 @@ const drawn = (globalThis.workbenchDrawn ??= new Set()); // the elements of all 
 // What a widget shows, as an image that runs nothing and loads nothing. Its controls would not move there.
 function pictureOf(el) {
   const copy = el.querySelector(".wb-living").cloneNode(true);
-  for (const one of copy.querySelectorAll(".wb-controls > :not(fieldset), details:not(.wb-chunks *), button:not(.wb-bar), [hidden]")) one.remove();
+  for (const one of copy.querySelectorAll(".wb-controls > :not(fieldset, .wb-picker), details:not(.wb-chunks *, .wb-picker), button:not(.wb-bar), [hidden]")) one.remove();
   for (const one of copy.querySelectorAll("input")) one.toggleAttribute("checked", one.checked);
   const dark = document.body.dataset.jpThemeLight === "false";
   const [color, width] = [getComputedStyle(el).color, el.offsetWidth || 960];
@@ -53,7 +53,8 @@ function pictureOf(el) {
 function leavePicture({ id, output }) {
   const el = [...drawn].find((one) => one.classList.contains(`workbench-${id}`));
   const html = String(output.data["text/html"] ?? "");
-  if (!el?.querySelector(".wb-living") || (html.includes("<img") && el.contains(document.activeElement))) return;
+  const held = el?.querySelector(":active") || (html.includes("<img") && el?.contains(document.activeElement));
+  if (!el?.querySelector(".wb-living") || held) return;
   const told = html.slice(0, html.indexOf("</p>") + 4) + pictureOf(el);
   if (told !== html) output.setData({ data: { ...output.data, "text/html": told } });
 }
