@@ -36,7 +36,7 @@ SAME = 0.98
 """The least cosine of a stored vector and that of its text embedded again."""
 SAMPLED = 12
 """So many chunks are embedded again from all over the store, and so many of those that look least at home."""
-FEW = 4
+FEW = 2
 """So many chunks of a file, and of all others, are embedded again when one file is asked about."""
 LONG = 600
 """Texts up to so many characters are read whole by every model, so their vectors can be compared."""

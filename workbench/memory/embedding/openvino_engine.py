@@ -206,6 +206,9 @@ class Rounded(Exact):
         return op.multiply(op.convert(steps, np.float32), constant(step))
 
 
+FEW = 8
+"""Up to so many texts are read by one thread, with the model that is there for questions: another one would
+have to be made ready first, which takes longer."""
 STEP = 16
 """Batches are padded to a multiple of this many word pieces: OpenVINO prepares itself for each new length."""
 
@@ -293,11 +296,11 @@ class OpenVinoEngine:
     ) -> Iterator[tuple[list[int], list[Encoding], Any]]:
         """The places of some texts, their word pieces, and what the model makes of them.
 
-        Texts of similar length are in one batch, so little of it is padding. A single text, which is a
-        question, has one compiled model for all purposes.
+        Texts of similar length are in one batch, so little of it is padding. A few texts, such as a question,
+        have one compiled model for all purposes.
         """
-        alone = len(texts) == 1
-        compiled = self.compiled(1 if alone else cores(), words or alone)
+        few = len(texts) <= FEW
+        compiled = self.compiled(1 if few else cores(), words or few)
         encoded = self.cut(texts)
         for places in batches([len(one.ids) for one in encoded], batch_size):
             batch = [encoded[place] for place in places]

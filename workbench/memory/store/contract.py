@@ -330,7 +330,7 @@ class IndexStore(ABC):
     def by_id(self, hits: Hits) -> Hits:
         """The hits by (number, chunk id), or by (number, row) as `ties_by_row` says."""
         keys: NDArray[Any] = hits.rows
-        if np.unique(hits.raw).size < hits.raw.size and not self.ties_by_row:
+        if len(set(hits.raw.tolist())) < hits.raw.size and not self.ties_by_row:
             keys = np.array([chunk.id for chunk in self.chunks(hits.rows)], np.str_)
         order = np.lexsort((keys, hits.raw))
         return replace(hits, rows=hits.rows[order], raw=hits.raw[order])

@@ -225,7 +225,7 @@ class KeywordPostings:
         places, scores = self.scored(query, source, limit, k1, b)
         near = np.flatnonzero(scores >= _edge(scores, limit))
         places, scores = places[near], scores[near]
-        if np.unique(scores).size < scores.size:
+        if len(set(scores.tolist())) < scores.size:
             order = np.lexsort((self._ties(keys)[places], -scores))[:limit]
         else:
             order = np.argsort(-scores)[:limit]

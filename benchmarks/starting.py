@@ -1,0 +1,89 @@
+"""How long a command takes from its start to its end, each in a new process; medians of CPU and wall time.
+
+    python -m benchmarks.starting [--times 9] [--against CHECKOUT]
+
+The commands run on the sample memory, which is indexed first. Python keeps compiled files in a folder of this
+benchmark's own, as it does for a user: where PYTHONDONTWRITEBYTECODE is set, every start compiles all sources
+again, which takes longer than the command. With `--against` each command runs in turns with another checkout
+that has a .venv of its own.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import resource
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+from statistics import median
+from typing import NamedTuple
+
+HERE = Path(__file__).parent.parent
+QUESTION, FILE = "where to send urgent notifications", "memory/reference/notification-routing.md"
+COMMANDS = {
+    "--help": (["--help"], 0.2),
+    "demo": (["demo"], 0.2),
+    "search": (["search", QUESTION], 1.5),
+    "search, a question not asked before": (["search", "NEW"], 1.5),
+    "search -s openclaw-2026.2.13": (["search", QUESTION, "-s", "openclaw-2026.2.13"], 1.2),
+    "explain": (["explain", QUESTION, "--target", FILE], 1.7),
+    "diagnose": (["diagnose", QUESTION, "--target", FILE], 2.5),
+}
+"""What is typed, and the seconds that it may take on an idle machine."""
+
+
+class Took(NamedTuple):
+    """Seconds of a command."""
+
+    cpu: float
+    wall: float
+
+
+def took(checkout: Path, arguments: list[str], variables: dict[str, str]) -> Took:
+    """Runs a command once. Raises CalledProcessError where it does not answer."""
+    before, started = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
+    subprocess.run(
+        [checkout / ".venv/bin/workbench", *arguments],
+        cwd=checkout, env=variables, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+    )  # fmt: skip
+    wall, after = time.perf_counter() - started, resource.getrusage(resource.RUSAGE_CHILDREN)
+    return Took(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, wall)
+
+
+def main() -> None:
+    """Prints a line for each command."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--times", type=int, default=9)
+    parser.add_argument("--against", type=Path)
+    given = parser.parse_args()
+    checkouts = [HERE, *([given.against.resolve()] if given.against else [])]
+    with tempfile.TemporaryDirectory() as folder:
+        places = {
+            one: {**os.environ, "WORKBENCH_HOME": f"{folder}/{place}/home", "PYTHONPYCACHEPREFIX": f"{folder}/{place}/pyc"}
+            for place, one in enumerate(checkouts)
+        }  # fmt: skip
+        for one, variables in places.items():
+            variables.pop("PYTHONDONTWRITEBYTECODE", None)
+            took(one, ["index", "sample_memory"], variables)
+        for name, (arguments, most) in COMMANDS.items():
+            found: dict[Path, list[Took]] = {one: [] for one in checkouts}
+            for turn in range(given.times + 1):  # the first turn compiles, and is left out
+                asked = [
+                    f"is there a note number {turn} on gardening" if one == "NEW" else one
+                    for one in arguments
+                ]
+                for one, variables in places.items():
+                    found[one].append(took(one, asked, variables))
+            told = "; against ".join(
+                f"{median(each.cpu for each in some[1:]):.2f} s CPU, {median(each.wall for each in some[1:]):.2f} s"
+                for some in found.values()
+            )
+            print(f"{name:<36} {told} (at most {most} s)", flush=True)
+
+
+if __name__ == "__main__":
+    main()
