@@ -5,10 +5,12 @@
 The third collection is benchmarks/notes: notes of an assistant, with questions that no note answers. The
 score is a conditional logit over the files that a question brings: the weights make the right file the
 likeliest. `answerable` is a logistic regression: what each question brings, against what it brings without
-the right files, what questions of another collection bring, and what questions bring that no note answers.
+the right files, what questions of another collection bring, what questions bring that no note answers, and
+LoCoMo's adversarial questions, which ask one person for what the other one said.
 All collections count equally. The floor is the highest one that loses at most 5 in 100 right answers on each
 collection. Everything is cross-validated: LoCoMo by conversation, the folder by subfolder, the notes by note.
 
+`--keep-score` leaves the weights of the score as they are, and fits `answerable` and the floor alone.
 `--model` fits them for another local model. Give it a WORKBENCH_HOME of its own, for its own indexes.
 """
 
@@ -17,7 +19,7 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -35,14 +37,17 @@ from workbench.memory.sources import LineChunker
 from workbench.memory.sync import index_folder
 from workbench.records import Floats, Trace
 from workbench.retrieval.pipeline import search
-from workbench_plugins.recommended.pipelines import FILE, RECOMMENDED
-from workbench_plugins.recommended.stages import FEATURES
+from workbench_plugins.recommended.layout import PassageIndex, passages_of
+from workbench_plugins.recommended.pipelines import FILE, RECOMMENDED, WEIGHTS
+from workbench_plugins.recommended.stages import CLEAR, FEATURES
 from workbench_plugins.runs.collections import load
 
 PARTS = ("vector", "keyword", "title", "late")
 NOTES = Path(__file__).parent / "notes"
 FOLDS = 5
 SHRINKING = 1e-3
+ADVERSARIAL = 5
+"""LoCoMo's category of questions about the wrong person."""
 LOST = 0.05
 """The share of right answers that the floor may cost on each collection."""
 
@@ -50,20 +55,27 @@ LOST = 0.05
 @dataclass(frozen=True)
 class Asked:
     """What one question brings: for each file the parts of its score, the most support that a chunk of it
-    has, and whether it is right."""
+    has, and whether it is right.
+
+    `others` says whether the best file has the question's other words beside another name, and whether the
+    best wrong one has. `near` says that the
+    question is a near miss: the right files have what it is about, and not what it asks for.
+    """
 
     parts: Floats
     support: Floats
+    others: tuple[bool, bool]
     right: np.ndarray
     truth: int
     group: str
+    near: bool = False
 
     def evidence(self, without_the_right_files: bool = False) -> list[float]:
         """What `answerable` looks at."""
         keep = ~self.right if without_the_right_files else np.ones(self.right.size, bool)
         if not keep.any():
-            return [0.0]
-        return [self.support[keep].max()]
+            return [0.0, 0.0]
+        return [self.support[keep].max(), float(self.others[without_the_right_files])]
 
 
 @dataclass(frozen=True)
@@ -79,6 +91,16 @@ class Collection:
     known: list[Asked]
     strangers: list[Asked] = field(default_factory=list)
     unanswered: list[Asked] = field(default_factory=list)
+
+    @property
+    def answered(self) -> list[Asked]:
+        """The questions whose right file is found."""
+        return [one for one in self.known if one.right.any() and not one.near]
+
+    @property
+    def silent(self) -> list[Asked]:
+        """The questions that the collection does not answer, near misses included."""
+        return [*self.unanswered, *(one for one in self.known if one.near)]
 
     def without(self, fold: int) -> Collection:
         """The questions outside a fold."""
@@ -96,19 +118,25 @@ class Collection:
         return Collection(self.name, self.k, self.limit, *parts)
 
 
-def asked(trace: Trace, truth: Sequence[str], group: str) -> Asked:
+def asked(trace: Trace, truth: Sequence[str], group: str, index: PassageIndex) -> Asked:
     """The best candidate of each file by each part of the score."""
+    ranked = list(dict.fromkeys(trace.chunks[row].path for row in trace.order))
+    first = [next(iter(some), None) for some in (ranked, [path for path in ranked if path not in truth])]
+    others = [path is not None and index.name_lead(trace.question, path) > CLEAR for path in first]
     files, owner = np.unique([chunk.path for chunk in trace.chunks], return_inverse=True)
     names = [*(f"{part}_score" for part in PARTS), "support"]
     best = np.full((files.size, len(names)), -np.inf)
     np.maximum.at(best, owner, np.stack([trace.columns[name] for name in names], axis=1))
-    return Asked(best[:, :-1], best[:, -1], np.isin(files, list(truth)), len(truth), group)
+    right = np.isin(files, list(truth))
+    return Asked(best[:, :-1], best[:, -1], (others[0], others[1]), right, len(truth), group)
 
 
 def ask(questions: Sequence[tuple[str, Sequence[str], str]], index: Index, name: str) -> list[Asked]:
     """What each question brings."""
+    laid = passages_of(index.laid_out(RECOMMENDED.layout))
+    assert laid is not None
     return [
-        asked(search(question, RECOMMENDED, index), truth, group)
+        asked(search(question, RECOMMENDED, index), truth, group, laid)
         for question, truth, group in tqdm(questions, desc=name, mininterval=30)
     ]
 
@@ -185,9 +213,9 @@ def calibration(collections: Sequence[Collection]) -> LogisticRegression:
     """Yes: each question. No, in equal parts: without its right files, of other collections, unanswered."""
     rows, yes, mass = [], [], []
     for some in collections:
-        known = [one for one in some.known if one.right.any()]
+        known = some.answered
         groups = [[one.evidence(True) for one in known]]
-        groups += [[one.evidence() for one in more] for more in (some.strangers, some.unanswered) if more]
+        groups += [[one.evidence() for one in more] for more in (some.strangers, some.silent) if more]
         for group, answer, share in (
             ([one.evidence() for one in known], 1, 1.0),
             *((group, 0, 1 / len(groups)) for group in groups),
@@ -226,13 +254,13 @@ def judged(collections: Sequence[Collection]) -> dict[str, Judged]:
         weights, made = fitted(rest, np.ones(len(PARTS), bool)), calibration(rest)
         for some in collections:
             held = some.only(fold)
-            known = [one for one in held.known if one.right.any()]
+            known = held.answered
             best = [one.right[np.argsort(-(one.parts @ weights))[:6]].any() for one in known]
             rows = [
                 [one.evidence() for one in known],
                 [one.evidence(True) for one in known],
                 [one.evidence() for one in held.strangers],
-                [one.evidence() for one in held.unanswered],
+                [one.evidence() for one in held.silent],
             ]
             found[some.name].append([np.array(best, bool), *(chances(made, one) for one in rows)])
     return {
@@ -301,6 +329,7 @@ def collections_of(given: argparse.Namespace) -> list[Collection]:
     spoken = [
         (one.text, [f"{id_}.md" for id_ in one.documents], str(one.conversation)) for one in data.questions
     ]
+    near = [one.category == ADVERSARIAL for one in data.questions]
     written = [
         (one.question, [one.target], one.target.split("/")[1])
         for one in load_questions(given.questions).questions
@@ -310,10 +339,9 @@ def collections_of(given: argparse.Namespace) -> list[Collection]:
     silent = [(one.question, (), "") for one in file.controls]
     found = []
     with session_index(data, LocalEmbedder(given.model, Truncated()), chunker=LineChunker()) as index:
-        strangers = _strangers(written[::6])
-        found.append(
-            Collection("LoCoMo", 5, 10, ask(spoken, index, "LoCoMo"), ask(strangers, index, "others"))
-        )
+        known = ask(spoken, index, "LoCoMo")
+        known = [replace(one, near=miss) for one, miss in zip(known, near, strict=True)]
+        found.append(Collection("LoCoMo", 5, 10, known, ask(_strangers(written[::6]), index, "others")))
     for name, folder, questions, others, unanswered in (
         ("folder", given.folder, written, spoken[::4], ()),
         ("notes", NOTES, noted, written[::8], silent),
@@ -341,6 +369,7 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("questions", type=Path)
     parser.add_argument("--model", default=PACKAGED_MODEL, help="a local model, by its name or folder")
+    parser.add_argument("--keep-score", action="store_true")
     parser.add_argument("--write", action="store_true")
     given = parser.parse_args()
     collections = collections_of(given)
@@ -349,19 +378,24 @@ def main() -> None:
     floor = floor_of(list(results.values()))
     for name, one in results.items():
         told(name, one, floor)
-    text = written_out(collections, floor, LocalEmbedder(given.model))
+    text = written_out(collections, floor, LocalEmbedder(given.model), given.keep_score)
     print(text)
     if given.write:
         FILE.write_text(text + "\n", encoding="utf-8")
 
 
-def written_out(collections: Sequence[Collection], floor: float, embedder: LocalEmbedder) -> str:
+def written_out(
+    collections: Sequence[Collection], floor: float, embedder: LocalEmbedder, keep_score: bool
+) -> str:
     """The file of weights, fitted on all questions."""
-    weights, made = fitted(collections, np.ones(len(PARTS), bool)), calibration(collections)
+    known = np.array([WEIGHTS.score[part] for part in PARTS])
+    weights = known if keep_score else fitted(collections, np.ones(len(PARTS), bool))
+    made = calibration(collections)
     numbers = [made.intercept_[0], *made.coef_[0]]
     counts = ", ".join(f"{len(some.known)} of {some.name}" for some in collections)
+    kept = " The weights of the score are those of an earlier fit." if keep_score else ""
     held = {
-        "fitted": " ".join((__doc__ or "").split("\n\n")[2].split()) + f" Questions: {counts}.",
+        "fitted": " ".join((__doc__ or "").split("\n\n")[2].split()) + f" Questions: {counts}.{kept}",
         "model": f"{embedder.name} {embedder.revision.partition('/')[0]}",
         "score": {part: round(float(one), 4) for part, one in zip(PARTS, weights, strict=True)},
         "answerable": {name: round(float(one), 4) for name, one in zip(FEATURES, numbers, strict=True)},

@@ -3,11 +3,11 @@
     python -m benchmarks.near_misses locomo.json corrections.json
 
 A near miss speaks of the right things and lacks the one fact: the first controls of benchmarks/notes, and
-LoCoMo's adversarial questions, which ask one person for what the other one said. `support` is what
-`answerable` looks at, `vector` and `rare` are parts of it. `other name` is a trial: how much better the best
-file's best line has the question's words than its best line with one of the question's names. A name is a
-word that the memory writes with a capital letter within sentences, or a speaker. The AUC of several is that
-of a logistic regression, cross-validated by conversation or question. `silent on` is the share of the
+LoCoMo's adversarial questions, which ask one person for what the other one said. `support` and `other name`
+are what `answerable` looks at, `vector` and `rare` are parts of the support. `other name` is whether a line
+of the best file has clearly more of the question's other words than any line with its name. A name is a word
+that the memory writes with a capital letter within sentences, or a speaker. The AUC of several is that of a
+logistic regression, cross-validated by conversation or question. `silent on` is the share of the
 unanswered questions that a floor holds back if it holds back 5 in 100 of the others. Intervals are bootstraps
 over the questions.
 """
@@ -15,8 +15,7 @@ over the questions.
 from __future__ import annotations
 
 import argparse
-import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -26,7 +25,7 @@ from sklearn.metrics import roc_auc_score
 from tqdm.auto import tqdm
 
 import workbench as wb
-from benchmarks.fit import FOLDS, LOST, NOTES
+from benchmarks.fit import ADVERSARIAL, FOLDS, LOST, NOTES
 from benchmarks.published.basic_memory import session_index
 from workbench.contracts import Index
 from workbench.measure.questions import load_questions
@@ -35,17 +34,12 @@ from workbench.memory.sources import LineChunker
 from workbench.memory.sync import index_folder
 from workbench.records import Floats, Trace
 from workbench.retrieval.pipeline import search
-from workbench_plugins.calibrate.made import names_of
-from workbench_plugins.recommended.keywords import StemIndex, porter_stems, question_stems
-from workbench_plugins.recommended.layout import passages_of
 from workbench_plugins.recommended.pipelines import RECOMMENDED
 from workbench_plugins.runs.collections import load
 
 KINDS = ("vector", "rare", "support", "other name")
 NEAR = 27
 """The near misses come first among the controls of the notes."""
-ADVERSARIAL = 5
-"""LoCoMo's category of questions about the wrong person."""
 DRAWS = 1000
 
 
@@ -76,42 +70,16 @@ class Set:
 # The evidence
 
 
-def other_name(question: str, texts: Iterable[str], names: frozenset[str], files: StemIndex) -> float:
-    """The lead of the best line over the best line with one of the question's names; 0 without a name."""
-    asked = {stem for word in re.findall(r"[^\W_]+", question.lower()) if word in names
-             for stem in porter_stems(word)}  # fmt: skip
-    if not asked:
-        return 0.0
-    weights = {stem: files.idf(stem) for stem in question_stems(question)}
-    lines = [set(porter_stems(line)) for text in texts for line in text.splitlines()]
-    shares = [sum(weight for stem, weight in weights.items() if stem in line) for line in lines]
-    named = [share for share, line in zip(shares, lines, strict=True) if asked & line]
-    return (max(shares, default=0.0) - max(named, default=0.0)) / (sum(weights.values()) or 1.0)
-
-
-def evidence(trace: Trace, names: frozenset[str], files: StemIndex) -> list[float]:
+def evidence(trace: Trace) -> list[float]:
     """The numbers of `KINDS` for one question."""
-    score = trace.columns["score"]
-    best = trace.chunks[int(np.argmax(score))].path
-    texts = [chunk.text for chunk in trace.chunks if chunk.path == best]
-    return [
-        trace.columns["vector_score"].max(),
-        trace.columns["rare_words"].max(),
-        trace.columns["support"].max(),
-        -other_name(trace.question, texts, names, files),
-    ]
+    most = [trace.columns[name].max() for name in ("vector_score", "rare_words", "support")]
+    return [*most, -trace.columns["other_name"].max()]
 
 
 def ask(questions: Sequence[str], index: Index, name: str) -> Floats:
     """The evidence of each question: (questions, kinds)."""
-    laid = passages_of(index.laid_out(RECOMMENDED.layout))
-    assert laid is not None
-    names = names_of(chunk.text for chunk in index.chunks(laid.passages.rows))
     return np.array(
-        [
-            evidence(search(one, RECOMMENDED, index), names, laid.passages.file_stems)
-            for one in tqdm(questions, desc=name, mininterval=30)
-        ]
+        [evidence(search(one, RECOMMENDED, index)) for one in tqdm(questions, desc=name, mininterval=30)]
     ).reshape(-1, len(KINDS))
 
 

@@ -22,7 +22,7 @@ import numpy as np
 from tqdm.auto import tqdm
 
 import workbench as wb
-from benchmarks.near_misses import ADVERSARIAL
+from benchmarks.fit import ADVERSARIAL
 from benchmarks.published.basic_memory import session_index
 from workbench.contracts import Index
 from workbench.errors import InputError

@@ -63,9 +63,9 @@ def main() -> None:
     checkouts = [HERE, *([given.against.resolve()] if given.against else [])]
     with tempfile.TemporaryDirectory() as folder:
         places = {
-            one: {**os.environ, "WORKBENCH_HOME": f"{folder}/{place}/home", "PYTHONPYCACHEPREFIX": f"{folder}/{place}/pyc"}
-            for place, one in enumerate(checkouts)
-        }  # fmt: skip
+            one: {**os.environ, "WORKBENCH_HOME": f"{own}/home", "PYTHONPYCACHEPREFIX": f"{own}/pyc"}
+            for one, own in ((one, f"{folder}/{place}") for place, one in enumerate(checkouts))
+        }
         for one, variables in places.items():
             variables.pop("PYTHONDONTWRITEBYTECODE", None)
             took(one, ["index", "sample_memory"], variables)
@@ -78,10 +78,8 @@ def main() -> None:
                 ]
                 for one, variables in places.items():
                     found[one].append(took(one, asked, variables))
-            told = "; against ".join(
-                f"{median(each.cpu for each in some[1:]):.2f} s CPU, {median(each.wall for each in some[1:]):.2f} s"
-                for some in found.values()
-            )
+            middle = [Took(*map(median, zip(*some[1:], strict=True))) for some in found.values()]
+            told = "; against ".join(f"{one.cpu:.2f} s of CPU, {one.wall:.2f} s" for one in middle)
             print(f"{name:<36} {told} (at most {most} s)", flush=True)
 
 

@@ -7,11 +7,9 @@ marked as made: what is promised for them is not promised for questions that a p
 
 from __future__ import annotations
 
-import calendar
 import hashlib
 import re
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -22,14 +20,10 @@ from workbench.measure.questions import Question
 from workbench.records import Hits, Query, Trace, Vector
 from workbench.retrieval.index_adapters import IndexAdapter
 from workbench.retrieval.pipeline import Pipeline, search
-from workbench.retrieval.query import STOP_WORDS
+from workbench_plugins.names import MONTHS, WEEKDAYS, names_of
 
 How = Literal["leave-one-out", "exchange"]
-WITHIN = re.compile(r"(?<=[\w,;)] )[^\W\d_]\w*")
-SPEAKER = re.compile(r"^- \*\*([^:*]+):\*\*", re.MULTILINE)
 WORD = re.compile(r"[^\W_]+")
-MONTHS = frozenset(month.lower() for month in calendar.month_name if month)
-WEEKDAYS = frozenset(day.lower() for day in calendar.day_name)
 
 
 class Without(IndexAdapter):
@@ -95,23 +89,6 @@ class Exchange:
         if word.isdecimal():
             return frozenset(one for one in self.numbers if len(one) == len(word))
         return next((kind for kind in (MONTHS, WEEKDAYS, self.names) if word in kind), frozenset())
-
-
-def names_of(texts: Iterable[str]) -> frozenset[str]:
-    """The words, in lower case, that are written with a capital letter four times as often as without.
-
-    The first word of a sentence does not count; a speaker of a transcript does.
-    """
-    capital, small = Counter[str](), Counter[str]()
-    for text in texts:
-        for word in WITHIN.findall(text):
-            (capital if word[0].isupper() else small)[word.lower()] += 1
-        capital.update(speaker.lower() for speaker in SPEAKER.findall(text))
-    return frozenset(
-        word
-        for word, count in capital.items()
-        if count >= 4 * small[word] and word not in STOP_WORDS and word not in MONTHS | WEEKDAYS
-    )
 
 
 def exchanged(questions: Sequence[Question], pipeline: Pipeline, index: Index) -> list[Trace]:

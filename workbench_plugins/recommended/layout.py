@@ -15,8 +15,11 @@ from workbench.memory.choices import index_home
 from workbench.memory.embedding.local import Embedder, LocalEmbedder
 from workbench.records import Floats, Hits, Query, Rows, Vector
 from workbench.retrieval.index_adapters import IndexAdapter, adapted, innermost, kept
+from workbench.retrieval.query import unicode_words
+from workbench_plugins.names import names_of
 from workbench_plugins.recommended.arranged import HeldWords, Passages, WindowVectors, WordEmbedder, arrange
 from workbench_plugins.recommended.keywords import StemIndex, content_stems, porter_stems, question_stems
+from workbench_plugins.recommended.windows import lines_of, outline
 from workbench_plugins.recommended.words import AskedWords, Codes, asked_words, best_matches
 from workbench_plugins.recommended.words import cosines as passage_cosines
 
@@ -39,6 +42,8 @@ class KnownNumbers:
 
 RARE = 2
 """How many of a question's words count as its rare ones."""
+MOST_READ = 30
+"""Chunks with a word that are read to find out whether it is a name."""
 COMMON = 1e-3
 """What a word that every file has still weighs, so that a question of such words alone has weights, too."""
 
@@ -155,6 +160,41 @@ class PassageIndex(IndexAdapter):
     def _rarity(self, word: str) -> float:
         """The IDF of a word over the files, by its rarest stem; 0 for a function word."""
         return max(map(self.passages.file_stems.idf, content_stems(word)), default=0.0)
+
+    def name_lead(self, question: str, path: str) -> float:
+        """How much better a line of a file has the question's other words than one with its name, 0 to 1.
+
+        A near miss asks one person for what another one said. So the shares, by rarity, of the words that are
+        no names are compared: the most that a line has, and the most that a line has which has a name itself,
+        in its headings, or in the title or path of the file. 0 for a question without a name, or of names
+        alone.
+        """
+        rows, names = self.inner.rows_of(path), self._names_in(question)
+        other = [stem for stem in question_stems(question) if stem not in names]
+        weights = {stem: self.passages.file_stems.idf(stem) for stem in other}
+        titled = [self.passages.title_stems.having(stem)[self._files(rows[:1])].any() for stem in names]
+        if not names or any(titled) or not any(weights.values()):
+            return 0.0
+        chunks = self.inner.chunks(rows)
+        headings, most, named = outline(path, chunks).headings, 0.0, 0.0
+        for number, line in lines_of(chunks).items():
+            stems = set(content_stems(line))
+            share = sum(weights[stem] for stem in weights.keys() & stems)
+            most = max(most, share)
+            if names & stems.union(content_stems(" ".join(headings[number]))):
+                named = max(named, share)
+        return (most - named) / sum(weights.values())
+
+    def _names_in(self, question: str) -> set[str]:
+        """The stems of the question's words that the memory writes as names."""
+        table, found = self.passages.chunk_stems, set()
+        for word in unicode_words(question.lower()):
+            stems = content_stems(word)
+            places = [place for stem in stems for place in np.flatnonzero(table.having(stem))[:MOST_READ]]
+            chunks = self.inner.chunks(self.passages.rows[places]) if places else []
+            if word in names_of(chunk.text for chunk in chunks):
+                found.update(stems)
+        return found
 
     def question_words(self, question: str) -> AskedWords | None:
         """The question's content words with their vectors; None without a model on this machine."""

@@ -1,0 +1,32 @@
+"""The names in a memory, found by how its texts write them."""
+
+from __future__ import annotations
+
+import calendar
+import re
+from collections import Counter
+from collections.abc import Iterable
+
+from workbench.retrieval.query import STOP_WORDS
+
+WITHIN = re.compile(r"(?<=[\w,;)] )[^\W\d_]\w*")
+SPEAKER = re.compile(r"^- \*\*([^:*]+):\*\*", re.MULTILINE)
+MONTHS = frozenset(month.lower() for month in calendar.month_name if month)
+WEEKDAYS = frozenset(day.lower() for day in calendar.day_name)
+
+
+def names_of(texts: Iterable[str]) -> frozenset[str]:
+    """The words, in lower case, that are written with a capital letter four times as often as without.
+
+    The first word of a sentence does not count; a speaker of a transcript does.
+    """
+    capital, small = Counter[str](), Counter[str]()
+    for text in texts:
+        for word in WITHIN.findall(text):
+            (capital if word[0].isupper() else small)[word.lower()] += 1
+        capital.update(speaker.lower() for speaker in SPEAKER.findall(text))
+    return frozenset(
+        word
+        for word, count in capital.items()
+        if count >= 4 * small[word] and word not in STOP_WORDS and word not in MONTHS | WEEKDAYS
+    )
