@@ -111,6 +111,7 @@ def test_options_and_keys_set_just_this_threshold(toy: MemoryIndex) -> None:
         ([], {}, "All labels are questions that the memory answers"),
         (SILENT[:5], {}, "5 labels cannot promise"),
         ([*SILENT, "backup"], {}, "contradict each other: 'backup'"),
+        ([*SILENT, "Backup?"], {}, "contradict each other: 'backup'"),
         (SILENT[:1] * 20, {}, "1 label cannot promise"),
         (SILENT, {"accept": 0.0}, "accepted rate is 0"),
         (SILENT, {"mistake": "vibes"}, "no mistake 'vibes'"),

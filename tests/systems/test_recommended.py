@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from tests.commands import Run
+from tests.extensions.memory_index import InMemoryIndex
 from tests.world import write
 from workbench.errors import InputError
 from workbench.memory.embedding.local import LocalEmbedder
@@ -16,6 +17,7 @@ from workbench.memory.index import MemoryIndex
 from workbench.retrieval.explain import Fate, explain
 from workbench.retrieval.pipeline import search
 from workbench_plugins.recommended.arranged import files_of
+from workbench_plugins.recommended.layout import PassagesLayout, passages_of
 from workbench_plugins.recommended.pipelines import RECOMMENDED, WEIGHTS, without_each
 from workbench_plugins.recommended.shipped import words_of
 from workbench_plugins.recommended.stages import NO_WORDS, Answerable, Calibration, SilenceFloor, accepting
@@ -102,3 +104,24 @@ def test_the_weights_are_positive_and_sum_to_one() -> None:
 def test_the_ablation_leaves_out_one_part_at_a_time() -> None:
     names = [one.name for one in without_each()]
     assert names == [f"without {one}" for one in ("vector", "keyword", "late", "title", "fold", "floor")]
+
+
+@pytest.mark.parametrize(
+    ("question", "path", "leads"),
+    [
+        ("when did ben fly the kite", "talk.md", True),
+        ("when did Ada fly the kite", "talk.md", False),
+        ("when did somebody fly the kite", "talk.md", False),  # no name
+        ("when did Ben fly the kite", "people/ben.md", False),  # the path has it
+        ("when did Ben fly the kite", "trip.md", False),  # the heading has it
+    ],
+)
+def test_a_line_beside_another_name_leads(question: str, path: str, leads: bool) -> None:
+    notes = {
+        "talk.md": "# Talk\n- **Ada:** I fly my kite.\n- **Ben:** I row.\nWe met Ada, and then Ben.",
+        "people/ben.md": "# A friend\nWill fly a kite.",
+        "trip.md": "# Trip\n## Ben\nHe will fly a kite.\n",
+    }
+    laid = passages_of(PassagesLayout().of(InMemoryIndex(notes, {"kite": ("kite",)})))
+    assert laid is not None
+    assert (laid.name_lead(question, path) > 0) is leads

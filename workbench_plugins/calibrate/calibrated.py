@@ -17,6 +17,7 @@ from workbench.measure.paired import Paired, paired_values
 from workbench.records import Shown, Trace
 from workbench.retrieval.cutoff import AddedFloor
 from workbench.retrieval.pipeline import Pipeline
+from workbench.retrieval.query import unicode_words
 from workbench.retrieval.settings import with_settings
 from workbench.systems.registry import LANGUAGES
 from workbench_plugins.calibrate.floors import Floored, Values, levels
@@ -230,16 +231,22 @@ def calibrated(
 
 def _once(labels: Sequence[Labelled]) -> list[Labelled]:
     """Each label once: a question that is asked twice is no second observation."""
-    return list({(one.trace.question, one.target): one for one in labels}.values())
+    return list({(_words(one), one.target): one for one in labels}.values())
 
 
 def _check_one_truth(answered: Sequence[Labelled], silent: Sequence[Labelled]) -> None:
-    both = {one.trace.question for one in answered} & {one.trace.question for one in silent}
+    asked = {_words(one): one.trace.question for one in answered}
+    both = [asked[_words(one)] for one in silent if _words(one) in asked]
     if both:
         raise InputError(
             f"The labels contradict each other: {min(both)!r} has an answer, and it is among the controls.",
             "Keep one of the two labels.",
         )
+
+
+def _words(one: Labelled) -> str:
+    """A question without regard to capitals and punctuation."""
+    return " ".join(unicode_words(one.trace.question.casefold())) or one.trace.question
 
 
 def walked(
