@@ -43,7 +43,7 @@ LONGEST = (
     "tests/retrieval/test_properties.py", "tests/memory/test_crash.py", "tests/security/test_http.py",
     "tests/lab/bench/test_stores.py", "tests/cli/test_explore.py", "tests/agent/test_hostile_questions.py",
     "tests/cli/test_installed.py", "tests/lab/cases/test_shrinking.py", "tests/docs/test_commands.py",
-    "tests/cli/test_bad_input.py", "tests/lab/cases/test_pytest_plugin.py",
+    "tests/retrieval/test_written.py", "tests/cli/test_bad_input.py", "tests/lab/cases/test_pytest_plugin.py",
 )  # fmt: skip
 """The files that take longest. They come first, or one process would wait for the other at the end."""
 
