@@ -5,7 +5,7 @@
         --workspace sample=sample_memory --questions RECORD.json
 
 The release runs unmodified, in a process and a home of its own, and is asked over MCP, through its tool
-search_notes. Only two things are given to it: the address of `benchmarks.confirm.embeddings`, and
+search_notes. Only two things are given to it: the address of a server of vectors on this machine, and
 pysqlite3 in place of a sqlite3 that cannot load extensions. The questions are those of another record. The
 result is results[workspace][mode][question] = rows of permalink and score.
 """
@@ -16,9 +16,9 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
-from benchmarks.confirm.basic_memory import LEAST, recorded
-from benchmarks.confirm.embeddings import served
 from benchmarks.recording import questions_of, write
+from workbench_plugins.cases.released.basic_memory import LEAST, recorded
+from workbench_plugins.cases.released.embeddings import served
 
 ABOUT = (
     "search_notes of the real server, ten results a page; files without front matter in the project main; "

@@ -1,12 +1,12 @@
 """Record what a release of OpenClaw answers about a folder, through the tools of its running gateway.
 
-    python -m benchmarks.recording.openclaw 2026.3.7 OUT.json --folder RELEASES \\
-        --workspace sample=sample_memory --questions RECORD.json --node NODE/bin
+    python -m benchmarks.recording.openclaw 2026.3.7 OUT.json \\
+        --workspace sample=sample_memory --questions RECORD.json
 
-The release is installed from npm into a folder of its own below RELEASES, and it runs unmodified, with a
-state of its own. It needs Node 22 or newer; NODE/bin is put first in PATH. Provider openai is pointed at
-`benchmarks.confirm.embeddings`. The questions and the arguments are those of another record. The
-result is results[workspace][arguments as JSON][question] = rows.
+The release is installed from npm into the cache of `workbench case confirm`, with a Node beside it unless
+--node names one, and it runs unmodified, with a state of its own. Provider openai is pointed at a server of
+vectors on this machine. The questions and the arguments are those of another record. The result is
+results[workspace][arguments as JSON][question] = rows.
 """
 
 from __future__ import annotations
@@ -20,17 +20,18 @@ from typing import Any
 
 from tqdm.auto import tqdm
 
-from benchmarks.confirm.embeddings import served
-from benchmarks.confirm.openclaw import Release, asking, gateway, results
 from benchmarks.recording import questions_of, write
+from workbench_plugins.cases.released.embeddings import served
+from workbench_plugins.cases.released.installing import Installed
+from workbench_plugins.cases.released.openclaw import gateway, results
 
 ARGUMENTS = ({}, {"maxResults": 10, "minScore": 0})
 DIGITS = 12
 
 
-def asked(client: Any, question: str, arguments: Mapping[str, Any]) -> Any:
+def asked(address: str, question: str, arguments: Mapping[str, Any]) -> Any:
     """The rows of one question, or the tool's error."""
-    found = results(client, question, arguments)
+    found = results(address, question, arguments)
     return found if isinstance(found, Mapping) else [_row(one) for one in found]
 
 
@@ -44,13 +45,13 @@ def _row(result: Mapping[str, Any]) -> list[Any]:
 
 
 def recorded(
-    release: Release, folder: Path, questions: Sequence[str], url: str, tokenizer: str
+    release: Installed, folder: Path, questions: Sequence[str], url: str, tokenizer: str
 ) -> dict[str, Any]:
     """A folder indexed by the release, and every question asked with each of the ARGUMENTS."""
-    with gateway(release, folder, url, tokenizer) as address, asking(address) as client:
+    with gateway(release, folder, url, tokenizer) as address:
         return {
             json.dumps(arguments): {
-                one: asked(client, one, arguments) for one in tqdm(questions, disable=None, unit="question")
+                one: asked(address, one, arguments) for one in tqdm(questions, disable=None, unit="question")
             }
             for arguments in ARGUMENTS
         }
@@ -60,7 +61,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.recording.openclaw")
     parser.add_argument("release")
     parser.add_argument("out", type=Path, help="the record to write, .json or .json.gz")
-    parser.add_argument("--folder", required=True, type=Path, help="where releases are installed")
     parser.add_argument("--workspace", required=True, action="append", metavar="NAME=FOLDER")
     parser.add_argument(
         "--questions", required=True, type=Path, help="a record that asks the same workspaces"
@@ -68,8 +68,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--node", type=Path, help="a folder to put first in PATH")
     parser.add_argument("--tokenizer", default="", help="store.fts.tokenizer, where the release has it")
     given = parser.parse_args(arguments)
-    release = Release(given.release, given.folder / given.release, given.node)
-    release.install()
+    release = Installed("openclaw", given.release, given.node).install(lambda _: True)
     found = {}
     with served() as server:
         for name, folder in (one.split("=", 1) for one in given.workspace):

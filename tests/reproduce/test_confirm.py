@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 
 import workbench as wb
-from benchmarks.confirm import confirming
-from benchmarks.confirm.__main__ import released
-from benchmarks.confirm.embeddings import served
-from benchmarks.confirm.openclaw import configuration
-from benchmarks.confirm.releases import Installed
-from tests.commands import Run, runner
+from tests.commands import Run
 from tests.conftest import PROJECT
 from workbench_plugins.cases.model import load_case
+from workbench_plugins.cases.released import confirming
+from workbench_plugins.cases.released.embeddings import served
+from workbench_plugins.cases.released.installing import Installed
+from workbench_plugins.cases.released.openclaw import configuration
+from workbench_plugins.cases.running import pipeline_of_case
 
 CASES = PROJECT / "tests" / "cases"
 CASE = CASES / "openclaw-16021.case.yaml"
@@ -28,11 +28,6 @@ def installer(folder: Path, text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     (folder / "npm").write_text(f"#!/bin/sh\n{text}\n", encoding="utf-8")
     (folder / "npm").chmod(0o755)
     monkeypatch.setenv("PATH", f"{folder}{os.pathsep}{os.environ['PATH']}")
-
-
-@pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    return runner(monkeypatch, capsys, released)
 
 
 @pytest.fixture
@@ -55,10 +50,15 @@ def test_an_install_that_fails_half_way_leaves_the_cache_as_before(
 def test_a_release_that_does_not_exist_is_one_sentence(
     cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    installer(tmp_path, "echo 'npm error notarget' >&2; exit 1", monkeypatch)
-    with pytest.raises(wb.InputError, match=r"^openclaw 2026.2.13 is not on npm.\s+See what is: npm view"):
+    known = """[ "2026.2.9", "2026.2.12", "2026.2.13-beta.1", "2026.2.17" ]"""
+    failing = f"[ $1 = view ] && echo '{known}' && exit; echo 'npm error notarget' >&2; exit 1"
+    installer(tmp_path, failing, monkeypatch)
+    wanted = r"^openclaw 2026.2.13 is not on npm.\s+The last release before it is --release 2026.2.12"
+    with pytest.raises(wb.InputError, match=wanted):
         Installed("openclaw", "2026.2.13").install(lambda _: True)
     assert list(cache.iterdir()) == []
+    (cache / "openclaw-2026.2.12").mkdir()
+    assert Installed("openclaw", "2026.2.13").install(lambda _: True, exactly=False).version == "2026.2.12"
 
 
 def test_an_install_that_succeeds_is_there_once(
@@ -72,9 +72,9 @@ def test_an_install_that_succeeds_is_there_once(
 
 
 def test_nothing_is_installed_without_consent_or_offline(cache: Path, run: Run) -> None:
-    refused = run("confirm", CASE, "--release", "2026.3.7")
+    refused = run("case", "confirm", CASE, "--release", "2026.3.7")
     assert (refused.code, "openclaw 2026.3.7 is not installed." in refused.err) == (2, True)
-    offline = run("confirm", CASE, "--release", "2026.3.7", "--offline")
+    offline = run("case", "confirm", CASE, "--release", "2026.3.7", "--offline")
     assert (offline.code, "Offline, and missing: openclaw 2026.3.7 from npm" in offline.err) == (2, True)
     assert not cache.exists()
 
@@ -87,13 +87,16 @@ def test_nothing_is_installed_without_consent_or_offline(cache: Path, run: Run) 
         ("openclaw-33757", "", ("openclaw", "2026.2.27", "openclaw-2026.2.27")),
         ("openclaw-115001", "2026.9.6", ("openclaw", "2026.9.6", "openclaw-2026.9.6-trigram")),
         ("basic-memory-577", "0.23.2", ("basic-memory", "0.23.2", "bm-head")),
+        ("basic-memory-577", "0.24.1", ("basic-memory", "0.24.1", "bm-0.24.1")),
     ],
 )
 def test_our_system_for_a_release_is_the_newest_that_is_not_newer(
     case: str, release: str, judged: tuple[str, str, str]
 ) -> None:
     file = CASES / f"{case}.case.yaml"
-    package, version, ours = confirming.release_of(load_case(file).case, release, file.parent)
+    asked = load_case(file).case
+    own = pipeline_of_case(asked.system, file.parent)
+    package, version, ours = confirming.release_of(asked, own, release)
     assert (package, version, ours.name) == judged
 
 
@@ -104,6 +107,8 @@ def test_a_difference_is_told_and_a_rounding_is_none() -> None:
     assert not confirming.Side("tea", ours, ours[::-1]).same
     found = confirming.Confirmation("openclaw", "2026.3.7", "x", (confirming.Side("tea", ours, ours[:1]),))
     assert found.says == "openclaw 2026.3.7 and x differ in 1 of 1 list: a finding about ours."
+    held = confirming.Confirmation("a", "1", "x", (confirming.Side("tea", ours, close, False),))
+    assert held.says.endswith("scores within 0.0001. Expectations that hold on it: 0 of 1.")
 
 
 def test_the_server_gives_the_vectors_of_a_case_and_refuses_other_texts() -> None:
@@ -124,7 +129,7 @@ def test_the_settings_stand_where_the_release_reads_them(version: str, newer: bo
 
 
 def test_bisect_names_the_first_bad_and_the_first_good_release(run: Run) -> None:
-    ran = run("bisect", CASES / "openclaw-46671.case.yaml")
+    ran = run("case", "bisect", CASES / "openclaw-46671.case.yaml", "--ours")
     assert ran.code == 1
     assert "first bad: 2026.2.13" in ran.out
     assert "first good: 2026.2.27" in ran.out

@@ -36,7 +36,6 @@ from workbench.retrieval.query import check_question
 from workbench.safe_text import counted
 from workbench_plugins.cases import SUFFIX, making
 from workbench_plugins.cases.exporting import FORMS, exported
-from workbench_plugins.cases.issue import case_of_issue
 from workbench_plugins.cases.model import (
     Case,
     CaseSystem,
@@ -47,6 +46,7 @@ from workbench_plugins.cases.model import (
     save_case,
 )
 from workbench_plugins.cases.redact import redacted
+from workbench_plugins.cases.released.commands import bisect, confirm
 from workbench_plugins.cases.running import (
     MOST_RETURNED,
     CaseRun,
@@ -79,17 +79,8 @@ Out = Annotated[
 @case.command()
 @shared_options
 def new(
-    context: typer.Context,
-    question: Annotated[str | None, typer.Argument(help="The question.")] = None,
+    question: Annotated[str, typer.Argument(help="The question.")],
     out: Out = None,
-    from_issue: Annotated[
-        Path | None,
-        typer.Option(
-            "--from-issue",
-            readable=False,
-            help="A Markdown issue that follows docs/examples/issue.md; it states all the rest.",
-        ),
-    ] = None,
     target: Annotated[
         str | None, typer.Option("--target", "-t", help="The file that should be in the answer.")
     ] = None,
@@ -123,11 +114,6 @@ def new(
 
     Exit code 0: the case is written, whether the expectation holds or not.
     """
-    if from_issue is not None:
-        _new_from_issue(context, from_issue, out, vectors, overwrite)
-        return
-    if question is None:
-        raise InputError("A case needs a question.", "Give the question, or --from-issue FILE.")
     asked = changes.pipeline(where.system(system))
     cleaned = check_question(question)
     expected = _expected(
@@ -157,31 +143,6 @@ def new(
             f"{', '.join(here) or 'nothing'}. {asked.name} reads more than this case carries. So this "
             "case does not show what you see."
         )
-
-
-OF_AN_ISSUE = {"from_issue", "out", "vectors", "overwrite"}
-"""The options of `case new` that go with --from-issue; the issue says all else."""
-
-
-def _new_from_issue(
-    context: typer.Context, issue: Path, out: Path | None, vectors: str, overwrite: bool
-) -> None:
-    beyond = [
-        one
-        for one in context.params
-        if one not in OF_AN_ISSUE and getattr(context.get_parameter_source(one), "name", "") == "COMMANDLINE"
-    ]
-    if beyond:
-        raise InputError(
-            f"With --from-issue, the issue states {beyond[0].replace('_', ' ')}.",
-            "Leave out what the issue states, or leave out --from-issue.",
-        )
-    made = case_of_issue(issue, making.travelling(vectors))
-    _save(made.case, out, overwrite)
-    if not made.as_observed:
-        (answer,) = made.answers
-        returned = ", ".join(answer.observed.returned or ()) or "nothing"
-        tell(f"The issue observes another answer. Here, {made.pipeline.name} returns: {returned}.")
 
 
 def _save(made: Case, out: Path | None, overwrite: bool) -> None:
@@ -377,6 +338,10 @@ def report(
         with replaced(html) as out:
             out.write(case_html(ran, matrix))
         put(f"{html}")
+
+
+case.command()(confirm)
+case.command()(bisect)
 
 
 def save_trace(out: Path, trace: Trace, index: Index, target: str) -> None:

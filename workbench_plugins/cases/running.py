@@ -300,7 +300,9 @@ def run_on(
                 )
             trace, other = searched(asked.question, pipeline), asked.expect.same_as
             same_as = searched(asked.question, pipeline_of_case(other, folder)) if other else None
-            holds, wanted, seen, target = _judged(asked.expect, trace, same_as)
+            holds, wanted, seen, target = judged(
+                asked.expect, trace.paths(), (trace, same_as) if same_as else None
+            )
             explanation = explain(trace, opened, target) if target else None
             observed = Observed(
                 fate=explanation.fate.value if explanation else "",
@@ -377,12 +379,13 @@ def with_observations(run: CaseRun) -> Case:
     return run.case.model_copy(update={"questions": questions})
 
 
-def _judged(expected: Expected, trace: Trace, same_as: Trace | None) -> tuple[bool, str, str, str]:
+def judged(
+    expected: Expected, paths: Sequence[str], traces: tuple[Trace, Trace] | None = None
+) -> tuple[bool, str, str, str]:
     """Whether the expectation holds, what should be, what is, and the file that decides.
 
-    `same_as` is the answer of the other system that is expected.
+    `paths` are the files of the answer. `traces` are the answer, and that of the system that it should be.
     """
-    paths = trace.paths()
     within = f" among the first {expected.within} files" if expected.within else ""
     if expected.found is not None:
         place = _place(expected.found, paths)
@@ -394,8 +397,8 @@ def _judged(expected: Expected, trace: Trace, same_as: Trace | None) -> tuple[bo
         return place is None, wanted, _seen(place), expected.not_found
     if expected.order is not None:
         return _ordered(expected.order, paths)
-    if same_as is not None:
-        return _same(expected, trace, same_as)
+    if traces is not None:
+        return _same(expected, *traces)
     seen = f"{paths[0]} is" if paths else "nothing is"
     return not paths, "nothing should be returned", seen, next(iter(paths), "")
 

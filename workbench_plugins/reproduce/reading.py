@@ -18,9 +18,9 @@ from workbench.errors import InputError
 from workbench.retrieval.query import check_question, content_words, unicode_words
 from workbench.safe_text import masked, one_line
 from workbench.systems.registry import LANGUAGES, SYSTEMS
-from workbench_plugins.cases.issue import MarkdownPart, parts_of
 from workbench_plugins.cases.model import CaseNote
 from workbench_plugins.history import LINES
+from workbench_plugins.reproduce.markdown import MarkdownPart, parts_of
 from workbench_plugins.reproduce.results import Scored, number, results_of, tables
 
 MOST_LINES, LONGEST_LINE = 3_000, 2_000

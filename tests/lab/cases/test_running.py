@@ -189,7 +189,7 @@ import sys
 from tests.without import Blocked
 
 sys.meta_path.insert(0, Blocked(["GUEST"]))
-import workbench_plugins.cases.commands, workbench_plugins.cases.issue, workbench_plugins.cases.show
+import workbench_plugins.cases.commands, workbench_plugins.cases.show
 from workbench_plugins.cases.model import load_case
 from workbench_plugins.cases.redact import redacted
 from workbench_plugins.cases.running import run_case, system_of_case

@@ -1,4 +1,4 @@
-"""Commands that let a released system judge a case: one release, or the first bad and the first good one."""
+"""`workbench case confirm` and `bisect`: a released system judges a case, or its bounds among releases."""
 
 from __future__ import annotations
 
@@ -9,34 +9,27 @@ from typing import Annotated
 
 import typer
 
-from benchmarks.confirm import confirming
-from benchmarks.confirm.releases import Installed
-from workbench.cli import main
 from workbench.cli.app import AsJson, shared_options
 from workbench.cli.output import put, tell
 from workbench.errors import InputError
+from workbench.retrieval.pipeline import Pipeline
 from workbench_plugins.cases import SUFFIX
-from workbench_plugins.cases.commands import File
 from workbench_plugins.cases.model import CaseFile, load_case
-from workbench_plugins.cases.running import run_releases
+from workbench_plugins.cases.released import confirming
+from workbench_plugins.cases.released.installing import Installed
+from workbench_plugins.cases.running import pipeline_of_case, run_releases
 
-released = typer.Typer(
-    help="Lets a released system judge a case.",
-    no_args_is_help=True,
-    add_completion=False,
-    rich_markup_mode=None,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
+File = Annotated[Path, typer.Argument(readable=False, help="The case file.")]
 
 
 @dataclass(frozen=True)
 class ReleaseOptions:
     """Options that say how a release is installed and run."""
 
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Install the release without asking.")] = False
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Install releases without asking.")] = False
     offline: Annotated[bool, typer.Option("--offline", help="Install nothing; say what is missing.")] = False
     node: Annotated[
-        Path | None, typer.Option("--node", help="A folder with the node that runs OpenClaw.")
+        Path | None, typer.Option("--node", help="A folder with the node that runs OpenClaw. Default: npm's.")
     ] = None
     python: Annotated[str, typer.Option("--python", help="A Python 3.12 or newer, for Basic Memory.")] = (
         "python3.12"
@@ -49,24 +42,26 @@ class ReleaseOptions:
             raise InputError(f"Offline, and missing: {missing}.", "Leave out --offline.")
         return self.yes or (sys.stdin.isatty() and typer.confirm(question))
 
-    def confirmed(self, loaded: CaseFile, release: str, out: Path | None = None) -> confirming.Confirmation:
-        """What the release returns beside ours; a difference is saved."""
-        package, version, ours = confirming.release_of(loaded.case, release, loaded.folder)
-        installed = Installed(package, version, self.node, self.python)
-        installed.install(self.consents)
+    def confirmed(
+        self, loaded: CaseFile, own: Pipeline, release: str = "", out: Path | None = None
+    ) -> confirming.Confirmation:
+        """What the release returns beside our system; a difference is saved."""
+        package, version, ours = confirming.release_of(loaded.case, own, release)
+        installed = Installed(package, version, self.node, self.python).install(self.consents, bool(release))
         found = confirming.confirm(loaded.case, installed, ours, loaded.folder)
         if not found.same:
-            name = f"{loaded.path.name.removesuffix(SUFFIX)}.{package}-{version}.record.json"
+            name = f"{loaded.path.name.removesuffix(SUFFIX)}.{package}-{installed.version}.record.json"
             tell(f"Saved: {confirming.save(found, loaded.case, out or loaded.path.with_name(name))}")
         return found
 
 
-@released.command()
 @shared_options
 def confirm(
     file: File,
     how: ReleaseOptions,
-    release: Annotated[str, typer.Option("--release", help="The release, such as 2026.9.6.")] = "",
+    release: Annotated[
+        str, typer.Option("--release", help="The release, such as 2026.9.6. Default: that of the case.")
+    ] = "",
     out: Annotated[
         Path | None,
         typer.Option("--out", "-o", help="Where a difference is saved. Default: beside the case."),
@@ -78,36 +73,31 @@ def confirm(
     The release is installed once, after asking. Exit code 1 if a list differs: a finding about our system,
     which is saved as a record.
     """
-    found = how.confirmed(load_case(file), release, out)
+    loaded = load_case(file)
+    found = how.confirmed(loaded, pipeline_of_case(loaded.case.system, loaded.folder), release, out)
     put(found.as_json() if as_json else found, as_json)
     raise typer.Exit(0 if found.same else 1)
 
 
-@released.command()
 @shared_options
 def bisect(
     file: File,
     how: ReleaseOptions,
-    judged: Annotated[
-        bool, typer.Option("--confirm", help="Let the released system answer on the bounds, too.")
-    ] = False,
+    ours: Annotated[bool, typer.Option("--ours", help="Ask our systems alone, and no released one.")] = False,
 ) -> None:
     """Find the first release in which a case fails, and the first in which it holds again.
 
-    The releases run as systems of ours. Exit code 1 if the case fails on one of them.
+    All releases run as systems of ours; the released system then judges both. Exit code 1 if the case fails
+    on a release.
     """
     loaded = load_case(file)
     matrix = run_releases(loaded.case, folder=loaded.folder)
     for what, run in (("first bad", matrix.first_bad), ("first good", matrix.first_good)):
         release = run.pipeline.source.release if run else ""
         put(f"{what}: {release} ({run.pipeline.name})" if run else f"{what}: none")
-        if judged and run:
+        if run and not ours:
             try:
-                put(how.confirmed(loaded, release))
+                put(how.confirmed(loaded, run.pipeline))
             except InputError as error:
                 tell(f"Not confirmed: {error.problem} {error.remedy}")
     raise typer.Exit(0 if matrix.holds else 1)
-
-
-if __name__ == "__main__":
-    main(released)

@@ -3,7 +3,7 @@
 It reads the first 256 word pieces of a text and embeds one text at a time, so that a vector does not depend
 on what else was in the request. Run it alone to serve any program:
 
-    python -m benchmarks.confirm.embeddings 8900
+    python -m workbench_plugins.cases.released.embeddings 8900
 """
 
 from __future__ import annotations

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -14,9 +15,6 @@ from typing import Any
 
 from rich.console import Group, RenderableType
 
-from benchmarks.confirm import basic_memory, openclaw
-from benchmarks.confirm.embeddings import served
-from benchmarks.confirm.releases import Installed, numbered
 from workbench.errors import InputError
 from workbench.memory.embedding.engines import Role
 from workbench.memory.embedding.local import Embedded
@@ -28,25 +26,29 @@ from workbench.retrieval.query import BLANKS
 from workbench.safe_text import counted
 from workbench.views.text import Table, plain, rendered, rich_table
 from workbench_plugins.cases.indexing import CaseEmbedder, chunker_of, cut_note, notes_of, unpacked
-from workbench_plugins.cases.model import Case
-from workbench_plugins.cases.running import pipeline_of_case, run_case, systems_named
+from workbench_plugins.cases.model import Case, CaseQuestion
+from workbench_plugins.cases.released import basic_memory, openclaw
+from workbench_plugins.cases.released.embeddings import served
+from workbench_plugins.cases.released.installing import Installed, numbered
+from workbench_plugins.cases.running import judged, run_case, systems_named
 from workbench_plugins.history import line_of
 
-Rows = Mapping[str, Sequence[tuple[str, float]]]
-"""For each question its results in order: the place of each, and its score."""
+Row = Sequence[tuple[str, float]]
+"""The results of a question in order: the place of each, and its score."""
 TOLERANCE = 1e-4
 """Scores that differ by less are the same: the vectors of many cases have four decimals."""
-BASIC_MEMORY = {"bm-head": "0.23.2"}
-"""The release of which the records have our system's lists; other systems follow commits between releases."""
+BASIC_MEMORY = {"bm-head": "0.23.2", "bm-0.24.1": "0.24.1"}
+"""The releases that systems of ours are; other systems follow commits between releases."""
 
 
 @dataclass(frozen=True)
 class Side:
-    """The results of one question on one of the two sides, as (place, score)."""
+    """The results of one question on one of the two sides, as (place, score), and what is expected."""
 
     question: str
     ours: tuple[tuple[str, float], ...]
     theirs: tuple[tuple[str, float], ...]
+    holds: bool | None = None
 
     @property
     def same(self) -> bool:
@@ -74,12 +76,15 @@ class Confirmation(Shown):
 
     @property
     def says(self) -> str:
-        """Whether the release confirms our system."""
+        """Whether the release confirms our system, and how many expectations hold on it."""
         lists, release = counted(len(self.sides), "list"), f"{self.package} {self.version}"
+        judged = [one.holds for one in self.sides if one.holds is not None]
+        held = f" Expectations that hold on it: {sum(judged)} of {len(judged)}." if judged else ""
         if self.same:
-            return f"{release} returns what {self.system} returns: {lists}, scores within {TOLERANCE:g}."
+            said = f"returns what {self.system} returns: {lists}, scores within {TOLERANCE:g}."
+            return f"{release} {said}{held}"
         differ = sum(not one.same for one in self.sides)
-        return f"{release} and {self.system} differ in {differ} of {lists}: a finding about ours."
+        return f"{release} and {self.system} differ in {differ} of {lists}: a finding about ours.{held}"
 
     def as_json(self) -> dict[str, Any]:
         """The lists of both sides."""
@@ -88,13 +93,12 @@ class Confirmation(Shown):
         return {"release": release, "system": self.system, "same": self.same, "questions": sides}
 
 
-def release_of(case: Case, release: str, folder: Path | None) -> tuple[str, str, Pipeline]:
-    """The package and the version that judge a case, and our system for it.
+def release_of(case: Case, own: Pipeline, release: str = "") -> tuple[str, str, Pipeline]:
+    """The package and the version that judge a case on a system of ours, and our system for that version.
 
     For OpenClaw this is the newest of our releases that is not newer. Raises InputError for a case of lists,
     for a system of another project, and without a release where the system names none.
     """
-    own = pipeline_of_case(case.system, folder)
     if case.memory.lists is not None or not own.name.startswith(("openclaw-", "bm-")):
         raise InputError(
             f"{own.name} has no released package that could judge it here.",
@@ -104,7 +108,8 @@ def release_of(case: Case, release: str, folder: Path | None) -> tuple[str, str,
         version = release or BASIC_MEMORY.get(own.name, "")
         if not version:
             raise InputError(f"{own.name} follows a commit, not a release.", "Name one: --release 0.23.2")
-        return "basic-memory", version, systems_named(["bm-head"], case)[0]
+        near = [name for name, one in BASIC_MEMORY.items() if numbered(one) <= numbered(version)]
+        return "basic-memory", version, systems_named([near[-1] if near else own.name], case)[0]
     version = release or own.source.release
     releases = [
         one for one in line_of(own.name).releases if numbered(one.source.release) <= numbered(version)
@@ -142,8 +147,14 @@ def confirm(case: Case, installed: Installed, ours: Pipeline, folder: Path | Non
             raise InputError(problem, "Give --node or --python; or write the case without vectors.") from None
     return Confirmation(
         installed.package, installed.version, ours.name,
-        tuple(Side(one, tuple(mine[one]), tuple(theirs[one])) for one in mine),
+        tuple(_side(one, mine[one.question], theirs[one.question]) for one in case.questions),
     )  # fmt: skip
+
+
+def _side(asked: CaseQuestion, ours: Row, theirs: Row) -> Side:
+    paths = list(dict.fromkeys(re.sub(r":\d+-\d+$", "", place) for place, _ in theirs))
+    holds = judged(asked.expect, paths)[0] if asked.expect.same_as is None else None
+    return Side(asked.question, tuple(ours), tuple(theirs), holds)
 
 
 class CaseVectors(CaseEmbedder):
@@ -165,13 +176,12 @@ class CaseVectors(CaseEmbedder):
         return super().embed([one.strip(BLANKS) for one in texts], "query")
 
 
-def _openclaw(case: Case, installed: Installed, ours: Pipeline, notes: Path, url: str) -> Rows:
-    release = openclaw.Release(installed.version, installed.folder, installed.node)
+def _openclaw(case: Case, installed: Installed, ours: Pipeline, notes: Path, url: str) -> Mapping[str, Row]:
     given = {"maxResults": case.system.limit, "minScore": case.system.min_score}
     arguments = {name: value for name, value in given.items() if value is not None}
     tokenizer = "trigram" if ours.name.endswith("-trigram") else ""
-    with openclaw.gateway(release, notes, url, tokenizer) as address, openclaw.asking(address) as client:
-        found = {one.question: openclaw.results(client, one.question, arguments) for one in case.questions}
+    with openclaw.gateway(installed, notes, url, tokenizer) as address:
+        found = {one.question: openclaw.results(address, one.question, arguments) for one in case.questions}
     return {
         question: [] if isinstance(rows, dict) else [
             (f"{one['path']}:{one['startLine']}-{one['endLine']}", float(one["score"])) for one in rows
@@ -180,15 +190,23 @@ def _openclaw(case: Case, installed: Installed, ours: Pipeline, notes: Path, url
     }  # fmt: skip
 
 
-def _basic_memory(case: Case, installed: Installed, ours: Pipeline, notes: Path, url: str) -> Rows:
+def _basic_memory(
+    case: Case, installed: Installed, ours: Pipeline, notes: Path, url: str
+) -> Mapping[str, Row]:
     from workbench_plugins.basic_memory.notes import note_of
     from workbench_plugins.basic_memory.pipelines import MinSimilarity
 
     asked = [one.question for one in case.questions]
     similar = next((one.least for one in ours.stages if isinstance(one, MinSimilarity)), basic_memory.LEAST)
-    python = str(installed.folder / "bin" / "python")
     answers = basic_memory.recorded(
-        python, notes, asked, url, None, case.model.dimensions, similar, basic_memory.MODES[-1:]
+        installed.interpreter,
+        notes,
+        asked,
+        url,
+        None,
+        case.model.dimensions,
+        similar,
+        basic_memory.MODES[-1:],
     )
     files = {one.relative_to(notes).as_posix(): one.read_text("utf-8") for one in notes.rglob("*.md")}
     documents = (Document(path, "memory", text, "", 0, 0) for path, text in files.items())

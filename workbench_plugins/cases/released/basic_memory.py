@@ -1,7 +1,7 @@
 """A released Basic Memory on this machine: indexed in a home of its own, and asked over MCP.
 
-Only two things are given to it: the address of `benchmarks.confirm.embeddings`, and pysqlite3 in place
-of a sqlite3 that cannot load extensions.
+Only two things are given to it: the address of the server in `embeddings.py`, and pysqlite3 in place of a
+sqlite3 that cannot load extensions.
 """
 
 from __future__ import annotations

@@ -1,0 +1,135 @@
+"""The cache of released systems: installed after consent, whole or not at all."""
+
+from __future__ import annotations
+
+import json
+import platform
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from workbench.errors import InputError
+from workbench.memory.choices import index_home
+
+NO_SUCH = re.compile(r"notarget|No matching version|No matching distribution|E404|No match found")
+REGISTRY = {"openclaw": "npm", "basic-memory": "PyPI"}
+NODE_MAJOR = "24"
+"""The Node that every release of OpenClaw runs on."""
+NPM_FOLDER = {"private": True, "overrides": {"libsignal": "6.0.0"}}
+"""A dependency of a messenger names libsignal by its repository; the package of that name takes its place."""
+
+
+@dataclass(frozen=True)
+class Installed:
+    """Where a release of a package is, or would be, and what runs it."""
+
+    package: str
+    version: str
+    node: Path | None = None
+    python: str = "python3.12"
+
+    @property
+    def folder(self) -> Path:
+        return index_home() / "releases" / f"{self.package}-{self.version}"
+
+    @property
+    def node_folder(self) -> Path | None:
+        """The folder of the node that runs it: the one that was given, or the one installed beside it."""
+        own = self.folder / "node_modules" / _node_package() / "bin"
+        return self.node or (own if own.is_dir() else None)
+
+    @property
+    def interpreter(self) -> str:
+        """The Python of the environment that has it."""
+        return str(self.folder / "bin" / "python")
+
+    def install(self, consent: Callable[[str], bool], exactly: bool = True) -> Installed:
+        """Installs the release, unless it is here, and returns it. The cache has all of it, or is as before.
+
+        Not `exactly`: a release that was never published is taken by the last one before it. Raises
+        InputError without consent, for a release that does not exist, and if the installer fails.
+        """
+        if self.folder.is_dir():
+            return self
+        registry = REGISTRY[self.package]
+        what = f"{self.package} {self.version} from {registry} into {self.folder} (about 1 GB)"
+        if not consent(f"Install {what}?"):
+            raise InputError(f"{self.package} {self.version} is not installed.", "Allow it with --yes.")
+        self._check_python()
+        self.folder.parent.mkdir(parents=True, exist_ok=True)
+        partial = Path(tempfile.mkdtemp(prefix=".partial-", dir=self.folder.parent))
+        try:
+            for command in self._commands(partial):
+                subprocess.run(command, cwd=partial, check=True, capture_output=True, text=True)
+            partial.rename(self.folder)
+            return self
+        except (subprocess.CalledProcessError, OSError) as error:
+            said = f"{getattr(error, 'stderr', '')}{getattr(error, 'stdout', '')}" or str(error)
+        finally:
+            shutil.rmtree(partial, ignore_errors=True)
+        if not NO_SUCH.search(said):
+            last = [line.strip() for line in said.splitlines() if line.strip()][-1:]
+            raise InputError(
+                f"{self.package} {self.version} could not be installed: {''.join(last)[:200]}",
+                "The cache is as before. Look at the network and the space on the disk, and try again.",
+            )
+        before = self._before()
+        if before and not exactly:
+            return replace(self, version=before).install(consent)
+        raise InputError(
+            f"{self.package} {self.version} is not on {registry}.",
+            f"The last release before it is --release {before}" if before else "Name another --release.",
+        )
+
+    def _check_python(self) -> None:
+        asked = [self.python, "-c", "import sys; sys.exit(sys.version_info < (3, 12))"]
+        if self.package == "basic-memory" and (
+            shutil.which(self.python) is None
+            or subprocess.run(asked, check=False, capture_output=True).returncode
+        ):
+            raise InputError(
+                f"{self.python} is no Python 3.12 or newer that runs.", "Name one: --python FILE"
+            )
+
+    def _commands(self, folder: Path) -> list[list[str]]:
+        """What installs the release into a folder. No script of an npm package runs."""
+        if self.package == "openclaw":
+            (folder / "package.json").write_text(json.dumps(NPM_FOLDER), encoding="utf-8")
+            node = [] if self.node else [f"{_node_package()}@{NODE_MAJOR}"]
+            options = ["--ignore-scripts", "--no-audit", "--no-fund", "--force"]
+            return [["npm", "install", *options, f"openclaw@{self.version}", *node]]
+        python = str(folder / "bin" / "python")
+        pip = [python, "-m", "pip", "install", "--quiet", "pysqlite3-binary"]
+        return [[self.python, "-m", "venv", str(folder)], [*pip, f"basic-memory=={self.version}"]]
+
+    def _before(self) -> str:
+        """The last published release before this one; empty if the registry names none."""
+        lists = {
+            "openclaw": ["npm", "view", "openclaw", "versions", "--json"],
+            "basic-memory": [sys.executable, "-m", "pip", "index", "versions", "basic-memory"],
+        }
+        said = subprocess.run(lists[self.package], check=False, capture_output=True, text=True).stdout
+        published = re.findall(r"(?<![\w.-])\d+(?:\.\d+)+(?![\w.-])", said)
+        return max(
+            (one for one in published if numbered(one) < numbered(self.version)), key=numbered, default=""
+        )
+
+
+def _node_package() -> str:
+    """The npm package that has the node of this machine, whole and without a script."""
+    system = {"darwin": "node-bin-darwin"}.get(sys.platform, f"node-{sys.platform}")
+    return f"{system}-{ {'x86_64': 'x64', 'aarch64': 'arm64'}.get(platform.machine(), platform.machine()) }"
+
+
+def numbered(version: str) -> tuple[int, ...]:
+    """The numbers of a version, to compare versions by.
+
+    >>> numbered("2026.9.6") > numbered("2026.2.13")
+    True
+    """
+    return tuple(int(one) for one in re.findall(r"\d+", version))
