@@ -32,9 +32,8 @@ from workbench.retrieval.query import JoinedWords, UnicodeWords, ascii_words, wi
 from workbench.retrieval.rerank import Rerank, reranked_order
 from workbench.retrieval.scoring import Cosine, MinMaxRank, Relevance
 from workbench.retrieval.settings import with_settings
-from workbench.systems.openclaw import THREE_FIXES, WITH_EVIDENCE
+from workbench.systems.openclaw import THREE_FIXES, WITH_EVIDENCE, WORKAROUND
 from workbench.systems.registry import SYSTEMS
-from workbench.systems.tutorial import DAY_13
 from workbench_plugins.diagnose.diagnosis import Diagnosis, diagnose, diagnosis_text
 
 LEVELS = ("a registered system", "own settings", "own code")
@@ -81,12 +80,12 @@ REGISTERED = [
     _set(EVIDENCE, "limit.count=1"),
     _set(EVIDENCE, "floor.cosine=0.7", "floor.relevance=0.99"),
     _set("openclaw-2026.7.1", "fusion.vector=0.1", "fusion.keyword=0.9"),
-    _set("openclaw-2026.7.1", "floor.floor=0.85"),
+    _set("openclaw-2026.2.27", "floor.floor=0.8"),
     _set("openclaw-2026.9.6", "diversity.relevance_weight=0.05"),
     _set("openclaw-2026.2.13-vector-only", "vector_leg.depth.cap=3"),
-    _set("bm-head", "min_similarity.least=0.75"),
+    _set("am-150", "limit.count=1"),
     _set("bm-head", "limit.count=2"),
-    _set("am-205", "fusion.weights.vector=0.01"),
+    _set("am-205", "fusion.weights.vector=0"),
     _set("tutorial-day13", "limit.count=1"),
     _set("recommended", "limit.count=1"),
     _with("engine-weaviate-relative", UnicodeWords("AND")),
@@ -341,6 +340,25 @@ class Half(IndexAdapter):
         return Hits(every.rows[known][:limit], every.raw[known][:limit])
 
 
+class Copies(IndexAdapter):
+    """A memory in which the first chunks that a vector search finds stand five times, under other names."""
+
+    def vector(self, query: Vector, limit: int) -> Hits:
+        every = self.inner.vector(query, self.size)
+        first, raw = every.rows[:3], every.raw[:3]
+        rows = [first[at] + 1_000_000 * copy for at in range(first.size) for copy in range(5)]
+        both = np.concatenate([rows, every.rows[3:]]), np.concatenate([np.repeat(raw, 5), every.raw[3:]])
+        return Hits(both[0][:limit], both[1][:limit])
+
+    def chunks(self, rows: Any) -> Any:
+        found = self.inner.chunks(rows % 1_000_000)
+        copies = (rows // 1_000_000).tolist()
+        return [
+            replace(one, id=f"{one.id}-{copy}", path=f"copies/{copy}/{one.path}") if copy else one
+            for one, copy in zip(found, copies, strict=True)
+        ]
+
+
 class LongVectors(IndexAdapter):
     """Vectors that are not of length 1 in an index that compares by the dot product: long ones always win."""
 
@@ -369,6 +387,7 @@ ACME = Pipeline(
     ),
     THEIRS,
 )  # fmt: skip
+VECTORS = replace(WORKAROUND, name="acme", changes=(), source=THEIRS)
 RERANKED = Pipeline(
     "acme",
     (
@@ -388,9 +407,11 @@ OWN_CODE = [
     _code("one result", ACME, Limit(1)),
     _code("a vector leg of one folder", ACME, FirstFolder(FixedDepth(cap=25))),
     _code("a reranker of short texts", RERANKED, Rerank(ByLength(), 20)),
-    _code("a reranker that reads one", RERANKED, Rerank(ByLength(), 2), where="rerank"),
+    _code("a reranker that reads one", RERANKED, Rerank(ByWords(), 1)),
     _code("another model", ACME, where="vectors", index=Turned),
     _code("an index that reaches two of three", ACME, where="vectors", index=Half),
+    _code("copies of other files", VECTORS, where="index", index=Copies),
+    _code("questions behind an instruction", ACME, where="vectors", index=Prefixed),
     _code("vectors of other lengths", ACME, where="vectors", index=LongVectors),
 ]
 

@@ -50,7 +50,7 @@ def test_an_install_that_fails_half_way_leaves_the_cache_as_before(
 def test_a_release_that_does_not_exist_is_one_sentence(
     cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    known = """[ "2026.2.9", "2026.2.12", "2026.2.13-beta.1", "2026.2.17" ]"""
+    known = """[ "2026.2.9", "2026.2.12", "2026.2.13-beta.1", "2026.2.17", "2026.3.1" ]"""
     failing = f"[ $1 = view ] && echo '{known}' && exit; echo 'npm error notarget' >&2; exit 1"
     installer(tmp_path, failing, monkeypatch)
     wanted = r"^openclaw 2026.2.13 is not on npm.\s+The last release before it is --release 2026.2.12"
@@ -58,7 +58,10 @@ def test_a_release_that_does_not_exist_is_one_sentence(
         Installed("openclaw", "2026.2.13").install(lambda _: True)
     assert list(cache.iterdir()) == []
     (cache / "openclaw-2026.2.12").mkdir()
-    assert Installed("openclaw", "2026.2.13").install(lambda _: True, exactly=False).version == "2026.2.12"
+    (cache / "openclaw-2026.3.1").mkdir()
+    for version, until, near in (("2.13", "2.15", "2.12"), ("2.27", "3.7", "3.1")):
+        one = Installed("openclaw", f"2026.{version}")
+        assert one.install(lambda _: True, f"2026.{until}").version == f"2026.{near}"
 
 
 def test_an_install_that_succeeds_is_there_once(
@@ -96,8 +99,8 @@ def test_our_system_for_a_release_is_the_newest_that_is_not_newer(
     file = CASES / f"{case}.case.yaml"
     asked = load_case(file).case
     own = pipeline_of_case(asked.system, file.parent)
-    package, version, ours = confirming.release_of(asked, own, release)
-    assert (package, version, ours.name) == judged
+    judge = confirming.release_of(asked, own, release)
+    assert (judge.package, judge.version, judge.ours.name) == judged
 
 
 def test_a_difference_is_told_and_a_rounding_is_none() -> None:

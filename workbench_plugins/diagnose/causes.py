@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from itertools import combinations, groupby, islice
 from pathlib import PurePosixPath
@@ -23,24 +23,36 @@ from workbench.measure.blame import LAYOUT, Edit, Reruns, edited, edits_between,
 from workbench.measure.paired import HITS, Paired, paired_values
 from workbench.measure.questions import Control, Question, QuestionSet
 from workbench.records import Floats, Stage, Trace
-from workbench.retrieval.cutoff import Limit
+from workbench.retrieval.cutoff import Limit, Order
 from workbench.retrieval.explain import Explanation, Verdict, explain, steps
-from workbench.retrieval.fusion import OneLeg
+from workbench.retrieval.fusion import OneLeg, RankSum
 from workbench.retrieval.index_adapters import CachedIndex
-from workbench.retrieval.legs import LegRank, LegStage, Union, legs_of
+from workbench.retrieval.legs import FixedDepth, KeywordLeg, LegRank, LegStage, Union, VectorLeg, legs_of
 from workbench.retrieval.pipeline import Change, Pipeline
 from workbench.retrieval.query import JoinedWords, PrunedUnicodeWords, PrunedWords, UnicodeWords
-from workbench.retrieval.scoring import Cosine
+from workbench.retrieval.rerank import Rerank
+from workbench.retrieval.scoring import Cosine, MinMaxRank
 from workbench.systems.openclaw import EVIDENCE_FLOOR, FIXES, SIGN
 from workbench.systems.registry import SYSTEMS
 from workbench.views.text import drop_reason, formula_line, leg_rank_line
 from workbench_plugins.diagnose.parameters import Goal, settings_between
+from workbench_plugins.diagnose.suspects import lost_in, odd_slots
 from workbench_plugins.history import changes
 
 DEEPEST = 1_000_000
 FEW_DIFFERENCES = 2
 """A pipeline with no system's name is compared with the nearest systems that differ in so many slots."""
 
+PLAIN: dict[str, Stage] = {
+    "query": UnicodeWords("OR"),
+    "keyword_score": MinMaxRank(),
+    "vector_score": Cosine(),
+    "fusion": RankSum(),
+    "order": Order(),
+}
+DEEP_POOL = 40
+LEGS: dict[str, Any] = {"keyword_leg": KeywordLeg, "vector_leg": VectorLeg}
+"""What is tried in place of a stage of one's own."""
 GENERAL = (*FIXES, SIGN, EVIDENCE_FLOOR)
 """Changes that fit systems of any kind; the others are tried on systems of their own repository."""
 
@@ -53,7 +65,8 @@ class Repair:
     pipeline differs in this slot; the repair undoes the difference. `own` says that the pipeline has the name
     of that system. `loosens` marks a longer answer. `usual` says that a registered system has in this slot
     what the pipeline has now. `change` is the system's own named change. `offered` marks a repair that no
-    system has: it is tried as a fix, and no cause.
+    system has: it is tried as a fix, and no cause. `plain` marks the workbench's own stage in place of one
+    that no system has.
     """
 
     slot: str
@@ -67,12 +80,13 @@ class Repair:
     usual: bool = True
     change: Change | None = None
     offered: bool = False
+    plain: bool = False
 
 
 def repairs(pipeline: Pipeline) -> list[Repair]:
     """Every removal and every known repair that fits a pipeline, in the order of its slots."""
     found: dict[tuple[Edit, ...], Repair] = {}
-    sources = (_restored, _undone, _named, _of_others, _removals)
+    sources = (_restored, _undone, _named, _of_others, _plain, _removals)
     for one in (repair for source in sources for repair in source(pipeline)):
         changes_it = any(_content(pipeline, edit.slot) != edit.content for edit in one.edits)
         if changes_it and one.edits not in found and fits(pipeline, one.edits):
@@ -187,10 +201,8 @@ def _of_others(pipeline: Pipeline) -> Iterator[Repair]:
             yield _as_in(other, Edit(LAYOUT, other.layout))
     for stage in pipeline.stages:
         usual = _defaults(stage)
-        if usual is not None:
+        if usual is not None and stage.slot != Order.slot:  # an order belongs to what wrote its column
             yield Repair(stage.slot, "its defaults", (Edit(stage.slot, usual),), "the defaults of the stage")
-    if "vector_score" in slots:
-        yield Repair("vector_score", "cosine", (Edit("vector_score", Cosine()),), "the cosine itself")
 
 
 def _as_in(other: Pipeline, edit: Edit) -> Repair:
@@ -207,6 +219,20 @@ def _defaults(stage: Stage) -> Stage | None:
 
 
 # What no system has
+
+
+def _plain(pipeline: Pipeline) -> Iterator[Repair]:
+    """The workbench's plain stage in each slot whose stage no system has and that is of another kind."""
+    for stage in pipeline.stages:
+        plain: Stage | None = PLAIN.get(stage.slot)
+        if isinstance(stage, KeywordLeg | VectorLeg) and stage.slot in LEGS:
+            plain = LEGS[stage.slot](FixedDepth(cap=int(stage.deepest(pipeline.limit))))
+        if isinstance(stage, Rerank):
+            deeper = replace(stage, count=max(stage.count, DEEP_POOL))
+            yield Repair(stage.slot, "a deeper pool", (Edit(stage.slot, deeper),), deeper.says, plain=True)
+        elif plain is not None and type(stage) is not type(plain) and stage not in _known(stage.slot):
+            why = "the plain stage of this slot"
+            yield Repair(stage.slot, "plain", (Edit(stage.slot, plain),), why, plain=True)
 
 
 def without_stop_words(pipeline: Pipeline) -> list[Repair]:
@@ -235,6 +261,9 @@ def _removal(stage: Stage) -> Iterator[Repair]:
     if isinstance(stage, Limit):
         unlimited = Edit(slot, Limit(Limit.ranges["count"][1]))
         yield Repair(slot, "no limit", (unlimited,), "every candidate that is left is returned", removes=True)
+    elif isinstance(stage, Rerank):
+        edits = (Edit(slot, None), Edit(Order.slot, stage.fused))
+        yield Repair(slot, "no reranker", edits, "the fused order is kept", removes=True)
     elif isinstance(stage, LegStage):
         deep = _deepened(stage)
         if deep is not None:
@@ -365,6 +394,11 @@ class Prices:
         self._counted = max(pipeline.limit, Limit().count)
         self.now = self.marks(pipeline)
         self.unchanged = Price(self.now, self.now, None, None)
+
+    @property
+    def traces(self) -> list[Trace]:
+        """The present searches for the questions that have an answer."""
+        return [one.base for one in self._asked[: len(self.questions)]]
 
     def marks(self, pipeline: Pipeline, same_depth: bool = False, every: int = 1) -> Marks:
         """What `pipeline` makes of the questions, or of every second, third, … one.
@@ -523,12 +557,13 @@ def causes_inside(
     found = [(one,) for one in every if _works(pipeline, [one], runs, goal)] or smallest(
         [one for one in every if one.removes or one.change], lambda some: _works(pipeline, some, runs, goal)
     )
+    odd, lost = odd_slots(runs, prices.traces, goal), lost_in(runs, goal)
     by_where: dict[tuple[str, ...], Sequence[Repair]] = {}
-    for some in _likeliest(found, pipeline, prices, FEW):
+    for some in _likeliest(found, pipeline, prices, FEW, odd, lost):
         by_where.setdefault(tuple(one.slot for one in some), some)
         if len(by_where) == 2 * MOST_CAUSES:
             break
-    best = islice(_likeliest(by_where.values(), pipeline, prices, 1), MOST_CAUSES)
+    best = islice(_likeliest(by_where.values(), pipeline, prices, 1, odd, lost), MOST_CAUSES)
     return [_cause(pipeline, some, runs, goal, prices, index) for some in best]
 
 
@@ -550,28 +585,40 @@ def _removes(some: Sequence[Repair]) -> bool:
 
 
 def _likeliest(
-    sets: Iterable[Sequence[Repair]], pipeline: Pipeline, prices: Prices, every: int
+    sets: Iterable[Sequence[Repair]],
+    pipeline: Pipeline,
+    prices: Prices,
+    every: int,
+    odd: Collection[str],
+    lost: Collection[str],
 ) -> Iterator[Sequence[Repair]]:
     """Sets of repairs, the likeliest first. The questions are asked only to order sets that are alike."""
-    for _, alike in groupby(sorted(sets, key=_kind), _kind):
+
+    def kind(some: Sequence[Repair]) -> tuple[int, ...]:
+        return _kind(some, odd, lost)
+
+    for _, alike in groupby(sorted(sets, key=kind), kind):
         some = list(alike)
         if len(some) > 1:
             some.sort(key=lambda one: _helpful(pipeline, one, prices, every))
         yield from some
 
 
-def _kind(some: Sequence[Repair]) -> tuple[int, ...]:
+def _kind(some: Sequence[Repair], odd: Collection[str], lost: Collection[str]) -> tuple[int, ...]:
     """What kind of repairs a set has, the likeliest kind first.
 
-    A removal and a longer answer show where the file is lost, but they also let everything else through. A
-    setting of the user, and one that no known system has, are likelier faults than one that a system ships.
+    A stage that behaves as a fault does is the likeliest, after a setting of the user. A removal and a longer
+    answer show where the file is lost, but they also let everything else through. What no known system has is
+    a likelier fault than what one ships, and a slot in which the file is lost than another one.
     """
     return (
-        sum(one.removes for one in some),
+        sum(one.removes and one.slot not in odd for one in some),
         sum(not one.own for one in some),
+        sum(one.slot not in odd for one in some),
         sum(one.usual for one in some),
         sum(not one.restores for one in some),
         sum(one.loosens for one in some),
+        sum(one.slot not in lost for one in some),
     )
 
 

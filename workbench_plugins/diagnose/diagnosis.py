@@ -37,7 +37,12 @@ from workbench.views.text import (
 from workbench_plugins.diagnose.causes import Cause, Marks, Prices, causes_inside, repairs, without_stop_words
 from workbench_plugins.diagnose.chunks import Tried, cut_index, tried, untried
 from workbench_plugins.diagnose.fixes import LARGER, MOST_FIXES, Fix, best_fixes, fixes_of_many, verified
-from workbench_plugins.diagnose.outside import causes_outside, check_known, without_foreign_vectors
+from workbench_plugins.diagnose.outside import (
+    cause_in_chunk,
+    causes_outside,
+    check_known,
+    without_foreign_vectors,
+)
 from workbench_plugins.diagnose.parameters import Aim, Goal, parameters_of
 
 FORMAT = 2
@@ -237,7 +242,7 @@ def _diagnosed(
         explain(runs.base, index, goal.path, runs.vector),
         goal,
         pipeline,
-        (*outside, *inside),
+        (*outside, *inside, *([] if outside else cause_in_chunk(runs, index, goal))),
         tuple(_corrected(_shown(few, chunks.fixes))),
         found + len(chunks.fixes),
         chunks.says,

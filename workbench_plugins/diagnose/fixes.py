@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, is_dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from workbench.contracts import Index
@@ -17,7 +17,6 @@ from workbench.measure.blame import LAYOUT, Edit, Reruns, edited
 from workbench.records import Stage, Trace
 from workbench.retrieval.columns import parameters
 from workbench.retrieval.pipeline import Pipeline, search
-from workbench.retrieval.query import PrunedUnicodeWords, PrunedWords
 from workbench.systems.registry import SYSTEMS, language_of_file
 from workbench_plugins.diagnose.causes import Price, Prices, Repair, combined
 from workbench_plugins.diagnose.parameters import (
@@ -169,7 +168,7 @@ def best_fixes(
         for parameter in of(runs.pipeline)
         for found in nearest_values(parameter, runs, goal)
     ]
-    drafts += _of_changes(every, runs, goal, prices)
+    drafts += _of_changes(every, first, runs, goal, prices)
     drafts = [replace(one, group=_group(runs.pipeline, one.pipeline, first)) for one in drafts]
     # No draft costs anything yet, so of those that make one pipeline the nearest change comes first.
     distinct: dict[Hashable, Fix] = {}
@@ -228,11 +227,17 @@ def _of_value(found: NearestValue, runs: Reruns, goal: Goal, prices: Prices, is_
     )
 
 
-def _of_changes(every: Sequence[Repair], runs: Reruns, goal: Goal, prices: Prices) -> Iterator[Fix]:
-    """The known changes that are no setting, not yet priced: another stage in a slot, or another layout."""
+def _of_changes(
+    every: Sequence[Repair], first: Collection[str], runs: Reruns, goal: Goal, prices: Prices
+) -> Iterator[Fix]:
+    """The known changes that are no setting, not yet priced: another stage in a slot, or another layout.
+
+    In a slot of the first cause, no stage at all is a fix, too.
+    """
     for repair in every:
-        known = repair.change is not None or repair.slot == LAYOUT or repair.offered
-        if repair.removes or not known:
+        known = repair.change is not None or repair.slot == LAYOUT or repair.offered or repair.plain
+        gone = repair.slot in first and repair.edits[0].content is None
+        if not (gone if repair.removes else known):
             continue
         changed = edited(runs.pipeline, repair.edits)
         after = runs.trace(changed)
@@ -334,9 +339,6 @@ def _expression(edit: Edit) -> tuple[str, list[str]]:
     """Code for the content of an edit, and what it imports."""
     if edit.content is None:
         return "None", []
-    if isinstance(edit.content, PrunedWords | PrunedUnicodeWords):
-        name = type(edit.content).__name__
-        return repr(edit.content), [f"from {type(edit.content).__module__} import {name}"]
     for name, pipeline in SYSTEMS.items():
         if edit.slot == LAYOUT and pipeline.layout == edit.content:
             return f"wb.system({name!r}).layout", []
@@ -345,8 +347,19 @@ def _expression(edit: Edit) -> tuple[str, list[str]]:
     stage: Stage = edit.content  # type: ignore[assignment]
     try:
         module, name = where_is(stage)
-    except InputError:  # no change has this stage: it is the pipeline's own with other parameters
+    except InputError:  # no change has this stage
+        if type(stage).__module__.startswith("workbench."):
+            return repr(stage), list(_imports(stage))
+        # It is the pipeline's own with other parameters.
         values = [f"{edit.slot}.{name}={setting_text(one)}" for name, one in parameters(stage).items()]
         imported = "from workbench.retrieval.settings import with_settings"
         return f"with_settings(pipeline, {values})[{edit.slot!r}]", [imported]
     return f"{name}.stage", [f"from {module} import {name}"]
+
+
+def _imports(one: Any) -> Iterator[str]:
+    """What the representation of a stage needs."""
+    yield f"from {type(one).__module__} import {type(one).__name__}"
+    for inner in vars(one).values():
+        if is_dataclass(inner):
+            yield from _imports(inner)

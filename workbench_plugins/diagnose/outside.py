@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -25,7 +26,7 @@ from workbench.retrieval.legs import VectorLeg
 from workbench.retrieval.pipeline import Pipeline, search
 from workbench.safe_text import counted
 from workbench_plugins.diagnose.causes import Cause
-from workbench_plugins.diagnose.parameters import Goal
+from workbench_plugins.diagnose.parameters import Aim, Goal
 
 KINDS = {
     "not read": (
@@ -37,8 +38,28 @@ KINDS = {
     "old": ("index", "the index is older than the memory", "workbench index FOLDER"),
     "foreign": (
         "vectors",
-        "the stored vectors are not those of the model that embeds the question",
+        "the stored vectors are not made as the question's is: by another model, or with another prefix",
         "workbench index FOLDER --rebuild",
+    ),
+    "unreached": (
+        "vectors",
+        "the vector index does not reach every chunk",
+        "build the vector index again, with a larger search width, or compare exactly",
+    ),
+    "long": (
+        "vectors",
+        "the stored vectors are not of length 1, so the long ones come first",
+        "normalise the vectors, or compare them by cosine",
+    ),
+    "copies": (
+        "index",
+        "copies of the same text crowd the answer",
+        "remove the copies: workbench doctor FOLDER lists them",
+    ),
+    "passage": (
+        "chunk",
+        "the chunk is long for the one passage that answers",
+        "try smaller chunks: --rechunk",
     ),
     "read in part": (
         "chunk",
@@ -53,6 +74,8 @@ KINDS = {
 }
 """Where each kind of cause is, what it says, and what repairs it."""
 NO_HITS = Hits(np.empty(0, np.int64), np.empty(0))
+LARGEST_COSINE, SAME_TEXT = 1.001, 0.7
+"""A larger similarity is no cosine; a text has a larger one with itself, also with a prefix for queries."""
 NEAR_ITSELF = 10
 """A chunk whose own text does not bring it among so many nearest chunks has a vector of another kind."""
 
@@ -95,6 +118,7 @@ def causes_outside(runs: Reruns, index: Index, goal: Goal) -> Iterator[Cause]:
     yield from vectors
     if indexed and not changed and not vectors:
         yield from _of_store(index, goal)
+        yield from _copies(runs, index, goal)
 
 
 def _asks_vectors(runs: Reruns) -> bool:
@@ -185,21 +209,66 @@ def _up_to_date(index: Index) -> Iterator[MemoryIndex | None]:
             yield fresh
 
 
+def _copies(runs: Reruns, index: Index, goal: Goal) -> Iterator[Cause]:
+    """Files with one text in the answer: verified with a longer answer, of which each text counts once."""
+    texts = [one.chunk.text.strip() for one in runs.base.results]
+    copies = len(texts) - len(set(texts))
+    if copies and goal.aim is Aim.IN:
+        longer = search(
+            runs.question, runs.pipeline.asking(limit=runs.pipeline.limit + copies), index, runs.vector
+        )
+        once = {one.chunk.text.strip(): one.chunk.path for one in reversed(longer.results)}
+        if goal.path in once.values():
+            told = f"{counted(copies, 'result')} of {len(texts)} repeat the text of another one"
+            yield _cause("copies", f"{goal.path}: {told}; with each text once, the file is {goal.aim}", True)
+
+
+MOST_PIECES = 24
+"""So many passages of a chunk are embedded alone."""
+PIECE = re.compile(r"[^\n.!?。！？]{12,}[.!?。！？]?")
+
+
+def cause_in_chunk(runs: Reruns, index: Index, goal: Goal) -> list[Cause]:
+    """Whether one passage of the file's best chunk, embedded alone, would bring the file into the answer."""
+    rows, asked = index.rows_of(goal.path), runs.vector
+    distances = _distances(index, asked, rows) if _asks_vectors(runs) and goal.aim is not Aim.OUT else None
+    if distances is None or asked is None:
+        return []
+    best = int(rows[np.argmin(distances)])
+    (chunk,) = index.chunks(np.array([best]))
+    pieces = [one.strip() for one in PIECE.findall(chunk.text)][:MOST_PIECES]
+    near = {one: index.embed(one) for one in pieces if len(pieces) > 1}
+    piece = max(near, key=lambda one: float(asked @ near[one]), default="")
+    if not piece or not _found_with(runs, index, goal, {best: near[piece]}):
+        return []
+    cosines = f"{float(asked @ near[piece]):.3f}, and the whole chunk {1 - float(distances.min()):.3f}"
+    told = f"“{piece[:60]}” alone has the cosine {cosines}; with it, the file would be {goal.aim}"
+    return [_cause("passage", f"{chunk.place}: {told}", True)]
+
+
 # Vectors
 
 
 def _of_vectors(runs: Reruns, index: Index, goal: Goal) -> Iterator[Cause]:
     rows = index.rows_of(goal.path)
     distances = _distances(index, runs.vector, rows)
-    if distances is None:
+    if distances is None or runs.vector is None:
+        return
+    if not np.isfinite(distances).all():
+        away = rows[~np.isfinite(distances)]
+        made = {int(row): index.embed(one.text) for row, one in zip(away, index.chunks(away), strict=True)}
+        told = f"{goal.path}: {away.size} of {counted(rows.size, 'chunk')} are in no answer of the vector leg"
+        yield _cause("unreached", told, _found_with(runs, index, goal, made))
         return
     best = int(rows[np.argmin(distances)])
     (chunk,) = index.chunks(np.array([best]))
     own = index.embed(chunk.text)
     near = index.vector(own, index.size)
     rank = int(np.flatnonzero(near.rows == best)[0]) + 1
-    if rank > NEAR_ITSELF:
-        cosine = 1 - float(near.raw[rank - 1])
+    cosine, most = 1 - float(near.raw[rank - 1]), 1 - float(near.raw.min())
+    if most > LARGEST_COSINE:
+        yield _cause("long", f"the vector leg gives a similarity of {most:.2f}, and a cosine is at most 1")
+    elif rank > NEAR_ITSELF or (cosine < SAME_TEXT and chunk.read_share == 1):
         yield _foreign(runs, index, goal, f"{chunk.place}: embedded again, its cosine with its stored vector "
                        f"is {cosine:.3f}, and {rank - 1} other chunks are nearer")  # fmt: skip
     else:
@@ -261,7 +330,7 @@ def _distances(index: Index, vector: Vector | None, rows: Rows) -> np.ndarray | 
     hits = index.vector(vector, index.size)
     place = {int(row): at for at, row in enumerate(hits.rows.tolist())}
     found = [hits.raw[place[row]] if row in place else np.inf for row in rows.tolist()]
-    return np.array(found) if np.isfinite(found).any() else None
+    return np.array(found) if hits.rows.size else None
 
 
 class _Reembedded(IndexAdapter):
@@ -273,10 +342,10 @@ class _Reembedded(IndexAdapter):
 
     def vector(self, query: Vector, limit: int) -> Hits:
         hits = self.inner.vector(query, self.size)
-        raw = hits.raw.copy()
-        for place, row in enumerate(hits.rows.tolist()):
-            if row in self._vectors:
-                raw[place] = 1 - float(query @ self._vectors[row])
-        ids = np.array([one.id for one in self.inner.chunks(hits.rows)], np.str_)
+        others = ~np.isin(hits.rows, list(self._vectors))
+        rows = np.concatenate([hits.rows[others], np.array(list(self._vectors), np.int64)])
+        made = [1 - float(query @ one) for one in self._vectors.values()]
+        raw = np.concatenate([hits.raw[others], np.array(made, float)])
+        ids = np.array([one.id for one in self.inner.chunks(rows)], np.str_)
         order = np.lexsort((ids, raw))[:limit]
-        return Hits(hits.rows[order], raw[order])
+        return Hits(rows[order], raw[order])

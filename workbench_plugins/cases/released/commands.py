@@ -46,11 +46,12 @@ class ReleaseOptions:
         self, loaded: CaseFile, own: Pipeline, release: str = "", out: Path | None = None
     ) -> confirming.Confirmation:
         """What the release returns beside our system; a difference is saved."""
-        package, version, ours = confirming.release_of(loaded.case, own, release)
-        installed = Installed(package, version, self.node, self.python).install(self.consents, bool(release))
-        found = confirming.confirm(loaded.case, installed, ours, loaded.folder)
+        judge = confirming.release_of(loaded.case, own, release)
+        installed = Installed(judge.package, judge.version, self.node, self.python)
+        installed = installed.install(self.consents, judge.until)
+        found = confirming.confirm(loaded.case, installed, judge.ours, loaded.folder)
         if not found.same:
-            name = f"{loaded.path.name.removesuffix(SUFFIX)}.{package}-{installed.version}.record.json"
+            name = f"{loaded.path.name.removesuffix(SUFFIX)}.{judge.package}-{installed.version}.record.json"
             tell(f"Saved: {confirming.save(found, loaded.case, out or loaded.path.with_name(name))}")
         return found
 

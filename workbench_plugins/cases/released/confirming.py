@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from itertools import zip_longest
 from math import inf, isclose
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from rich.console import Group, RenderableType
 
@@ -35,8 +35,14 @@ from workbench_plugins.history import line_of
 
 Row = Sequence[tuple[str, float]]
 """The results of a question in order: the place of each, and its score."""
+OWN_CHUNKS = (
+    "Basic Memory cuts notes in its own way and embeds title and permalink with them, and the case has the "
+    "workbench's chunks: similarities differ."
+)
 TOLERANCE = 1e-4
 """Scores that differ by less are the same: the vectors of many cases have four decimals."""
+NEVER = "9999"
+"""A release after all others."""
 BASIC_MEMORY = {"bm-head": "0.23.2", "bm-0.24.1": "0.24.1"}
 """The releases that systems of ours are; other systems follow commits between releases."""
 
@@ -84,7 +90,8 @@ class Confirmation(Shown):
             said = f"returns what {self.system} returns: {lists}, scores within {TOLERANCE:g}."
             return f"{release} {said}{held}"
         differ = sum(not one.same for one in self.sides)
-        return f"{release} and {self.system} differ in {differ} of {lists}: a finding about ours.{held}"
+        said = f"{release} and {self.system} differ in {differ} of {lists}: a finding about ours.{held}"
+        return f"{said} {OWN_CHUNKS}" if self.package == "basic-memory" else said
 
     def as_json(self) -> dict[str, Any]:
         """The lists of both sides."""
@@ -93,11 +100,20 @@ class Confirmation(Shown):
         return {"release": release, "system": self.system, "same": self.same, "questions": sides}
 
 
-def release_of(case: Case, own: Pipeline, release: str = "") -> tuple[str, str, Pipeline]:
-    """The package and the version that judge a case on a system of ours, and our system for that version.
+class Judge(NamedTuple):
+    """The package and the version that judge a case, our system for them, and the release after ours."""
 
-    For OpenClaw this is the newest of our releases that is not newer. Raises InputError for a case of lists,
-    for a system of another project, and without a release where the system names none.
+    package: str
+    version: str
+    ours: Pipeline
+    until: str = ""
+
+
+def release_of(case: Case, own: Pipeline, release: str = "") -> Judge:
+    """What judges a case on a system of ours.
+
+    For OpenClaw our system is the newest one that is not newer, or the oldest one. Raises InputError for a
+    case of lists, for a system of another project, and without a release where the system names none.
     """
     if case.memory.lists is not None or not own.name.startswith(("openclaw-", "bm-")):
         raise InputError(
@@ -109,14 +125,15 @@ def release_of(case: Case, own: Pipeline, release: str = "") -> tuple[str, str, 
         if not version:
             raise InputError(f"{own.name} follows a commit, not a release.", "Name one: --release 0.23.2")
         near = [name for name, one in BASIC_MEMORY.items() if numbered(one) <= numbered(version)]
-        return "basic-memory", version, systems_named([near[-1] if near else own.name], case)[0]
-    version = release or own.source.release
-    releases = [
-        one for one in line_of(own.name).releases if numbered(one.source.release) <= numbered(version)
-    ]
-    if not release or not releases:
-        return "openclaw", version, own
-    return "openclaw", version, systems_named([releases[-1].name], case)[0]
+        ours = systems_named([near[-1] if near else own.name], case)[0]
+        return Judge("basic-memory", version, ours)
+    known = line_of(own.name).releases
+    wanted = numbered(release or own.source.release)
+    before = [one for one in known if numbered(one.source.release) <= wanted]
+    if not release:
+        later = [one.source.release for one in known if numbered(one.source.release) > wanted]
+        return Judge("openclaw", own.source.release, own, (later or [NEVER])[0])
+    return Judge("openclaw", release, systems_named([(before or known[:1])[-1].name], case)[0])
 
 
 def confirm(case: Case, installed: Installed, ours: Pipeline, folder: Path | None = None) -> Confirmation:

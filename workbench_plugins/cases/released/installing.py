@@ -48,11 +48,12 @@ class Installed:
         """The Python of the environment that has it."""
         return str(self.folder / "bin" / "python")
 
-    def install(self, consent: Callable[[str], bool], exactly: bool = True) -> Installed:
+    def install(self, consent: Callable[[str], bool], until: str = "") -> Installed:
         """Installs the release, unless it is here, and returns it. The cache has all of it, or is as before.
 
-        Not `exactly`: a release that was never published is taken by the last one before it. Raises
-        InputError without consent, for a release that does not exist, and if the installer fails.
+        With `until`, a release that was never published is replaced by the first one after it and before
+        `until`, or else by the last one before it. Raises InputError without consent, for a release that does
+        not exist, and if the installer fails.
         """
         if self.folder.is_dir():
             return self
@@ -78,12 +79,12 @@ class Installed:
                 f"{self.package} {self.version} could not be installed: {''.join(last)[:200]}",
                 "The cache is as before. Look at the network and the space on the disk, and try again.",
             )
-        before = self._before()
-        if before and not exactly:
-            return replace(self, version=before).install(consent)
+        near = self._near(until)
+        if near and until:
+            return replace(self, version=near).install(consent)
         raise InputError(
             f"{self.package} {self.version} is not on {registry}.",
-            f"The last release before it is --release {before}" if before else "Name another --release.",
+            f"The last release before it is --release {near}" if near else "Name another --release.",
         )
 
     def _check_python(self) -> None:
@@ -107,17 +108,16 @@ class Installed:
         pip = [python, "-m", "pip", "install", "--quiet", "pysqlite3-binary"]
         return [[self.python, "-m", "venv", str(folder)], [*pip, f"basic-memory=={self.version}"]]
 
-    def _before(self) -> str:
-        """The last published release before this one; empty if the registry names none."""
+    def _near(self, until: str) -> str:
+        """The published release that stands for this one; empty if the registry names none."""
         lists = {
             "openclaw": ["npm", "view", "openclaw", "versions", "--json"],
             "basic-memory": [sys.executable, "-m", "pip", "index", "versions", "basic-memory"],
         }
         said = subprocess.run(lists[self.package], check=False, capture_output=True, text=True).stdout
-        published = re.findall(r"(?<![\w.-])\d+(?:\.\d+)+(?![\w.-])", said)
-        return max(
-            (one for one in published if numbered(one) < numbered(self.version)), key=numbered, default=""
-        )
+        published: list[str] = sorted(re.findall(r"(?<![\w.-])\d+(?:\.\d+)+(?![\w.-])", said), key=numbered)
+        later = [one for one in published if numbered(self.version) < numbered(one) < numbered(until)]
+        return ([one for one in published if numbered(one) < numbered(self.version)] + later[:1] or [""])[-1]
 
 
 def _node_package() -> str:

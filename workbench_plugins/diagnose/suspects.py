@@ -1,0 +1,90 @@
+"""Where in a search a file is lost, and which stages behave as a fault does. Both order the causes."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from workbench.measure.blame import LAYOUT, Reruns
+from workbench.records import KEPT, Hits, Trace
+from workbench.retrieval.legs import KeywordLeg, LegStage, Union, VectorLeg, legs_of
+from workbench_plugins.diagnose.parameters import Goal
+
+
+def lost_in(runs: Reruns, goal: Goal) -> set[str]:
+    """The slots in which the file may be lost: those before the candidates, those that rank, or a cut."""
+    trace, limit = runs.base, runs.pipeline.limit
+    slots = [stage.slot for stage in trace.stages]
+    union = slots.index(Union.slot) if Union.slot in slots else 0
+    own = [place for place, chunk in enumerate(trace.chunks) if chunk.path == goal.path]
+    if not own:
+        return {LAYOUT, *slots[:union]}
+    fused = trace.columns.get("fused_place")
+    files = list(dict.fromkeys(trace.chunks[row].path for row in trace.order.tolist()))
+    if goal.path in files[: int(min(limit, len(files)))]:
+        return {slots[place] for place in trace.dropped[own].tolist() if place != KEPT}
+    if fused is not None and np.nanmin(fused[own]) <= limit:
+        return {"rerank", "order"}
+    return set(slots[union + 1 :]) - {"floor", "limit", "fold"}
+
+
+def odd_slots(runs: Reruns, traces: Sequence[Trace], goal: Goal) -> set[str]:
+    """The slots whose stages turn a score or an order round in most searches, or hide the file from a leg."""
+    found = Counter(slot for trace in traces for slot in {*_turned(trace), *_unsorted(trace)})
+    odd = {slot for slot, count in found.items() if 2 * count > len(traces)}
+    return odd | set(_hidden(runs, goal)) | (lost_in(runs, goal) & {"rerank"})
+
+
+def _turned(trace: Trace) -> Iterator[str]:
+    """The stages that give the best hit of a leg a lower score than its worst one."""
+    for stage in trace.stages:
+        for column in stage.writes():
+            relevance = trace.columns.get(f"{column.removesuffix('_score')}_relevance")
+            score = trace.columns.get(column)
+            if relevance is None or score is None or not column.endswith("_score"):
+                continue
+            known = ~np.isnan(relevance) & ~np.isnan(score)
+            if known.sum() > 2:
+                best, worst = relevance[known].argmax(), relevance[known].argmin()
+                if score[known][best] < score[known][worst]:
+                    yield stage.slot
+
+
+def _unsorted(trace: Trace) -> Iterator[str]:
+    """The stage in the slot `order`, if the column that it names does not fall along its order."""
+    for place, stage in enumerate(trace.stages[: len(trace.moments)]):
+        moment, by = trace.moments[place], getattr(stage, "by", "score")
+        if stage.slot == "order" and by in moment.columns:
+            values = moment.columns[by][moment.order]
+            if (np.diff(values[~np.isnan(values)]) > 0).any():
+                yield stage.slot
+
+
+def _hidden(runs: Reruns, goal: Goal) -> Iterator[str]:
+    """The legs that cannot bring the file at any depth, although the index finds it for the same query.
+
+    And those that bring fewer hits than the answer may have, if the file is beyond them.
+    """
+    trace, index = runs.base, runs.context.index
+    wanted = index.rows_of(goal.path)
+    for leg in legs_of(runs.pipeline.stages):
+        asked = trace.legs.get(leg.name)
+        if asked is not None and asked.asked and isinstance(leg, KeywordLeg | VectorLeg):
+            every = leg.every(trace, runs.context)
+            shallow = leg.deepest(runs.pipeline.limit) < runs.pipeline.limit
+            beyond = shallow and _has(every, wanted) and not _has(asked.hits, wanted)
+            if beyond or (_has(_of_index(leg, runs), wanted) and not _has(every, wanted)):
+                yield leg.slot
+
+
+def _of_index(leg: LegStage, runs: Reruns) -> Hits | None:
+    index, query = runs.context.index, runs.base.query
+    if isinstance(leg, VectorLeg):
+        return None if runs.vector is None else index.vector(runs.vector, index.size)
+    return None if query is None else index.keyword(query, index.size)
+
+
+def _has(hits: Hits | None, rows: np.ndarray) -> bool:
+    return hits is not None and bool(np.isin(rows, hits.rows).any())
