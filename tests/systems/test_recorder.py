@@ -198,11 +198,11 @@ PLANTED: list[tuple[str, Callable[..., Recorder], dict[str, Any], str, str]] = [
         llamaindex,
         {"weights": [0.0, 1.0]},
         "fusion",
-        "fusion.keyword =",
+        "its defaults",
     ),
     ("lancedb", lancedb, {"operator": "and"}, "keyword_leg", "join the words with OR"),
-    ("qdrant_client", qdrant, {"threshold": 0.3}, "engine_floor", "a floor of at most"),
-    ("txtai", txtai, {"weights": 1.0}, "fusion", "fusion.keyword ="),
+    ("qdrant_client", qdrant, {"threshold": 0.3}, "engine_floor", "no engine floor"),
+    ("txtai", txtai, {"weights": 1.0}, "fusion", "its defaults"),
     ("chromadb", chroma, {"order": -1}, "vector_leg", "turn the order"),
 ]
 every_fault = pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""What is wrong with a recorded engine's legs and settings, each tried by running the pipeline without it."""
+"""What is wrong with a recorded engine's legs, each tried by running the pipeline without it."""
 
 from __future__ import annotations
 
@@ -9,8 +9,6 @@ from typing import Any
 import numpy as np
 
 from workbench.measure.blame import Reruns
-from workbench.retrieval.cutoff import MinScore
-from workbench.retrieval.fusion import Weighted
 from workbench.retrieval.legs import legs_of
 from workbench_plugins.diagnose.causes import Cause
 from workbench_plugins.diagnose.parameters import Goal
@@ -18,19 +16,12 @@ from workbench_plugins.recorder.legs import ALL, ForeignIndex, RecordedLeg, TopK
 
 
 def causes(index: ForeignIndex, runs: Reruns, goal: Goal) -> Iterator[Cause]:
-    """Faults of each leg, then a cut before the fusion, a weight of 0, and a floor."""
+    """Faults of each leg, then a cut before the fusion. Weights and floors are stages, as of any pipeline."""
     legs = [one for one in legs_of(runs.pipeline.stages) if isinstance(one, RecordedLeg)]
     for leg in legs:
         yield from _upside_down(index, leg, runs, goal)
         yield from _empty(index, leg, runs, goal)
     yield from _cut_before_fusion(index, legs, runs, goal)
-    for stage in runs.pipeline.stages:
-        if isinstance(stage, Weighted):
-            for name in ("vector", "keyword"):
-                if stage.weights[name] == 0:
-                    yield _unweighted(stage, name, runs, goal)
-        if isinstance(stage, MinScore):
-            yield from _floor(stage, runs, goal)
 
 
 def _upside_down(index: ForeignIndex, leg: RecordedLeg, runs: Reruns, goal: Goal) -> Iterator[Cause]:
@@ -82,27 +73,6 @@ def _cut_before_fusion(
         told = f"the document is at rank {depth + more} of this leg, which is asked for {depth}"
         mended = replace(leg, depth=TopK(cap=depth + more))
         yield _tried(mended, runs, goal, "the list is cut before the fusion", f"ask for {depth + more}", told)
-
-
-def _unweighted(stage: Weighted, name: str, runs: Reruns, goal: Goal) -> Cause:
-    """A leg of weight 0: tried with the largest weight, and with twice, four and eight times that."""
-    most = max(stage.weights.values()) or 1.0
-    weights: list[dict[str, Any]] = [{name: most * times} for times in (1, 2, 4, 8)]
-    mended = [replace(stage, **weight) for weight in weights]
-    reaching = (one for one in mended if goal.reached(runs.trace(runs.pipeline.with_stage(one))))
-    chosen = next(reaching, mended[0])
-    says = f"the {name} leg has the weight 0, so nothing that it brings counts"
-    return _tried(chosen, runs, goal, says, f"fusion.{name} = {chosen.weights[name]:g}", f"{name} weight 0")
-
-
-def _floor(stage: MinScore, runs: Reruns, goal: Goal) -> Iterator[Cause]:
-    found = [one for one in runs.base.candidates if one.chunk.path == goal.path and one.drop]
-    for one in found[:1]:
-        if one.dropped_by == stage:
-            value = one.numbers[stage.of]
-            told = f"{stage.of.replace('_', ' ')} {value:.4g} < {stage.floor:.4g}"
-            mended = replace(stage, floor=value)
-            yield _tried(mended, runs, goal, f"{stage.says}", f"a floor of at most {value:.4g}", told)
 
 
 def _tried(mended: Any, runs: Reruns, goal: Goal, says: str, repair: str, evidence: str) -> Cause:

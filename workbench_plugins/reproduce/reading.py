@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.errors import InputError
-from workbench.retrieval.query import check_question, content_words, unicode_words
+from workbench.retrieval.query import STOP_WORDS, check_question, content_words, unicode_words
 from workbench.safe_text import masked, one_line
 from workbench.systems.registry import LANGUAGES, SYSTEMS
 from workbench_plugins.cases.model import CaseNote
@@ -33,14 +33,14 @@ MADE = "memory/answer.md"
 ENDING = r"\.(?:md|markdown|txt|jsonl?)"
 PATH = re.compile(rf"(?<![\w/.@:-])((?:[\w@-][\w@.-]*/){{0,6}}[\w@-][\w@.-]{{0,80}}{ENDING})\b")
 REFERENCE = re.compile(r"(?:github\.com/)?([\w-]+/[\w.-]+)(?:#|/issues/|/pull/)(\d+)\b")
-KEYS = r"""["']?(?:content|text|memory|page_content|document|body|fact)s?["']?"""
+KEYS = r"""["']?(?:content|text|memory|page_content|doc|document|body|fact|passage|chunk|note)s?["']?"""
 CONTENT = re.compile(rf"""{KEYS}\s*[:=]\s*["']([^"'\n]{{8,400}})["']""")
 CONTENTS = re.compile(rf"""(?:{KEYS}\s*[:=]\s*|add_texts\(|from_texts\()\[([^\]\n]{{8,2000}})\]""")
 ADDED = re.compile(
     r"""(?:\b(?:memory|mem|m|client)\.add\(|\b(?:store|remember|save_memory|add_memory)\b[^"'\n-]{0,60}?"""
     r"""|\s-(?:v|-value|-text|-content)[ =])["']([^"'\n]{12,400})["']"""
 )
-SENTENCE = re.compile(r"[^\W\d]{3,}\W+[^\W\d]{3,}")
+SENTENCE = re.compile(r"[^\W\d]{3,}\W+[^\W\d]{3,}|(?:\w+ ){3}\w")
 STRINGS = re.compile(r"""["']([^"']{4,400})["']""")
 WRITTEN = re.compile(r"""^[$ ]*echo\s+(["'])(.{4,400}?)\1\s*>>?\s*["']?([\w./~-]+)""", re.MULTILINE)
 HEREDOC = re.compile(r"""cat\s*(?:>>?\s*(\S+)\s*<<-?|<<-?\s*['"]?\w+['"]?\s*>>?\s*(\S+))""")
@@ -50,9 +50,11 @@ NO_QUESTION = re.compile(
     r"|^[\d.,\s%]+$|^[a-z]+(?:[A-Z_][a-z]*|\.\w+)+(?:\(\))?$"
 )
 """A placeholder, an address, a setting, a number, or the name of something in code."""
+COMPILED = re.compile(r"""\s*(?:AND|OR|NEAR)\b""")
+"""What follows a word in quotation marks in a query that an engine has made."""
 SQL = re.compile(r"\bselect\b.*\bfrom\b", re.IGNORECASE)
 QUOTED = re.compile(
-    r"""(`+)(?P<code>.+?)\1(?!`)|(?<!\w)"(?P<double>[^"]{2,300})"(?!\w)|[“「『«](?P<curly>[^”」』»]{2,300})[”」』»]"""
+    r"""(`+)(?P<code>.+?)\1(?!`)|(?<!\w)"(?P<double>[^"]{2,300})"(?!\w)|[“„「『«](?P<curly>[^“”」』»]{2,300})[“”」』»]"""
     r"""|(?<!\w)'(?P<single>[^']{2,300})'(?!\w)|\*\*(?P<bold>[^*]{2,300})\*\*"""
 )
 FORM = re.compile(
@@ -218,7 +220,8 @@ def _first(lines: Sequence[Line], text: str) -> Line | None:
 def _written(text: str) -> Iterator[str]:
     """The questions that a piece of code or a command asks in quotation marks."""
     for expression in words()["written"]:
-        yield from (found.groups()[-1] for found in pattern(expression).finditer(text))
+        found = (one for one in pattern(expression).finditer(text) if not COMPILED.match(text, one.end()))
+        yield from (one.groups()[-1] for one in found)
 
 
 def _asked(line: Line) -> Iterator[tuple[int, str]]:
@@ -262,7 +265,8 @@ def question_of(lines: Sequence[Line]) -> Fact:
         begun = re.match(r"""[\s*_]*(?:"([^"]{2,})"|`([^`]{2,})`|“([^”]{2,})”|'([^']{2,})'(?=\W|$))""", text)
         text = next(filter(None, begun.groups())) if begun else re.sub(r"^[-*+]\s+", "", text)
         cleaned = text.strip(MARKS + ".,;")
-        if len(cleaned) > 1 and not NO_QUESTION.search(cleaned):
+        said = {one.lower() for one in unicode_words(cleaned)}
+        if len(cleaned) > 1 and not NO_QUESTION.search(cleaned) and not (said and said <= STOP_WORDS):
             try:
                 return Fact("question", check_question(cleaned), line)
             except InputError:
@@ -287,6 +291,8 @@ def notes_of(
             named = PATH.fullmatch(part.text.strip(MARKS + ":")) or named
             path = named[1] if named else "" if part.text else path
             continue
+        if not path and re.match(r"\s*[`~]{3,}\s*(?:md|markdown)\b", raw[part.line - 1]):
+            path = f"memory/{len(found) + 1}.md"
         inside = PATH.search(raw[part.line - 1]) or PATH.fullmatch(part.text.split("\n")[0].strip("#/<!-> "))
         path = path or (inside[1] if inside else "")
         for note, offset in _by_shell(part.text):
@@ -301,11 +307,16 @@ def notes_of(
                     said.setdefault(one, line)
         path = ""
     texts = {one: line for one, line in said.items() if one not in scored}
-    texts = texts or {one.name: one.line for one in results if SENTENCE.search(one.name)}
+    texts = texts or {one.name: one.line for one in results if _is_text(one.name)}
     for text, line in texts.items():
         note = CaseNote(path=f"memory/{len(found) + 1}.md", text=text + "\n")
         found.setdefault(note.path, (note, line))
     return list(found.values())[:MOST_NOTES]
+
+
+def _is_text(name: str) -> bool:
+    """Whether what names a result is its text, and not a path."""
+    return SENTENCE.search(name) is not None and (" " in name or not name.isascii())
 
 
 def _by_shell(text: str) -> Iterator[tuple[CaseNote, int]]:
@@ -326,13 +337,20 @@ def expected_of(lines: Sequence[Line], notes: Sequence[tuple[CaseNote, int]], qu
     quoted = {one.path for one, _ in notes}
     for one in lines:
         path = PATH.search(one.text)
-        meant = wanted.search(one.heading) or wanted.search(one.text)
-        if path and meant and (not quoted or path[1] in quoted):
+        if not (wanted.search(one.heading) or wanted.search(one.text)):
+            continue
+        if path and (not quoted or path[1] in quoted):
             return Fact("expected file", path[1], one.number)
+        said = next((note.path for note, _ in notes if note.whole.strip() in one.text), "")
+        if said and not one.code:
+            return Fact("expected file", said, one.number)
     if notes:
         asked = set(unicode_words(question.lower()))
         best, _ = max(notes, key=lambda one: _shared(asked, question, one[0].whole.lower()))
         return Fact("expected file", best.path, why="of the notes, it shares most words with the question")
+    named = {path[1]: one.number for one in lines if not one.code for path in [PATH.search(one.text)] if path}
+    for only, line in named.items() if len(named) == 1 else ():
+        return Fact("expected file", only, why=f"line {line} names it, and no other file is named")
     return Fact("expected file", MADE, why="the report names no file, so one is written")
 
 
@@ -418,7 +436,7 @@ def _numbers(release: str) -> tuple[int, ...]:
 def settings_of(lines: Sequence[Line], parts: Sequence[MarkdownPart] = ()) -> list[Fact]:
     """The settings: the first value of each in JSON, YAML, variables or prose, and OpenClaw's own keys."""
     found: dict[str, Fact] = {}
-    between = r"[\"'`*]{0,3}[^\w\n.,;-]{1,6}(?:(?:of|to|is|default|defaults to|was|at)\s+\W{0,3})?"
+    between = r"[\"'`*]{0,3}[^\w\n.,;-]{1,6}(?:(?:of|to|is|es|est|ist|default|defaults to|was|at)\s+\W{0,3})?"
     for name, text in words()["settings"].items():
         value = pattern(rf"{text}{between}(\d+(?:\.\d+)?)(?![\w.]\d)(?!\w)")
         for one in (*lines[1:], *lines[:1]):  # a title often names the value that would be right

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import groupby
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from workbench_plugins.reproduce.reading import Line
@@ -77,8 +79,8 @@ def number(cell: str) -> float | None:
 def results_of(lines: Sequence[Line], words: dict[str, str]) -> list[Scored]:
     """The results with scores, in the order of the report; `words` has the expressions of columns."""
     score, name = (re.compile(words[one], re.IGNORECASE) for one in ("score", "name"))
-    found = [*_of_tables(lines, score, name), *_of_objects(lines, score, name)]
-    return (found or list(_of_lines(lines)))[:MOST]
+    objects = _of_json(lines, score, name) or list(_of_objects(lines, score, name))
+    return ([*_of_tables(lines, score, name), *objects] or list(_of_lines(lines)))[:MOST]
 
 
 def _of_tables(lines: Sequence[Line], score: re.Pattern[str], name: re.Pattern[str]) -> Iterator[Scored]:
@@ -92,6 +94,35 @@ def _of_tables(lines: Sequence[Line], score: re.Pattern[str], name: re.Pattern[s
                 yield Scored(row[named[-1]].strip(" *`"), line, scores)
 
 
+def _of_json(lines: Sequence[Line], score: re.Pattern[str], name: re.Pattern[str]) -> list[Scored]:
+    """Objects of JSON with a score and a name, of which one may stand in an object inside."""
+    found: list[Scored] = []
+
+    def read(value: Any, line: int) -> None:
+        inside = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+        flat = dict(value) if isinstance(value, dict) else {}
+        for one in (one for one in inside if flat and isinstance(one, dict)):
+            flat = {**one, **flat}
+        flat = {key.lower().lstrip("_"): one for key, one in flat.items()}
+        told = {key: number(str(one)) for key, one in flat.items() if score.fullmatch(key)}
+        scores = {key: one for key, one in told.items() if one is not None}
+        names = {key: one for key, one in flat.items() if name.fullmatch(key) and isinstance(one, str)}
+        if scores and names:
+            best = _best(names)
+            place = next((one.number for one in lines if one.number >= line and best in one.text), line)
+            found.append(Scored(best, place, scores))
+        else:
+            for one in inside:
+                read(one, line)
+
+    for is_code, group in groupby(lines, lambda one: one.code):
+        block = list(group)
+        if is_code and block[0].text.startswith(("{", "[")):
+            with suppress(ValueError, RecursionError):
+                read(json.loads("\n".join(one.text for one in block)[:LONGEST_BLOCK]), block[0].number)
+    return found
+
+
 def _of_objects(lines: Sequence[Line], score: re.Pattern[str], name: re.Pattern[str]) -> Iterator[Scored]:
     code = [one for one in lines if one.code]
     text = "\n".join(one.text for one in code)[:LONGEST_BLOCK]
@@ -100,11 +131,12 @@ def _of_objects(lines: Sequence[Line], score: re.Pattern[str], name: re.Pattern[
         scores = {key.lower(): float(digits) for key, _, digits in pairs if digits and score.fullmatch(key)}
         names = {key: said for key, said, _ in pairs if said and name.fullmatch(key)}
         if scores and names:
-            best = next(
-                (names[key] for key in ("path", "file", "memory", "content", "text") if key in names), ""
-            )
-            line = code[text.count("\n", 0, found.start())].number
-            yield Scored(best or next(iter(names.values())), line, scores)
+            yield Scored(_best(names), code[text.count("\n", 0, found.start())].number, scores)
+
+
+def _best(names: dict[str, str]) -> str:
+    keys = (*(one for one in ("path", "file", "memory", "content", "text") if one in names), *names)
+    return names[keys[0]]
 
 
 def _of_lines(lines: Sequence[Line]) -> Iterator[Scored]:

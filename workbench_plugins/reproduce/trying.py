@@ -106,11 +106,7 @@ def own_lists(report: Report) -> CaseLists | None:
 
 
 def _notes(report: Report) -> Iterator[list[CaseNote]]:
-    if report.notes:
-        for count in (0, 3, len(NEUTRAL)):
-            yield [*report.notes, *others(count)]
-        return
-    if report.happened == "noise":
+    if report.happened == "noise" and not report.notes:
         yield from (others(count) for count in (1, 3, len(NEUTRAL)))
         return
     around = "\n".join(NEUTRAL * 3)
@@ -118,7 +114,11 @@ def _notes(report: Report) -> Iterator[list[CaseNote]]:
     if report.happened == "limit":  # more rivals than the smaller limit fetches
         content = [f"{before}{word}" for before in ("", "My ", "The other ") for word in content]
     rivals = [CaseNote(path=f"memory/rival-{n + 1}.md", text=f"{text}\n") for n, text in enumerate(content)]
-    for beside in ([], others(3), others(len(NEUTRAL)), rivals):
+    besides: tuple[list[CaseNote], ...] = ([], others(3), others(len(NEUTRAL)), rivals)
+    if report.notes:
+        yield from ([*report.notes, *beside] for beside in besides[:3])
+        return
+    for beside in besides:
         for sentence in sentences(report):
             yield [CaseNote(path=report.expected, text=f"{sentence}\n"), *beside]
     for sentence in sentences(report):
