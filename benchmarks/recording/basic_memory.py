@@ -35,15 +35,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument(
         "--questions", required=True, type=Path, help="a record that asks the same workspaces"
     )
-    parser.add_argument(
-        "--packages", type=Path, help="a folder that is put before the environment's packages"
-    )
     given = parser.parse_args(arguments)
     results = {}
     with served() as server:
         for name, folder in (one.split("=", 1) for one in given.workspace):
             asked = questions_of(given.questions, name)
-            results[name] = recorded(given.python, Path(folder), asked, server.url, given.packages)
+            results[name] = recorded(given.python, Path(folder), asked, server.url)
     write(given.out, {"release": f"basic-memory {given.release}", "about": ABOUT, "results": results})
 
 

@@ -71,6 +71,7 @@ def test_scores_settings_and_notes_are_read_in_many_forms(name: str) -> None:
     assert results == wanted.get("results", results)
     assert found.system == wanted.get("system", found.system)
     assert found.question == wanted.get("question", found.question)
+    assert found.expected == wanted.get("expected", found.expected)
 
 
 def test_notes_of_the_report_are_used_and_the_nearest_one_is_expected() -> None:

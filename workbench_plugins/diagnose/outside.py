@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 import tempfile
+import tomllib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -28,50 +29,7 @@ from workbench.safe_text import counted
 from workbench_plugins.diagnose.causes import Cause
 from workbench_plugins.diagnose.parameters import Aim, Goal
 
-KINDS = {
-    "not read": (
-        "index",
-        "the file is in the folder, but it is not one that the index reads",
-        "convert it to Markdown below the memory's folder, then index again",
-    ),
-    "new": ("index", "the file is new and not yet indexed", "workbench index FOLDER"),
-    "old": ("index", "the index is older than the memory", "workbench index FOLDER"),
-    "foreign": (
-        "vectors",
-        "the stored vectors are not made as the question's is: by another model, or with another prefix",
-        "workbench index FOLDER --rebuild",
-    ),
-    "unreached": (
-        "vectors",
-        "the vector index does not reach every chunk",
-        "build the vector index again, with a larger search width, or compare exactly",
-    ),
-    "long": (
-        "vectors",
-        "the stored vectors are not of length 1, so the long ones come first",
-        "normalise the vectors, or compare them by cosine",
-    ),
-    "copies": (
-        "index",
-        "copies of the same text crowd the answer",
-        "remove the copies: workbench doctor FOLDER lists them",
-    ),
-    "passage": (
-        "chunk",
-        "the chunk is long for the one passage that answers",
-        "try smaller chunks: --rechunk",
-    ),
-    "read in part": (
-        "chunk",
-        "the answer is in a part that the model has not read",
-        "workbench index FOLDER --reading windowed --rebuild",
-    ),
-    "too long": (
-        "chunk",
-        "the answer is in a part that the model has not read",
-        "index again with smaller chunks",
-    ),
-}
+KINDS = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
 """Where each kind of cause is, what it says, and what repairs it."""
 NO_HITS = Hits(np.empty(0, np.int64), np.empty(0))
 LARGEST_COSINE, SAME_TEXT = 1.001, 0.7
@@ -135,8 +93,8 @@ def _of_store(index: Index, goal: Goal) -> Iterator[Cause]:
 
 
 def _cause(kind: str, evidence: str, verified: bool = False) -> Cause:
-    where, says, repair = KINDS[kind]
-    return Cause((where,), says, repair, evidence, verified)
+    told = KINDS[kind]
+    return Cause((told["where"],), told["says"], told["repair"], evidence, verified)
 
 
 def without_foreign_vectors(index: Index, question: str, pipeline: Pipeline) -> Index:

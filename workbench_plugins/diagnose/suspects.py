@@ -9,7 +9,7 @@ import numpy as np
 
 from workbench.measure.blame import LAYOUT, Reruns
 from workbench.records import KEPT, Hits, Trace
-from workbench.retrieval.legs import KeywordLeg, LegStage, Union, VectorLeg, legs_of
+from workbench.retrieval.legs import KeywordLeg, Union, VectorLeg, legs_of
 from workbench_plugins.diagnose.parameters import Goal
 
 
@@ -67,23 +67,17 @@ def _hidden(runs: Reruns, goal: Goal) -> Iterator[str]:
 
     And those that bring fewer hits than the answer may have, if the file is beyond them.
     """
-    trace, index = runs.base, runs.context.index
+    trace, index, limit = runs.base, runs.context.index, runs.pipeline.limit
     wanted = index.rows_of(goal.path)
-    for leg in legs_of(runs.pipeline.stages):
-        asked = trace.legs.get(leg.name)
-        if asked is not None and asked.asked and isinstance(leg, KeywordLeg | VectorLeg):
-            every = leg.every(trace, runs.context)
-            shallow = leg.deepest(runs.pipeline.limit) < runs.pipeline.limit
-            beyond = shallow and _has(every, wanted) and not _has(asked.hits, wanted)
-            if beyond or (_has(_of_index(leg, runs), wanted) and not _has(every, wanted)):
-                yield leg.slot
-
-
-def _of_index(leg: LegStage, runs: Reruns) -> Hits | None:
-    index, query = runs.context.index, runs.base.query
-    if isinstance(leg, VectorLeg):
-        return None if runs.vector is None else index.vector(runs.vector, index.size)
-    return None if query is None else index.keyword(query, index.size)
+    for leg in (one for one in legs_of(runs.pipeline.stages) if isinstance(one, KeywordLeg | VectorLeg)):
+        every = leg.every(trace, runs.context) if leg.name in trace.legs else None
+        if every is None:
+            continue
+        plain = KeywordLeg() if isinstance(leg, KeywordLeg) else VectorLeg()
+        reached, brought = _has(every, wanted), _has(trace.legs[leg.name].hits, wanted)
+        hidden = _has(plain.every(trace, runs.context), wanted) and not reached
+        if hidden or (leg.deepest(limit) < limit and reached and not brought):
+            yield leg.slot
 
 
 def _has(hits: Hits | None, rows: np.ndarray) -> bool:

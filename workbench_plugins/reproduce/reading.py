@@ -23,6 +23,13 @@ from workbench_plugins.history import LINES
 from workbench_plugins.reproduce.markdown import MarkdownPart, parts_of
 from workbench_plugins.reproduce.results import Scored, number, results_of, tables
 
+
+@cache
+def words() -> dict[str, Any]:
+    """The words that reports use, from `words.toml`."""
+    return tomllib.loads(Path(__file__).with_name("words.toml").read_text(encoding="utf-8"))
+
+
 MOST_LINES, LONGEST_LINE = 3_000, 2_000
 """What is read of a report: a log after that says nothing new."""
 MOST_NOTES = 40
@@ -36,31 +43,20 @@ REFERENCE = re.compile(r"(?:github\.com/)?([\w-]+/[\w.-]+)(?:#|/issues/|/pull/)(
 KEYS = r"""["']?(?:content|text|memory|page_content|doc|document|body|fact|passage|chunk|note)s?["']?"""
 CONTENT = re.compile(rf"""{KEYS}\s*[:=]\s*["']([^"'\n]{{8,400}})["']""")
 CONTENTS = re.compile(rf"""(?:{KEYS}\s*[:=]\s*|add_texts\(|from_texts\()\[([^\]\n]{{8,2000}})\]""")
-ADDED = re.compile(
-    r"""(?:\b(?:memory|mem|m|client)\.add\(|\b(?:store|remember|save_memory|add_memory)\b[^"'\n-]{0,60}?"""
-    r"""|\s-(?:v|-value|-text|-content)[ =])["']([^"'\n]{12,400})["']"""
-)
+ADDED = re.compile("|".join(words()["form"]["added"]))
 SENTENCE = re.compile(r"[^\W\d]{3,}\W+[^\W\d]{3,}|(?:\w+ ){3}\w")
 STRINGS = re.compile(r"""["']([^"']{4,400})["']""")
 WRITTEN = re.compile(r"""^[$ ]*echo\s+(["'])(.{4,400}?)\1\s*>>?\s*["']?([\w./~-]+)""", re.MULTILINE)
 HEREDOC = re.compile(r"""cat\s*(?:>>?\s*(\S+)\s*<<-?|<<-?\s*['"]?\w+['"]?\s*>>?\s*(\S+))""")
-NO_QUESTION = re.compile(
-    r"[<>{}$;]|https?:|\b==| --\w|^[\w.-]+\s*[:=]\s*\S+$|^[\w.-]+\s+-?\d*\.\d+$|^\w+\(.*\)$|^\[.*\]$"
-    r"|^_?No response_?$"
-    r"|^[\d.,\s%]+$|^[a-z]+(?:[A-Z_][a-z]*|\.\w+)+(?:\(\))?$"
-)
+NO_QUESTION = re.compile("|".join(words()["form"]["no_question"]))
 """A placeholder, an address, a setting, a number, or the name of something in code."""
 COMPILED = re.compile(r"""\s*(?:AND|OR|NEAR)\b""")
 """What follows a word in quotation marks in a query that an engine has made."""
+AFTER = re.compile(r"\s(?:→|->|=>|—)\s|[.;]\s+(?=(?:I|We|It|But|The|Expect\w*|Result\w*|Return\w*)\b)")
+"""What ends a question in its line: an arrow, or another sentence."""
 SQL = re.compile(r"\bselect\b.*\bfrom\b", re.IGNORECASE)
-QUOTED = re.compile(
-    r"""(`+)(?P<code>.+?)\1(?!`)|(?<!\w)"(?P<double>[^"]{2,300})"(?!\w)|[“„「『«](?P<curly>[^“”」』»]{2,300})[“”」』»]"""
-    r"""|(?<!\w)'(?P<single>[^']{2,300})'(?!\w)|\*\*(?P<bold>[^*]{2,300})\*\*"""
-)
-FORM = re.compile(
-    r"[-*] \[[xX ]{1,3}\] .*|_No response_|\[[A-Z][^\]\[()]{8,}\]|!\[[^\]]*\]\([^)]*\)"
-    r"|<(?:img|br|/?details|/?summary)\b.*"
-)
+QUOTED = re.compile("|".join(words()["form"]["quoted"]))
+FORM = re.compile("|".join(words()["form"]["form"]))
 """What a form adds to a report: boxes, empty answers, placeholders and pictures."""
 MARKS = " \t*_`\"'“”„«»「」『』"
 
@@ -126,12 +122,6 @@ class Told:
         """The fact, with the value of the model if the report itself has none."""
         value = "" if fact.line else self.values.get(fact.what, "")
         return Fact(fact.what, value, why=f"{self.by} {FILLED}") if value else fact
-
-
-@cache
-def words() -> dict[str, Any]:
-    """The words that reports use, from `words.toml`."""
-    return tomllib.loads(Path(__file__).with_name("words.toml").read_text(encoding="utf-8"))
 
 
 def pattern(text: str) -> re.Pattern[str]:
@@ -245,7 +235,7 @@ def _candidates(lines: Sequence[Line]) -> Iterator[tuple[int, int, str]]:
     section, command = pattern(rf"\W*(?:{label})\W*"), pattern(words()["command"])
     for one in lines:
         if found := named.fullmatch(one.text):
-            yield 0, one.number, re.split(r"\s(?:→|->|=>|—)\s", found[1])[0]
+            yield 0, one.number, AFTER.split(found[1])[0]
         if one.heading and section.fullmatch(one.heading):
             yield 1, one.number, one.text
         for place, text in _asked(one) if not one.code else ((2, text) for text in _written(one.text)):

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from workbench.errors import InputError
 from workbench.retrieval.explain import Fate
@@ -33,24 +35,10 @@ from workbench_plugins.cases.running import (
 )
 from workbench_plugins.reproduce.reading import Fact, Report, words
 
-NEUTRAL = (
-    "The kettle in the kitchen was descaled on Tuesday.",
-    "Rain is likely at the weekend, so the walk moves to Monday.",
-    "The printer on the second floor has new toner.",
-    "Bread needs a longer second rise in a cold room.",
-    "The bus to the station leaves ten minutes earlier now.",
-    "Two chairs of the meeting room wobble.",
-    "The beans in the garden came up after the frost.",
-    "A parcel waits with the neighbour on the left.",
-)
+_TOLD = tomllib.loads(Path(__file__).with_name("memories.toml").read_text(encoding="utf-8"))
+NEUTRAL: list[str] = _TOLD["neutral"]
 """Sentences that have nothing to do with a question."""
-HAPPENED = {
-    "missing": "the file is not in the answer",
-    "order": "the file is not the first one",
-    "noise": "something is returned although no note has an answer",
-    "limit": "a larger limit gives another first file",
-    "low": "the file is found, and its score is below the floor",
-}
+HAPPENED: dict[str, str] = _TOLD["happened"]
 LARGER = 20
 """The limit with which a smaller one is compared, and the floor for a score that is said to be too low."""
 FLOOR = 0.3

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.progress import progress_bar
+from workbench_plugins.cases.released.installing import settings
 
 MODES = ("text", "vector", "hybrid")
 LEAST = 0.3
@@ -27,28 +28,16 @@ sys.modules.update({"sqlite3": pysqlite3, "sqlite3.dbapi2": pysqlite3.dbapi2})
 COMMAND = ("-m", "basic_memory.cli.main")
 
 
-def environment(home: Path, url: str, library: Path | None, dimensions: int, least: float) -> dict[str, str]:
+def environment(home: Path, url: str, dimensions: int, least: float) -> dict[str, str]:
     """The variables of the release's process: its home, and OpenAI's API at `url` for embeddings."""
-    settings = {
-        "SEMANTIC_SEARCH_ENABLED": "true",
-        "SEMANTIC_EMBEDDING_PROVIDER": "openai",
-        "SEMANTIC_EMBEDDING_MODEL": "all-MiniLM-L6-v2",
-        "SEMANTIC_EMBEDDING_DIMENSIONS": f"{dimensions}",
-        "SEMANTIC_MIN_SIMILARITY": f"{least:g}",
-        "AUTO_UPDATE": "false",
-        "LOG_LEVEL": "ERROR",
-    }
-    paths = [str(path) for path in (library, home / "shim") if path]
     return {
+        **settings("basic-memory"),
         "PATH": os.environ["PATH"],
         "HOME": str(home),
-        "PYTHONPATH": os.pathsep.join(paths),
+        "PYTHONPATH": str(home / "shim"),
         "OPENAI_BASE_URL": url,
-        "OPENAI_API_KEY": "none",
-        "FASTMCP_LOG_LEVEL": "ERROR",
-        "FASTMCP_SHOW_SERVER_BANNER": "false",
-        "FASTMCP_CHECK_FOR_UPDATES": "off",
-        **{f"BASIC_MEMORY_{name}": value for name, value in settings.items()},
+        "BASIC_MEMORY_SEMANTIC_EMBEDDING_DIMENSIONS": f"{dimensions}",
+        "BASIC_MEMORY_SEMANTIC_MIN_SIMILARITY": f"{least:g}",
     }
 
 
@@ -106,7 +95,6 @@ def recorded(
     folder: Path,
     questions: Iterable[str],
     url: str,
-    library: Path | None = None,
     dimensions: int = 384,
     least: float = LEAST,
     modes: Sequence[str] = MODES,
@@ -117,6 +105,6 @@ def recorded(
     with tempfile.TemporaryDirectory() as scratch:
         home = Path(scratch)
         prepare(home, folder)
-        variables = environment(home, url, library, dimensions, least)
+        variables = environment(home, url, dimensions, least)
         subprocess.run([python, *COMMAND, "reindex"], env=variables, check=True, capture_output=True)
         return anyio.run(answers, python, variables, questions, modes)

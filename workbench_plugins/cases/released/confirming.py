@@ -220,7 +220,6 @@ def _basic_memory(
         notes,
         asked,
         url,
-        None,
         case.model.dimensions,
         similar,
         basic_memory.MODES[-1:],

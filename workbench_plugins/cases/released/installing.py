@@ -9,9 +9,11 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from workbench.errors import InputError
 from workbench.memory.choices import index_home
@@ -20,8 +22,13 @@ NO_SUCH = re.compile(r"notarget|No matching version|No matching distribution|E40
 REGISTRY = {"openclaw": "npm", "basic-memory": "PyPI"}
 NODE_MAJOR = "24"
 """The Node that every release of OpenClaw runs on."""
-NPM_FOLDER = {"private": True, "overrides": {"libsignal": "6.0.0"}}
-"""A dependency of a messenger names libsignal by its repository; the package of that name takes its place."""
+
+
+def settings(package: str) -> dict[str, Any]:
+    """What a release is told, from `releases.toml`."""
+    told = tomllib.loads(Path(__file__).with_name("releases.toml").read_text(encoding="utf-8"))
+    found: dict[str, Any] = told[package]
+    return found
 
 
 @dataclass(frozen=True)
@@ -100,7 +107,8 @@ class Installed:
     def _commands(self, folder: Path) -> list[list[str]]:
         """What installs the release into a folder. No script of an npm package runs."""
         if self.package == "openclaw":
-            (folder / "package.json").write_text(json.dumps(NPM_FOLDER), encoding="utf-8")
+            about = json.dumps(settings("openclaw")["package"])
+            (folder / "package.json").write_text(about, encoding="utf-8")
             node = [] if self.node else [f"{_node_package()}@{NODE_MAJOR}"]
             options = ["--ignore-scripts", "--no-audit", "--no-fund", "--force"]
             return [["npm", "install", *options, f"openclaw@{self.version}", *node]]

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.errors import InputError
-from workbench_plugins.cases.released.installing import Installed
+from workbench_plugins.cases.released.installing import Installed, settings
 
 TOKEN = "recording"
 NEWER_FORM = ("2026.9.", "2026.10.", "2026.11.", "2026.12.", "2027.")
@@ -53,26 +53,17 @@ def configuration(workspace: Path, url: str, port: int, tokenizer: str, version:
 
     The settings of the search are an agent's before 2026.9, and `memory.search` since then.
     """
-    search: dict[str, Any] = {
-        "provider": "openai",
-        "model": "all-MiniLM-L6-v2",
-        "remote": {"baseUrl": url, "apiKey": "none"},
-        "fallback": "none",
-    }
+    told = settings("openclaw")
+    search = {**told["search"], "remote": {"baseUrl": url, "apiKey": "none"}}
     if tokenizer:
         search["store"] = {"fts": {"tokenizer": tokenizer}}
+    agent: dict[str, Any] = {"workspace": str(workspace), "skipBootstrap": True}
     newer = version.startswith(NEWER_FORM)
     if not newer:
-        search["sync"] = {"onSessionStart": False, "onSearch": False, "watch": False}
-    agent = {"workspace": str(workspace), "skipBootstrap": True}
+        agent["memorySearch"] = {**search, "sync": told["sync"]}
     return {
-        "gateway": {
-            "mode": "local",
-            "port": port,
-            "bind": "loopback",
-            "auth": {"mode": "token", "token": TOKEN},
-        },
-        "agents": {"defaults": {**agent, **({} if newer else {"memorySearch": search})}},
+        "gateway": {**told["gateway"], "port": port, "auth": {"mode": "token", "token": TOKEN}},
+        "agents": {"defaults": agent},
         **({"memory": {"search": search}} if newer else {}),
     }
 
