@@ -26,6 +26,7 @@ from workbench.views.text import explanation_text
 from workbench_plugins.automem.components import AdaptiveFloor
 from workbench_plugins.basic_memory.notes import NotesLayout, note_of
 from workbench_plugins.basic_memory.pipelines import MinSimilarity
+from workbench_plugins.engines.shipped import OneOfText
 from workbench_plugins.openclaw.ranking import ReadableProjects
 from workbench_plugins.qmd.fusion import CandidateLimit
 from workbench_plugins.recommended.pipelines import RECOMMENDED
@@ -62,7 +63,7 @@ def limits_of(stage: Stage) -> set[float]:
             return {floor}
         case Limit(count=count) | CandidateLimit(count=count):
             return {float(int(count))}
-        case BestOfFile():
+        case BestOfFile() | OneOfText():
             return {1.0}
         case MinSimilarity(least=least):
             return {least}

@@ -19,7 +19,7 @@ from workbench.memory.index import OpenIndex
 from workbench.records import Tabular, Trace
 from workbench.retrieval.columns import ColumnStage
 from workbench.retrieval.cutoff import MinScore
-from workbench.retrieval.fusion import Weighted
+from workbench.retrieval.fusion import RankSum, Weighted
 from workbench.retrieval.index_adapters import CachedIndex
 from workbench.retrieval.legs import VectorLeg, legs_of
 from workbench.retrieval.pipeline import Pipeline, Running, search
@@ -206,9 +206,11 @@ def _first_place(pipeline: Pipeline) -> Iterator[Finding]:
     """Ranks that fall so fast that the best hit of one leg is worth what both legs find in third place."""
     for stage in pipeline.stages:
         ranks = {f"{leg}_rank" for leg in getattr(stage, "legs", ())}
-        if not isinstance(stage, Weighted) or set(stage.reads()) != ranks or len(ranks) != 2:
+        read = set(stage.reads())
+        by_rank = isinstance(stage, RankSum) or (isinstance(stage, Weighted) and read == ranks)
+        if not by_rank or len(ranks) != 2:
             continue
-        columns = {name: np.array([1.0 if name.startswith("vector") else np.nan, 3.0]) for name in ranks}
+        columns = {name: np.array([1.0 if name.startswith("vector") else np.nan, 3.0]) for name in read}
         alone, both = stage.computed(columns).tolist()
         if alone >= both and len(set(stage.weights.values())) == 1:
             yield _found("a first place outweighs agreement", f"{alone:g} ≥ {both:g}")

@@ -1,4 +1,4 @@
-"""How other search engines fuse two lists, and the museum of public bugs."""
+"""How other search engines fuse two lists, products as people run them, and the museum of public bugs."""
 
 from __future__ import annotations
 
@@ -12,6 +12,15 @@ declare(
     ),
 )
 declare("workbench_plugins.engines.presets", index="lists")
+declare(
+    "workbench_plugins.engines.shipped",
+    system=(
+        "langchain-ensemble open-webui-hybrid llamaindex-simple llamaindex-rrf llamaindex-relative "
+        "llamaindex-dist-based mem0-search graphiti-rrf graphiti-rrf+k60 txtai-rrf weaviate-relative "
+        "weaviate-ranked weaviate-max-distance elasticsearch-rrf elasticsearch-linear opensearch-minmax "
+        "opensearch-rrf qdrant-rrf qdrant-rrf+k60 qdrant-dbsf azure-hybrid anythingllm"
+    ),
+)
 declare("workbench_plugins.engines.museum", view="SpecimenRun SpecimenRuns", museum="specimens")
 declare("workbench_plugins.engines.whose_fusion", view="Comparison")
 declare("workbench_plugins.engines.widget", "lab", widget="FusionLab")

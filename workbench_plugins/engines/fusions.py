@@ -363,7 +363,7 @@ class SharedWeightedScores(WeightedScores):
 
     @property
     def says(self) -> str:
-        return f"{super().says}, over {self.queries:g} {'query' if self.queries == 1 else 'queries'}"
+        return f"{super().says}, over {self.queries:g}, the number of queries"
 
     def part(self, of: Numbers, leg: str) -> Any:
         return super().part(of, leg) / of.constant(self.queries)
@@ -527,7 +527,8 @@ def _normalisation(stage: WeightedScores | ScoreSum, leg: str) -> Normalisation:
 
 
 def _normalised(stage: WeightedScores | ScoreSum, of: Numbers, leg: str) -> Any:
-    return _normalisation(stage, leg).of(of, f"{leg}_score")
+    score = f"{leg}_score"
+    return np.where(np.isnan(of[score]), np.nan, _normalisation(stage, leg).of(of, score))
 
 
 def _scale(stage: WeightedScores | ScoreSum, leg: str) -> str:

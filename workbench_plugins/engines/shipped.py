@@ -1,0 +1,219 @@
+"""Products as people run them: each with the depths, weights, thresholds and limits that it ships.
+
+`shipped.yaml` describes the systems. Their legs are ours: FTS5's BM25 over words of any script, and the exact
+cosine of the index's model. The note of each system says what the product has in their place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import yaml
+
+from workbench.contracts import Context
+from workbench.records import KEPT, DropKind, Floats, Stage, Threshold, Trace
+from workbench.retrieval.columns import ColumnStage, Numbers, PlainStage
+from workbench.retrieval.cutoff import Limit, MinScore, Order, dropped
+from workbench.retrieval.fusion import AnsweredSum, OneLeg, RankSum
+from workbench.retrieval.legs import Depth, FixedDepth, KeywordLeg, Union, VectorLeg
+from workbench.retrieval.pipeline import Change, Pipeline, Source
+from workbench.retrieval.query import UnicodeWords
+from workbench.retrieval.scoring import Cosine, PositiveRank
+from workbench.systems.registry import register
+from workbench_plugins.engines.fusions import legs_present
+from workbench_plugins.engines.presets import ENGINES
+
+TOLD = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
+"""What each system is: its source, what it was run against, and its stages by slot."""
+OUR_LEGS = (
+    "The legs are ours: FTS5's BM25 over the question's words, joined with OR, and the exact cosine of this "
+    "index's model."
+)
+SIGMOIDS = (3, 5.0, 0.7), (6, 7.0, 0.6), (9, 9.0, 0.5), (15, 10.0, 0.5), (np.inf, 12.0, 0.5)
+"""Most words, midpoint and steepness of mem0's sigmoid. Source: mem0 2.2.1, utils/scoring.py."""
+
+
+@dataclass(frozen=True)
+class DeepDepth(Depth):
+    """At least `least` candidates, and more where the limit on the results asks for them.
+
+    >>> DeepDepth(multiplier=4, least=60).of(20), DeepDepth(multiplier=4, least=60).of(6)
+    (80, 60)
+    """
+
+    cap: int = 10_000
+    least: int = 100
+
+    def of(self, limit: float) -> int:
+        return max(self.least, super().of(limit))
+
+    def __str__(self) -> str:
+        return f"{self.multiplier:g} × limit candidates, at least {self.least}"
+
+
+@dataclass(frozen=True)
+class NearCosine(Cosine):
+    """The vector score, absent for a chunk whose cosine is not above a threshold."""
+
+    ranges: ClassVar[Mapping[str, tuple[float, float]]] = {"above": (-1, 1)}
+    above: float = 0.0
+
+    @property
+    def says(self) -> str:  # type: ignore[override]
+        return f"vector score = 1 - cosine distance where that is above {self.above:g}, else absent"
+
+    def formula(self, of: Numbers) -> Any:
+        cosine = super().formula(of)
+        return np.where(cosine > of.constant(self.above), cosine, np.nan)
+
+
+@dataclass(frozen=True)
+class RankOfNear(PositiveRank):
+    """The keyword score, absent for a chunk that has no vector score."""
+
+    says: ClassVar[str] = "keyword score = -bm25 where there is a vector score, else absent"
+
+    def formula(self, of: Numbers) -> Any:
+        return np.where(np.isnan(of["vector_score"]), np.nan, super().formula(of))
+
+
+@dataclass(frozen=True)
+class ScoredRankSum(RankSum):
+    """Reciprocal rank fusion of the legs that give a score; absent where none does."""
+
+    @property
+    def says(self) -> str:
+        return f"{super().says}; a leg without a score is absent"
+
+    def part(self, of: Numbers, leg: str) -> Any:
+        return np.where(np.isnan(of[f"{leg}_score"]), np.nan, super().part(of, leg))
+
+    def together(self, *parts: Any) -> Any:
+        return np.where(legs_present(*parts) == 0, np.nan, super().together(*parts))
+
+
+@dataclass(frozen=True)
+class SigmoidByLength(
+    ColumnStage,
+    slot="keyword_score",
+    scale="sigmoid of bm25",
+    present="keyword_rank",
+    observed=("midpoint", "steepness"),
+):
+    """BM25 on a sigmoid whose middle rises with the number of words in the question."""
+
+    says: ClassVar[str] = (
+        "keyword score = 1 / (1 + exp(-steepness × (|bm25| - midpoint))); the midpoint is 5 for a question "
+        "of up to 3 words, and up to 12 for a longer one"
+    )
+
+    def observe(self, trace: Trace, context: Context) -> Mapping[str, Floats]:
+        words = len(trace.question.split())
+        _, middle, steep = next(one for one in SIGMOIDS if words <= one[0])
+        return {"midpoint": np.full(trace.rows.size, middle), "steepness": np.full(trace.rows.size, steep)}
+
+    def formula(self, of: Numbers) -> Any:
+        return 1 / (1 + np.exp(-of["steepness"] * (of["keyword_relevance"] - of["midpoint"])))
+
+
+@dataclass(frozen=True)
+class CosineOfEach(ColumnStage, slot="vector_score", scale="cosine", observed=("every_distance",)):
+    """The cosine of every candidate, also of those that the keyword leg alone brought."""
+
+    says: ClassVar[str] = "vector score = 1 - cosine distance, of each candidate of either leg"
+
+    def observe(self, trace: Trace, context: Context) -> Mapping[str, Floats]:
+        every = context.index.vector(context.vector(), context.index.size)
+        of_row = dict(zip(every.rows.tolist(), every.raw.tolist(), strict=True))
+        return {"every_distance": np.array([of_row.get(row, np.nan) for row in trace.rows.tolist()])}
+
+    def formula(self, of: Numbers) -> Any:
+        return 1 - of["every_distance"]
+
+
+@dataclass(frozen=True)
+class OneOfText(PlainStage, slot="fold"):
+    """Keeps the first of the chunks that have the same text."""
+
+    says: ClassVar[str] = "fold: keep the first of the chunks with the same text"
+
+    def run(self, trace: Trace, context: Context) -> Trace:
+        seen: dict[str, int] = {}
+        places = np.full(trace.rows.size, np.nan)
+        for row in trace.order[trace.dropped[trace.order] == KEPT].tolist():
+            text = trace.chunks[row].text
+            places[row] = seen[text] = seen.get(text, 0) + 1
+        threshold = Threshold("place among the chunks with this text", places, 1, at_most=True)
+        return dropped(trace, self, places > 1, DropKind.FOLD, threshold)
+
+
+SLOTS: Mapping[str, Mapping[str, Any]] = {
+    "query": {"kind": "UnicodeWords", "join": "OR"},
+    "vector_leg": {"kind": "VectorLeg"},
+    "keyword_leg": {"kind": "KeywordLeg"},
+    "candidates": {"kind": "Union"},
+    "vector_score": {"kind": "Cosine"},
+    "keyword_score": {"kind": "PositiveRank"},
+    "fusion": {},
+    "order": {"kind": "Order"},
+    "fold": {},
+    "floor": {},
+    "limit": {"kind": "Limit"},
+}
+"""The slots in running order, with the stages of a system where `shipped.yaml` says nothing else."""
+KINDS: Mapping[str, Any] = {
+    one.__name__: one
+    for one in (
+        *(UnicodeWords, VectorLeg, KeywordLeg, Union, Cosine, PositiveRank, Order, MinScore, Limit),
+        *(
+            AnsweredSum,
+            OneLeg,
+            ScoredRankSum,
+            NearCosine,
+            RankOfNear,
+            SigmoidByLength,
+            CosineOfEach,
+            OneOfText,
+        ),
+    )
+}
+
+
+def _stages(slots: Mapping[str, Any]) -> Iterator[Stage]:
+    """The stages of a system; null takes the usual one out."""
+    for slot, usual in SLOTS.items():
+        told = slots.get(slot, {})
+        if told is not None and (usual or told):
+            yield _stage({**usual, **told})
+
+
+def _stage(told: Mapping[str, Any]) -> Stage:
+    """A stage: a kind, or the fusion of an engine by its name, with its parameters."""
+    values: dict[str, Any] = {
+        name: tuple(one) if isinstance(one, list) else one for name, one in told.items()
+    }
+    kind, engine, depth = (values.pop(name, None) for name in ("kind", "engine", "depth"))
+    if depth is not None:
+        values["depth"] = FixedDepth(cap=depth) if isinstance(depth, int) else DeepDepth(**depth)
+    made: Stage = replace(ENGINES[engine].fusion, **values) if engine else KINDS[kind](**values)
+    return made
+
+
+def _systems(name: str, told: Mapping[str, Any]) -> Iterator[Pipeline]:
+    """A system, and then the system with each of its public changes."""
+    source = Source(told["repository"], told["release"], told["place"], told.get("issue", ""))
+    note = " ".join((told["note"], OUR_LEGS, told["own"]))
+    base = Pipeline(name, tuple(_stages(told["slots"])), replace(source, note=note))
+    yield base
+    for change, one in told.get("changes", {}).items():
+        stage = replace(base[one["slot"]], **one["values"])  # type: ignore[type-var]
+        proposed = replace(source, release="proposed", issue=one["issue"])
+        yield base.but(Change(change, stage, one["why"], proposed))
+
+
+PIPELINES = tuple(made for name, told in TOLD.items() for made in _systems(name, told))
+register(*PIPELINES)
