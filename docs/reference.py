@@ -21,6 +21,7 @@ from unittest import mock
 
 import typer.main
 
+from benchmarks.recording.shipped import Asked, ours, random_lists
 from tests.fusion_packages import pairs
 from workbench import cli
 from workbench.errors import InputError, ProviderError, StorageError
@@ -30,6 +31,7 @@ from workbench_plugins.diagnose.findings import Finding, lint, lint_on
 from workbench_plugins.doctor.faults import Fault, faults, held_by
 from workbench_plugins.engines.museum import SPECIMENS, Side, SmallSearch, Specimen
 from workbench_plugins.engines.presets import ENGINES, fuse
+from workbench_plugins.engines.shipped import PIPELINES
 
 HERE = Path(__file__).parent
 RENEW = "python -m docs.reference"
@@ -64,6 +66,13 @@ SHOWN: Mapping[str, tuple[str, ...]] = {
     "doctor": ("doctor",),
 }
 """The commands whose JSON the page describes, with the arguments that it is taken from."""
+
+SHIPPED = (
+    "The real package gets our legs' lists where its own retrievers, store or index would be, and answers "
+    "with its defaults: 77 pairs of lists of the sample memory's questions, and 200 random pairs "
+    "with ties, gaps, empty and single lists. Left out are lists with equal scores for Qdrant, and cosines at "
+    "exactly the threshold for mem0. Where the order differs, scores are equal but for rounding."
+)
 
 
 def heading(title: str, says: str) -> list[str]:
@@ -163,6 +172,34 @@ def fusions_table() -> Iterator[str]:
         yield row(f"`{name}`", record[name]["package"], str(len(lists)), told)
 
 
+def shipped_table() -> Iterator[str]:
+    """The products against their packages: answers, how many have the same order, the largest difference."""
+    record = json.loads(gzip.decompress((HERE.parent / "tests" / "records" / "shipped.json.gz").read_bytes()))
+    asked = [*(Asked(*one) for one in record["lists"]), *random_lists()]
+    yield from (
+        "| system | run against | answers | same order | largest difference |",
+        "|---|---|---|---|---|",
+    )
+    for one in PIPELINES:
+        if one.name not in record["systems"]:
+            yield row(
+                f"`{one.name}`", f"from its source, not run: {replace(one.source, note='')}", "", "", ""
+            )
+            continue
+        theirs = record["systems"][one.name]
+        both = [
+            (dict(mine), dict(their))
+            for lists, their in zip(asked, theirs["answers"], strict=True)
+            if their is not None
+            for mine in [ours(one.name, lists)]
+        ]
+        same = sum([*mine] == [*their] for mine, their in both)
+        far = [abs(mine[it] - score) for mine, their in both for it, score in their.items() if it in mine]
+        largest = max((one for one in far if not math.isnan(one)), default=math.nan)
+        told = "orders only" if math.isnan(largest) else f"{largest:.1g}"
+        yield row(f"`{one.name}`", theirs["package"], str(len(both)), str(same), told)
+
+
 def found_in(side: Side) -> dict[str, Finding | Fault]:
     """What lint and the doctor say about one side of a specimen, by sentence; they are told no name.
 
@@ -211,6 +248,7 @@ def systems_page() -> str:
             lines += [f"Simplified: {note}" if first == one.name else f"Simplified as `{first}` is.", ""]
         lines += [*(_changes(one) if one.changes else _stages(one)), ""]
     lines += ["## Fusions against their packages", "", *fusions_table(), ""]
+    lines += ["## Products against their packages", "", SHIPPED, "", *shipped_table(), ""]
     lines += ["## Specimens, and what names them", "", *specimens_tables(), ""]
     return "\n".join(lines).rstrip() + "\n"
 

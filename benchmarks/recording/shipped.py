@@ -22,7 +22,14 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
+import workbench as wb
 from tests.fusion_packages import Pairs, pairs
+from workbench.measure.questions import load_questions
+from workbench.records import Chunk, Hits, Query, Rows, Vector
+from workbench.retrieval.legs import FixedDepth, KeywordLeg, VectorLeg
+from workbench.retrieval.pipeline import search
+from workbench.systems.registry import SYSTEMS
+from workbench_plugins.engines.presets import ListIndex
 
 DEPTH = 100
 """Candidates of each leg that are recorded for a question: no product that is run asks for more."""
@@ -51,12 +58,6 @@ def random_lists() -> list[Asked]:
 
 def sample_lists() -> list[Asked]:
     """The lists of the two legs for each question of the sample memory; ids are the numbers of chunks."""
-    import workbench as wb
-    from workbench.measure.questions import load_questions
-    from workbench.retrieval.legs import FixedDepth, KeywordLeg, VectorLeg
-    from workbench.retrieval.pipeline import search
-    from workbench.systems.registry import SYSTEMS
-
     deep = SYSTEMS["azure-hybrid"]
     deep = deep.with_stage(VectorLeg(FixedDepth(cap=DEPTH))).with_stage(KeywordLeg(FixedDepth(cap=DEPTH)))
     wb.index_folder("sample_memory")
@@ -75,6 +76,27 @@ def _listed(hits: Any, most: float) -> Pairs:
     pairs = zip(hits.rows.tolist(), hits.raw.tolist(), strict=True)
     scores = [(f"c{row:03}", round(most - raw, 9)) for row, raw in pairs]
     return sorted(scores, key=lambda pair: (-pair[1], pair[0]))
+
+
+class Listed(ListIndex):
+    """Two lists as the answers of an index: bm25 = -score, and distance = 1 - score, at any depth."""
+
+    def keyword(self, query: Query, limit: int) -> Hits:
+        every = self.listed("keyword")
+        return Hits(every.rows[:limit], -every.raw[:limit])
+
+    def vector(self, query: Vector, limit: int) -> Hits:
+        every = self.listed("vector")
+        return Hits(every.rows[:limit], 1 - every.raw[:limit])
+
+    def chunks(self, rows: Rows) -> list[Chunk]:
+        return [Chunk(self.ids[row], self.ids[row], "memory", 1, 1, self.ids[row]) for row in rows.tolist()]
+
+
+def ours(name: str, asked: Asked) -> Pairs:
+    """What our system of that name answers: ids with their scores."""
+    trace = search(asked.question, SYSTEMS[name], Listed(dict(asked.vector), dict(asked.keyword)))
+    return [(one.chunk.path, one.score) for one in trace.results]
 
 
 def _langchain(asked: Asked) -> Pairs:

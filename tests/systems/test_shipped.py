@@ -10,16 +10,13 @@ from typing import Any
 
 import pytest
 
-from benchmarks.recording.shipped import PRODUCTS, Asked, answers, random_lists
+from benchmarks.recording.shipped import PRODUCTS, Asked, answers, ours, random_lists
 from tests.conftest import PROJECT
 from tests.fusion_packages import Pairs
 from workbench.measure.evaluation import evaluate
 from workbench.measure.questions import QuestionSet
 from workbench.memory.index import MemoryIndex
-from workbench.records import Chunk, Hits, Query, Rows, Vector
-from workbench.retrieval.pipeline import search
 from workbench.systems.registry import SYSTEMS
-from workbench_plugins.engines.presets import ListIndex
 from workbench_plugins.engines.shipped import PIPELINES, SLOTS, TOLD
 
 RECORD: dict[str, Any] = json.loads(
@@ -30,26 +27,6 @@ ROUNDED = {"llamaindex-relative", "llamaindex-dist-based", "qdrant-dbsf"}
 """Where equal scores may differ in a last bit, and so stand in another order."""
 MODULES = {"llama-index-core": "llama_index", "mem0ai": "mem0"}
 every_product = pytest.mark.parametrize("name", PRODUCTS)
-
-
-class Listed(ListIndex):
-    """Two lists as the answers of an index: bm25 = -score, and distance = 1 - score, at any depth."""
-
-    def keyword(self, query: Query, limit: int) -> Hits:
-        every = self.listed("keyword")
-        return Hits(every.rows[:limit], -every.raw[:limit])
-
-    def vector(self, query: Vector, limit: int) -> Hits:
-        every = self.listed("vector")
-        return Hits(every.rows[:limit], 1 - every.raw[:limit])
-
-    def chunks(self, rows: Rows) -> list[Chunk]:
-        return [Chunk(self.ids[row], self.ids[row], "memory", 1, 1, self.ids[row]) for row in rows.tolist()]
-
-
-def ours(name: str, asked: Asked) -> Pairs:
-    trace = search(asked.question, SYSTEMS[name], Listed(dict(asked.vector), dict(asked.keyword)))
-    return [(one.chunk.path, one.score) for one in trace.results]
 
 
 def assert_same(name: str, theirs: list[Pairs | None]) -> None:

@@ -205,10 +205,10 @@ def _legs(pipeline: Pipeline, traces: Sequence[Trace]) -> Iterator[Finding]:
 def _first_place(pipeline: Pipeline) -> Iterator[Finding]:
     """Ranks that fall so fast that the best hit of one leg is worth what both legs find in third place."""
     for stage in pipeline.stages:
-        ranks = {f"{leg}_rank" for leg in getattr(stage, "legs", ())}
-        read = set(stage.reads())
-        by_rank = isinstance(stage, RankSum) or (isinstance(stage, Weighted) and read == ranks)
-        if not by_rank or len(ranks) != 2:
+        if not isinstance(stage, Weighted):
+            continue
+        read, ranks = set(stage.reads()), {f"{leg}_rank" for leg in stage.legs}
+        if len(ranks) != 2 or not (isinstance(stage, RankSum) or read == ranks):
             continue
         columns = {name: np.array([1.0 if name.startswith("vector") else np.nan, 3.0]) for name in read}
         alone, both = stage.computed(columns).tolist()

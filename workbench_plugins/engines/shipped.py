@@ -22,10 +22,10 @@ from workbench.retrieval.fusion import AnsweredSum, OneLeg, RankSum
 from workbench.retrieval.legs import Depth, FixedDepth, KeywordLeg, Union, VectorLeg
 from workbench.retrieval.pipeline import Change, Pipeline, Source
 from workbench.retrieval.query import UnicodeWords
-from workbench.retrieval.scoring import Cosine, PositiveRank
+from workbench.retrieval.scoring import Cosine
 from workbench.systems.registry import register
 from workbench_plugins.engines.fusions import legs_present
-from workbench_plugins.engines.presets import ENGINES
+from workbench_plugins.engines.presets import ENGINES, PositiveRank
 
 TOLD = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
 """What each system is: its source, what it was run against, and its stages by slot."""
