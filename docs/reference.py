@@ -70,8 +70,8 @@ SHOWN: Mapping[str, tuple[str, ...]] = {
 SHIPPED = (
     "The real package gets our legs' lists where its own retrievers, store or index would be, and answers "
     "with its defaults: 77 pairs of lists of the sample memory's questions, and 200 random pairs "
-    "with ties, gaps, empty and single lists. Left out are lists with equal scores for Qdrant, and cosines at "
-    "exactly the threshold for mem0. Where the order differs, scores are equal but for rounding."
+    "with ties, gaps, empty and single lists. Left out are lists with equal scores for Qdrant, and cosines "
+    "at exactly the threshold for mem0. Where the order differs, scores are equal but for rounding."
 )
 
 
