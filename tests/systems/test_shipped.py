@@ -17,7 +17,7 @@ from workbench.measure.evaluation import evaluate
 from workbench.measure.questions import QuestionSet
 from workbench.memory.index import MemoryIndex
 from workbench.systems.registry import SYSTEMS
-from workbench_plugins.engines.shipped import PIPELINES, SLOTS, TOLD
+from workbench_plugins.engines.shipped import PIPELINES, TOLD, USUAL
 
 RECORD: dict[str, Any] = json.loads(
     gzip.decompress((PROJECT / "tests" / "records" / "shipped.json.gz").read_bytes())
@@ -61,7 +61,7 @@ def test_a_system_answers_as_its_package_that_is_installed(name: str) -> None:
 def test_every_system_that_is_said_to_have_run_is_in_the_record_and_no_slot_is_misspelt() -> None:
     run = {name for name, told in TOLD.items() if "run_against" in told}
     assert {name.partition("+")[0] for name in RECORD["systems"]} == run
-    assert {slot for told in TOLD.values() for slot in told["slots"]} <= SLOTS.keys()
+    assert {slot for told in TOLD.values() for slot in told["slots"]} <= USUAL["slots"].keys()
 
 
 def test_without_a_reranker_the_weights_of_open_webui_decide_nothing(

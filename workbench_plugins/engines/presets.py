@@ -165,6 +165,7 @@ def normalised(scale: Normalisation, scores: list[float]) -> list[float]:
 
 TOLD = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
 """Where the fusion of each engine comes from: repository, release, place, issue and note, by name."""
+_LISTS = TOLD.pop("lists")
 
 
 def _weighted(vector: float, keyword: float, scale: Normalisation) -> WeightedScores:
@@ -235,10 +236,7 @@ def _add(engine: Engine) -> None:
     ENGINES.add(engine)
 
 
-ELEVEN = (
-    "rrf-60", "weaviate-ranked", "qdrant-k2", "txtai", "weaviate-relative", "qdrant-dbsf", "haystack-dbsf",
-    "openclaw-now", "openclaw-clamped", "basic-memory", "tm2c2",
-)  # fmt: skip
+ELEVEN = tuple(_LISTS["eleven"])
 """The eleven engines whose results differ most for the same two lists."""
 
 
@@ -266,13 +264,7 @@ def engine_pipeline(engine: Engine) -> Pipeline:
     )
 
 
-PIPELINES = tuple(
-    engine_pipeline(ENGINES[name])
-    for name in (
-        "rrf-60", "qdrant-k2", "weaviate-relative", "qdrant-dbsf", "haystack-dbsf", "tm2c2", "combmnz",
-        "opensearch-harmonic",
-    )
-)  # fmt: skip
+PIPELINES = tuple(engine_pipeline(ENGINES[name]) for name in _LISTS["systems"])
 
 register(*PIPELINES)
 

@@ -29,10 +29,8 @@ from workbench_plugins.engines.presets import ENGINES, PositiveRank
 
 TOLD = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
 """What each system is: its source, what it was run against, and its stages by slot."""
-OUR_LEGS = (
-    "The legs are ours: FTS5's BM25 over the question's words, joined with OR, and the exact cosine of this "
-    "index's model."
-)
+USUAL = TOLD.pop("usual")
+"""What every system says of its legs, and the slots in running order with the stages that it usually has."""
 SIGMOIDS = (3, 5.0, 0.7), (6, 7.0, 0.6), (9, 9.0, 0.5), (15, 10.0, 0.5), (np.inf, 12.0, 0.5)
 """Most words, midpoint and steepness of mem0's sigmoid. Source: mem0 2.2.1, utils/scoring.py."""
 
@@ -97,13 +95,7 @@ class ScoredRankSum(RankSum):
 
 
 @dataclass(frozen=True)
-class SigmoidByLength(
-    ColumnStage,
-    slot="keyword_score",
-    scale="sigmoid of bm25",
-    present="keyword_rank",
-    observed=("midpoint", "steepness"),
-):
+class SigmoidByLength(PositiveRank, scale="sigmoid of bm25", observed=("midpoint", "steepness")):
     """BM25 on a sigmoid whose middle rises with the number of words in the question."""
 
     says: ClassVar[str] = (
@@ -151,20 +143,6 @@ class OneOfText(PlainStage, slot="fold"):
         return dropped(trace, self, places > 1, DropKind.FOLD, threshold)
 
 
-SLOTS: Mapping[str, Mapping[str, Any]] = {
-    "query": {"kind": "UnicodeWords", "join": "OR"},
-    "vector_leg": {"kind": "VectorLeg"},
-    "keyword_leg": {"kind": "KeywordLeg"},
-    "candidates": {"kind": "Union"},
-    "vector_score": {"kind": "Cosine"},
-    "keyword_score": {"kind": "PositiveRank"},
-    "fusion": {},
-    "order": {"kind": "Order"},
-    "fold": {},
-    "floor": {},
-    "limit": {"kind": "Limit"},
-}
-"""The slots in running order, with the stages of a system where `shipped.yaml` says nothing else."""
 KINDS: Mapping[str, Any] = {
     one.__name__: one
     for one in (
@@ -185,7 +163,7 @@ KINDS: Mapping[str, Any] = {
 
 def _stages(slots: Mapping[str, Any]) -> Iterator[Stage]:
     """The stages of a system; null takes the usual one out."""
-    for slot, usual in SLOTS.items():
+    for slot, usual in USUAL["slots"].items():
         told = slots.get(slot, {})
         if told is not None and (usual or told):
             yield _stage({**usual, **told})
@@ -206,7 +184,7 @@ def _stage(told: Mapping[str, Any]) -> Stage:
 def _systems(name: str, told: Mapping[str, Any]) -> Iterator[Pipeline]:
     """A system, and then the system with each of its public changes."""
     source = Source(told["repository"], told["release"], told["place"], told.get("issue", ""))
-    note = " ".join((told["note"], OUR_LEGS, told["own"]))
+    note = " ".join((told["note"], USUAL["legs"], told["own"]))
     base = Pipeline(name, tuple(_stages(told["slots"])), replace(source, note=note))
     yield base
     for change, one in told.get("changes", {}).items():
