@@ -7,13 +7,16 @@ from __future__ import annotations
 
 import re
 import threading
+import unicodedata
 from collections import Counter
-from collections.abc import Sequence
-from functools import lru_cache
+from collections.abc import Callable, Sequence
+from functools import cache, lru_cache
 from itertools import chain, pairwise
+from pathlib import Path
 
 import apsw
 import numpy as np
+import yaml
 from numpy.typing import NDArray
 
 from workbench.memory.store.postings import K1, B
@@ -21,13 +24,14 @@ from workbench.records import Floats
 from workbench.retrieval.query import STOP_WORDS
 
 _CONNECTIONS = threading.local()
-UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+")
+UNSPACED = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+")
+ELSEWHERE = yaml.safe_load(Path(__file__).with_name("words_elsewhere.yaml").read_text(encoding="utf-8"))
 
 
 def porter_stems(text: str) -> list[str]:
     """The stems of a text's words, in order: lower case, without accents, by the Porter algorithm.
 
-    A run of Chinese, Japanese or Korean characters, which has no blanks, becomes its pairs of characters.
+    A run of characters of a script without blanks, or of Hangul, becomes its pairs of characters.
 
     >>> porter_stems("The backups were running, café 日本語")
     ['the', 'backup', 'were', 'run', 'cafe', '日本', '本語']
@@ -36,12 +40,60 @@ def porter_stems(text: str) -> list[str]:
 
 
 def _tokens(text: str, *kind: str) -> list[str]:
-    spaced = UNSPACED.sub(lambda run: f" {' '.join(_pairs(run[0]))} ", text)
+    spaced = UNSPACED.sub(lambda run: f" {' '.join(_pairs(run[0]))} ", folded(text))
+    return [_light(one) for one in _split(spaced, *kind)]
+
+
+def _split(text: str, *kind: str) -> list[str]:
     found = _tokenizer(*kind, "unicode61")(
-        spaced.encode("utf-8", "replace"), apsw.FTS5_TOKENIZE_DOCUMENT, None, include_offsets=False,
+        text.encode("utf-8", "replace"), apsw.FTS5_TOKENIZE_DOCUMENT, None, include_offsets=False,
         include_colocated=False,
     )  # fmt: skip
     return [str(one) for one in found]
+
+
+def folded(text: str) -> str:
+    """A text in the forms that questions have: no wide letters, no vowel marks, one alef, ä beside ae.
+
+    Latin accents stay, since the tokenizer takes them out.
+
+    >>> folded("ＷｉＦｉ مُسَكِّن أحمد"), folded("Schlüssel, naïve")
+    ('WiFi مسكن احمد', 'Schlüssel Schluessel, naïve')
+    """
+    if text.isascii():
+        return text
+    whole = WIDE.sub(lambda run: unicodedata.normalize("NFKC", run[0]), unicodedata.normalize("NFC", text))
+    plain = MARKS.sub("", whole).translate(ALEFS)
+    return UMLAUT.sub(lambda word: f"{word[0]} {word[0].translate(TWO_LETTERS)}", plain)
+
+
+WIDE = re.compile("[\uf900-\ufaff\uff00-\uffef]+")
+MARKS = re.compile(
+    "[\u0591-\u05c7\u0610-\u061a\u0640\u064b-\u065f\u0670\u06d6-\u06ed\u0e31\u0e34-\u0e3a\u0e47-\u0e4e]"
+)
+"""Vowel marks of Hebrew, Arabic and Thai, and the long line of Arabic."""
+ALEFS = str.maketrans("أإآٱىة", "اااايه")
+UMLAUT = re.compile(r"\w*[äöüßÄÖÜ]\w*")
+TWO_LETTERS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss", "Ä": "Ae", "Ö": "Oe", "Ü": "Ue"})
+
+
+@lru_cache(maxsize=100_000)
+def _light(word: str) -> str:
+    """An Arabic word without its article and one ending, if three letters stay.
+
+    Source: the light stems of Larkey, Ballesteros and Connell, SIGIR 2002.
+    """
+    if ARABIC.match(word):
+        word = word.removeprefix(_long_end(word, ELSEWHERE["first"], str.startswith))
+        word = word.removesuffix(_long_end(word, ELSEWHERE["last"], str.endswith))
+    return word
+
+
+def _long_end(word: str, ends: Sequence[str], has: Callable[[str, str], bool]) -> str:
+    return next((one for one in ends if has(word, one) and len(word) >= len(one) + 3), "")
+
+
+ARABIC = re.compile("[\u0600-\u06ff]")
 
 
 def _pairs(run: str) -> list[str]:
@@ -65,12 +117,18 @@ def content_stems(text: str) -> list[str]:
     >>> content_stems("Who is willing to open the cans?")
     ['will', 'open', 'can']
     """
-    return [_stem(word) for word in _tokens(text) if word not in STOP_WORDS]
+    return [_stem(word) for word in _tokens(text) if word not in _stop_words()]
+
+
+@cache
+def _stop_words() -> frozenset[str]:
+    """The function words of English and of scripts other than Latin, as `_tokens` writes them."""
+    return STOP_WORDS | {*_tokens(ELSEWHERE["stop words"])}
 
 
 @lru_cache(maxsize=100_000)
 def _stem(word: str) -> str:
-    (stem,) = _tokens(word, "porter")
+    (stem,) = _split(word, "porter")
     return stem
 
 

@@ -189,3 +189,21 @@ def test_the_cache_forgets_what_is_gone(tmp_path: Path) -> None:
         cache.forget_all_but(["b"])
     with closing(PassageCache(tmp_path / "words")) as again:
         assert again.known(["a", "b"]) == {"b": b"2"}
+
+
+@pytest.mark.parametrize(
+    ("question", "text"),
+    [
+        ("والكتاب", "كتاب جديد"),
+        ("مُسَكِّن", "المسكن"),
+        ("Ersatzschluessel", "der Ersatzschlüssel"),
+        ("ＷｉＦｉ", "the WiFi"),
+        ("ต้มยำ", "ทำต้มยำกุ้ง"),
+        ("高铁", "坐高铁去"),
+        ("Scho\u0308n", "schön"),
+    ],
+)
+def test_a_word_is_found_in_the_form_that_a_text_has(question: str, text: str) -> None:
+    table = StemIndex([text, "tea"])
+    assert table.scores(question_stems(question)).argmax() == 0
+    assert table.scores(question_stems(question))[0] > 0
