@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from pathlib import Path
+
 import numpy as np
 import pytest
 
+from tests.conftest import PROJECT
 from workbench.measure.evaluation import evaluate
 from workbench.measure.questions import QuestionSet
 from workbench.measure.reach import needed_similarity, reach
+from workbench.memory.embedding.local import LocalEmbedder
+from workbench.memory.index import OpenIndex
+from workbench.memory.sync import index_folder, open_index
+from workbench.records import Chunk
 from workbench.retrieval.cutoff import MinScore
 from workbench.retrieval.index_adapters import CachedIndex
 from workbench.retrieval.pipeline import Pipeline
 from workbench.systems.openclaw import SHIPPED, THREE_FIXES, WORKAROUND
 from workbench.systems.registry import SYSTEMS
+from workbench_plugins.diagnose.scripts import dead_for, probes, unknown_to
 
 
 @pytest.mark.parametrize("pipeline", [SHIPPED, THREE_FIXES], ids=lambda p: p.name)
@@ -46,3 +55,37 @@ def test_a_floor_asks_for_a_cosine_or_for_none_or_is_met_by_none() -> None:
     assert needed_similarity(WORKAROUND) == pytest.approx(0.25)
     assert needed_similarity(THREE_FIXES) == -1.0  # the first of the vector leg passes
     assert needed_similarity(SHIPPED.with_stage(MinScore(0.8))) is None
+
+
+def chunks_of(index: OpenIndex) -> Sequence[Chunk]:
+    """Every chunk of an index."""
+    return index.chunks(np.concatenate([index.rows_of(path) for path in index.paths()]))
+
+
+LANGUAGES = PROJECT / "notebooks" / "language_memory"
+
+
+@pytest.mark.parametrize(
+    ("language", "system", "dead", "unknown"),
+    [
+        ("zh", "bm-head", "Chinese and Japanese", "Chinese and Japanese"),
+        ("ar", "openclaw-2026.2.13", "Arabic", "Arabic"),
+        ("ar", "bm-head", "", "Arabic"),
+        ("de", "openclaw-2026.2.13", "Latin with accents", ""),
+        ("de", "recommended", "", ""),
+    ],
+)
+def test_the_script_for_which_a_leg_is_dead_is_named(
+    language: str, system: str, dead: str, unknown: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "index.sqlite"
+    index_folder(LANGUAGES / language, index_path=path)
+    with open_index(LANGUAGES / language, index_path=path) as index:
+        chunks = chunks_of(index)
+        assert isinstance(index.embedder, LocalEmbedder)
+        assert [name for name, _ in dead_for(SYSTEMS[system], index, chunks)] == [dead] * bool(dead)
+        assert [name for name, _ in unknown_to(index.embedder, chunks)] == [unknown] * bool(unknown)
+
+
+def test_a_memory_in_english_has_no_script_to_name(kept: CachedIndex) -> None:
+    assert probes(chunks_of(kept)) == {}

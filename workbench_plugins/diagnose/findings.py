@@ -15,6 +15,7 @@ from rich.console import Group, RenderableType
 
 from workbench.errors import InputError
 from workbench.measure.reach import reaches
+from workbench.memory.embedding.local import LocalEmbedder
 from workbench.memory.index import OpenIndex
 from workbench.records import Tabular, Trace
 from workbench.retrieval.columns import ColumnStage
@@ -29,6 +30,7 @@ from workbench.safe_text import counted
 from workbench.views.frames import Frame, Types, frame, made_frame
 from workbench.views.text import Table, plain, rendered, rich_table
 from workbench_plugins.diagnose.parameters import Parameter, parameters_of
+from workbench_plugins.diagnose.scripts import dead_for, unknown_to
 
 PROBES = 40
 """The number of questions that are asked when there are no labelled ones."""
@@ -102,7 +104,7 @@ def lint_on(pipeline: Pipeline, index: OpenIndex, questions: Sequence[str] = ())
         *_words(index, asked, traces),
         *_pages(pipeline, cached, asked),
     ]
-    return Findings(pipeline.name, [*seen, *far, *dead, *found])
+    return Findings(pipeline.name, [*seen, *far, *_scripts(pipeline, index, cached), *dead, *found])
 
 
 def probes(index: OpenIndex) -> list[str]:
@@ -344,6 +346,18 @@ def _words(index: OpenIndex, asked: Sequence[str], traces: Sequence[Trace]) -> I
             "a query without the question's words",
             f"{len(lost)} of {len(asked)} questions, such as {lost[0]!r:.60}",
         )
+
+
+def _scripts(pipeline: Pipeline, index: OpenIndex, cached: CachedIndex) -> Iterator[Finding]:
+    """Scripts for which a leg is dead: their words are not found, or the model does not know them."""
+    chunks = _chunks(index)
+    for name, why in dead_for(pipeline, cached, chunks):
+        yield _found("a script without keywords", why, name)
+    if isinstance(index.embedder, LocalEmbedder) and any(
+        leg.name == "vector" for leg in legs_of(pipeline.stages)
+    ):
+        for name, why in unknown_to(index.embedder, chunks):
+            yield _found("a script that the model does not know", why, name, index.embedder.name)
 
 
 def _pages(pipeline: Pipeline, index: CachedIndex, asked: Sequence[str]) -> Iterator[Finding]:
