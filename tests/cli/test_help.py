@@ -44,7 +44,7 @@ def test_help_names_the_commands(run: Run) -> None:
 def test_help_names_at_most_20_commands_and_the_merged_ones_work_under_both_names(run: Run) -> None:
     shown = re.findall(r"^  ([a-z]+)  +[A-Z]", run("--help").out.partition("Start:")[2], re.MULTILINE)
     assert len(shown) <= 20
-    for old, new in {"gate": "runs", "triage": "case", "reproduce": "case"}.items():
+    for old, new in {"gate": "runs", "triage": "case", "fusion": "runs"}.items():
         assert old not in shown
         assert f"\n  {old} " in run(new, "--help").out
         assert run(old, "--help").out.partition("\n")[2] == run(new, old, "--help").out.partition("\n")[2]

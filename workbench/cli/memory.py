@@ -156,8 +156,22 @@ def index(
 ) -> None:
     """Index a memory, or update its index; --list lists the indexes, and --remove removes one."""
     if watch:
-        if store or rebuild or cluster:
-            raise InputError("--watch keeps an index file up to date.", "Leave the other options out.")
+        others = (
+            store,
+            rebuild,
+            verify,
+            download,
+            cluster,
+            list_,
+            removal.remove,
+            removal.remove_gone,
+            as_json,
+        )
+        if any(others):
+            raise InputError(
+                "--watch keeps an index file up to date, and goes with options of what is read alone.",
+                "Leave out --store, --rebuild, --verify, --download, --cluster, --list, --remove and --json.",
+            )
         part_of("command", "watch").follow(context, folder, options)
         return
     if list_ or removal.remove or removal.remove_gone:

@@ -55,6 +55,6 @@ declare(
     "workbench_plugins.engines.commands",
     command={
         "museum": "Measure: Run specimens of public bugs, as shipped and fixed.",
-        "fusion": "Measure: Fuse the same two lists with every engine, and compare the orders.",
+        "fusion": "runs: Fuse the same two lists with every engine, and compare the orders.",
     },
 )

@@ -6,5 +6,5 @@ from workbench.registry import declare
 
 declare(
     "workbench_plugins.reproduce.commands",
-    command={"reproduce": "case: Make a running case of a bug report as it was pasted."},
+    command={"reproduce": "Report: Make a running case of a bug report as it was pasted."},
 )
