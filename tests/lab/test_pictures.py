@@ -8,6 +8,9 @@ import pytest
 
 import workbench as wb
 from workbench.errors import InputError
+from workbench.measure.questions import QuestionSet
+from workbench.memory.index import MemoryIndex
+from workbench.systems.openclaw import SHIPPED
 from workbench_plugins.pictures.drawing import Picture
 
 SCRIPT = "<script>alert('&')</script>"
@@ -43,3 +46,18 @@ def test_the_points_of_a_curve_stand_where_their_numbers_say() -> None:
 def test_nothing_to_draw_is_said(draw) -> None:  # type: ignore[no-untyped-def]
     with pytest.raises(InputError, match="nothing to draw"):
         draw()
+
+
+def test_each_score_is_in_the_bars_of_its_group_and_the_floor_stands_on_its_own_axis(
+    sample: MemoryIndex, questions: QuestionSet
+) -> None:
+    found = wb.scores(wb.evaluate(questions, [SHIPPED], sample)[0])
+    right, other, control = wb.score_figure(found, found).data[:3]
+    assert [list(bars.x) for bars in (right, other, control)] == [
+        list(found.target), list(found.other), list(found.control),
+    ]  # fmt: skip
+    drawn = wb.score_figure(found)
+    assert [line.x0 for line in drawn.layout.shapes] == [found.floor]
+    assert drawn.layout.xaxis.title.text == f"{SHIPPED.name}: {found.column}"
+    with pytest.raises(InputError, match="no system"):
+        wb.score_figure()
