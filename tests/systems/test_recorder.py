@@ -198,11 +198,11 @@ PLANTED: list[tuple[str, Callable[..., Recorder], dict[str, Any], str, str]] = [
         llamaindex,
         {"weights": [0.0, 1.0]},
         "fusion",
-        "its defaults",
+        "keyword weight",
     ),
     ("lancedb", lancedb, {"operator": "and"}, "keyword_leg", "join the words with OR"),
     ("qdrant_client", qdrant, {"threshold": 0.3}, "engine_floor", "no engine floor"),
-    ("txtai", txtai, {"weights": 1.0}, "fusion", "its defaults"),
+    ("txtai", txtai, {"weights": 1.0}, "fusion", "keyword weight"),
     ("chromadb", chroma, {"order": -1}, "vector_leg", "turn the order"),
 ]
 every_fault = pytest.mark.parametrize(

@@ -25,7 +25,7 @@ from workbench.measure.questions import Control, Question, QuestionSet
 from workbench.records import Floats, Stage, Trace
 from workbench.retrieval.cutoff import Limit, Order
 from workbench.retrieval.explain import Explanation, Verdict, explain, steps
-from workbench.retrieval.fusion import OneLeg, RankSum
+from workbench.retrieval.fusion import OneLeg, RankSum, Weighted
 from workbench.retrieval.index_adapters import CachedIndex
 from workbench.retrieval.legs import FixedDepth, KeywordLeg, LegRank, LegStage, Union, VectorLeg, legs_of
 from workbench.retrieval.pipeline import Change, Pipeline
@@ -227,6 +227,7 @@ def _plain(pipeline: Pipeline) -> Iterator[Repair]:
         plain: Stage | None = PLAIN.get(stage.slot)
         if isinstance(stage, KeywordLeg | VectorLeg) and stage.slot in LEGS:
             plain = LEGS[stage.slot](FixedDepth(cap=int(stage.deepest(pipeline.limit))))
+        yield from _weighed(stage) if isinstance(stage, Weighted) else ()
         if isinstance(stage, Rerank):
             deeper = replace(stage, count=max(stage.count, DEEP_POOL))
             yield Repair(stage.slot, "a deeper pool", (Edit(stage.slot, deeper),), deeper.says, plain=True)
@@ -244,6 +245,15 @@ def without_stop_words(pipeline: Pipeline) -> list[Repair]:
             edit, why = Edit(stage.slot, pruned(stage.join)), "words such as “the” are in many files"
             return [Repair(stage.slot, "without stop words", (edit,), why, offered=True)]
     return []
+
+
+def _weighed(stage: Weighted) -> Iterator[Repair]:
+    """A weight for each leg that has none: that of the other leg, and two, four and eight times as much."""
+    for leg in (one for one in ("vector", "keyword") if stage.weights[one] == 0):
+        for times in (1, 2, 4, 8):
+            weight: dict[str, Any] = {leg: times * (max(stage.weights.values()) or 1.0)}
+            edit = Edit(stage.slot, replace(stage, **weight))
+            yield Repair(stage.slot, f"{leg} weight", (edit,), f"the {leg} leg counts", plain=True)
 
 
 # Removals
