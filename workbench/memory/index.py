@@ -18,23 +18,12 @@ from workbench.contracts import Index
 from workbench.errors import InputError, WorkbenchError
 from workbench.memory.choices import choices_for, index_home
 from workbench.memory.embedding.cache import embed_through_cache
-from workbench.memory.embedding.local import (
-    PACKAGED_MODEL,
-    Embedder,
-    LocalEmbedder,
-    local_embedder,
-)
+from workbench.memory.embedding.local import PACKAGED_MODEL, Embedder, LocalEmbedder, local_embedder
 from workbench.memory.embedding.named import remembered
 from workbench.memory.files import content_hash
 from workbench.memory.sources import whole_characters
 from workbench.memory.store.contract import IndexPlace, IndexStore, Settings
-from workbench.memory.store.postings import (
-    K1,
-    B,
-    KeywordPostings,
-    NoPostingsError,
-    PostingsSource,
-)
+from workbench.memory.store.postings import K1, B, KeywordPostings, NoPostingsError, PostingsSource
 from workbench.memory.store.scan import Scan
 from workbench.memory.store.sqlite.place import SQLitePlace
 from workbench.records import Chunk, Document, Hits, Query, Rows, Vector

@@ -35,12 +35,7 @@ from workbench_plugins.basic_memory.query import (
     PunctuationMakesAPhrase,
     PunctuationStripped,
 )
-from workbench_plugins.basic_memory.scripts import (
-    WORDS,
-    AnyWordBesideScripts,
-    EachWordApart,
-    NotesWithNgrams,
-)
+from workbench_plugins.basic_memory.scripts import WORDS, AnyWordBesideScripts, EachWordApart, NotesWithNgrams
 from workbench_plugins.history import ReleaseLine
 
 Ranges = Mapping[str, tuple[float, float]]

@@ -33,20 +33,8 @@ from workbench_plugins.cases.indexing import (
     opened_memory,
     packed,
 )
-from workbench_plugins.cases.model import (
-    Case,
-    CaseFile,
-    CaseNote,
-    CasePassage,
-    VectorText,
-    save_case,
-)
-from workbench_plugins.cases.running import (
-    pipeline_of_case,
-    run_everywhere,
-    run_on,
-    with_observations,
-)
+from workbench_plugins.cases.model import Case, CaseFile, CaseNote, CasePassage, VectorText, save_case
+from workbench_plugins.cases.running import pipeline_of_case, run_everywhere, run_on, with_observations
 
 
 def frozen(case: Case, folder: Path | None, cosines: bool = True) -> Case:

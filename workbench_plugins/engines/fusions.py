@@ -26,12 +26,7 @@ from workbench.retrieval.fusion import (
     summed,
     weighted_sum,
 )
-from workbench.retrieval.scoring import (
-    clamped_rank,
-    min_max,
-    over_largest,
-    relevance,
-)
+from workbench.retrieval.scoring import clamped_rank, min_max, over_largest, relevance
 from workbench.retrieval.written import STATISTICS
 
 # Parts of several legs

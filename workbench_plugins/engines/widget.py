@@ -34,13 +34,7 @@ from workbench_plugins.engines.presets import (
     fuse,
     two_legs,
 )
-from workbench_plugins.engines.whose_fusion import (
-    EXAMPLE,
-    Lists,
-    lists_of,
-    named_candidates,
-    place_text,
-)
+from workbench_plugins.engines.whose_fusion import EXAMPLE, Lists, lists_of, named_candidates, place_text
 
 # The sliders: the label, the ends, and the step.
 PARAMETERS = {
