@@ -229,9 +229,15 @@ class Reports:
         file = Path(module).with_suffix(".yaml")
         self.told: Mapping[str, dict[str, Any]] = yaml.safe_load(file.read_text(encoding="utf-8"))
 
-    def computed(self, name: str, shipped: Side, fixed: Side, healthy: Healthy | None = None) -> Specimen:
-        """Two functions."""
-        return self._specimen(name, Sides(shipped, fixed), healthy)
+    def computed(
+        self,
+        name: str,
+        shipped: Callable[[], Answer],
+        fixed: Callable[[], Answer],
+        healthy: Healthy | None = None,
+    ) -> Specimen:
+        """Two functions; the report's `sides` say what they do."""
+        return self._specimen(name, Sides(*map(Side, self.told[name]["sides"], (shipped, fixed))), healthy)
 
     def fused(self, name: str, shipped: Fusion, fixed: Fusion, healthy: Healthy | None = None) -> Specimen:
         """Two fusions of the report's two lists of scores by id; larger is better."""

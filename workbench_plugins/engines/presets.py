@@ -22,7 +22,7 @@ from workbench.records import Chunk, Floats, Hits, Leg, Query, Rows, Stage, Trac
 from workbench.registry import Registry, registrar
 from workbench.retrieval.columns import Columns, ColumnStage, Numbers
 from workbench.retrieval.cutoff import Limit, Order
-from workbench.retrieval.fusion import Fusion, RankSum, WeightedRRF
+from workbench.retrieval.fusion import Fusion, WeightedRRF
 from workbench.retrieval.index_adapters import innermost
 from workbench.retrieval.legs import Depth, KeywordLeg, LegStage, Union, VectorLeg, with_leg
 from workbench.retrieval.pipeline import Pipeline, Source
@@ -30,13 +30,7 @@ from workbench.retrieval.query import JoinedWords
 from workbench.retrieval.scoring import Cosine
 from workbench.systems.registry import register
 from workbench_plugins.engines import fusions
-from workbench_plugins.engines.fusions import (
-    MinMax,
-    Normalisation,
-    OpenSearchMinMax,
-    ThreeSigma,
-    WeightedScores,
-)
+from workbench_plugins.engines.fusions import Normalisation
 
 LEGS = ("vector", "keyword")
 
@@ -164,64 +158,19 @@ def normalised(scale: Normalisation, scores: list[float]) -> list[float]:
 
 
 TOLD = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
-"""Where the fusion of each engine comes from: repository, release, place, issue and note, by name."""
+"""The fusion of each engine by name, and where it comes from: repository, release, place, issue and note."""
 _LISTS = TOLD.pop("lists")
+_KINDS = {**vars(fusions), "WeightedRRF": WeightedRRF}
 
 
-def _weighted(vector: float, keyword: float, scale: Normalisation) -> WeightedScores:
-    """The convex combination of both legs on the same scale."""
-    return WeightedScores(vector, keyword, scale, scale)
+def _made(told: Any) -> Any:
+    """A fusion or a scale of scores, from its kind and parameters; a text names a rule or a scale."""
+    if isinstance(told, dict):
+        return _KINDS[told["kind"]](**{name: _made(one) for name, one in told.items() if name != "kind"})
+    return _KINDS[told] if isinstance(told, str) else told
 
 
-_ROUNDED = ThreeSigma(fusions.its_sign, fusions.rounded_deviation)
-_SAMPLED = ThreeSigma(fusions.one_half, fusions.sample_deviation)
-_OPENSEARCH = OpenSearchMinMax()
-_OURS: Mapping[str, Fusion] = {
-    "rrf-60": RankSum(),
-    "weaviate-ranked": RankSum(0.5, 0.5, k=60, first=0),
-    "llamaindex-rrf": RankSum(k=60, first=0),
-    "qdrant-k2": fusions.QdrantRankSum(),
-    "qdrant-k2-weighted": fusions.QdrantRankSum(vector=2.0, keyword=1.0),
-    "qdrant-k60": fusions.QdrantRankSum(k=60),
-    "txtai": RankSum(0.5, 0.5, k=0),
-    "txtai-convex": _weighted(0.5, 0.5, fusions.AS_GIVEN),
-    "txtai-log-odds": fusions.LogOdds(),
-    "normalised-rrf": WeightedRRF(1.0, 1.0),
-    "langchain-rrf": RankSum(0.5, 0.5),
-    "lancedb-rrf": RankSum(),
-    "lancedb-linear": fusions.WeightedUnlessAlone(0.7, 0.3),
-    "lancedb-mrr": RankSum(0.5, 0.5, k=0),
-    "chroma-rrf": fusions.CreditedRankSum(k=60, first=0, limit=1000),
-    "milvus-weighted": WeightedScores(0.5, 0.5, fusions.HalvedCosine(), fusions.ArcTangent()),
-    "milvus-weighted-raw": _weighted(0.5, 0.5, fusions.AS_GIVEN),
-    "weaviate-relative": _weighted(0.7, 0.3, MinMax(fusions.one)),
-    "weaviate-relative-before-3243": _weighted(0.7, 0.3, MinMax(fusions.zero)),
-    "llamaindex-relative": fusions.SharedWeightedScores(
-        0.5, 0.5, MinMax(fusions.its_sign), MinMax(fusions.its_sign)
-    ),
-    "llamaindex-dist-based": fusions.SharedWeightedScores(0.5, 0.5, _ROUNDED, _ROUNDED),
-    "llamaindex-simple": fusions.LargerScore(fusions.AS_GIVEN, fusions.AS_GIVEN),
-    "qdrant-dbsf": fusions.ScoreSum(_SAMPLED, _SAMPLED),
-    "haystack-dbsf": fusions.LargerScore(ThreeSigma(fusions.zero), ThreeSigma(fusions.zero)),
-    "haystack-dbsf-12508": fusions.LargerScore(ThreeSigma(fusions.itself), ThreeSigma(fusions.itself)),
-    "haystack-rrf": WeightedRRF(1.0, 1.0),
-    "haystack-merge": _weighted(0.5, 0.5, fusions.AS_GIVEN),
-    "haystack-concatenate": fusions.LargerScore(fusions.AS_GIVEN, fusions.AS_GIVEN),
-    "autorag-mm": _weighted(0.5, 0.5, MinMax(fusions.no_number)),
-    "autorag-dbsf": _weighted(0.5, 0.5, ThreeSigma(fusions.no_number)),
-    "tm2c2": WeightedScores(0.8, 0.2, fusions.FromInfimum(-1.0), fusions.FromInfimum(0.0)),
-    "combsum": fusions.ScoreSum(),
-    "combmnz": fusions.ScoreSumTimesLegs(),
-    "combmax": fusions.LargerScore(),
-    "basic-memory": fusions.LargerPlusShare(fusions.AS_GIVEN, fusions.SHARE, share=0.3),
-    "opensearch-arithmetic": _weighted(0.5, 0.5, _OPENSEARCH),
-    "opensearch-geometric": fusions.GeometricMean(_OPENSEARCH, _OPENSEARCH),
-    "opensearch-harmonic": fusions.HarmonicMean(_OPENSEARCH, _OPENSEARCH),
-    "elasticsearch-linear": _weighted(1.0, 1.0, fusions.ElasticsearchMinMax()),
-    "openclaw-now": WeightedScores(0.7, 0.3, fusions.AS_GIVEN, fusions.SATURATING),
-    "openclaw-clamped": WeightedScores(0.7, 0.3, fusions.AS_GIVEN, fusions.CLAMPED),
-}
-_ALL = [Engine(name, _OURS[name], Source(**told)) for name, told in TOLD.items()]
+_ALL = [Engine(name, _made(told.pop("fusion")), Source(**told)) for name, told in TOLD.items()]
 
 ENGINES = Registry[Engine]("engine", _ALL, "List them: list(workbench_plugins.engines.presets.ENGINES)")
 

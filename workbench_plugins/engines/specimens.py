@@ -40,7 +40,6 @@ from workbench_plugins.engines.museum import (
     SERVER_AND_GARDEN,
     Answer,
     Reports,
-    Side,
     by_score,
     fused_scores,
     small_memory,
@@ -238,35 +237,28 @@ def _ensemble(before: Callable[[Iterable[str]], Iterable[str]]) -> Answer:
 register(
     TOLD.searched("openclaw-and-join", NO_FLOOR, NO_FLOOR.but(OR_JOIN)),
     TOLD.computed(
-        "mulder-silent-syntax-error",
-        Side(
-            "quote a token that has a listed character; an error is no hits",
-            lambda: _found(listed_only, "@nasa"),
-        ),
-        Side("quote every token", lambda: _found(quoted, "@nasa")),
+        "mulder-silent-syntax-error", lambda: _found(listed_only, "@nasa"), lambda: _found(quoted, "@nasa")
     ),
     TOLD.searched("mem0-semantic-gate", TWO_OF_EACH.with_stage(VectorPool()), TWO_OF_EACH),
     TOLD.computed(
-        "qmd-filter-after-top-k",
-        Side("the nearest 3, then the collection", lambda: _in_notes(top(NEAREST, 3))),
-        Side("the collection, then the nearest 3", lambda: top(_in_notes(NEAREST), 3)),
+        "qmd-filter-after-top-k", lambda: _in_notes(top(NEAREST, 3)), lambda: top(_in_notes(NEAREST), 3)
     ),
     TOLD.computed(
         "score-depends-on-size",
-        Side("as many candidates as results", lambda: _score_of_b({3: 3, 6: 6})),
-        Side("a hundred candidates or more, cut afterwards", lambda: _score_of_b({3: 100, 6: 100})),
+        lambda: _score_of_b({3: 3, 6: 6}),
+        lambda: _score_of_b({3: 100, 6: 100}),
         lambda answer: len(set(answer.values())) == 1,
     ),
     TOLD.computed(
         "qdrant-fusion-per-shard",
-        Side("fuse on each shard, then merge", lambda: _on_shards("ace", "bdf")),
-        Side("merge, then fuse", lambda: _on_shards("abcdef")),
+        lambda: _on_shards("ace", "bdf"),
+        lambda: _on_shards("abcdef"),
         lambda answer: answer == _on_shards("abcdef"),
     ),
     TOLD.computed(
         "qdrant-grouping-widens-the-pool",
-        Side("prefetch limits × group size", lambda: _prefetched(6)),
-        Side("prefetch limits as asked", lambda: _prefetched(3)),
+        lambda: _prefetched(6),
+        lambda: _prefetched(3),
         lambda answer: answer == _prefetched(3),
     ),
     TOLD.searched("openclaw-unreachable-floor", ANY_WORD, ANY_WORD.with_stage(MinScore(0.3))),
@@ -274,28 +266,24 @@ register(
     TOLD.searched("qdrant-local-threshold", QDRANT, QDRANT.asking(min_score=0.4)),
     TOLD.computed(
         "floor-before-squash",
-        Side("floor, then squash", lambda: squashed(at_least(FUSED, 0.45))),
-        Side("squash, then floor", lambda: at_least(squashed(FUSED), 0.45)),
+        lambda: squashed(at_least(FUSED, 0.45)),
+        lambda: at_least(squashed(FUSED), 0.45),
     ),
     TOLD.computed(
         "openviking-fill-below-floor",
-        Side("floor, then fill up to the limit", lambda: top(at_least(RECALLED, 0.25) | RECALLED, 3)),
-        Side("floor, then limit", lambda: top(at_least(RECALLED, 0.25), 3)),
+        lambda: top(at_least(RECALLED, 0.25) | RECALLED, 3),
+        lambda: top(at_least(RECALLED, 0.25), 3),
     ),
     TOLD.computed(
         "agentmemory-token-budget",
-        Side("leave out what does not fit", lambda: _within_budget(900, cut=False)),
-        Side("cut what does not fit", lambda: _within_budget(900, cut=True)),
+        lambda: _within_budget(900, cut=False),
+        lambda: _within_budget(900, cut=True),
     ),
     TOLD.fused("openclaw-clamped-bm25", ENGINES["openclaw-clamped"].fusion, ENGINES["openclaw-now"].fusion),
     TOLD.fused(
         "qmd-upside-down", ScoreSum(AS_GIVEN, BM25Conversion(absolute_rank)), ScoreSum(AS_GIVEN, SATURATING)
     ),
-    TOLD.computed(
-        "fts5-idf-floor",
-        Side("idf = ln((N - n + 0.5) / (n + 0.5)), at least 0.000001", lambda: _relevances(fts5_idf)),
-        Side("idf = ln(1 + (N - n + 0.5) / (n + 0.5))", lambda: _relevances(lucene_idf)),
-    ),
+    TOLD.computed("fts5-idf-floor", lambda: _relevances(fts5_idf), lambda: _relevances(lucene_idf)),
     TOLD.fused(
         "weaviate-single-hit",
         WeightedScores(0.5, 0.5, MinMax(zero), MinMax(zero)),
@@ -314,29 +302,18 @@ register(
     ),
     TOLD.computed(
         "txtai-half-penalty",
-        Side("0.5 × dense + 0.5 × sparse, 2 candidates a leg", lambda: _averaged(2)),
-        Side("0.5 × dense + 0.5 × sparse, 3 candidates a leg", lambda: _averaged(3)),
+        lambda: _averaged(2),
+        lambda: _averaged(3),
         lambda answer: answer["copy 1"] == answer.get("copy 2"),
     ),
-    TOLD.computed(
-        "memory-lancedb-pro-unweighted-branch",
-        Side("a keyword-only hit scores min(1, bm25)", lambda: _branches(1.0)),
-        Side("a keyword-only hit scores 0.3 × min(1, bm25)", lambda: _branches(0.3)),
-    ),
+    TOLD.computed("memory-lancedb-pro-unweighted-branch", lambda: _branches(1.0), lambda: _branches(0.3)),
     TOLD.computed(
         "qmd-blend-floor",
-        Side(
-            "0.75 / rank + 0.25 × rerank score",
-            lambda: {name: 0.75 * (1 / 1) + 0.25 * score for name, score in RERANKED.items()},
-        ),
-        Side("rerank score", lambda: RERANKED),
+        lambda: {name: 0.75 * (1 / 1) + 0.25 * score for name, score in RERANKED.items()},
+        lambda: RERANKED,
         lambda answer: answer["nonsense"] < 0.5 <= answer["an on-topic question"],
     ),
-    TOLD.computed(
-        "metronix-constant-score",
-        Side("0.6 × min-max of dense + 0.3 × 0.5", lambda: _best_scores(MinMax())),
-        Side("0.6 × dense + 0.3 × 0.5", lambda: _best_scores(AS_GIVEN)),
-    ),
+    TOLD.computed("metronix-constant-score", lambda: _best_scores(MinMax()), lambda: _best_scores(AS_GIVEN)),
     TOLD.fused(
         "llamaindex-weights-ignored",
         ENGINES["llamaindex-rrf"].fusion,
@@ -350,9 +327,5 @@ register(
         RankSum(vector=0.3, keyword=0.7, k=0),
         SharedRankSum(vector=0.3, keyword=0.7, k=0),
     ),
-    TOLD.computed(
-        "langchain-duplicate-chunks",
-        Side("Σ over chunks of 0.5 / (60 + rank)", lambda: _ensemble(list)),
-        Side("Σ over documents of 0.5 / (60 + rank)", lambda: _ensemble(dict.fromkeys)),
-    ),
+    TOLD.computed("langchain-duplicate-chunks", lambda: _ensemble(list), lambda: _ensemble(dict.fromkeys)),
 )
