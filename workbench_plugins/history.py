@@ -69,7 +69,8 @@ class History:
     def _source(self, release: str, told: dict[str, str]) -> Source:
         repository = told.get("repository", self._told.get("repository", ""))
         note = told.get("note", "").format(**self._notes)
-        return Source(repository, release, told.get("place", ""), told.get("issue", ""), note)
+        place = told.get("place", self._told.get("place", ""))
+        return Source(repository, release, place, told.get("issue", ""), note)
 
     def release(self, name: str) -> Source:
         """Where a release, or a variant of it such as `2026.9.6-trigram`, can be checked."""

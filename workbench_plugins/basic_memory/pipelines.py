@@ -3,6 +3,7 @@
 At 232f4690 a question mark turned every question into a phrase, so hybrid search was vector search. #994
 brought the keyword leg back, first without a gate. A new tokeniser lost ten points (a2f5edfa), and #1269
 regained them. Basic Memory is AGPL: this is our own code, written from a description of its behaviour.
+The file `pipelines.yaml` says why each change was made, and where that can be checked.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from workbench.retrieval.columns import ColumnStage, Numbers, filled
 from workbench.retrieval.cutoff import Limit, Order, dropped
 from workbench.retrieval.fusion import Fusion, OneLeg, max_plus_min
 from workbench.retrieval.legs import Depth, KeywordLeg, Union, VectorLeg, with_leg
-from workbench.retrieval.pipeline import Change, Pipeline, Source
+from workbench.retrieval.pipeline import Change, Pipeline
 from workbench.retrieval.scoring import over_largest
 from workbench.retrieval.written import Symbols, as_data, step
 from workbench_plugins.basic_memory.notes import EachColumn, NotesLayout, OneMatch
@@ -36,7 +37,7 @@ from workbench_plugins.basic_memory.query import (
     PunctuationStripped,
 )
 from workbench_plugins.basic_memory.scripts import WORDS, AnyWordBesideScripts, EachWordApart, NotesWithNgrams
-from workbench_plugins.history import ReleaseLine
+from workbench_plugins.history import History, ReleaseLine
 
 Ranges = Mapping[str, tuple[float, float]]
 
@@ -207,22 +208,7 @@ class LargerPlusShare(Fusion):
         return max_plus_min(vector, keyword, self.share)
 
 
-REPOSITORY = "basicmachines-co/basic-memory"
-REPOSITORY_PY = "repository/sqlite_search_repository.py, repository/search_repository_base.py"
-SIMPLIFIED = (
-    "The shipped minimum similarity of 0.55 belongs to bge-small-en-v1.5; set another one for another "
-    "model (min_similarity.least). Simplified: the chunks and vectors are those of the index; cosine "
-    "distance replaces d² / 2; permalinks keep Cyrillic, Arabic and other scripts that Basic Memory writes "
-    "in Latin letters; the forms of a title and of a path stand in a fixed order, and there in that of "
-    "Python's hash seed, which a phrase can notice. Ties are broken by path: in Basic Memory equal bm25 "
-    "numbers are in the order in which the notes were indexed, and equal scores in that of Python's hash "
-    "seed. There is no floor on the fused score."
-)
-
-
-def _at(commit: str, issue: str = "", note: str = SIMPLIFIED) -> Source:
-    return Source(REPOSITORY, commit, REPOSITORY_PY, issue, note)
-
+TOLD = History(__file__)
 
 SCORED_RRF = Pipeline(
     "bm-rrf",
@@ -239,7 +225,7 @@ SCORED_RRF = Pipeline(
         Order(),
         Limit(10),
     ),
-    source=_at("e46555bf"),
+    source=TOLD.release("e46555bf"),
     layout=NotesLayout(),
 )
 
@@ -256,88 +242,48 @@ VECTOR_ONLY = replace(
         Order(),
         Limit(10),
     ),
-    source=_at("232f4690", "", f"search_type=vector. {SIMPLIFIED}"),
+    source=replace(
+        SCORED_RRF.source, release="232f4690", note=f"search_type=vector. {SCORED_RRF.source.note}"
+    ),
 )
 
-FUSION = Change(
-    "max",
-    LargerPlusShare(),
-    "the larger score plus a bonus for being in both legs, instead of weighted ranks",
-    _at("f5a0e942", "#577", ""),
-)
-PUNCTUATION = Change(
-    "punctuation",
-    PunctuationStripped(),
-    "the question mark is removed, so that a question is words and not a phrase",
-    _at("a6d07843", "#994", "The first half of the commit."),
-)
-RELAXED = Change(
-    "relaxed",
-    AnyPlainWord(),
-    "if no note has all the words, one word is enough",
-    _at("a6d07843", "#994", "The second half of the commit."),
-)
-GATE = Change(
-    "gate",
-    GatedPlainWord(),
-    "short questions and those with a number are not relaxed, since one weak hit would score 1",
-    _at("16869867", "#994", "Added after a review."),
-)
-TOKENS = Change(
-    "tokens",
-    AnyToken(),
-    "Chinese, Japanese and Korean are relaxed too; a possessive leaves the one-letter prefix s*",
-    _at("a2f5edfa", "#1022", ""),
-)
-UNICODE_TOKENS = Change(
-    "unicode",
-    AnyUnicodeToken(),
-    "words of every script; an apostrophe inside a word is part of it",
-    _at("1f56fc76", "#1269", ""),
-)
-RANKS_AGAIN = Change(
-    "rrf", ScoredRRF(), "the fusion from before #577", _at("e46555bf", "", "Never with #994.")
-)
+FUSION = TOLD.change("f5a0e942", "max", LargerPlusShare())
+PUNCTUATION = TOLD.change("a6d07843", "punctuation", PunctuationStripped())
+RELAXED = TOLD.change("a6d07843", "relaxed", AnyPlainWord())
+GATE = TOLD.change("16869867", "gate", GatedPlainWord())
+TOKENS = TOLD.change("a2f5edfa", "tokens", AnyToken())
+UNICODE_TOKENS = TOLD.change("1f56fc76", "unicode", AnyUnicodeToken())
+RANKS_AGAIN = TOLD.change("e46555bf", "rrf", ScoredRRF())
 
 
 def min_similarity(least: float) -> Change:
     """A change of the vector leg's minimum similarity; the shipped 0.55 belongs to bge-small-en-v1.5."""
-    return Change(
-        f"min-{least:g}",
-        MinSimilarity(least),
-        f"the vector leg keeps hits with a similarity of at least {least:g}",
-        _at("55d675e2", "", "A setting, semantic_min_similarity, that each query can override."),
-    )
+    told = TOLD.change("55d675e2", "min", MinSimilarity(least))
+    return replace(told, name=f"min-{least:g}", why=told.why.format(least))
 
 
 MIN_SIMILARITY_0 = min_similarity(0.0)
 
 
-def _profile(name: str, before: Pipeline, source: Source, *changes: Change) -> Pipeline:
-    return replace(before.but(*changes), name=name, source=source)
+def _profile(name: str, before: Pipeline, commit: str, *changes: Change) -> Pipeline:
+    return replace(before.but(*changes), name=name, source=TOLD.release(commit))
 
 
-DEAD_FTS = _profile("bm-dead-fts", SCORED_RRF, _at("232f4690", "#994"), FUSION)
-UNGATED = _profile("bm-994-ungated", DEAD_FTS, _at("a6d07843", "#994"), PUNCTUATION, RELAXED)
-GATED = _profile("bm-994-gated", UNGATED, _at("16869867", "#994"), GATE)
-CJK_REGRESS = _profile("bm-cjk-regress", GATED, _at("a2f5edfa", "#1022"), TOKENS)
+DEAD_FTS = _profile("bm-dead-fts", SCORED_RRF, "232f4690", FUSION)
+UNGATED = _profile("bm-994-ungated", DEAD_FTS, "a6d07843", PUNCTUATION, RELAXED)
+GATED = _profile("bm-994-gated", UNGATED, "16869867", GATE)
+CJK_REGRESS = _profile("bm-cjk-regress", GATED, "a2f5edfa", TOKENS)
+# The third column is searched since 5e4b1196 (#1071).
 HEAD = replace(
-    _profile("bm-head", CJK_REGRESS, _at("1f56fc76", "#1269"), UNICODE_TOKENS),
-    # The third column is searched since 5e4b1196 (#1071).
-    layout=NotesLayout(EachColumn(WORDS)),
+    _profile("bm-head", CJK_REGRESS, "1f56fc76", UNICODE_TOKENS), layout=NotesLayout(EachColumn(WORDS))
 )
 RELEASE_0_24 = replace(
-    _profile("bm-0.24.1", HEAD, _at("0.24.1", ""))
-    .with_stage(EachWordApart())
-    .with_stage(AnyWordBesideScripts()),
+    _profile("bm-0.24.1", HEAD, "0.24.1").with_stage(EachWordApart()).with_stage(AnyWordBesideScripts()),
     layout=NotesWithNgrams(EachColumn(WORDS)),
     changes=(),
 )
 ONE_MATCH = replace(
-    CJK_REGRESS,
-    name="bm-cjk-regress-one-match",
-    layout=NotesLayout(OneMatch()),
-    source=_at("a2f5edfa, changed", "", f"Never shipped: one MATCH over both columns. {SIMPLIFIED}"),
+    _profile("bm-cjk-regress-one-match", CJK_REGRESS, "a2f5edfa, changed"), layout=NotesLayout(OneMatch())
 )
 
 PIPELINES = (

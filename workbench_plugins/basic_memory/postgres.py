@@ -141,9 +141,8 @@ class AnyUnicodeLexeme(_InPostgres, AnyUnicodeToken):
     """`AnyUnicodeToken` for to_tsquery."""
 
 
-SIMPLIFIED = (
-    "A query that the server cannot read finds nothing, at every commit; before a2f5edfa it was an error. "
-    f"{pipelines.SIMPLIFIED}"
+UNREADABLE = (
+    "A query that the server cannot read finds nothing, at every commit; before a2f5edfa it was an error."
 )
 
 
@@ -156,7 +155,8 @@ def _on_postgres(
     ported = shipped.with_stage(TextLeg(PageDepth(), rank=RANK))
     for stage in stages:
         ported = ported.with_stage(stage)
-    source = replace(shipped.source, place="repository/postgres_search_repository.py", note=SIMPLIFIED)
+    note = f"{UNREADABLE} {shipped.source.note}"
+    source = replace(shipped.source, place="repository/postgres_search_repository.py", note=note)
     return replace(ported, name=name, layout=layout, source=source, changes=())
 
 
