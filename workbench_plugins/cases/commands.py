@@ -299,7 +299,7 @@ def shrink(
     known = {one.system.name for one in loaded.case.elsewhere}
     more = [Elsewhere(system=CaseSystem(name=name)) for name in passing_on or () if name not in known]
     update = {"elsewhere": [*loaded.case.elsewhere, *more]}
-    made = shrink_file(replace(loaded, case=loaded.case.model_copy(update=update)))
+    made = shrink_file(replace(loaded, case=loaded.case.but(**update)))
     before, after = loaded.case.words, made.words
     put(f"{file}: {counted(len(made.memory.notes or ()), 'note')}, {after:,} of {before:,} words.")
     put(f"The original is {original_of(file)}.")

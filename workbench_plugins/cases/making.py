@@ -81,7 +81,7 @@ def case_of(
     asked = CaseQuestion(question=question, expect=expect or Expected(found=target))
     title = title or f"{pipeline.name}: {question}"[:200]
     case = _case([asked], pipeline, index, vectors, title=title, note=note, known_bug=known_bug)
-    return with_observations(run_case(case.model_copy(update={"references": list(references)})))
+    return with_observations(run_case(case.but(references=list(references))))
 
 
 def case_of_questions(
@@ -102,8 +102,8 @@ def case_of_questions(
     run = run_case(_case(asked, pipeline, index, vectors, title=title))
     known = ["" if one.holds else f"{pipeline.name}: {one.says}" for one in run.answers]
     case = with_observations(run)
-    seen = [one.model_copy(update={"known_bug": bug}) for one, bug in zip(case.questions, known, strict=True)]
-    return case.model_copy(update={"questions": seen})
+    seen = [one.but(known_bug=bug) for one, bug in zip(case.questions, known, strict=True)]
+    return case.but(questions=seen)
 
 
 def _case(
@@ -196,11 +196,9 @@ def carried(
         axes={axis: list(words) for axis, words in axes.items()} if axes else None,
     )
     questions = [
-        one.model_copy(
-            update={
-                "vector": None if vectors == "none" else packed(index.embed(one.question), vectors),
-                "words": reader.question_words(one.question, inner, pipeline) if reader and windows else None,
-            }
+        one.but(
+            vector=None if vectors == "none" else packed(index.embed(one.question), vectors),
+            words=reader.question_words(one.question, inner, pipeline) if reader and windows else None,
         )
         for one in asked
     ]
@@ -246,8 +244,7 @@ def _note(
         more = any(one != CasePassage() for one in given)
         return CaseNote(path=path, source=kind, text=text, passages=given if more else None)
     passages = [
-        one.model_copy(update={"lines": (first, last), "text": text})
-        for one, (text, first, last) in zip(given, here, strict=True)
+        one.but(lines=(first, last), text=text) for one, (text, first, last) in zip(given, here, strict=True)
     ]
     return CaseNote(path=path, source=kind, passages=passages)
 
@@ -348,7 +345,7 @@ def case_of_specimen(specimen: Specimen) -> Case:
     run = run_case(case)
     if run.holds:
         with_scores = CaseQuestion(question=question, expect=Expected(same_as=good, scores=True))
-        run = run_case(case.model_copy(update={"questions": [with_scores]}))
+        run = run_case(case.but(questions=[with_scores]))
     return with_observations(run)
 
 

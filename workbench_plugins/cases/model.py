@@ -17,7 +17,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple, Self
 
 import yaml
 from pydantic import (
@@ -60,6 +60,10 @@ class CasePart(BaseModel):
     """Base of all parts of a case: an unknown key is an error, and a value does not change."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+    def but(self, **values: Any) -> Self:
+        """The part with other values, which are not checked again."""
+        return self.model_copy(update=values)
 
 
 def _name(text: str) -> str:

@@ -383,7 +383,7 @@ def redacted(case: Case, folder: Path | None = None) -> Redaction:
         proof = _proved(before, after, names)
         if proof.same_failure and (best is None or proof.complete or proof.releases > best.proof.releases):
             run = after.systems[0]
-            made = run.case.model_copy(update={"compared": _compared(before, after)})
+            made = run.case.but(compared=_compared(before, after))
             best = Redaction(
                 with_observations(replace(run, case=made)), proof, kind, tuple(_remains(plain, names))
             )
@@ -407,7 +407,7 @@ def _plain_systems(case: Case, folder: Path | None) -> Case:
             return system_of_case(pipeline_of_case(part, folder))
         if not isinstance(part, CasePart):
             return part
-        return part.model_copy(update={name: plain(value) for name, value in part})
+        return part.but(**{name: plain(value) for name, value in part})
 
     made: Case = plain(case)
     return made
@@ -433,14 +433,12 @@ def _vocabulary(case: Case) -> Iterator[str]:
 
 
 def _replaced(case: Case, names: Pseudonyms) -> Case:
-    questions = [one.model_copy(update={"observed": None}) for one in _in_other_words(case.questions, names)]
-    return case.model_copy(
-        update={
-            "title": f"{case.system.called}: a redacted case",
-            "note": REDACTED,
-            "questions": questions,
-            "memory": _in_other_words(case.memory, names),
-        }
+    questions = [one.but(observed=None) for one in _in_other_words(case.questions, names)]
+    return case.but(
+        title=f"{case.system.called}: a redacted case",
+        note=REDACTED,
+        questions=questions,
+        memory=_in_other_words(case.memory, names),
     )
 
 
@@ -463,7 +461,7 @@ def _in_other_words(part: Any, names: Pseudonyms) -> Any:
             update[name] = [names.path(one) for one in value] if name == "order" else names.path(value)
         else:
             update[name] = _in_other_words(value, names)
-    return part.model_copy(update=update)
+    return part.but(**update)
 
 
 # The proof

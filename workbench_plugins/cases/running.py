@@ -375,8 +375,8 @@ def _release_verdicts(case: Case, folder: Path | None, index: Index) -> dict[str
 
 def with_observations(run: CaseRun) -> Case:
     """The case with what this run observed in each question."""
-    questions = [one.asked.model_copy(update={"observed": one.observed}) for one in run.answers]
-    return run.case.model_copy(update={"questions": questions})
+    questions = [one.asked.but(observed=one.observed) for one in run.answers]
+    return run.case.but(questions=questions)
 
 
 def judged(

@@ -66,25 +66,17 @@ def frozen(case: Case, folder: Path | None, cosines: bool = True) -> Case:
         of_questions, dimensions = short, len(short[0])
     written = iter(of_passages)
     notes = [
-        note.model_copy(
-            update={
-                "passages": [
-                    one.model_copy(update={"vector": next(written), "windows": None}) for one in cut.given
-                ]
-            }
-        )
+        note.but(passages=[one.but(vector=next(written), windows=None) for one in cut.given])
         for note, cut in cuts
     ]
     kind = "cosines" if cosines else "float32"
     model = {"vectors": kind, "dimensions": dimensions, "axes": None}
-    return with_notes(case, notes).model_copy(
-        update={
-            "model": case.model.model_copy(update=model),
-            "questions": [
-                one.model_copy(update={"vector": vector, "words": None})
-                for one, vector in zip(case.questions, of_questions, strict=True)
-            ],
-        }
+    return with_notes(case, notes).but(
+        model=case.model.but(**model),
+        questions=[
+            one.but(vector=vector, words=None)
+            for one, vector in zip(case.questions, of_questions, strict=True)
+        ],
     )
 
 
@@ -95,10 +87,10 @@ def in_passages(case: Case) -> Case:
     for note in case.memory.notes or ():
         cut = cut_note(note, chunker)
         passages = [
-            given.model_copy(update={"lines": (one.start_line, one.end_line), "text": one.text})
+            given.but(lines=(one.start_line, one.end_line), text=one.text)
             for one, given in zip(cut.passages, cut.given, strict=True)
         ]
-        notes.append(note.model_copy(update={"text": None, "passages": passages}))
+        notes.append(note.but(text=None, passages=passages))
     return with_notes(case, notes)
 
 
@@ -107,15 +99,14 @@ def in_texts(note: CaseNote) -> CaseNote:
     passages = note.passages or []
     if note.text is not None or len(passages) != 1 or passages[0].annotations:
         return note
-    rest = passages[0].model_copy(update={"lines": None, "text": None})
-    update = {"text": passages[0].text, "passages": None if rest == CasePassage() else [rest]}
-    return note.model_copy(update=update)
+    rest = passages[0].but(lines=None, text=None)
+    return note.but(text=passages[0].text, passages=None if rest == CasePassage() else [rest])
 
 
 def with_notes(case: Case, notes: Sequence[CaseNote]) -> Case:
     """The case with other notes."""
-    memory = case.memory.model_copy(update={"notes": list(notes), "folder": None})
-    return case.model_copy(update={"memory": memory})
+    memory = case.memory.but(notes=list(notes), folder=None)
+    return case.but(memory=memory)
 
 
 Item = TypeVar("Item")
@@ -235,7 +226,7 @@ def shrunk(
         )
     with progress_bar(desc="shrinking", unit=" runs", disable=True if quiet else None) as bar:
         names = [pipeline_of_case(case.system, folder).name, *(name for name, _ in wanted.releases)]
-        case = case.model_copy(update={"compared": list(dict.fromkeys(names))})
+        case = case.but(compared=list(dict.fromkeys(names)))
         work = Shrinking(case, wanted, folder, kept, bar)
         _freeze(work)
         _questions(work)
@@ -293,7 +284,7 @@ def _questions(work: Shrinking) -> None:
     failing = [number for number, (holds, _, _) in enumerate(work.wanted.reasons) if not holds]
 
     def only(numbers: Sequence[int]) -> tuple[Case, Verdicts]:
-        chosen = work.now.model_copy(update={"questions": [work.now.questions[number] for number in numbers]})
+        chosen = work.now.but(questions=[work.now.questions[number] for number in numbers])
         wanted = Verdicts(
             tuple(work.wanted.reasons[number] for number in numbers),
             work.wanted.elsewhere,
@@ -315,8 +306,8 @@ def _changes(work: Shrinking) -> None:
     for name in ("changes", "settings"):
 
         def with_items(some: Sequence[str], name: str = name) -> Case:
-            system = work.now.system.model_copy(update={name: list(some)})
-            return work.now.model_copy(update={"system": system})
+            system = work.now.system.but(**{name: list(some)})
+            return work.now.but(system=system)
 
         _smaller(work, getattr(work.now.system, name), with_items, none=True)
 
@@ -349,9 +340,7 @@ def _passages(work: Shrinking) -> None:
     def only(some: Sequence[TextPart]) -> Case:
         wanted = {(one.note, one.passage) for one in some}
         kept = [
-            note.model_copy(
-                update={"passages": [p for n, p in enumerate(note.passages or ()) if (number, n) in wanted]}
-            )
+            note.but(passages=[p for n, p in enumerate(note.passages or ()) if (number, n) in wanted])
             if note.text is None
             else note
             for number, note in enumerate(notes)
@@ -406,17 +395,11 @@ def _only(case: Case, some: Sequence[TextPart]) -> Case:
         new = [
             texts.get((number, n), "").strip() or _first_word(old) for n, old in enumerate(_texts_of(note))
         ]
-        update: dict[str, Any] = (
-            {"text": new[0]}
-            if note.text is not None
-            else {
-                "passages": [
-                    one.model_copy(update={"text": text})
-                    for one, text in zip(note.passages or (), new, strict=True)
-                ]
-            }
-        )
-        notes.append(note.model_copy(update=update))
+        if note.text is not None:
+            notes.append(note.but(text=new[0]))
+        else:
+            passages = zip(note.passages or (), new, strict=True)
+            notes.append(note.but(passages=[one.but(text=text) for one, text in passages]))
     return with_notes(case, notes)
 
 
@@ -436,4 +419,4 @@ def _finished(work: Shrinking) -> Case:
     case = work.now
     (run,) = run_on(case, [pipeline_of_case(case.system, work.folder)], folder=work.folder)
     note = case.note if SHRUNK in case.note else f"{case.note} {SHRUNK}".strip()
-    return with_observations(run).model_copy(update={"note": note})
+    return with_observations(run).but(note=note)

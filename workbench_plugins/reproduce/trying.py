@@ -118,7 +118,7 @@ def expectation(report: Report, system: CaseSystem) -> Expected:
     if report.happened == "noise":
         return Expected(nothing=True)
     if report.happened == "limit":
-        return Expected(same_as=system.model_copy(update={"limit": LARGER}), within=1)
+        return Expected(same_as=system.but(limit=LARGER), within=1)
     return Expected(found=report.expected, within=1 if report.happened == "order" else None)
 
 
@@ -137,7 +137,7 @@ def usable(report: Report) -> tuple[CaseSystem, list[Fact]]:
         changes: dict[str, object] = {"settings": [*system.settings, f"{name}={value}"]}
         if name in ("min_score", "limit"):
             changes = {name: float(value) if name == "min_score" else int(float(value))}
-        changed = system.model_copy(update=changes)
+        changed = system.but(**changes)
         try:
             pipeline_of_case(changed)
             system = changed
@@ -185,20 +185,18 @@ def _embedded(cases: Sequence[Case]) -> list[Case]:
     if not texts:
         return list(cases)
     notes = [CaseNote(path=f"{place}.md", text=text) for place, text in enumerate(texts)]
-    union = cases[0].model_copy(update={"memory": CaseMemory(notes=notes)})
+    union = cases[0].but(memory=CaseMemory(notes=notes))
     with opened_memory(union) as index:
         memory, model, questions = carried(union.questions, index, "float32")
     by_path = {one.path: one for one in memory.notes or ()}
     known = {text: by_path[f"{place}.md"] for place, text in enumerate(texts)}
 
     def with_vectors(case: Case) -> Case:
-        given = [
-            known[one.text or ""].model_copy(update={"path": one.path}) for one in case.memory.notes or ()
-        ]
+        given = [known[one.text or ""].but(path=one.path) for one in case.memory.notes or ()]
         if not given:
             return case
-        memory = case.memory.model_copy(update={"notes": given})
-        return case.model_copy(update={"memory": memory, "model": model, "questions": questions})
+        memory = case.memory.but(notes=given)
+        return case.but(memory=memory, model=model, questions=questions)
 
     return [with_vectors(one) for one in cases]
 
@@ -229,11 +227,11 @@ def _elsewhere(case: Case, releases: Sequence[Pipeline]) -> list[CaseRun]:
         return run_on(case, releases)
     runs = []
     for one in releases:
-        system = case.system.model_copy(update={"name": one.name})
-        same_as = asked.expect.same_as.model_copy(update={"name": one.name})
-        expect = asked.expect.model_copy(update={"same_as": same_as})
-        question = asked.model_copy(update={"expect": expect})
-        runs.append(run_case(case.model_copy(update={"system": system, "questions": [question]})))
+        system = case.system.but(name=one.name)
+        same_as = asked.expect.same_as.but(name=one.name)
+        expect = asked.expect.but(same_as=same_as)
+        question = asked.but(expect=expect)
+        runs.append(run_case(case.but(system=system, questions=[question])))
     return runs
 
 
@@ -245,7 +243,7 @@ def _plain(system: CaseSystem) -> Case:
 
 def _case(report: Report, system: CaseSystem, memory: CaseMemory) -> Case:
     asked = CaseQuestion(question=report.question, expect=expectation(report, system))
-    return _plain(system).model_copy(update={"questions": [asked], "memory": memory})
+    return _plain(system).but(questions=[asked], memory=memory)
 
 
 def _smallest(run: CaseRun, here: Pipeline, happened: str) -> CaseRun:
@@ -274,8 +272,8 @@ def _smallest(run: CaseRun, here: Pipeline, happened: str) -> CaseRun:
 
 def _without(run: CaseRun, notes: Sequence[CaseNote], here: Pipeline, happened: str) -> CaseRun:
     """The run with these notes alone, if what was reported still happens; else the run as it is."""
-    memory = run.case.memory.model_copy(update={"notes": list(notes)})
-    smaller = run_case(run.case.model_copy(update={"memory": memory}), here)
+    memory = run.case.memory.but(notes=list(notes))
+    smaller = run_case(run.case.but(memory=memory), here)
     return smaller if shows(smaller, happened) else run
 
 
@@ -319,20 +317,18 @@ def _whole(run: CaseRun, report: Report, facts: Sequence[Fact], elsewhere: Seque
             memory, model, questions = carried(case.questions, index, "float32")
     system = case.system
     if run.pipeline.name != pipeline_of_case(system).name:
-        system = system.model_copy(update={"name": run.pipeline.name})
-    whole = case.model_copy(
-        update={
-            "title": report.title,
-            "note": "\n".join([*blanks, "Read of the report:", *read]),
-            "references": list(report.references),
-            "known_bug": "" if run.holds else "as reported",
-            "system": system,
-            "elsewhere": list(elsewhere),
-            "memory": memory,
-            "model": model,
-            "questions": questions,
-            "environment": environment(),
-        }
+        system = system.but(name=run.pipeline.name)
+    whole = case.but(
+        title=report.title,
+        note="\n".join([*blanks, "Read of the report:", *read]),
+        references=list(report.references),
+        known_bug="" if run.holds else "as reported",
+        system=system,
+        elsewhere=list(elsewhere),
+        memory=memory,
+        model=model,
+        questions=questions,
+        environment=environment(),
     )
     again = run_case(whole)
     return run_case(with_observations(again))
