@@ -72,9 +72,9 @@ class History:
         place = told.get("place", self._told.get("place", ""))
         return Source(repository, release, place, told.get("issue", ""), note)
 
-    def release(self, name: str) -> Source:
-        """Where a release, or a variant of it such as `2026.9.6-trigram`, can be checked."""
-        return self._source(name.removesuffix("-trigram"), self._told["releases"][name])
+    def release(self, name: str, variant: str = "") -> Source:
+        """Where a release can be checked, or a variant of it: the file has it as `2026.9.6-trigram`."""
+        return self._source(name, self._told["releases"][f"{name}-{variant}" if variant else name])
 
     def change(self, release: str, name: str, stage: Stage) -> Change:
         """The named change of a release, which puts this stage into its slot."""

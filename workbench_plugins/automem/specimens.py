@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from workbench.registry import register
-from workbench_plugins.automem import pipelines as automem
+from workbench_plugins.automem import pipelines as am
 from workbench_plugins.automem.components import ContentKeyword
 from workbench_plugins.automem.memories import Memory, query_tokens
 from workbench_plugins.engines.museum import Reports
 
 TOLD = Reports(__file__)
-WHOLE_WORDS = automem.DEAD_KEYWORD.but(automem.WHOLE_WORDS)
+WHOLE_WORDS = am.DEAD_KEYWORD.but(am.WHOLE_WORDS)
 
 
 @dataclass(frozen=True)
@@ -27,22 +27,16 @@ class TokensOfTheContent(ContentKeyword):
 
 
 register(
-    TOLD.searched("automem-dead-keyword-weight", automem.DEAD_KEYWORD, WHOLE_WORDS),
+    TOLD.searched("automem-dead-keyword-weight", am.DEAD_KEYWORD, WHOLE_WORDS),
     TOLD.searched(
         "automem-floor-cuts-more",
         WHOLE_WORDS,
-        WHOLE_WORDS.but(automem.LARGER_HALF_KEPT),
+        WHOLE_WORDS.but(am.LARGER_HALF_KEPT),
         lambda answer: len(answer) >= 3,
     ),
     TOLD.searched(
-        "automem-hyphen-never-matches",
-        automem.LIVE_KEYWORD,
-        automem.LIVE_KEYWORD.with_stage(TokensOfTheContent()),
+        "automem-hyphen-never-matches", am.LIVE_KEYWORD, am.LIVE_KEYWORD.with_stage(TokensOfTheContent())
     ),
-    TOLD.searched(
-        "automem-unbounded-keyword", automem.LIVE_KEYWORD, automem.LIVE_KEYWORD.but(automem.NORMALISED)
-    ),
-    TOLD.searched(
-        "automem-pool-is-the-limit", automem.BOUNDED.asking(limit=2), automem.OVERFETCHED.asking(limit=2)
-    ),
+    TOLD.searched("automem-unbounded-keyword", am.LIVE_KEYWORD, am.LIVE_KEYWORD.but(am.NORMALISED)),
+    TOLD.searched("automem-pool-is-the-limit", am.BOUNDED.asking(limit=2), am.OVERFETCHED.asking(limit=2)),
 )

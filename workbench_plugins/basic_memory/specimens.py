@@ -3,38 +3,23 @@
 from __future__ import annotations
 
 from workbench.registry import register
-from workbench_plugins.basic_memory import pipelines as basic_memory
+from workbench_plugins.basic_memory import pipelines as bm
 from workbench_plugins.engines.museum import Reports
 
 TOLD = Reports(__file__)
 
 register(
+    TOLD.searched("basic-memory-dead-full-text", bm.DEAD_FTS, bm.DEAD_FTS.but(bm.PUNCTUATION)),
     TOLD.searched(
-        "basic-memory-dead-full-text",
-        basic_memory.DEAD_FTS,
-        basic_memory.DEAD_FTS.but(basic_memory.PUNCTUATION),
+        "basic-memory-ungated-relaxation", bm.UNGATED, bm.UNGATED.but(bm.GATE), lambda answer: not answer
     ),
-    TOLD.searched(
-        "basic-memory-ungated-relaxation",
-        basic_memory.UNGATED,
-        basic_memory.UNGATED.but(basic_memory.GATE),
-        lambda answer: not answer,
-    ),
-    TOLD.searched("basic-memory-title-buries-body", basic_memory.CJK_REGRESS, basic_memory.ONE_MATCH),
-    TOLD.searched(
-        "basic-memory-possessive-s",
-        basic_memory.CJK_REGRESS,
-        basic_memory.CJK_REGRESS.but(basic_memory.UNICODE_TOKENS),
-    ),
-    TOLD.searched(
-        "basic-memory-non-latin-never-relaxed",
-        basic_memory.GATED,
-        basic_memory.GATED.but(basic_memory.UNICODE_TOKENS),
-    ),
+    TOLD.searched("basic-memory-title-buries-body", bm.CJK_REGRESS, bm.ONE_MATCH),
+    TOLD.searched("basic-memory-possessive-s", bm.CJK_REGRESS, bm.CJK_REGRESS.but(bm.UNICODE_TOKENS)),
+    TOLD.searched("basic-memory-non-latin-never-relaxed", bm.GATED, bm.GATED.but(bm.UNICODE_TOKENS)),
     TOLD.searched(
         "basic-memory-diluted-score",
-        basic_memory.SCORED_RRF,
-        basic_memory.SCORED_RRF.but(basic_memory.FUSION),
+        bm.SCORED_RRF,
+        bm.SCORED_RRF.but(bm.FUSION),
         lambda answer: max(answer.values()) >= 0.5,
     ),
 )

@@ -152,7 +152,6 @@ def _within_budget(left: int, cut: bool) -> Answer:
     return told
 
 
-STRONG_AND_WEAK = {"strong": 9.1, "weak": 1.2}
 YOUNG_MEMORY = {"MEMORY.md": "tea in the morning", "memory/tea.md": "tea with rooibos leaves"}
 
 

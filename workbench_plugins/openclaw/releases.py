@@ -32,8 +32,8 @@ def released(before: Pipeline, release: str, *changes: Change) -> Pipeline:
 
 def with_trigrams(before: Pipeline, release: str, layout: Layout) -> Pipeline:
     """A release with `store.fts.tokenizer` set to trigram: the stages of `before` over another layout."""
-    name = f"{release}-trigram"
-    return replace(before, name=f"openclaw-{name}", source=TOLD.release(name), layout=layout, changes=())
+    name, source = f"openclaw-{release}-trigram", TOLD.release(release, "trigram")
+    return replace(before, name=name, source=source, layout=layout, changes=())
 
 
 UNICODE = TOLD.change("2026.2.15", "unicode", UnicodeWords(join="AND"))

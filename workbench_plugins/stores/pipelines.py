@@ -251,7 +251,6 @@ class MilvusScore(TextRank, scale="milvus bm25"):
 
 
 TOLD = History(__file__)
-LANGCHAIN = TOLD.release("01db41af")
 
 
 def _in_postgres(depth: FixedDepth) -> Stages:
@@ -274,17 +273,13 @@ LANGCHAIN_SUM = Pipeline(
     >> WeightedScores(0.5, 0.5, MinMax(), MinMax())
     >> Order()
     >> Limit(4),
-    LANGCHAIN,
+    TOLD.release("01db41af"),
     layout=TextLayout(),
 )
 LANGCHAIN_RRF = Pipeline(
     "langchain-pgvector-rrf",
     _in_postgres(FOUR) >> FarthestFirstRankSum(1.0, 1.0) >> Order() >> Limit(4),
-    replace(
-        LANGCHAIN,
-        note="reciprocal_rank_fusion sorts both lists by `distance` in descending order, so the farthest "
-        f"vector hit is ranked first. {LANGCHAIN.note}",
-    ),
+    TOLD.release("01db41af", "farthest-first"),
     layout=TextLayout(),
 )
 MILVUS_RRF = Pipeline(
