@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from types import ModuleType
-
-import yaml
 
 from workbench.errors import InputError
 from workbench.records import Stage
@@ -15,6 +12,7 @@ from workbench.registry import Registry, declared, declared_module, registrar
 from workbench.retrieval.pipeline import Change, Pipeline, Source
 from workbench.systems import openclaw, tutorial
 from workbench.systems.registry import SYSTEMS
+from workbench_plugins.beside import told_beside
 
 
 def _modules(names: Iterable[str] | None = None) -> Iterator[ModuleType]:
@@ -63,7 +61,7 @@ class History:
     """
 
     def __init__(self, module: str, **notes: str) -> None:
-        self._told = yaml.safe_load(Path(module).with_suffix(".yaml").read_text(encoding="utf-8"))
+        self._told = told_beside(module)
         self._notes = {**notes, **self._told.get("notes", {})}
 
     def _source(self, release: str, told: dict[str, str]) -> Source:

@@ -14,13 +14,11 @@ import time
 from asyncio import BaseTransport, TimerHandle
 from collections.abc import AsyncIterable, Awaitable, Callable
 from importlib.metadata import version
-from pathlib import Path
 from typing import Any, ClassVar
 
 import anyio
 import h11
 import uvicorn
-import yaml
 from anyio import to_thread
 from anyio.streams.memory import MemoryObjectSendStream
 from mcp.server.lowlevel import Server
@@ -48,6 +46,7 @@ from workbench.errors import InputError, WorkbenchError
 from workbench.safe_text import masked, visible
 from workbench_plugins.agent.contracts import failed
 from workbench_plugins.agent.tools import AgentTools, side_by_side
+from workbench_plugins.beside import told_beside
 
 MOST_CONNECTIONS = 128
 """How many connections are open at once. Processes may usually have 1,024 descriptors, on macOS 256."""
@@ -222,7 +221,7 @@ NOT_JSON_RPC = JSONRPCError(
     error=ErrorData(code=PARSE_ERROR, message="Parse error: this line is not a JSON-RPC message."),
 )
 
-TOLD = yaml.safe_load(Path(__file__).with_name("tools.yaml").read_text(encoding="utf-8"))
+TOLD = told_beside(__file__, "tools.yaml")
 INSTRUCTIONS: str = TOLD["instructions"]
 DESCRIPTIONS: dict[str, str] = {
     name: text.replace("{untrusted}", TOLD["untrusted"]) for name, text in TOLD["tools"].items()

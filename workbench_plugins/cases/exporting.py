@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-import tomllib
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 from workbench.errors import InputError, unknown_name
@@ -14,6 +12,7 @@ from workbench.retrieval.columns import parameters
 from workbench.retrieval.pipeline import Pipeline
 from workbench.safe_text import one_line
 from workbench.systems.registry import LANGUAGES
+from workbench_plugins.beside import told_beside
 from workbench_plugins.cases.indexing import opened_memory, packed
 from workbench_plugins.cases.making import carried
 from workbench_plugins.cases.model import CaseFile
@@ -26,7 +25,8 @@ FORMS = {"pytest": "test_{}.py", "vitest": "{}.test.mjs"}
 @cache
 def templates() -> dict[str, Any]:
     """The texts of tests and of adapters, from `exports.toml`."""
-    return tomllib.loads(Path(__file__).with_name("exports.toml").read_text(encoding="utf-8"))
+    told: dict[str, Any] = told_beside(__file__, "exports.toml")
+    return told
 
 
 def exported(case: CaseFile, to: str, project: str) -> str:

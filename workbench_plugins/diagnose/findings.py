@@ -6,11 +6,9 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import astuple, dataclass, replace
 from itertools import islice
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-import yaml
 from rich.console import Group, RenderableType
 
 from workbench.errors import InputError
@@ -29,6 +27,7 @@ from workbench.retrieval.rerank import Rerank
 from workbench.safe_text import counted
 from workbench.views.frames import Frame, Types, frame, made_frame
 from workbench.views.text import Table, plain, rendered, rich_table
+from workbench_plugins.beside import told_beside
 from workbench_plugins.diagnose.parameters import Parameter, parameters_of
 from workbench_plugins.diagnose.scripts import dead_for, unknown_to
 
@@ -55,7 +54,7 @@ class Finding:
         return f"{self.says} ({self.arithmetic}; compare {self.issue})"
 
 
-TOLD = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
+TOLD = told_beside(__file__)
 """What a finding says, and the public issue that it resembles, by its kind."""
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import shutil
 import tempfile
-import tomllib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -26,10 +25,11 @@ from workbench.retrieval.index_adapters import IndexAdapter, adapted, innermost
 from workbench.retrieval.legs import VectorLeg
 from workbench.retrieval.pipeline import Pipeline, search
 from workbench.safe_text import counted
+from workbench_plugins.beside import told_beside
 from workbench_plugins.diagnose.causes import Cause
 from workbench_plugins.diagnose.parameters import Aim, Goal
 
-KINDS = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+KINDS = told_beside(__file__, "outside.toml")
 """Where each kind of cause is, what it says, and what repairs it."""
 NO_HITS = Hits(np.empty(0, np.int64), np.empty(0))
 LARGEST_COSINE, SAME_TEXT = 1.001, 0.7

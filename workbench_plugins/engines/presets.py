@@ -10,11 +10,9 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
-import yaml
 
 from workbench.contracts import Context, Index
 from workbench.errors import InputError
@@ -29,6 +27,7 @@ from workbench.retrieval.pipeline import Pipeline, Source
 from workbench.retrieval.query import JoinedWords
 from workbench.retrieval.scoring import Cosine
 from workbench.systems.registry import register
+from workbench_plugins.beside import told_beside
 from workbench_plugins.engines import fusions
 from workbench_plugins.engines.fusions import Normalisation
 
@@ -157,7 +156,7 @@ def normalised(scale: Normalisation, scores: list[float]) -> list[float]:
     return [float(score) + 0.0 for score in on_scale]
 
 
-TOLD = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
+TOLD = told_beside(__file__)
 """The fusion of each engine by name, and where it comes from: repository, release, place, issue and note."""
 _LISTS = TOLD.pop("lists")
 _KINDS = {**vars(fusions), "WeightedRRF": WeightedRRF}

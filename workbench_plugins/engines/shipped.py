@@ -8,11 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
-import yaml
 
 from workbench.contracts import Context
 from workbench.records import KEPT, DropKind, Floats, Stage, Threshold, Trace
@@ -24,10 +22,11 @@ from workbench.retrieval.pipeline import Change, Pipeline, Source
 from workbench.retrieval.query import UnicodeWords
 from workbench.retrieval.scoring import Cosine
 from workbench.systems.registry import register
+from workbench_plugins.beside import told_beside
 from workbench_plugins.engines.fusions import legs_present
 from workbench_plugins.engines.presets import ENGINES, PositiveRank
 
-TOLD = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
+TOLD = told_beside(__file__)
 """What each system is: its source, what it was run against, and its stages by slot."""
 USUAL = TOLD.pop("usual")
 """What every system says of its legs, and the slots in running order with the stages that it usually has."""

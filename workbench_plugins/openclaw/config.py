@@ -22,7 +22,6 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
-import yaml
 from pydantic import (
     AfterValidator,
     BaseModel,
@@ -43,6 +42,7 @@ from workbench.retrieval.settings import with_settings
 from workbench.safe_text import is_secret_name, masked, one_line
 from workbench.systems.openclaw import WORKAROUND
 from workbench.systems.registry import SYSTEMS, Key, Language
+from workbench_plugins.beside import told_beside
 from workbench_plugins.openclaw.indexing import LimitedChunker, SeptemberChunker
 from workbench_plugins.openclaw.releases import DECAY, DIVERSE, HISTORY, WEIGHED
 from workbench_plugins.openclaw.sessions import Thresholds
@@ -110,7 +110,7 @@ TYPES: Mapping[str, TypeAdapter[Any]] = {
 }
 """What a key can be; a value of another type is an error."""
 
-TABLE: Mapping[str, Any] = yaml.safe_load(Path(__file__).with_name("keys.yaml").read_text(encoding="utf-8"))
+TABLE: Mapping[str, Any] = told_beside(__file__, "keys.yaml")
 KINDS: Mapping[str, TypeAdapter[Any]] = {key: TYPES[one["is"]] for key, one in TABLE["keys"].items()}
 USUAL: Mapping[str, Any] = {key: one.get("usual") for key, one in TABLE["keys"].items()}
 """The type of each key of memory search, and its default value."""

@@ -18,10 +18,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from pathlib import Path
 from typing import NamedTuple, Protocol, runtime_checkable
-
-import yaml
 
 from workbench.contracts import Index
 from workbench.errors import InputError
@@ -41,6 +38,7 @@ from workbench.records import Chunk, Document, Passage
 from workbench.registry import register
 from workbench.retrieval.index_adapters import innermost, kept
 from workbench.retrieval.query import BLANKS
+from workbench_plugins.beside import told_beside
 
 ROOT_FILES = ("MEMORY.md", "USER.md")
 """The files that are cut by entry, and whose comments give importance and triggers."""
@@ -248,9 +246,7 @@ class AnnotatedFile:
 CHARACTERS_PER_TOKEN = 4
 
 
-WEIGHTS: Mapping[int, Sequence[tuple[int, int]]] = yaml.safe_load(
-    Path(__file__).with_name("weights.yaml").read_text(encoding="utf-8")
-)
+WEIGHTS: Mapping[int, Sequence[tuple[int, int]]] = told_beside(__file__, "weights.yaml")
 _HEAVY = re.compile(
     "|".join(
         f"(?P<w{weight}>[{''.join(f'{chr(first)}-{chr(last)}' for first, last in ranges)}])"

@@ -19,12 +19,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import pairwise
-from pathlib import Path
 from typing import Any, ClassVar, Literal, NamedTuple
 
 import apsw
 import numpy as np
-import yaml
 from numpy.typing import NDArray
 
 from workbench.contracts import Context, Index, Layout
@@ -37,13 +35,11 @@ from workbench.retrieval.index_adapters import IndexAdapter, adapted, kept
 from workbench.retrieval.legs import Depth, FixedDepth, QueryLeg, no_hits, with_leg
 from workbench.retrieval.query import BLANKS, UnicodeWords, unicode_words, words_query
 from workbench.retrieval.scoring import relevance
+from workbench_plugins.beside import told_beside
 from workbench_plugins.whole_files import whole_documents
 
 WORDS: dict[str, list[str]] = {
-    language: " ".join(some).split()
-    for language, some in yaml.safe_load(
-        Path(__file__).with_name("stop_words.yaml").read_text(encoding="utf-8")
-    ).items()
+    language: " ".join(some).split() for language, some in told_beside(__file__, "stop_words.yaml").items()
 }
 """Stop words by language, and the particles that follow a Korean noun without a space, the longest first."""
 PARTICLES, KOREAN = WORDS["Korean particles"], frozenset(WORDS["Korean particles"] + WORDS["Korean"])

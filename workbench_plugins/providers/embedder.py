@@ -18,11 +18,9 @@ from concurrent.futures import FIRST_EXCEPTION, CancelledError, ThreadPoolExecut
 from concurrent.futures import wait as wait_for
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
-import yaml
 from numpy.typing import NDArray
 
 from workbench.errors import InputError, ProviderError
@@ -31,6 +29,7 @@ from workbench.memory.embedding.local import Embedded, PartlyEmbeddedError, mean
 from workbench.memory.embedding.named import EmbedderKind
 from workbench.memory.sources import USUAL_LONGEST, parts
 from workbench.registry import register
+from workbench_plugins.beside import told_beside
 from workbench_plugins.providers.clients import (
     API,
     GEMINI,
@@ -49,7 +48,7 @@ from workbench_plugins.providers.clients import (
 REQUEST_BYTES = 8000
 """How many bytes of text go into one request, unless one text alone has more."""
 
-TABLE: Mapping[str, Any] = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
+TABLE: Mapping[str, Any] = told_beside(__file__)
 LONGEST: Mapping[str, int] = TABLE["longest"]
 
 

@@ -12,20 +12,19 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import cache, lru_cache
 from itertools import chain, pairwise
-from pathlib import Path
 
 import apsw
 import numpy as np
-import yaml
 from numpy.typing import NDArray
 
 from workbench.memory.store.postings import K1, B
 from workbench.records import Floats
 from workbench.retrieval.query import STOP_WORDS
+from workbench_plugins.beside import told_beside
 
 _CONNECTIONS = threading.local()
 UNSPACED = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+")
-ELSEWHERE = yaml.safe_load(Path(__file__).with_name("words_elsewhere.yaml").read_text(encoding="utf-8"))
+ELSEWHERE = told_beside(__file__, "words_elsewhere.yaml")
 
 
 def porter_stems(text: str) -> list[str]:

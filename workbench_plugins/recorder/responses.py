@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import cache
-from pathlib import Path
 from typing import Any, NamedTuple
 
-import yaml
-
 from workbench.errors import InputError, unknown_name
+from workbench_plugins.beside import told_beside
 from workbench_plugins.recorder.recording import Recording, record
 from workbench_plugins.runs.files import number, plain_id
 
@@ -25,9 +23,7 @@ class Hit(NamedTuple):
 @cache
 def forms() -> Mapping[str, Mapping[str, str]]:
     """The known forms of responses by the names of their engines."""
-    read: Mapping[str, Mapping[str, str]] = yaml.safe_load(
-        Path(__file__).with_name("responses.yaml").read_text("utf-8")
-    )
+    read: Mapping[str, Mapping[str, str]] = told_beside(__file__, "responses.yaml")
     return read
 
 

@@ -7,17 +7,16 @@ Nothing of it is run, no link is followed, and what looks like a secret is maske
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 from workbench.errors import InputError
 from workbench.retrieval.query import STOP_WORDS, check_question, content_words, unicode_words
 from workbench.safe_text import masked, one_line
 from workbench.systems.registry import LANGUAGES, SYSTEMS
+from workbench_plugins.beside import told_beside
 from workbench_plugins.cases.model import CaseNote
 from workbench_plugins.history import LINES
 from workbench_plugins.reproduce.markdown import MarkdownPart, parts_of
@@ -27,7 +26,8 @@ from workbench_plugins.reproduce.results import Scored, number, results_of, tabl
 @cache
 def words() -> dict[str, Any]:
     """The words that reports use, from `words.toml`."""
-    return tomllib.loads(Path(__file__).with_name("words.toml").read_text(encoding="utf-8"))
+    said: dict[str, Any] = told_beside(__file__, "words.toml")
+    return said
 
 
 MOST_LINES, LONGEST_LINE = 3_000, 2_000

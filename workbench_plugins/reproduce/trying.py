@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from workbench.errors import InputError
 from workbench.retrieval.explain import Fate
 from workbench.retrieval.pipeline import Pipeline
 from workbench.retrieval.query import content_words, unicode_words
 from workbench.safe_text import counted
+from workbench_plugins.beside import told_beside
 from workbench_plugins.cases.indexing import opened_memory
 from workbench_plugins.cases.making import carried, environment
 from workbench_plugins.cases.model import (
@@ -35,7 +34,7 @@ from workbench_plugins.cases.running import (
 )
 from workbench_plugins.reproduce.reading import Fact, Report, words
 
-_TOLD = tomllib.loads(Path(__file__).with_name("memories.toml").read_text(encoding="utf-8"))
+_TOLD = told_beside(__file__, "memories.toml")
 NEUTRAL: list[str] = _TOLD["neutral"]
 """Sentences that have nothing to do with a question."""
 HAPPENED: dict[str, str] = _TOLD["happened"]

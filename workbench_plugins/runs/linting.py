@@ -4,20 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import yaml
 from rich.console import Group, RenderableType
 
 from workbench.records import Floats
 from workbench.views.text import Table, plain, rendered, rich_table
+from workbench_plugins.beside import told_beside
 from workbench_plugins.runs.runs import Run, RunRanking
 
-TOLD: Mapping[str, Mapping[str, Any]] = yaml.safe_load(
-    Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8")
-)
+TOLD: Mapping[str, Mapping[str, Any]] = told_beside(__file__)
 
 ENOUGH = 3
 """A pattern over all questions is told from so many questions on."""

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Any
-
-import yaml
 
 from workbench.errors import InputError, WorkbenchError
 from workbench.memory.store.contract import DamagedError, LockedError, UnwritableError
+from workbench_plugins.beside import told_beside
 
 Row = Mapping[str, Any]
-MEANINGS: Mapping[str, list[Row]] = yaml.safe_load(
-    Path(__file__).with_name("errors.yaml").read_text(encoding="utf-8")
-)
+MEANINGS: Mapping[str, list[Row]] = told_beside(__file__, "errors.yaml")
 RAISED: Mapping[str, type[WorkbenchError]] = {
     "damaged": DamagedError,
     "input": InputError,

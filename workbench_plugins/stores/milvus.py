@@ -27,7 +27,6 @@ from typing import Any, Literal, get_args
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 import numpy as np
-import yaml
 from filelock import FileLock, Timeout
 from numpy.typing import NDArray
 
@@ -46,6 +45,7 @@ from workbench.memory.store.contract import (
 )
 from workbench.records import Chunk, Clause, Document, Hits, Passage, Query, Rows, Vector
 from workbench.registry import register
+from workbench_plugins.beside import told_beside
 from workbench_plugins.stores.meaning import Row, has_words, meaning
 
 Search = Literal["scan", "engine"]
@@ -370,9 +370,7 @@ def _has(clause: Clause, words: Sequence[str]) -> bool:
 VERSION = "2"
 NO_VECTOR = [1.0, 0.0]
 """Each collection must have a vector; tables without one get this."""
-TABLES: Mapping[str, Mapping[str, Field]] = yaml.safe_load(
-    Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8")
-)
+TABLES: Mapping[str, Mapping[str, Field]] = told_beside(__file__)
 """The fields of each collection, beside the id and the vector."""
 State = dict[str, str]
 """What an index says of itself; `build` is a part of the names of its collections."""

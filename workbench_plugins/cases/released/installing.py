@@ -9,7 +9,6 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,6 +16,7 @@ from typing import Any
 
 from workbench.errors import InputError
 from workbench.memory.choices import index_home
+from workbench_plugins.beside import told_beside
 
 NO_SUCH = re.compile(r"notarget|No matching version|No matching distribution|E404|No match found")
 REGISTRY = {"openclaw": "npm", "basic-memory": "PyPI"}
@@ -26,7 +26,7 @@ NODE_MAJOR = "24"
 
 def settings(package: str) -> dict[str, Any]:
     """What a release is told, from `releases.toml`."""
-    told = tomllib.loads(Path(__file__).with_name("releases.toml").read_text(encoding="utf-8"))
+    told = told_beside(__file__, "releases.toml")
     found: dict[str, Any] = told[package]
     return found
 

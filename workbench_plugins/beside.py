@@ -1,0 +1,16 @@
+"""Facts that stand as data in a file beside the module that uses them."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+
+def told_beside(module: str, name: str = "") -> Any:
+    """What the YAML or TOML file of this name says, by default the YAML file with the module's own name."""
+    file = Path(module).with_name(name) if name else Path(module).with_suffix(".yaml")
+    text = file.read_text(encoding="utf-8")
+    return tomllib.loads(text) if file.suffix == ".toml" else yaml.safe_load(text)
