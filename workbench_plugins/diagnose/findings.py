@@ -55,11 +55,12 @@ class Finding:
 
 
 TOLD = told_beside(__file__)
-"""What a finding says, and the public issue that it resembles, by its kind."""
+"""What a finding says, and the public issue that it resembles, by its kind; some kinds have two sentences."""
 
 
 def _found(kind: str, arithmetic: str, *values: object) -> Finding:
-    return Finding(kind, TOLD[kind]["says"].format(*values), arithmetic, TOLD[kind]["issue"])
+    told = TOLD[kind]
+    return Finding(told.get("kind", kind), told["says"].format(*values), arithmetic, told["issue"])
 
 
 class Findings(list[Finding], Tabular):
@@ -80,9 +81,9 @@ def lint_pair(one: Pipeline, other: Pipeline) -> Findings:
     """Whether two systems can differ at all."""
     if one.diff(other):
         return Findings(one.name)
-    says = f"{one.name} and {other.name} have the same stages, so they cannot differ"
-    found = Finding("two systems that cannot differ", says, "0 slots differ", "llama_index#21444")
-    return Findings(one.name, [found])
+    return Findings(
+        one.name, [_found("two systems that cannot differ", "0 slots differ", one.name, other.name)]
+    )
 
 
 def lint_on(pipeline: Pipeline, index: OpenIndex, questions: Sequence[str] = ()) -> Findings:
@@ -177,30 +178,17 @@ def _legs(pipeline: Pipeline, traces: Sequence[Trace]) -> Iterator[Finding]:
         empty = sum(one.rows.size == 0 for one in hits)
         several = [one for one in hits if one.rows.size > 1]
         if hits and empty == len(hits):
-            yield Finding(
-                "dead leg",
-                f"The {leg.name} leg brings nothing",
-                f"0 hits for {len(hits)} of {len(hits)} questions",
-                "openclaw#15226, automem#128" if leg.name == "keyword" else "openclaw#92337",
-            )
+            dead = "dead keyword leg" if leg.name == "keyword" else "dead leg"
+            yield _found(dead, f"0 hits for {len(hits)} of {len(hits)} questions", leg.name)
         elif several and all(np.ptp(one.raw) == 0 for one in several):
-            yield Finding(
-                "constant leg",
-                f"The {leg.name} leg gives every hit the same number, so that it cannot rank",
-                f"one value in each of {len(several)} questions",
-                "openclaw PR#20994",
-            )
+            yield _found("constant leg", f"one value in each of {len(several)} questions", leg.name)
         column = f"{leg.name}_score"
         scored = [trace.columns[column] for trace in traces if column in trace.columns]
         present = [one[~np.isnan(one)] for one in scored]
         ranked = [one for one in present if one.size > 1]
         if ranked and all(np.ptp(one) == 0 for one in ranked) and several:
-            yield Finding(
-                "constant leg",
-                f"Every hit of the {leg.name} leg gets the same score, whatever the engine says",
-                f"{column} = {ranked[0][0]:g} in each of {len(ranked)} questions",
-                "openclaw PR#20994",
-            )
+            value = f"{column} = {ranked[0][0]:g} in each of {len(ranked)} questions"
+            yield _found("constant score of a leg", value, leg.name)
 
 
 def _first_place(pipeline: Pipeline) -> Iterator[Finding]:

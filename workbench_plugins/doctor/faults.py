@@ -343,18 +343,12 @@ def _prefix_of_query(held: Held, embedder: Embedder, asked: str) -> Iterator[Fau
 
 def _both(embedder: Embedder, texts: Sequence[str], prefix: str, role: Any) -> tuple[Vectors, Vectors]:
     """The vectors of texts without a prefix and with it; a model with prompts of its own adds them itself."""
-    own = (
-        getattr(getattr(embedder, "model", None), "prompts", None)
-        if isinstance(embedder, LocalEmbedder)
-        else None
-    )
+    as_given = embedder.embed(texts, role).vectors
+    model: Any = getattr(embedder, "model", None) if isinstance(embedder, LocalEmbedder) else None
+    own = getattr(model, "prompts", None)
     if own and own.get({"passage": "document"}.get(role, role)):
-        model: Any = embedder.model  # type: ignore[attr-defined]
-        return model.encode(list(texts), prompt="", normalize_embeddings=True), embedder.embed(
-            texts, role
-        ).vectors
-    with_it = embedder.embed([prefix + text for text in texts], role).vectors
-    return embedder.embed(texts, role).vectors, with_it
+        return model.encode(list(texts), prompt="", normalize_embeddings=True), as_given
+    return as_given, embedder.embed([prefix + text for text in texts], role).vectors
 
 
 # Keywords, and copies
