@@ -95,7 +95,7 @@ def test_the_json_works_when_it_is_pasted_beside_other_settings(
 ) -> None:
     file = settings_file(tmp_path, release, form, own)
     asked = missed_by(str(file))
-    forms = working_forms(run, *asked[len(asked) // 2], str(file), tmp_path)
+    forms = working_forms(run, *asked[0], str(file), tmp_path)
     assert "paste" in forms
 
 

@@ -22,7 +22,7 @@ from workbench.memory.embedding.engines import Role
 from workbench.memory.embedding.local import Embedded, Embedder, unit
 from workbench.memory.index import MemoryIndex
 from workbench.memory.sync import index_folder, open_index
-from workbench.records import Candidate, Trace
+from workbench.records import KEPT, Candidate, Trace
 from workbench.retrieval.columns import ColumnStage
 from workbench.retrieval.cutoff import EvidenceFloor, Limit, MinScore, Order
 from workbench.retrieval.explain import Fate, explain, steps
@@ -92,7 +92,7 @@ def check_order(trace: Trace) -> None:
         return  # a system's own order, which its own tests check
     keys = [
         (
-            -one.score,
+            _absent_last(-one.score),
             *(_absent_last(one.numbers[name]) for name in order.ties if name in one.numbers),
             one.chunk.id,
         )
@@ -115,11 +115,14 @@ def check_cuts(trace: Trace, pipeline: Pipeline) -> None:
         for one in trace.candidates
         if one.dropped_by is None or slots.index(one.dropped_by.slot) > slots.index("order")
     ]
-    passing = [one.chunk for one in left if one.score >= pipeline.floor]
+    of = next((stage.of for stage in trace.stages if isinstance(stage, MinScore)), "score")
+    # A number that is absent does not reach a floor.
+    passes = {one.chunk.id: one.numbers[of] >= pipeline.floor for one in left}
+    passing = [one.chunk for one in left if passes[one.chunk.id]]
     assert [one.chunk for one in trace.results] == passing[: int(pipeline.limit)]
     for one in left:
         if one.dropped_by is not None:
-            assert isinstance(one.dropped_by, MinScore if one.score < pipeline.floor else Limit)
+            assert isinstance(one.dropped_by, Limit if passes[one.chunk.id] else MinScore)
 
 
 def check_sound(trace: Trace, pipeline: Pipeline) -> None:
@@ -271,7 +274,8 @@ def test_an_empty_leg_is_fine(pipeline: Pipeline, keyword: Raw, vector: Raw) -> 
     trace = search("X", pipeline, answering(keyword, vector))
     brought = vector or (keyword if "keyword" in trace.legs else {})
     assert [chunk.id for chunk in trace.chunks] == list(brought)
-    assert not np.isnan(trace.columns["score"]).any()
+    scored = ~np.isnan(trace.columns["score"])
+    assert scored[trace.dropped == KEPT].all()
     check_no_candidate_vanishes(trace)
     check_every_formula(trace)
 
@@ -331,7 +335,7 @@ def test_insertion_order_does_not_matter(
     for other in others:
         assert in_order(other) == in_order(first)
         assert [one.score for one in other.candidates] == pytest.approx(
-            [one.score for one in first.candidates], rel=0, abs=1e-9
+            [one.score for one in first.candidates], rel=0, abs=1e-9, nan_ok=True
         )
 
 
