@@ -36,7 +36,7 @@ class Answering(Panel):
     def open(self, link: Link) -> None:
         """Looks, and shows the answers; the controls must be there."""
         self.look()
-        self.root = Living(self.data, self.controls)
+        self.root = Living(self.data, self.controls, self.name)
         self.watch(*self.asks)
         self.join(link)
 

@@ -366,13 +366,20 @@ for room in {rooms}:
     package = importlib.import_module(room)
     for module in pkgutil.walk_packages(getattr(package, "__path__", []), room + "."):
         importlib.import_module(module.name)
-heavy = {{"torch", "sentence_transformers", "transformers", "plotly", "pandas", "scipy", "ipywidgets"}}
+heavy = {{
+    "torch", "sentence_transformers", "transformers", "plotly", "pandas", "scipy", "ipywidgets", "IPython",
+}}
 print(sorted(heavy & sys.modules.keys()))
 """
 
 
 @pytest.mark.parametrize(
-    "rooms", [[], ["workbench.memory", "workbench.retrieval", "workbench.systems.registry"]]
+    "rooms",
+    [
+        [],
+        ["workbench.memory", "workbench.retrieval", "workbench.systems.registry"],
+        ["workbench_plugins.explore.server"],
+    ],
 )
 def test_importing_loads_nothing_heavy(rooms: list[str]) -> None:
     outcome = python("-c", ROOMS.format(rooms=rooms))

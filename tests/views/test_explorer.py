@@ -165,7 +165,7 @@ def _told(one: Explanation) -> str:
 
 def click(widget: QuestionExplorer) -> None:
     """What the page sends when its button is pressed."""
-    widget.heard_from_page(None, {"do": "case", "settings": widget.settings}, [])
+    widget.heard_from_page()
 
 
 def test_the_button_saves_the_search_that_misses_the_file_and_says_where(

@@ -61,14 +61,23 @@ def test_the_page_asks_for_another_search_and_hears_what_cannot_be(
     lab: ThresholdLab, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lab.root.settings = lab.root.settings | {"moved": {"limit.count": 2}}
-    lab.heard_from_page(None, {"ask": {}}, [])
+    assert lab.root.heard() == ""
     steps = {one["slot"]: one for one in lab.root.data["systems"][0]["pipeline"]["steps"]}
     assert steps["limit"]["parameters"]["count"]["value"] == 2
     told: list[dict[str, str]] = []
-    monkeypatch.setattr(lab.root, "send", told.append)
-    lab.root.settings = lab.root.settings | {"moved": {"limit.count": -3}}
-    lab.heard_from_page(None, {"ask": {}}, [])
+    page = lab.root.in_notebook
+    monkeypatch.setattr(page, "send", told.append)
+    page.settings = page.settings | {"moved": {"limit.count": -3}}  # as the page does
+    page._handle_custom_msg({}, [])
     assert "limit.count is -3, out of its range" in told[0]["problem"]
+
+
+def test_a_notebook_s_view_follows_python_and_python_follows_it(lab: ThresholdLab) -> None:
+    page = lab.root.in_notebook
+    page.settings = page.settings | {"min_score": 0.25}
+    assert lab.settings["min_score"] == 0.25
+    lab.settings = {"min_score": 0.5}
+    assert page.settings == lab.root.settings == lab.settings
 
 
 def test_the_data_are_json_without_gaps(lab: ThresholdLab) -> None:

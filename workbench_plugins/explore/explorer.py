@@ -114,8 +114,7 @@ class QuestionExplorer(Answering):
             put(side, self.controls[side], name)
         self.saved, self._answer = "", 0
         self.look()
-        self.root = Living(self.data, self.controls)
-        self.root.on_msg(self.heard_from_page)
+        self.root = Living(self.data, self.controls, self.name, self.heard_from_page)
         for side in SIDES:
             self.controls[side].observe(self._as_shipped, "value")
         self.watch("question", "target", "left", "right", "moved")
@@ -145,13 +144,14 @@ class QuestionExplorer(Answering):
         missed = [one.fate is not Fate.RETURNED for one in self.explanations or ()]
         return missed.index(True) if True in missed else 0
 
-    def heard_from_page(self, _: Any, content: Any, buffers: Any) -> None:
+    def heard_from_page(self) -> str:
         """Saves a case when the page's button is pressed, and says where, or why not."""
         try:
             self.saved = f"Saved: {self.save_case()}"
         except WorkbenchError as error:
             self.saved = f"{error.problem} {error.remedy}"
         self.tell()
+        return ""
 
     def look(self) -> None:
         """Searches with both systems, and explains the file's fate in each."""

@@ -2,26 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import cached_property
 from html import escape
 from typing import Any
 
-import anywidget
 import traitlets
 
-from workbench.views.living import module, style
-
 ALIVE = "This is a saved widget. To move it, trust the notebook (File, Trust Notebook), or run its cells."
-
-
-def with_twin(root: anywidget.AnyWidget, sentence: str, html: str, **kwargs: Any) -> Any:
-    """The output of a cell that shows `root`; where widgets cannot be shown, the sentence and `html`."""
-    shown = root._repr_mimebundle_(**kwargs)
-    bundle = shown[0] if isinstance(shown, tuple) else shown
-    if isinstance(bundle, dict):
-        twin = f"<p><b>{escape(ALIVE)}</b></p><p>{escape(sentence)}</p>{html}"
-        bundle |= {"text/plain": sentence, "text/html": twin}
-    return shown
 
 
 class Control(traitlets.HasTraits):
@@ -73,20 +61,45 @@ class Span(Control):
         self.min, self.max, self.step = low, high, step
 
 
-class Living(anywidget.AnyWidget):
-    """The living view in a notebook: `data` to compute from, and `settings`, which both sides set."""
+class Living(traitlets.HasTraits):
+    """The living view: `data` to compute from, and `settings`, which a page and Python set.
 
-    _esm, _css = module(), style()
-    data = traitlets.Dict().tag(sync=True)
-    settings = traitlets.Dict().tag(sync=True)
+    `name` is that of the widget. `heard` is called when the page sends a message, and returns what is wrong
+    with it, or nothing.
+    """
 
-    def __init__(self, data: Mapping[str, Any], controls: Mapping[str, Control]) -> None:
+    data = traitlets.Dict()
+    settings = traitlets.Dict()
+
+    def __init__(
+        self,
+        data: Mapping[str, Any],
+        controls: Mapping[str, Control],
+        name: str,
+        heard: Callable[[], str] = str,
+    ) -> None:
         super().__init__(data=data, settings={name: one.value for name, one in controls.items()})
-        self.add_class(f"workbench-{self.model_id}")  # by which the page finds the element of this model
+        self.name, self.heard = name, heard
         self._controls = controls
         self.observe(self._moved, "settings")
         for one in controls.values():
             one.observe(self._set, "value")
+
+    @cached_property
+    def in_notebook(self) -> Any:
+        """The view as a widget of a notebook. Its packages are loaded when the first one is shown."""
+        from workbench.views.living.notebook import NotebookView
+
+        return NotebookView(self)
+
+    def shown(self, sentence: str, html: str, **kwargs: Any) -> Any:
+        """The output of a cell; where widgets cannot be shown, the sentence and `html`."""
+        shown = self.in_notebook._repr_mimebundle_(**kwargs)
+        bundle = shown[0] if isinstance(shown, tuple) else shown
+        if isinstance(bundle, dict):
+            twin = f"<p><b>{escape(ALIVE)}</b></p><p>{escape(sentence)}</p>{html}"
+            bundle |= {"text/plain": sentence, "text/html": twin}
+        return shown
 
     def _moved(self, change: Any) -> None:
         """Takes over what was moved on the page."""

@@ -18,7 +18,7 @@ from workbench.records import Chunk
 from workbench.retrieval.pipeline import Pipeline
 from workbench.systems.registry import SYSTEMS
 from workbench.views.html import framed, html_table
-from workbench.views.living.controls import with_twin
+from workbench.views.living.controls import Living
 from workbench.views.text import Table
 
 
@@ -142,7 +142,7 @@ class Panel:
 
     name: str
     controls: Mapping[str, Any]
-    root: Any
+    root: Living
     selects: Mapping[str, str] = {}
     selection: Selection
     _apart = False
@@ -164,8 +164,7 @@ class Panel:
         raise NotImplementedError
 
     def join(self, link: Link) -> None:
-        """Joins the selection; the root must be there."""
-        self.root.add_class(f"workbench-{self.name}")
+        """Joins the selection; the controls must be there."""
         self.link = link
         for control, what in self.selects.items():
             self.controls[control].observe(partial(self._control_changed, what), "value")
@@ -243,11 +242,11 @@ class Panel:
             self.selection.choose(**{what: value})
 
     def _repr_mimebundle_(self, **kwargs: Any) -> Any:
-        return with_twin(self.root, self.sentence, framed(html_table(self.table)), **kwargs)
+        return self.root.shown(self.sentence, framed(html_table(self.table)), **kwargs)
 
 
 def put(name: str, control: Any, value: Any) -> None:
-    """Sets a control. Raises InputError for an invalid value, which ipywidgets would clamp."""
+    """Sets a control. Raises InputError for an invalid value, with the remedy."""
     if control.disabled:
         raise InputError(
             f"{name} has no effect with the current settings.",

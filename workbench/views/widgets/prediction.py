@@ -12,7 +12,7 @@ from rich.text import Text
 
 from workbench.errors import InputError
 from workbench.views.living import VERSION
-from workbench.views.living.controls import Control, Living, with_twin
+from workbench.views.living.controls import Control, Living
 
 FOLDED = "This output helps with the answer. Guess first, then open it, or run the cell again."
 
@@ -37,7 +37,7 @@ class Prediction:
         data = {
             "version": VERSION, "view": "prediction", "question": question, "choices": list(self.choices),
         }  # fmt: skip
-        self.root = Living(data, self.controls)
+        self.root = Living(data, self.controls, "prediction")
 
     @property
     def settings(self) -> Mapping[str, Any]:
@@ -109,7 +109,7 @@ class Prediction:
 
     def _repr_mimebundle_(self, **kwargs: Any) -> Any:
         choices = "".join(f"<li>{escape(one)}</li>" for one in self.choices)
-        return with_twin(self.root, self.question, f"<ul>{choices}</ul>", **kwargs)
+        return self.root.shown(self.question, f"<ul>{choices}</ul>", **kwargs)
 
 
 class _Folded:

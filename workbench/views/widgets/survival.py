@@ -51,7 +51,7 @@ class SurvivalChart(Panel):
         self.controls = {
             "systems": self.systems, "kind": self.kind, "question": self.question, "system": self.system,
         }  # fmt: skip
-        self.root = Living(self._data(), self.controls)
+        self.root = Living(self._data(), self.controls, self.name)
         self.question.observe(self._picked, "value")
         self.join(link)
 

@@ -84,8 +84,7 @@ class ThresholdLab(Panel):
             "moved": self.moved, "chunk": self.chunk,
         }  # fmt: skip
         self.system.observe(self._system_changed, "value")
-        self.root = Living(self._data(evaluations), self.controls)
-        self.root.on_msg(self.heard_from_page)
+        self.root = Living(self._data(evaluations), self.controls, self.name, self.heard_from_page)
         self.chunk.observe(self._picked, "value")
         self.join(link)
 
@@ -207,15 +206,15 @@ class ThresholdLab(Panel):
             [part and part.diagram_data(one) for one in evaluations],
         )
 
-    def heard_from_page(self, _: Any, content: Any, buffers: Any) -> None:
+    def heard_from_page(self) -> str:
         """Searches with the settings of the page, which cannot compute them, or says why not."""
         chosen = self.system.value
         try:
             shown = [self.evaluation if name == chosen else one for name, one in self._by_system.items()]
         except WorkbenchError as error:
-            self.root.send({"problem": f"{error.problem} {error.remedy}"})
-        else:
-            self.root.data = self._data(shown)
+            return f"{error.problem} {error.remedy}"
+        self.root.data = self._data(shown)
+        return ""
 
     def _system_changed(self, _: Any) -> None:
         self.moved.value = {}
