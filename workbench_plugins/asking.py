@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from workbench.errors import WorkbenchError
-from workbench.views.living import VERSION
 from workbench.views.living.controls import Living
 from workbench.views.text import Table
 from workbench.views.widgets.panel import Link, Panel
@@ -58,7 +57,6 @@ class Answering(Panel):
     def data(self) -> dict[str, Any]:
         """The answers for the page, and in `of` the settings that they answer."""
         return {
-            "version": VERSION,
             "view": self.view,
             "of": {name: self.controls[name].value for name in self.asks},
             "problem": self.problem is not None,

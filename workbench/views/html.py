@@ -133,7 +133,7 @@ def schematic(pipeline: Pipeline) -> str:
 
 
 def passage(explanation: Explanation) -> str:
-    """The stages of a search with what left each of them, and where the file that is explained falls out."""
+    """The stages of a search with what left each of them, and where the file that is explained is lost."""
     trace, target = explanation.trace, explanation.target
     rows = [row for row, one in enumerate(trace.chunks) if one.path == target]
     drops = [-1 if one.drop is None else trace.place_of(one.drop.stage) for one in trace.candidates]

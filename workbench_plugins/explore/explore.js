@@ -47,7 +47,7 @@
       below.hidden = !(found.html || found.view || parts.length);
       below.replaceChildren(...parts);
       if (found.html) below.innerHTML = found.html; // written by the server, which escapes what notes say
-      if (found.view) workbenchView.render({ model: fixed(found.view), el: below });
+      if (found.view) workbenchView.still(found.view, below);
       shown = below.hidden ? "" : content.do;
       if (scroll && !below.hidden) below.scrollIntoView({ block: "start" });
       said.className = "";
@@ -112,7 +112,6 @@
   }
 
   const PARTS = { log, map };
-  const fixed = (view) => ({ get: (name) => view[name], set() {}, save_changes() {}, send() {}, alone: true });
   const model = {
     get: (name) => state[name],
     set(name, value) {

@@ -22,7 +22,6 @@ from workbench.retrieval.query import check_question
 from workbench.retrieval.settings import with_settings
 from workbench.retrieval.written import written
 from workbench.systems.registry import SYSTEMS, default_system
-from workbench.views.living import VERSION
 from workbench.views.living.controls import Choice, Control, Living, Text
 from workbench.views.living.data import Chunks, trace_data
 from workbench.views.text import ABSENT, Table, explanation_text, formula_lines
@@ -191,7 +190,6 @@ class QuestionExplorer(Answering):
         for side, one in zip(sides, self.explanations or (), strict=False):
             side["why"] = explanation_text(one)
         return {
-            "version": VERSION,
             "view": "explorer",
             "question": self.traces[0].question,
             "target": self.asked_for,

@@ -38,7 +38,7 @@ def style() -> str:
 @cache
 def script() -> str:
     """The module as a script for a page that is opened from a file: `workbenchView.render`."""
-    body = module().replace(EXPORT, "globalThis.workbenchView = { render, place, h, svg };")
+    body = module().replace(EXPORT, "globalThis.workbenchView = { render, still, place, h, svg };")
     return f"(() => {{\n{body}}})();\n"
 
 

@@ -9,6 +9,8 @@ from typing import Any
 
 import traitlets
 
+from workbench.views.living import VERSION
+
 ALIVE = "This is a saved widget. To move it, trust the notebook (File, Trust Notebook), or run its cells."
 
 
@@ -70,6 +72,10 @@ class Living(traitlets.HasTraits):
 
     data = traitlets.Dict()
     settings = traitlets.Dict()
+
+    @traitlets.validate("data")
+    def _of_this_version(self, proposal: Any) -> Any:
+        return {"version": VERSION, **proposal["value"]}
 
     def __init__(
         self,

@@ -14,7 +14,6 @@ from workbench.records import Chunk, Trace
 from workbench.retrieval.cutoff import MinScore
 from workbench.retrieval.written import MOST, written, written_trace
 from workbench.systems.openclaw import snippet
-from workbench.views.living import VERSION
 from workbench.views.widgets.panel import pipeline_code
 
 AXES = {"score": "fused score (no unit)", "answerable": "stated probability of an answer"}
@@ -63,7 +62,7 @@ def lab_data(
         if (same := seen.setdefault(json.dumps(one["traces"]), place)) != place:
             one["traces"] = same
     return {
-        "version": VERSION, "view": "threshold", "questions": [*asked, *unanswerable], "systems": systems,
+        "view": "threshold", "questions": [*asked, *unanswerable], "systems": systems,
         "chunks": chunks.data,
     }  # fmt: skip
 

@@ -1,6 +1,7 @@
-// What a change is worth: the fixes of a diagnosis, the shares of a blame, and the map of a sweep.
+// Where files are lost, and what a change is worth: the survival of right files, the fixes of a diagnosis, the
+// shares of a blame, and the map of a sweep.
 import { panel, steps, textBox } from "./panel.js";
-import { VIEWS, choice, h, svg } from "./view.js";
+import { VIEWS, choice, h, label, svg } from "./view.js";
 
 // A line with a name, and bars that begin at a share of the width.
 function barLine(name, bars, told = "") {
@@ -45,6 +46,79 @@ function blameChart(data, model, el) {
   panel(data, model, el, "blame chart", { controls, body: [bars], draw, tables: () => [data.table], code: () => data.code });
 }
 
+// The survival chart: for each step of the search, how many questions still have their right file.
+function survivalChart(data, model, el) {
+  const bars = h("div", { class: "wb-bars" });
+  let state = {};
+  const controls = (change) => {
+    const pickSystems = () => change({ systems: data.systems.map((one) => one.system).filter((_, n) => boxes[n].checked) });
+    const boxes = data.systems.map(() => h("input", { type: "checkbox", onchange: pickSystems }));
+    const labels = data.systems.map(({ system }, n) => h("label", { class: `wb-system-${n % 6}` }, boxes[n], ` ${system}`));
+    const set = (chosen) => boxes.forEach((box, n) => (box.checked = chosen.includes(data.systems[n].system)));
+    return {
+      systems: { root: h("fieldset", {}, h("legend", {}, "systems"), ...labels), set },
+      kind: choice("questions", data.kinds, "", (kind) => change({ kind })),
+    };
+  };
+  const chosen = () => data.systems.filter(({ system }) => state.systems.includes(system));
+  const counts = (place) => state.kind === data.kinds[0] || data.questions[place].kind === state.kind;
+  const count = (one, step) => one.reached.filter((reached, place) => counts(place) && reached >= step).length;
+  const lost = (one, step) => data.questions.filter((_, place) => counts(place) && one.reached[place] === step - 1);
+
+  function pick(one, step, change) {
+    const some = step ? lost(one, step) : [];
+    if (!some.length) return change({ system: one.system });
+    const at = some.findIndex(({ question }) => question === state.question);
+    change({ system: one.system, question: some[(at + 1) % some.length].question });
+  }
+  function told(one) {
+    const [asked, returned] = [count(one, 0), count(one, data.steps.length - 1)];
+    const words = [`${one.system} returns the target of ${returned} of ${asked} questions`];
+    const rescued = one.rescued.filter((yes, place) => yes && counts(place)).length;
+    if (rescued) words.push(`${rescued} of them score below the floor and were rescued`);
+    const losses = data.steps.map((_, step) => (step ? lost(one, step).length : 0));
+    const most = Math.max(...losses);
+    if (most) words.push(`most are lost ${data.lost[losses.indexOf(most)]}: ${most}`);
+    return `${words.join("; ")}.`;
+  }
+  function ofTheQuestion() {
+    const place = data.questions.findIndex(({ question }) => question === state.question);
+    if (place < 0 || !chosen().length) return "";
+    const end = (one) => (one.reached[place] === data.steps.length - 1 ? "returned" : `lost ${data.lost[one.reached[place] + 1]}`);
+    return `The target of the selected question, “${state.question}”, is ${chosen().map((one) => `${end(one)} in ${one.system}`).join(", ")}.`;
+  }
+  function rows() {
+    const cells = (one, step) => {
+      const gone = step ? lost(one, step).length : 0;
+      return `${count(one, step)}${gone ? ` (${gone} lost here)` : ""}`;
+    };
+    return [["step", ...chosen().map((one) => one.system)], ...data.steps.map((step, n) => [step, ...chosen().map((one) => cells(one, n))])];
+  }
+  function code() {
+    const ofKind = state.kind === data.kinds[0] ? "" : `.of_kind(${JSON.stringify(state.kind)})`;
+    const each = chosen().map((one) => `\n${one.source}\n[evaluation] = wb.evaluate(questions, [pipeline], index)\nfound = survival(evaluation, index)${ofKind}\nleft[pipeline.name] = [found.count(step) for step in SurvivalStep]`);
+    return `import workbench as wb\nfrom workbench.measure.missed import SurvivalStep, survival\n\nleft = {}\n${each.join("\n")}\n\nprint(left)`;
+  }
+  function sentence() {
+    const words = chosen().map(told);
+    return words.length ? [...words, ofTheQuestion()].join(" ") : "No system is chosen.";
+  }
+  function draw(_, now, change) {
+    state = now;
+    bars.replaceChildren(...data.steps.map((step, n) => {
+      const parts = chosen().map((one) => {
+        const value = count(one, n);
+        const place = data.systems.indexOf(one);
+        const bar = h("button", { class: `wb-bar wb-system-${place % 6}`, title: `${one.system}: ${value}. Click for a question that is lost here.`, onclick: () => pick(one, n, change) });
+        bar.style.width = `calc((100% - 40px) * ${value / Math.max(1, count(one, 0))})`;
+        return h("div", {}, bar, h("span", {}, String(value)));
+      });
+      return h("div", { class: "wb-step" }, h("span", {}, step), h("div", {}, ...parts));
+    }));
+  }
+  panel(data, model, el, "survival chart", { controls, body: [bars], draw, sentence, tables: () => [rows()], code });
+}
+
 const [CELL, HIGH, MARGIN] = [52, 26, 110];
 
 function sweepMap(data, model, el) {
@@ -71,14 +145,13 @@ function sweepMap(data, model, el) {
       return svg("g", { class: "wb-cell", transform: `translate(${x(one)},${y(other)})`, onclick: () => change({ [across.name]: one, [up.name]: other }) },
         svg("title", {}, `${across.name} ${one}, ${up.name} ${other}: ${data.right[n]} right answers`),
         svg("rect", { width: CELL - 1, height: HIGH - 1, "fill-opacity": 0.06 + 0.6 * share }),
-        svg("text", { x: CELL / 2, y: HIGH / 2 + 4, "text-anchor": "middle" }, `${data.right[n]} ${marks}`.trim()));
+        label(`${data.right[n]} ${marks}`.trim(), CELL / 2, HIGH / 2 + 4));
     });
     const bottom = up.values.length * HIGH;
-    const label = (text, at, line, anchor, kind = "") => svg("text", { x: at, y: line, "text-anchor": anchor, class: kind }, text);
     const wide = across.values.length * CELL;
     plane.setAttribute("viewBox", `0 0 ${MARGIN + Math.max(wide, 260) + 10} ${bottom + 44}`);
     plane.style.maxWidth = `${MARGIN + Math.max(wide, 260) + 10}px`;
-    plane.replaceChildren(...made, ...across.values.map((value) => label(value, x(value) + CELL / 2, bottom + 15, "middle")), ...up.values.map((value) => label(value, MARGIN - 8, y(value) + HIGH / 2 + 4, "end")), label(`${across.name} →`, MARGIN, bottom + 34, "start", "wb-quiet"), label(`↑ ${up.name}`, 0, bottom + 34, "start", "wb-quiet"));
+    plane.replaceChildren(...made, ...across.values.map((value) => label(value, x(value) + CELL / 2, bottom + 15)), ...up.values.map((value) => label(value, MARGIN - 8, y(value) + HIGH / 2 + 4, "end")), label(`${across.name} →`, MARGIN, bottom + 34, "start", "wb-quiet"), label(`↑ ${up.name}`, 0, bottom + 34, "start", "wb-quiet"));
     return made;
   }
   const sentence = (state) => data.told[place(setting(state))];
@@ -92,4 +165,4 @@ function sweepMap(data, model, el) {
   panel(data, model, el, "sweep map", { controls, body: [plane, legend], draw, sentence, tables, code });
 }
 
-Object.assign(VIEWS, { fixes: fixFinder, blame: blameChart, sweep: sweepMap });
+Object.assign(VIEWS, { survival: survivalChart, fixes: fixFinder, blame: blameChart, sweep: sweepMap });

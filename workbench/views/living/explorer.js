@@ -87,16 +87,9 @@ function picker(label, groups, pick) {
 
 function explorer(data, model, el) {
   const state = { moved: {}, ...model.get("settings") };
-  const alone = () => model.alone || el.closest(".jupyter-widgets-disconnected");
-  const text = (label, list) => {
-    const input = h("input", { type: "text", class: "wb-text", list });
-    return { input, root: h("label", {}, `${label} `, input) };
-  };
-  const files = h("datalist", { id: `wb-files-${Math.random()}` });
-  const question = text("question", null);
-  const target = text("explain file", files.id);
-  question.input.addEventListener("change", () => ask({ question: question.input.value }));
-  target.input.addEventListener("change", () => ask({ target: target.input.value }));
+  const alone = () => isAlone(model, el);
+  const question = textBox("question", (question) => ask({ question }));
+  const target = textBox("explain file", (target) => ask({ target }), data.files);
   const status = h("p", { role: "status", class: "wb-status" });
   const busy = h("p", { class: "wb-busy", hidden: "" }, "searching …");
   const buttons = h("div", { class: "wb-controls" });
@@ -212,14 +205,13 @@ function explorer(data, model, el) {
       controls(one, data.sides[n]);
       one.system.set(state[one.side]);
     });
-    question.input.value = state.question;
-    target.input.value = state.target;
-    files.replaceChildren(...data.files.map((file) => h("option", { value: file })));
+    question.set(state.question);
+    target.set(state.target);
     root.removeAttribute("aria-busy");
     busy.hidden = true;
     draw();
   }
-  const root = h("section", { class: "wb-living", "aria-label": "explorer" }, h("div", { class: "wb-controls" }, question.root, target.root, files, busy), buttons, status, h("div", { class: "wb-two wb-even" }, ...sides.map((one) => one.root)), twin.root, source.root);
+  const root = h("section", { class: "wb-living", "aria-label": "explorer" }, h("div", { class: "wb-controls" }, question.root, target.root, busy), buttons, status, h("div", { class: "wb-two wb-even" }, ...sides.map((one) => one.root)), twin.root, source.root);
   model.on?.("change:data", take);
   follow(model, state, () => sides.every((one) => one.answer) && draw());
   take();

@@ -1,7 +1,7 @@
 // The fusion lab: two lists, a fusion method with its weights and constants, and a floor on the fused scores.
 import { fuse, said } from "./pipeline.js";
 import { panel, textBox } from "./panel.js";
-import { VIEWS, apart, choice, floorText, h, plural, short, slider, svg } from "./view.js";
+import { VIEWS, apart, choice, floorText, h, label, plural, short, slider, svg } from "./view.js";
 
 const MOST_ROWS = 16;
 const HEIGHT = 17;
@@ -71,10 +71,10 @@ function fusionLab(data, model, el) {
     const x = (score) => SCORES + ((score - ends[0]) / (ends[1] - ends[0])) * (END - SCORES);
     const middle = (one) => rows.reduce((sum, other, place) => sum + (other.first === one.first ? place + 1 : 0), 0) / rows.filter((other) => other.first === one.first).length;
     const marks = rows.flatMap((one, place) => candidate(one, place + 1, middle(one), { y, x, state, change }));
-    const title = (text, at, anchor = "middle") => svg("text", { x: at, y: 14, "text-anchor": anchor, class: "wb-quiet" }, text);
+    const title = (text, at, anchor) => label(text, at, 14, anchor, "wb-quiet");
     const heads = Object.entries(LEGS).flatMap(([leg, [from, to]]) => [title(`${leg} rank`, from, "start"), title("fused", to, "end")]);
     const line = svg("line", { class: "wb-line", x1: x(state.min_score), x2: x(state.min_score), y1: 22, y2: y(height) + 8 });
-    const ticks = ends.map((end) => svg("text", { x: x(end), y: y(height) + 22, "text-anchor": "middle", class: "wb-quiet" }, short(end)));
+    const ticks = ends.map((end) => label(short(end), x(end), y(height) + 22, "middle", "wb-quiet"));
     const solid = "Solid lines and dots pass the floor; dotted lines and crosses do not.";
     rest.textContent = `${solid} ${places.length > rows.length ? `The picture shows ${rows.length} of ${places.length} candidates; the table has all.` : ""}`;
     plane.setAttribute("viewBox", `0 0 ${END + 20} ${y(height) + 28}`);

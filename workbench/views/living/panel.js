@@ -1,5 +1,5 @@
 // What the views share whose facts come from Python: controls, a status line, a busy sign, a table and code.
-import { folded, follow, h, table } from "./view.js";
+import { folded, follow, h, isAlone, table } from "./view.js";
 
 const ALONE = "This takes Python: run the notebook's cells again, or ask `workbench explore`.";
 
@@ -17,11 +17,11 @@ export function panel(data, model, el, label, view) {
   const controls = view.controls(change, state);
   const bar = h("div", { class: "wb-controls" }, ...Object.values(controls).map((one) => one.root));
   const root = h("section", { class: "wb-living", "aria-label": label }, bar, status, busy, ...view.body, ...folds.map((one) => one.root));
-  const waits = () => Object.entries(data.of).some(([name, value]) => state[name] !== value);
+  const waits = () => Object.entries(data.of ?? {}).some(([name, value]) => state[name] !== value);
 
   function change(next) {
     Object.assign(state, next);
-    const alone = waits() && (model.alone || el.closest(".jupyter-widgets-disconnected"));
+    const alone = waits() && isAlone(model, el);
     if (alone) Object.assign(state, data.of);
     model.set("settings", { ...state });
     model.save_changes();

@@ -23,6 +23,8 @@ function made(element, attributes, children) {
 export const h = (tag, attributes = {}, ...children) => made(document.createElement(tag), attributes, children);
 export const svg = (tag, attributes = {}, ...children) =>
   made(document.createElementNS("http://www.w3.org/2000/svg", tag), attributes, children);
+// A text in a picture.
+export const label = (text, x, y, anchor = "middle", kind = "") => svg("text", { x, y, "text-anchor": anchor, class: kind }, text);
 
 // Only what is new is written: each write costs the browser a layout.
 function put(node, text) {
@@ -162,7 +164,7 @@ function why(entry, state, row) {
   return sentenceCase(reason(entry.pipeline.steps[place], state.values[place], state.compared.get(place)?.(row) ?? []));
 }
 
-// The pipeline as a picture: each stage with the number of candidates that leave it, and where the file falls out.
+// The pipeline as a picture: each stage with the number of candidates that leave it, and where the file is lost.
 function pipelinePicture() {
   const root = h("ol", { class: "wb-flow", "aria-label": "the stages of the search" });
   let boxes = [];
@@ -185,7 +187,7 @@ function pipelinePicture() {
       const mine = trace.files.flatMap((file, row) => (file === question.target ? [row] : []));
       const cuts = [...new Set(state.dropped)].filter((place) => place >= 0);
       const lastCut = mine.length && mine.every((row) => state.dropped[row] >= 0) ? Math.max(...mine.map((row) => state.dropped[row])) : -1;
-      // The way of the file: its best rank in each leg, its place in the order, and no further than where it falls out.
+      // The way of the file: its best rank in each leg, its place in the order, and no further than where it is lost.
       const all = trace.files.length;
       const best = (ranks) => Math.min(...mine.map((row) => (Number.isFinite(ranks?.[row]) ? ranks[row] : Infinity)));
       const placed = (rank) => (rank < Infinity ? `file at ${rank}` : "");
@@ -208,7 +210,7 @@ function pipelinePicture() {
         const cutting = cuts.includes(place) || "thresholds" in step || "count" in step;
         const kind = place === lastCut ? "lost" : way;
         if (kind === "lost") way = "past";
-        const words = kind === "lost" ? "the file falls out here" : "by" in step && way === "with" ? placed(1 + state.order.findIndex((row) => mine.includes(row))) : "";
+        const words = kind === "lost" ? "the file is lost here" : "by" in step && way === "with" ? placed(1 + state.order.findIndex((row) => mine.includes(row))) : "";
         box(at++, step.slot.replaceAll("_", " "), cutting ? `${left} left` : "", said(step, state.values[place]), kind, words, cutting ? left / Math.max(1, all) : 0);
       }
       const found = returned(state).findIndex((row) => trace.files[row] === question.target);
@@ -358,7 +360,6 @@ function reliability() {
   const plane = svg("svg", { viewBox: `-30 -6 ${width + 40} ${height + 24}`, class: "wb-plane", role: "img" });
   const root = h("figure", { class: "wb-reliability" }, plane, told);
   const [x, y] = [(value) => value * width, (value) => height - value * height];
-  const label = (text, at, anchor) => svg("text", { x: at[0], y: at[1], "text-anchor": anchor }, text);
   return {
     root,
     show(diagram, floor) {
@@ -373,7 +374,7 @@ function reliability() {
         svg("line", { class: "wb-true", x1: 0, y1: height, x2: width, y2: 0 }),
         svg("line", { class: "wb-line", x1: x(floor), x2: x(floor), y1: 0, y2: height }),
         ...points,
-        label("0", [-4, height + 4], "end"), label("1", [-4, 8], "end"), label("stated probability", [width / 2, height + 14], "middle"), label("1", [width, height + 14], "middle"),
+        label("0", -4, height + 4, "end"), label("1", -4, 8, "end"), label("stated probability", width / 2, height + 14), label("1", width, height + 14),
       );
       plane.setAttribute("aria-label", diagram.sentence);
       told.textContent = `The share that is answerable, by what is stated; true statements are on the diagonal. ${diagram.sentence}`;
@@ -522,7 +523,7 @@ function thresholdLab(data, model, el) {
   function ask(settings) {
     if (waiting) return; // what moved meanwhile is asked when the answer is there
     root.setAttribute("aria-busy", "true");
-    if (model.alone || el.closest(".jupyter-widgets-disconnected")) {
+    if (isAlone(model, el)) {
       root.removeAttribute("aria-busy");
       status.textContent = "This setting leads to another search, and that takes Python: run the notebook's cells again, or ask `workbench explore`.";
       return;
@@ -585,87 +586,6 @@ function prepare(data, entry) {
   }
 }
 
-// The survival chart: for each step of the search, how many questions still have their right file.
-function survivalChart(data, model, el) {
-  const state = { ...model.get("settings") };
-  const status = h("p", { role: "status", class: "wb-status" });
-  const bars = h("div", { class: "wb-bars" });
-  const systems = h("fieldset", {}, h("legend", {}, "systems"));
-  const kinds = choice("questions", data.kinds, state.kind, (kind) => change({ kind }));
-  const twin = folded("table", () => table(rows()));
-  const source = folded("copy as code", () => h("pre", { tabindex: 0 }, code()));
-  const boxes = data.systems.map(({ system }, place) => {
-    const box = h("input", { type: "checkbox", onchange: () => change({ systems: data.systems.map((one) => one.system).filter((_, n) => boxes[n].checked) }) });
-    systems.append(h("label", { class: `wb-system-${place % 6}` }, box, ` ${system}`));
-    return box;
-  });
-  const chosen = () => data.systems.filter(({ system }) => state.systems.includes(system));
-  const counted = (one) => one.reached.filter((_, place) => data.kinds[0] === state.kind || data.questions[place].kind === state.kind);
-  const count = (one, step) => counted(one).filter((reached) => reached >= step).length;
-  const lost = (one, step) => data.questions.filter(({ kind }, place) => one.reached[place] === step - 1 && (state.kind === data.kinds[0] || kind === state.kind));
-
-  function change(next) {
-    Object.assign(state, next);
-    model.set("settings", { ...state });
-    model.save_changes();
-    draw();
-  }
-  function pick(one, step) {
-    const some = step ? lost(one, step) : [];
-    if (!some.length) return change({ system: one.system });
-    const at = some.findIndex(({ question }) => question === state.question);
-    change({ system: one.system, question: some[(at + 1) % some.length].question });
-  }
-  function told(one) {
-    const [asked, returned] = [count(one, 0), count(one, data.steps.length - 1)];
-    const words = [`${one.system} returns the target of ${returned} of ${asked} questions`];
-    const rescued = one.rescued.filter((yes, place) => yes && (state.kind === data.kinds[0] || data.questions[place].kind === state.kind)).length;
-    if (rescued) words.push(`${rescued} of them score below the floor and were rescued`);
-    const losses = data.steps.map((_, step) => (step ? lost(one, step).length : 0));
-    const most = Math.max(...losses);
-    if (most) words.push(`most are lost ${data.lost[losses.indexOf(most)]}: ${most}`);
-    return `${words.join("; ")}.`;
-  }
-  function ofTheQuestion() {
-    const place = data.questions.findIndex(({ question }) => question === state.question);
-    if (place < 0 || !chosen().length) return "";
-    const end = (one) => (one.reached[place] === data.steps.length - 1 ? "returned" : `lost ${data.lost[one.reached[place] + 1]}`);
-    return `The target of the selected question, “${state.question}”, is ${chosen().map((one) => `${end(one)} in ${one.system}`).join(", ")}.`;
-  }
-  function rows() {
-    const cells = (one, step) => {
-      const gone = step ? lost(one, step).length : 0;
-      return `${count(one, step)}${gone ? ` (${gone} lost here)` : ""}`;
-    };
-    return [["step", ...chosen().map((one) => one.system)], ...data.steps.map((step, n) => [step, ...chosen().map((one) => cells(one, n))])];
-  }
-  function code() {
-    const ofKind = state.kind === data.kinds[0] ? "" : `.of_kind(${JSON.stringify(state.kind)})`;
-    const each = chosen().map((one) => `\n${one.source}\n[evaluation] = wb.evaluate(questions, [pipeline], index)\nfound = survival(evaluation, index)${ofKind}\nleft[pipeline.name] = [found.count(step) for step in SurvivalStep]`);
-    return `import workbench as wb\nfrom workbench.measure.missed import SurvivalStep, survival\n\nleft = {}\n${each.join("\n")}\n\nprint(left)`;
-  }
-  function draw() {
-    boxes.forEach((box, place) => (box.checked = state.systems.includes(data.systems[place].system)));
-    kinds.set(state.kind);
-    const words = chosen().map(told);
-    status.textContent = words.length ? [...words, ofTheQuestion()].join(" ") : "No system is chosen.";
-    bars.replaceChildren(...data.steps.map((step, n) => {
-      const parts = chosen().map((one) => {
-        const value = count(one, n);
-        const place = data.systems.indexOf(one);
-        const bar = h("button", { class: `wb-bar wb-system-${place % 6}`, title: `${one.system}: ${value}. Click for a question that is lost here.`, onclick: () => pick(one, n) });
-        bar.style.width = `calc((100% - 40px) * ${value / Math.max(1, count(one, 0))})`;
-        return h("div", {}, bar, h("span", {}, String(value)));
-      });
-      return h("div", { class: "wb-step" }, h("span", {}, step), h("div", {}, ...parts));
-    }));
-    for (const one of [twin, source]) one.refresh();
-  }
-  follow(model, state, draw);
-  draw();
-  el.replaceChildren(h("section", { class: "wb-living", "aria-label": "survival chart" }, h("div", { class: "wb-controls" }, systems, kinds.root), status, bars, twin.root, source.root));
-}
-
 // A prediction: a choice that is closed before the answer is shown.
 function prediction(data, model, el) {
   const state = { ...model.get("settings") };
@@ -695,6 +615,9 @@ function prediction(data, model, el) {
   el.replaceChildren(h("section", { class: "wb-living" }, h("fieldset", { class: "wb-choices" }, h("legend", {}, data.question), ...options), button, status));
 }
 
+// Whether no Python answers: on a page, and in a notebook without its kernel.
+export const isAlone = (model, el) => model.alone || el.closest(".jupyter-widgets-disconnected");
+
 // Python sets `settings` too.
 export function follow(model, state, draw) {
   model.on?.("change:settings", () => {
@@ -705,7 +628,7 @@ export function follow(model, state, draw) {
   });
 }
 
-export const VIEWS = { threshold: thresholdLab, survival: survivalChart, explorer, prediction };
+export const VIEWS = { threshold: thresholdLab, explorer, prediction };
 
 function render({ model, el }) {
   const data = structuredClone(model.get("data"));
@@ -734,5 +657,10 @@ function place(box) {
     const every = JSON.parse(shared.textContent);
     state.data.chunks = state.data.chunks.map((place) => every[place]);
   }
-  render({ model: { get: (name) => state[name], set() {}, save_changes() {}, send() {}, alone: true }, el: box.querySelector("div") });
+  still(state, box.querySelector("div"));
+}
+
+// Renders data and settings that nobody answers for.
+function still(state, el) {
+  render({ model: { get: (name) => state[name], set() {}, save_changes() {}, send() {}, alone: true }, el });
 }

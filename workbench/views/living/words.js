@@ -1,6 +1,6 @@
 // The words of a question in FTS5, and the chunks of a file: what the index can find, and what it holds.
 import { panel, textBox } from "./panel.js";
-import { VIEWS, choice, h, plural, svg, table } from "./view.js";
+import { VIEWS, choice, h, label, plural, svg, table } from "./view.js";
 
 const MOST_DRAWN = 16;
 const [WIDTH, LEVEL, LEFT] = [820, 44, 112];
@@ -70,10 +70,10 @@ function microscope(data, model, el) {
         boxes.querySelectorAll("input").forEach((box, place) => (box.checked = one.words[place] === "1"));
         count();
       };
-      return svg("g", { class: `wb-node ${kind}`, "data-words": one.words, onclick: choose }, svg("title", {}, `${names(one)}: ${plural(one.rows, "chunk")}`), svg("circle", { cx: x, cy: y, r: 12 }), svg("text", { x, y: y + 4, "text-anchor": "middle" }, String(one.rows)));
+      return svg("g", { class: `wb-node ${kind}`, "data-words": one.words, onclick: choose }, svg("title", {}, `${names(one)}: ${plural(one.rows, "chunk")}`), svg("circle", { cx: x, cy: y, r: 12 }), label(String(one.rows), x, y + 4));
     });
-    const label = (text, x, y, anchor = "middle", kind = "wb-quiet") => svg("text", { x, y, "text-anchor": anchor, class: kind }, text);
-    const rows = levels.map(([text], level) => label(text, LEFT - 12, top - 18 - level * LEVEL, "end"));
+    const quiet = (text, x, y, anchor) => label(text, x, y, anchor, "wb-quiet");
+    const rows = levels.map(([text], level) => quiet(text, LEFT - 12, top - 18 - level * LEVEL, "end"));
     const base = top + 100;
     const bars = drawn.flatMap((place, n) => {
       const word = found.words[place];
@@ -82,11 +82,11 @@ function microscope(data, model, el) {
       const text = word.text.length * 7 > column ? `${word.text.slice(0, Math.max(2, Math.floor(column / 7) - 1))}…` : word.text;
       return [
         svg("rect", { class: word.floored ? "wb-floored" : "wb-count", x: x - wide / 2, y: base - height, width: wide, height }, svg("title", {}, `${word.text}: ${plural(word.rows, "chunk")}, IDF ${word.idf}`)),
-        label(String(word.rows), x, base - height - 4), label(text, x, base + 16, "middle", ""), label(word.idf, x, base + 32),
+        quiet(String(word.rows), x, base - height - 4), label(text, x, base + 16), quiet(word.idf, x, base + 32),
       ];
     });
     const half = svg("line", { class: "wb-half", x1: LEFT, x2: WIDTH, y1: base - 35, y2: base - 35 });
-    const axis = [label("half of the chunks", LEFT - 12, base - 31, "end"), label("chunks", LEFT - 12, base, "end"), label("word", LEFT - 12, base + 16, "end"), label("IDF", LEFT - 12, base + 32, "end")];
+    const axis = [["half of the chunks", -31], ["chunks", 0], ["word", 16], ["IDF", 32]].map(([text, below]) => quiet(text, LEFT - 12, base + below, "end"));
     plane.setAttribute("viewBox", `0 0 ${WIDTH + 8} ${base + 40}`);
     plane.setAttribute("aria-label", found.sentence);
     plane.replaceChildren(...edges, ...circles, ...rows, half, ...axis, ...bars);

@@ -11,7 +11,6 @@ from typing import Any, ClassVar
 from rich.text import Text
 
 from workbench.errors import InputError
-from workbench.views.living import VERSION
 from workbench.views.living.controls import Control, Living
 
 FOLDED = "This output helps with the answer. Guess first, then open it, or run the cell again."
@@ -34,9 +33,7 @@ class Prediction:
         self.choices = tuple(choices)
         self.controls = {name: Control(value=None) for name in ("guess", "truth")}
         self.controls["committed"] = Control(value=False)
-        data = {
-            "version": VERSION, "view": "prediction", "question": question, "choices": list(self.choices),
-        }  # fmt: skip
+        data = {"view": "prediction", "question": question, "choices": list(self.choices)}
         self.root = Living(data, self.controls, "prediction")
 
     @property

@@ -10,7 +10,6 @@ from workbench.errors import InputError
 from workbench.measure.evaluation import Evaluation
 from workbench.measure.missed import Survival, SurvivalStep, survivals
 from workbench.records import Trace
-from workbench.views.living import VERSION
 from workbench.views.living.controls import Choice, Control, Living, Several
 from workbench.views.text import Table
 from workbench.views.widgets.panel import Link, Panel, Selection, pipeline_code
@@ -58,7 +57,7 @@ class SurvivalChart(Panel):
     def _data(self) -> dict[str, Any]:
         asked = [one.question for one in next(iter(self._all.values())).survivors]
         return {
-            "version": VERSION, "view": "survival",
+            "view": "survival",
             "steps": [step.says for step in SurvivalStep], "lost": ["", *LOST.values()],
             "kinds": self.kind.options,
             "questions": [{"question": one.question, "kind": one.kind} for one in asked],
