@@ -49,7 +49,7 @@ export function panel(data, model, el, label, view) {
 
 // A box for a text, with what may be typed into it; Enter and leaving the box ask.
 export function textBox(label, change, offered = []) {
-  const list = h("datalist", { id: `wb-list-${Math.random()}` }, ...offered.map((one) => h("option", { value: one })));
+  const list = offered.length ? h("datalist", { id: `wb-list-${Math.random()}` }, ...offered.map((one) => h("option", { value: one }))) : "";
   const input = h("input", { type: "text", class: "wb-text", "aria-label": label, list: list.id, onchange: () => change(input.value) });
   return { root: h("label", {}, `${label} `, input, list), set: (value) => (input.value = value) };
 }
