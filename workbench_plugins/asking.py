@@ -95,9 +95,9 @@ class Answering(Panel):
             self._changed(None)
         return bool(new)
 
-    def _chosen(self, what: str, value: Any) -> None:
+    def _chosen(self, what: str, change: Any) -> None:
         if self.problem is None:
-            super()._chosen(what, value)
+            super()._chosen(what, change)
 
     def _changed(self, _: Any) -> None:
         if self._held:

@@ -306,8 +306,6 @@ def _mean(mean: float, sweep: Sweep) -> str:
 
 
 def _silence(share: Share) -> str:
-    return (
-        f"{share.hits} of {share.n} unanswerable questions without a result"
-        if share.n
-        else "no unanswerable question"
-    )
+    if not share.n:
+        return "no unanswerable question"
+    return f"{share.hits} of {share.n} unanswerable questions without a result"

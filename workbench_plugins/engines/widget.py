@@ -173,9 +173,9 @@ class FusionLab(Answering):
             chunk = self._candidates[change["new"]].chunk
             self.selection.choose(question=self.question.value, chunk=chunk)
 
-    def _chosen(self, what: str, value: Any) -> None:
-        if value != NOTHING:
-            super()._chosen(what, value)
+    def _chosen(self, what: str, change: Any) -> None:
+        if change["new"] != NOTHING:
+            super()._chosen(what, change)
 
     @property
     def finding(self) -> str:

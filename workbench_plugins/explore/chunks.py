@@ -67,27 +67,20 @@ class FileChunks(Answering):
         return Table(
             f"The chunks of {self.held.path}",
             ("lines", "characters", "read by the model", "repeated lines"),
-            tuple(
-                (
-                    f"{one.chunk.start_line}-{one.chunk.end_line}",
-                    str(len(one.chunk.text)),
-                    read_text(one),
-                    str(one.repeated),
-                )
-                for one in self.held.chunks
-            ),
+            [_row(one) for one in self.held.chunks],
         )
 
     @property
     def code(self) -> str:
-        lines = [
-            f"{GIVEN}import workbench as wb",
-            "from workbench_plugins.explore.chunks import held_file",
-            "",
-            f"held = held_file(index, {self.held.path!r})",
-            "wb.show(held)",
-        ]
-        return "\n".join(lines)
+        return (
+            f"{GIVEN}import workbench as wb\nfrom workbench_plugins.explore.chunks import held_file\n\n"
+            f"held = held_file(index, {self.held.path!r})\nwb.show(held)"
+        )
+
+
+def _row(one: HeldChunk) -> tuple[str, ...]:
+    lines = f"{one.chunk.start_line}-{one.chunk.end_line}"
+    return lines, str(len(one.chunk.text)), read_text(one), str(one.repeated)
 
 
 def _parts(one: HeldChunk) -> Iterator[tuple[str, str]]:

@@ -115,9 +115,8 @@ def _of_line(record: Any) -> Asked:
 def _scores(value: Any) -> tuple[float, ...] | None:
     if value is None:
         return None
-    return tuple(
-        sorted((float(one) for one in (value if isinstance(value, list) else [value])), reverse=True)
-    )
+    some = value if isinstance(value, list) else [value]
+    return tuple(sorted(map(float, some), reverse=True))
 
 
 def _blocks(message: Mapping[str, Any]) -> list[Any]:
@@ -179,9 +178,8 @@ def _judged(asked: Asked, trace: Trace, pipeline: Pipeline, index: Index) -> Jud
     margin, measure = _margin(trace, pipeline)
     if paths:
         return Judged(asked, (1, margin, 0), f"{len(paths)} returned; best {measure}")
-    return Judged(
-        asked, (1, -inf, margin), f"nothing returned; {f'best {measure}' if measure else 'no candidate'}"
-    )
+    best = f"best {measure}" if measure else "no candidate"
+    return Judged(asked, (1, -inf, margin), f"nothing returned; {best}")
 
 
 def _margin(trace: Trace, pipeline: Pipeline) -> tuple[float, str]:

@@ -176,10 +176,7 @@ def _named(one: MatchAttempt) -> str:
 
 
 def _how(one: MatchAttempt) -> str:
-    others = len(one.says) - 1
-    said = one.says[0].removeprefix("MATCH = ")
-    return (
-        f"{said} ({others} other {'rule gives' if others == 1 else 'rules give'} the same)"
-        if others
-        else said
-    )
+    said, others = one.says[0].removeprefix("MATCH = "), len(one.says) - 1
+    if not others:
+        return said
+    return f"{said} ({others} other {'rule gives' if others == 1 else 'rules give'} the same)"

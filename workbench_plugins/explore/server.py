@@ -107,9 +107,8 @@ class Server:
         return body
 
     def _state(self) -> dict[str, Any]:
-        actions = [{"name": name, "label": label} for name, label in ACTIONS.items()]
         explorer = self.desk.explorer
-        return {"data": explorer.root.data | {"actions": actions}, "settings": explorer.settings}
+        return {"data": explorer.root.data | {"actions": ACTIONS}, "settings": explorer.settings}
 
     async def ask(self, request: Request) -> Response:
         """The searches for the settings in the request."""

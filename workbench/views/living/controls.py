@@ -14,6 +14,9 @@ from workbench.views.living import VERSION
 ALIVE = "This is a saved widget. To move it, trust the notebook (File, Trust Notebook), or run its cells."
 
 
+Facts = Mapping[str, Any]
+
+
 class Control(traitlets.HasTraits):
     """One setting. A change of `value` is heard with `observe`."""
 
@@ -78,11 +81,7 @@ class Living(traitlets.HasTraits):
         return {"version": VERSION, **proposal["value"]}
 
     def __init__(
-        self,
-        data: Mapping[str, Any],
-        controls: Mapping[str, Control],
-        name: str,
-        heard: Callable[[], str] = str,
+        self, data: Facts, controls: Mapping[str, Control], name: str, heard: Callable[[], str] = str
     ) -> None:
         super().__init__(data=data, settings={name: one.value for name, one in controls.items()})
         self.name, self.heard = name, heard

@@ -46,17 +46,16 @@ class Chunks:
         return self._places[chunk.id]
 
 
-def lab_data(
-    evaluations: Sequence[Evaluation],
-    axes: Sequence[Axis],
-    reaches: Sequence[Mapping[str, Reach | None]],
-    diagrams: Sequence[Any],
-) -> dict[str, Any]:
-    """The evaluations for the threshold lab, each with the axis of its floor, its reach and its diagram."""
-    chunks, first = Chunks(), evaluations[0]
+Judged = tuple[Evaluation, Axis, Mapping[str, Reach | None], Any]
+"""An evaluation with the axis of its floor, its reach and its diagram."""
+
+
+def lab_data(judged: Sequence[Judged]) -> dict[str, Any]:
+    """The evaluations for the threshold lab."""
+    chunks, first = Chunks(), judged[0][0]
     asked = [{"question": one.question.question, "target": one.question.target} for one in first.asked]
     unanswerable = [{"question": trace.question, "target": None} for trace in first.controls]
-    systems = [_system(*each, chunks) for each in zip(evaluations, axes, reaches, diagrams, strict=True)]
+    systems = [_system(*each, chunks) for each in judged]
     seen: dict[str, int] = {}  # systems that differ after their legs have the same traces: written once
     for place, one in enumerate(systems):
         if (same := seen.setdefault(json.dumps(one["traces"]), place)) != place:

@@ -121,7 +121,7 @@ function explorer(data, model, el) {
     buttons.append(h("button", { onclick: () => model.send({ ...content(), settings: state }) }, label));
   }
   action("save as case", () => ({ do: "case" }));
-  for (const { label, name } of data.actions ?? []) action(label, () => ({ do: name }));
+  for (const [name, label] of Object.entries(data.actions ?? {})) action(label, () => ({ do: name }));
 
   function ask(next) {
     if (Object.entries(next).every(([name, value]) => JSON.stringify(state[name]) === JSON.stringify(value))) return;

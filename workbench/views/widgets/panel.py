@@ -167,7 +167,7 @@ class Panel:
         """Joins the selection; the controls must be there."""
         self.link = link
         for control, what in self.selects.items():
-            self.controls[control].observe(partial(self._control_changed, what), "value")
+            self.controls[control].observe(partial(self._chosen, what), "value")
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -234,12 +234,10 @@ class Panel:
         with self._alone():
             self.follow(chosen)
 
-    def _control_changed(self, what: str, change: Any) -> None:
-        self._chosen(what, change["new"])
-
-    def _chosen(self, what: str, value: Any) -> None:
-        if not self._apart and value:
-            self.selection.choose(**{what: value})
+    def _chosen(self, what: str, change: Any) -> None:
+        """A control has another value: it is selected."""
+        if not self._apart and change["new"]:
+            self.selection.choose(**{what: change["new"]})
 
     def _repr_mimebundle_(self, **kwargs: Any) -> Any:
         return self.root.shown(self.sentence, framed(html_table(self.table)), **kwargs)

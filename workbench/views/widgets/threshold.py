@@ -199,12 +199,10 @@ class ThresholdLab(Panel):
 
     def _data(self, evaluations: Sequence[Evaluation]) -> dict[str, Any]:
         part = declared_module("diagram", "reliability")
-        return lab_data(
-            evaluations,
-            [score_axis(scores(one)) for one in evaluations],
-            [reaches(one.pipeline) for one in evaluations],
-            [part and part.diagram_data(one) for one in evaluations],
-        )
+        return lab_data([
+            (one, score_axis(scores(one)), reaches(one.pipeline), part and part.diagram_data(one))
+            for one in evaluations
+        ])  # fmt: skip
 
     def heard_from_page(self) -> str:
         """Searches with the settings of the page, which cannot compute them, or says why not."""
