@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import astuple, dataclass, replace
@@ -18,7 +19,7 @@ from workbench.memory.index import OpenIndex
 from workbench.records import Tabular, Trace
 from workbench.retrieval.columns import ColumnStage
 from workbench.retrieval.cutoff import MinScore
-from workbench.retrieval.fusion import RankSum, Weighted
+from workbench.retrieval.fusion import Fusion, RankSum, Weighted
 from workbench.retrieval.index_adapters import CachedIndex
 from workbench.retrieval.legs import VectorLeg, legs_of
 from workbench.retrieval.pipeline import Pipeline, Running, search
@@ -37,6 +38,7 @@ SAMPLED_CHUNKS = 3
 SHALLOW = 20
 """A pool or an answer of so many is no first page any more."""
 NEIGHBOURS = 10
+DATE = re.compile(r"(?:19|20)\d\d-(?:0\d|1[0-2])-[0-3]\d")
 SAME_VECTOR = 0.98
 """The least cosine of a chunk's stored vector and its new one; backends and batches differ by far less."""
 
@@ -73,7 +75,7 @@ class Findings(list[Finding], Tabular):
 
 def lint(pipeline: Pipeline) -> Findings:
     """What arithmetic alone finds in a pipeline's settings."""
-    checks = (_unreachable, _shallow, _floors, _scale_only, _first_place, _rerank_pool)
+    checks = (_unreachable, _shallow, _floors, _scale_only, _first_place, _against_a_leg, _rerank_pool)
     return Findings(pipeline.name, (one for check in checks for one in check(pipeline)))
 
 
@@ -97,14 +99,13 @@ def lint_on(pipeline: Pipeline, index: OpenIndex, questions: Sequence[str] = ())
     if not asked:
         return Findings(pipeline.name, found)
     traces = [search(one, pipeline, cached) for one in asked]
-    dead = _dead_parameters(pipeline, cached, asked, traces)
-    seen = [*_legs(pipeline, traces), *_scores(traces), *_reranked(pipeline, cached, asked)]
-    far = [
-        *_reach(pipeline, index, asked, traces),
-        *_words(index, asked, traces),
-        *_pages(pipeline, cached, asked),
-    ]
-    return Findings(pipeline.name, [*seen, *far, *_scripts(pipeline, index, cached), *dead, *found])
+    checks = (
+        *(_legs(pipeline, traces), _scores(traces), _ages(traces), _reranked(pipeline, cached, asked)),
+        *(_reach(pipeline, index, asked, traces), _words(index, asked, traces)),
+        *(_pages(pipeline, cached, asked), _scripts(pipeline, index, cached)),
+        *(_dead_parameters(pipeline, cached, asked, traces), found),
+    )
+    return Findings(pipeline.name, (one for check in checks for one in check))
 
 
 def probes(index: OpenIndex) -> list[str]:
@@ -137,11 +138,8 @@ def _floors(pipeline: Pipeline) -> Iterator[Finding]:
         read: set[str] = set(writer.reads()) if isinstance(writer, ColumnStage) else set()
         ranks = {f"{leg.name}_rank" for leg in legs_of(pipeline.stages)}
         if read and read <= ranks:
-            yield _found(
-                "floor on a rank",
-                f"{writer.slot if writer else ''} reads {', '.join(sorted(read))}",
-                stage.floor,
-            )
+            reads = f"{writer.slot if writer else ''} reads {', '.join(sorted(read))}"
+            yield _found("floor on a rank", reads, stage.floor)
         if stage.floor == 0:
             yield _found("a threshold of 0", f"{stage.of} ≥ {stage.floor:g}")
 
@@ -203,6 +201,29 @@ def _first_place(pipeline: Pipeline) -> Iterator[Finding]:
         alone, both = stage.computed(columns).tolist()
         if alone >= both and len(set(stage.weights.values())) == 1:
             yield _found("a first place outweighs agreement", f"{alone:g} ≥ {both:g}")
+
+
+def _against_a_leg(pipeline: Pipeline) -> Iterator[Finding]:
+    """Fusions that turn the order of a leg around, that lose it, or that credit a leg without a hit."""
+    scores = np.array([0.9, 0.7, 0.5, 0.3, 0.1, 0.1])
+    of = {"score": scores, "raw": 1 - scores, "rank": np.arange(1.0, 7)}
+    columns = {f"{leg}_{name}": column for leg in ("vector", "keyword") for name, column in of.items()}
+    for stage in pipeline.stages:
+        if not isinstance(stage, Fusion) or not set(stage.reads()) <= columns.keys():
+            continue
+        for leg in ("vector", "keyword"):
+            only = {name: np.where(leg in name, column, np.nan) for name, column in columns.items()}
+            last = {name: np.append(column[:5], np.nan) for name, column in columns.items() if leg in name}
+            alone, fused = stage.computed(only), stage.computed(columns | last)
+            if alone[0] < alone[4]:
+                yield _found("a better hit scores lower", f"{alone[0]:g} < {alone[4]:g}", leg)
+            elif np.ptp(alone) == 0 and alone.any():
+                yield _found("a fusion that loses an order", f"{alone[0]:g} = {alone[4]:g}", leg)
+            single = stage.computed({name: column[:1] for name, column in only.items()})[0]
+            if single == 0 and alone.any():
+                yield _found("a single hit scores 0", f"{single:g}, and {alone[0]:g} with four others", leg)
+            if fused[5] > fused[4] + 1e-9:
+                yield _found("absence outweighs a match", f"{fused[5]:g} > {fused[4]:g}", leg)
 
 
 def _rerank_pool(pipeline: Pipeline) -> Iterator[Finding]:
@@ -276,23 +297,25 @@ def _reach(
         return
     missed: dict[str, str] = {}
     reached: dict[str, str] = {}
+    late = ""
     for question, trace in zip(asked, traces, strict=True):
-        near = index.vector(index.embed(question), index.size).rows
+        query = index.embed(question)
+        near = index.vector(query, index.size).rows
+        if near.size < index.size and (fewer := index.vector(query, near.size).rows.size) < near.size:
+            late = late or f"{fewer} of {near.size} chunks for {question!r:.60}"
         if "keyword" in trace.legs and near.size < index.size:
             found = trace.legs["keyword"].hits.rows
             missed |= {one.place: one.text for one in index.chunks(found[~np.isin(found, near)])}
             reached |= {one.text: one.place for one in index.chunks(near)}
+    if late:
+        yield _found("a filter after the cut", late)
     twins = [place for place, text in missed.items() if text in reached]
     if twins:
-        yield _found(
-            "ids that never merge",
-            f"{counted(len(twins), 'chunk')}, such as {twins[0]} and {reached[missed[twins[0]]]}",
-        )
+        pair = f"{twins[0]} and {reached[missed[twins[0]]]}"
+        yield _found("ids that never merge", f"{counted(len(twins), 'chunk')}, such as {pair}")
     elif missed:
-        yield _found(
-            "a leg that reaches fewer chunks",
-            f"{counted(len(missed), 'chunk')}, such as {next(iter(missed))}",
-        )
+        example = f"{counted(len(missed), 'chunk')}, such as {next(iter(missed))}"
+        yield _found("a leg that reaches fewer chunks", example)
     yield from _approximate(index, asked)
 
 
@@ -311,10 +334,8 @@ def _approximate(index: OpenIndex, asked: Sequence[str]) -> Iterator[Finding]:
             (found > nearest[found.size - 1] + 1e-3).any() or (np.diff(found) < -1e-3).any()
         ):
             right = int((found <= nearest[-1] + 1e-3).sum())
-            yield _found(
-                "approximate vectors",
-                f"{right} of its first {found.size} are the nearest; distance {float(found.max()):.3f}",
-            )
+            share = f"{right} of its first {found.size} are the nearest"
+            yield _found("approximate vectors", f"{share}; distance {float(found.max()):.3f}")
             return
 
 
@@ -323,16 +344,42 @@ def _words(index: OpenIndex, asked: Sequence[str], traces: Sequence[Trace]) -> I
     odd = [one.path for one in index.documents() or () if one.text != unicodedata.normalize("NFC", one.text)]
     if odd:
         yield _found("texts in another normal form", f"{counted(len(odd), 'file')}, such as {odd[0]}")
+    odd = [one for pair in zip(asked, traces, strict=True) for one in _without_words(*pair)]
+    if odd:
+        yield _found("keyword hits without a word", f"{counted(len(odd), 'hit')}, such as {odd[0]}")
     lost = [
         question
         for question, trace in zip(asked, traces, strict=True)
         if trace.match and not any(word.lower() in trace.match.lower() for word in unicode_words(question))
     ]
     if lost:
-        yield _found(
-            "a query without the question's words",
-            f"{len(lost)} of {len(asked)} questions, such as {lost[0]!r:.60}",
-        )
+        example = f"{len(lost)} of {len(asked)} questions, such as {lost[0]!r:.60}"
+        yield _found("a query without the question's words", example)
+
+
+def _without_words(question: str, trace: Trace) -> Iterator[str]:
+    """The keyword hits in which no word begins, in its first three letters, as one of the query does."""
+    if "keyword" in trace.legs:
+        starts = {_letters(word)[:3] for word in unicode_words(f"{question} {trace.match or ''}")}
+        found = np.isin(trace.rows, trace.legs["keyword"].hits.rows)
+        for one, here in zip(trace.chunks, found, strict=True):
+            if here and not any(start in _letters(f"{one.path} {one.text}") for start in starts):
+                yield f"{one.place} for {question!r:.60}"
+
+
+def _letters(text: str) -> str:
+    apart = unicodedata.normalize("NFKD", text).casefold()
+    return "".join(one for one in apart if not unicodedata.combining(one))
+
+
+def _ages(traces: Sequence[Trace]) -> Iterator[Finding]:
+    """Files without an age, although their path has a date."""
+    odd: set[str] = set()
+    for trace in traces:
+        ages = trace.columns.get("age_days", np.empty(0))
+        odd |= {trace.chunks[row].path for row in np.flatnonzero(np.isnan(ages))}
+    if dated := sorted(filter(DATE.search, odd)):
+        yield _found("a date that is not read", f"{counted(len(dated), 'file')}, such as {dated[0]}")
 
 
 def _scripts(pipeline: Pipeline, index: OpenIndex, cached: CachedIndex) -> Iterator[Finding]:
@@ -355,9 +402,8 @@ def _pages(pipeline: Pipeline, index: CachedIndex, asked: Sequence[str]) -> Iter
     for question in asked[:PROBES]:
         few, many = (_answer(search(question, one, index)) for one in (pipeline, longer))
         if few != many[: len(few)]:
-            yield _found(
-                "an order that depends on the limit", f"the first {len(few)} differ for {question!r:.60}"
-            )
+            example = f"the first {len(few)} differ for {question!r:.60}"
+            yield _found("an order that depends on the limit", example)
             return
 
 
@@ -369,12 +415,8 @@ def _dead_parameters(
         values = _other_values(parameter)
         changed = [made for value in values if (made := parameter.with_value(value)) is not None]
         if changed and not any(_differs(one, index, asked, answers) for one in changed):
-            yield _found(
-                "dead parameter",
-                f"{parameter.now} → {', '.join(map(str, values))}: 0 answers differ",
-                parameter.name,
-                len(asked),
-            )
+            tried = f"{parameter.now} → {', '.join(map(str, values))}: 0 answers differ"
+            yield _found("dead parameter", tried, parameter.name, len(asked))
 
 
 def _other_values(parameter: Parameter) -> list[Any]:
@@ -405,12 +447,8 @@ def _part_read(index: OpenIndex) -> Iterator[Finding]:
     shares = np.array([one.read_share for one in _chunks(index)])
     part = int((shares < 1).sum())
     if part:
-        yield _found(
-            "chunks read in part",
-            f"on average {shares[shares < 1].mean():.0%} of such a chunk",
-            part,
-            shares.size,
-        )
+        share = f"on average {shares[shares < 1].mean():.0%} of such a chunk"
+        yield _found("chunks read in part", share, part, shares.size)
 
 
 def _chunks(index: OpenIndex) -> list[Any]:
@@ -431,13 +469,8 @@ def _foreign_vectors(index: OpenIndex) -> Iterator[Finding]:
     cosines = [1 - index.vector(vector, 1).raw[0] for vector in vectors if vector.any()]
     far = [value for value in cosines if value < SAME_VECTOR]
     if far:
-        yield _found(
-            "vectors of another model",
-            f"cosine {min(far):.3f} < {SAME_VECTOR}",
-            len(far),
-            len(cosines),
-            index.embedder.name,
-        )
+        least = f"cosine {min(far):.3f} < {SAME_VECTOR}"
+        yield _found("vectors of another model", least, len(far), len(cosines), index.embedder.name)
 
 
 @rendered.register

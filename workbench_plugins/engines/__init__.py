@@ -27,7 +27,7 @@ declare("workbench_plugins.engines.widget", "lab", widget="FusionLab")
 declare(
     "workbench_plugins.engines.specimens",
     specimen=(
-        "openclaw-and-join mulder-silent-syntax-error mem0-semantic-gate qmd-filter-after-top-k "
+        "openclaw-and-join mulder-silent-syntax-error mem0-semantic-gate "
         "score-depends-on-size qdrant-fusion-per-shard qdrant-grouping-widens-the-pool "
         "openclaw-unreachable-floor threshold-on-rrf-scale qdrant-local-threshold floor-before-squash "
         "openviking-fill-below-floor agentmemory-token-budget openclaw-clamped-bm25 qmd-upside-down "
@@ -48,7 +48,7 @@ declare(
         "mem0-euclidean-below-zero agentmemory-softmax-of-one qmd-two-sigmoids mem0-rerank-min-max "
         "mem0-cut-before-rerank graphiti-threshold-before-rerank minisearch-rerank-characters "
         "openviking-threshold-of-logits qmd-expansion-loses-the-word graphiti-k-of-one "
-        "weaviate-page-two"
+        "weaviate-page-two qmd-filter-after-top-k arcana-rank-without-match textstack-ties-in-sql"
     ),
 )
 declare(

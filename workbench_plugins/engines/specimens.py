@@ -101,13 +101,6 @@ class VectorPool(Union):
         return replace(super().run(seen, context), legs=trace.legs)
 
 
-NEAREST = {"chats/a": 0.83, "chats/b": 0.82, "chats/c": 0.80, "notes/wanted": 0.74, "notes/other": 0.40}
-
-
-def _in_notes(scores: Answer) -> Answer:
-    return {name: score for name, score in scores.items() if name.startswith("notes/")}
-
-
 VECTOR = {"a": 0.90, "b": 0.84, "c": 0.80, "d": 0.61, "e": 0.30, "f": 0.28}
 KEYWORD = {"b": 8.0, "f": 6.5, "a": 5.0, "e": 1.0, "c": 0.5, "d": 0.2}
 
@@ -239,9 +232,6 @@ register(
         "mulder-silent-syntax-error", lambda: _found(listed_only, "@nasa"), lambda: _found(quoted, "@nasa")
     ),
     TOLD.searched("mem0-semantic-gate", TWO_OF_EACH.with_stage(VectorPool()), TWO_OF_EACH),
-    TOLD.computed(
-        "qmd-filter-after-top-k", lambda: _in_notes(top(NEAREST, 3)), lambda: top(_in_notes(NEAREST), 3)
-    ),
     TOLD.computed(
         "score-depends-on-size",
         lambda: _score_of_b({3: 3, 6: 6}),

@@ -73,22 +73,26 @@ class Partial(MemoryIndex):
 
     vectors_of: tuple[str, ...] = ("",)
     words_of: tuple[str, ...] = ("",)
+    before_the_cut = True
 
     def _only(self, hits: Hits, names: tuple[str, ...], limit: int) -> Hits:
         keep = [one.path.startswith(names) for one in self.chunks(hits.rows)]
         return replace(hits, rows=hits.rows[keep][:limit], raw=hits.raw[keep][:limit])
 
     def vector(self, query: Vector, limit: int) -> Hits:
-        return self._only(super().vector(query, self.size), self.vectors_of, limit)
+        fetched = self.size if self.before_the_cut else limit
+        return self._only(super().vector(query, fetched), self.vectors_of, limit)
 
     def keyword(self, query: Query, limit: int) -> Hits:
         return self._only(super().keyword(query, self.size), self.words_of, limit)
 
 
-def reaching(vectors: tuple[str, ...], words: tuple[str, ...], index: MemoryIndex) -> MemoryIndex:
-    """The index with legs that reach these files."""
+def reaching(
+    vectors: tuple[str, ...], words: tuple[str, ...], index: MemoryIndex, before_the_cut: bool = True
+) -> MemoryIndex:
+    """The index with legs that reach these files; the vector leg may drop others after its cut."""
     made = Partial(index.store, index.embedder)
-    made.vectors_of, made.words_of = vectors, words
+    made.vectors_of, made.words_of, made.before_the_cut = vectors, words, before_the_cut
     return made
 
 
@@ -110,14 +114,34 @@ class Quantised(MemoryIndex):
 
 
 class Substrings(MemoryIndex):
-    """A keyword leg that finds a word inside others, as n-grams do."""
+    """A keyword leg that counts words, also inside others, as n-grams do; hits have more than `above`."""
+
+    above = 0
 
     def keyword(self, query: Query, limit: int) -> Hits:
         rows: Rows = self.vectors()[0]
         words = [clause.text for clause in query.clauses]
-        found = [sum(word in one.text for word in words) for one in self.chunks(rows)]
-        keep = np.flatnonzero(found)[:limit]
-        return Hits(rows[keep], -np.array(found, float)[keep])
+        found = np.array([sum(map(one.text.count, words)) for one in self.chunks(rows)], float)
+        best = np.argsort(-found, kind="stable")
+        keep = best[found[best] > self.above][:limit]
+        return Hits(rows[keep], -found[keep])
+
+
+class Ungated(Substrings):
+    """A keyword leg that ranks every row, as `ts_rank` without `@@` does."""
+
+    above = -1
+
+
+class Unordered(MemoryIndex):
+    """Vectors by distance alone, as a sort with a LIMIT and no second key: the limit decides between ties."""
+
+    def vector(self, query: Vector, limit: int) -> Hits:
+        hits = super().vector(query, self.size)
+        count = min(limit, hits.rows.size)
+        last = np.argpartition(-hits.raw, -count)[-count:]
+        best = last[np.argsort(hits.raw[last], kind="stable")]
+        return replace(hits, rows=hits.rows[best], raw=hits.raw[best])
 
 
 def of_kind(kind: type[MemoryIndex], index: MemoryIndex) -> MemoryIndex:
@@ -246,9 +270,8 @@ class TwoPages(SmallSearch):
         return {f"{page}: {one.chunk.path}": one.score for page, one in told}
 
 
-def paged(name: str, shipped: Pipeline, fixed: Pipeline) -> Specimen:
-    """Two pipelines whose answers are read page by page."""
-    made = TOLD.searched(name, shipped, fixed, _distinct)
+def paged(made: Specimen) -> Specimen:
+    """A specimen of two searches whose answers are read page by page."""
     sides = (replace(one, answer=TwoPages(**vars(one.answer))) for one in made.sides)
     return replace(made, sides=Sides(*sides))
 
@@ -273,6 +296,7 @@ def _first(path: str) -> Callable[[Answer], bool]:
 TEA = "memory/kitchen.md"
 DEEP = engine_pipeline(ENGINES["weaviate-relative"]).with_stage(KeywordLeg(Depth(50, 200))).asking(limit=2)
 PAGES = [DEEP.with_stage(VectorLeg(Depth(times, 200))) for times in (1, 50)]
+SHALLOW = VECTORS.with_stage(VectorLeg(Depth(1, 200))).asking(limit=2)
 LOGITS = reranked(Judge("logits"), MinScore(0.0, of="rerank_score"))
 
 
@@ -340,5 +364,21 @@ register(
     ),
     TOLD.searched("qmd-expansion-loses-the-word", WORDS.with_stage(Filler("OR")), WORDS),
     TOLD.fused("graphiti-k-of-one", RankSum(k=0), RankSum(k=60)),
-    paged("weaviate-page-two", *PAGES),
+    paged(TOLD.searched("weaviate-page-two", PAGES[0], PAGES[1], _distinct)),
+    TOLD.stored(
+        "qmd-filter-after-top-k",
+        VECTORS.with_stage(VectorLeg(Depth(1, 3))),
+        {"made": partial(reaching, ("notes/",), ("notes/",), before_the_cut=False)}.items(),
+        {"made": partial(reaching, ("notes/",), ("notes/",))}.items(),
+    ),
+    TOLD.stored(
+        "arcana-rank-without-match",
+        WORDS.with_stage(UnicodeWords("AND")),
+        {"made": partial(of_kind, Ungated)}.items(),
+    ),
+    paged(
+        TOLD.stored(
+            "textstack-ties-in-sql", SHALLOW, {"made": partial(of_kind, Unordered)}.items(), (), _distinct
+        )
+    ),
 )

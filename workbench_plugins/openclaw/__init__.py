@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from workbench.registry import declare
+from workbench.registry import declare, has_guest
 
 declare(
     "workbench_plugins.openclaw.releases",
@@ -26,3 +26,5 @@ declare("workbench_plugins.openclaw.sessions", source="sessions")
 declare("workbench_plugins.openclaw.indexing", annotations="stored")
 declare("workbench_plugins.openclaw.keyword", kept_words="openclaw")
 declare("workbench_plugins.openclaw.commands", command={"config": ""})
+if has_guest("engines"):
+    declare("workbench_plugins.openclaw.specimens", specimen="openclaw-dates-in-subfolders")

@@ -14,13 +14,20 @@ from tests.memory.test_store import a_store
 from workbench.memory.embedding.local import ToyEmbedder
 from workbench.memory.index import MemoryIndex
 from workbench.retrieval.cutoff import MinScore
+from workbench.retrieval.index_adapters import CachedIndex
 from workbench.retrieval.legs import Depth, KeywordLeg
 from workbench.retrieval.pipeline import Pipeline
 from workbench.retrieval.settings import with_settings
 from workbench.systems.openclaw import EVIDENCE_FLOOR, SHIPPED, THREE_FIXES, WORKAROUND
 from workbench.systems.registry import SYSTEMS
 from workbench_plugins.diagnose.findings import Finding, lint, lint_on, lint_pair, probes
+from workbench_plugins.engines.presets import ENGINES, fusion_of_lists
 
+FUSED_AGAINST = (
+    "engine-haystack-dbsf engine-combmnz txtai-log-odds weaviate-relative-before-3243 haystack-dbsf "
+    "autorag-mm autorag-dbsf combsum combmnz combmax openclaw-clamped"
+)
+"""Fusions in which a single hit, a hit of a weak score or the order of a leg counts for nothing."""
 OR_RRF = SYSTEMS["openclaw-2026.2.13+or+rrf"]
 
 
@@ -64,6 +71,24 @@ def test_what_can_work_is_no_finding() -> None:
     assert not {"floor on a rank", "pool smaller than the limit", "a threshold of 0"} & kinds(lint(SHIPPED))
     assert "floor on a rank" not in kinds(lint(THREE_FIXES.but(EVIDENCE_FLOOR)))
     assert "weights that are scale only" not in kinds(lint(SYSTEMS["engine-tm2c2"]))
+
+
+AGAINST_A_LEG = (
+    "a better hit scores lower", "a fusion that loses an order", "a single hit scores 0",
+    "absence outweighs a match",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", [*SYSTEMS, *ENGINES])
+def test_no_fusion_is_against_a_leg_but_those_that_are_known(name: str) -> None:
+    pipeline = SYSTEMS[name] if name in SYSTEMS else fusion_of_lists(name, ENGINES[name].fusion)
+    assert bool(kinds(lint(pipeline)) & {*AGAINST_A_LEG}) is (name in FUSED_AGAINST.split())
+
+
+@pytest.mark.parametrize("name", [one for one in SYSTEMS if SYSTEMS[one].layout is None])
+def test_no_keyword_hit_of_a_system_is_without_a_word(kept: CachedIndex, name: str) -> None:
+    found = lint_on(SYSTEMS[name], kept.inner, ["rooibos tea", "who is Michael?"])
+    assert not {"keyword hits without a word", "a filter after the cut"} & kinds(found)
 
 
 def test_every_system_can_be_linted() -> None:

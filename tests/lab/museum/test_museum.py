@@ -103,7 +103,13 @@ def test_an_unknown_specimen_names_the_nearest() -> None:
     assert specimen("qdrant-k2") is SPECIMENS["qdrant-k2"]
 
 
-@pytest.mark.parametrize("name", stored.TOLD.told)
+BY_ARITHMETIC = (
+    "openclaw-clamped-bm25 qmd-upside-down weaviate-single-hit haystack-dbsf-zero lancedb-inverted "
+    "lancedb-absence-rewarded tarsy-credit-for-absence openclaw-dates-in-subfolders"
+)
+
+
+@pytest.mark.parametrize("name", [*stored.TOLD.told, *BY_ARITHMETIC.split()])
 def test_lint_or_the_doctor_names_a_specimen_that_it_has_not_been_told_of(name: str) -> None:
     assert named_by(SPECIMENS[name])
 
