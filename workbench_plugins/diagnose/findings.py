@@ -358,9 +358,10 @@ def _words(index: OpenIndex, asked: Sequence[str], traces: Sequence[Trace]) -> I
 
 
 def _without_words(question: str, trace: Trace) -> Iterator[str]:
-    """The keyword hits in which no word begins, in its first three letters, as one of the query does."""
+    """The keyword hits without the first three letters of any word, or any letter of one not in Latin."""
     if "keyword" in trace.legs:
-        starts = {_letters(word)[:3] for word in unicode_words(f"{question} {trace.match or ''}")}
+        words = map(_letters, unicode_words(f"{question} {trace.match or ''}"))
+        starts = {one for word in words for one in ([word[:3]] if word.isascii() else word)}
         found = np.isin(trace.rows, trace.legs["keyword"].hits.rows)
         for one, here in zip(trace.chunks, found, strict=True):
             if here and not any(start in _letters(f"{one.path} {one.text}") for start in starts):
@@ -387,11 +388,10 @@ def _scripts(pipeline: Pipeline, index: OpenIndex, cached: CachedIndex) -> Itera
     chunks = _chunks(index)
     for name, why in dead_for(pipeline, cached, chunks):
         yield _found("a script without keywords", why, name)
-    if isinstance(index.embedder, LocalEmbedder) and any(
-        leg.name == "vector" for leg in legs_of(pipeline.stages)
-    ):
-        for name, why in unknown_to(index.embedder, chunks):
-            yield _found("a script that the model does not know", why, name, index.embedder.name)
+    embedder = getattr(index, "embedder", None)  # a recording has none
+    if isinstance(embedder, LocalEmbedder) and any(leg.name == "vector" for leg in legs_of(pipeline.stages)):
+        for name, why in unknown_to(embedder, chunks):
+            yield _found("a script that the model does not know", why, name, embedder.name)
 
 
 def _pages(pipeline: Pipeline, index: CachedIndex, asked: Sequence[str]) -> Iterator[Finding]:
