@@ -63,8 +63,7 @@ def _data(case: CaseFile) -> str:
     given, pipeline = case.case, pipeline_of_case(case.case.system, case.folder)
     if any(one.expect.same_as for one in given.questions):
         raise InputError(
-            "The case compares a system with another one of ours.",
-            "Expect a file, an order or nothing.",
+            "The case compares a system with another one of ours.", "Expect a file, an order or nothing."
         )
     with opened_memory(given, case.folder) as index:
         memory, _, questions = carried(given.questions, index, "float32")

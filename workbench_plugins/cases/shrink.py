@@ -234,7 +234,7 @@ def shrunk(
         _question_words(work)
         for _ in range(MOST_ROUNDS):
             before = work.now
-            _notes(work)
+            _smaller(work, work.now.memory.notes or [], lambda some: with_notes(work.now, some))
             _passages(work)
             _texts(work, LINES)
             _texts(work, WORDS)
@@ -320,10 +320,6 @@ def _smaller(
         found = smallest(items, lambda some: bool(none or some) and work.fails(case_with(some)))
         if len(found) < len(items):
             work.take(case_with(found))
-
-
-def _notes(work: Shrinking) -> None:
-    _smaller(work, work.now.memory.notes or [], lambda some: with_notes(work.now, some))
 
 
 class TextPart(NamedTuple):

@@ -640,12 +640,7 @@ def _helpful(pipeline: Pipeline, some: Sequence[Repair], prices: Prices, every: 
 
 
 def _cause(
-    pipeline: Pipeline,
-    some: Sequence[Repair],
-    runs: Reruns,
-    goal: Goal,
-    prices: Prices,
-    index: Index,
+    pipeline: Pipeline, some: Sequence[Repair], runs: Reruns, goal: Goal, prices: Prices, index: Index
 ) -> Cause:
     repaired = combined(pipeline, some)
     after = _trace(repaired, some, runs)

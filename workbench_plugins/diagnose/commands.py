@@ -131,8 +131,7 @@ def blame(
     changes: SystemOptions,
     other: Annotated[str | None, typer.Argument(metavar="[B]", help="The name of another system.")] = None,
     given: Annotated[
-        list[str] | None,
-        typer.Option("--with", help="Instead of B: A with this, as fusion.vector=0.05."),
+        list[str] | None, typer.Option("--with", help="Instead of B: A with this, as fusion.vector=0.05.")
     ] = None,
     question: Annotated[
         str | None, typer.Option("--question", "-q", help="Only this question, not a file of questions.")
@@ -217,11 +216,7 @@ def sweep(
 
     pipeline = changes.pipeline(system)
     asked = labelled(where.memory, questions)
-    with (
-        workers_at(cluster) as workers,
-        where.opened() as opened,
-        opened.snapshot(),
-    ):
+    with workers_at(cluster) as workers, where.opened() as opened, opened.snapshot():
         check_targets(asked, opened.paths())
         found = run_sweep(pipeline, axes, asked, opened, one_at_a_time, measure, workers)
     if figure is not None:
@@ -239,8 +234,7 @@ def lint(
     system: Annotated[str, typer.Argument(help="The system, or an openclaw.json.")],
     changes: SystemOptions,
     memory: Annotated[
-        str | None,
-        typer.Argument(help="A memory to ask as well: a folder, or an OpenClaw SQLite file."),
+        str | None, typer.Argument(help="A memory to ask as well: a folder, or an OpenClaw SQLite file.")
     ] = None,
     questions: Annotated[
         Path | None,

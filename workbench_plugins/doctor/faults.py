@@ -99,7 +99,7 @@ def faults(
     """
     model = embedder or _model(held)
     checks: tuple[Iterable[Fault], ...] = (
-        _damage(held),
+        _fault(held, "damaged", "The file itself is damaged", held.problems, len(held.problems)),
         _files(held, folder or held.folder),
         _vectors(held),
         _again(held, model, embedder is not None or bool(held.model), only),
@@ -131,10 +131,6 @@ def _fault(
 
 def _place(held: Held, row: int) -> str:
     return held.paths[row] or " ".join(held.texts[row].split())[:60] or held.ids[row]
-
-
-def _damage(held: Held) -> Iterator[Fault]:
-    yield from _fault(held, "damaged", "The file itself is damaged", held.problems, len(held.problems))
 
 
 # Files

@@ -216,13 +216,7 @@ def _basic_memory(
     asked = [one.question for one in case.questions]
     similar = next((one.least for one in ours.stages if isinstance(one, MinSimilarity)), basic_memory.LEAST)
     answers = basic_memory.recorded(
-        installed.interpreter,
-        notes,
-        asked,
-        url,
-        case.model.dimensions,
-        similar,
-        basic_memory.MODES[-1:],
+        installed.interpreter, notes, asked, url, case.model.dimensions, similar, basic_memory.MODES[-1:]
     )
     files = {one.relative_to(notes).as_posix(): one.read_text("utf-8") for one in notes.rglob("*.md")}
     documents = (Document(path, "memory", text, "", 0, 0) for path, text in files.items())
