@@ -56,6 +56,24 @@ FORMS: dict[str, Any] = {
             ],
         }
     ],
+    "Phoenix, a table by column": {
+        name: {"0": value}
+        for name, value in {
+            **PHOENIX,
+            f"attributes.{KIND}": "RETRIEVER",
+            "attributes.retrieval.documents": [
+                {"document.id": "a.md", "document.score": 0.9},
+                {"document.id": "b.md", "document.score": 0.5},
+            ],
+        }.items()
+    },
+    "Langfuse, an output as JSON": {
+        "id": "1",
+        "type": "RETRIEVER",
+        "name": "near",
+        "input": "tea",
+        "output": '{"documents": [{"id": "a.md", "score": 0.9}, {"id": "b.md", "score": 0.5}]}',
+    },
     "Phoenix, its API": {
         "data": [
             {
@@ -91,6 +109,12 @@ def test_each_form_of_an_export_is_read(form: str, tmp_path: Path) -> None:
     (one,) = found.retrievals
     assert (one.question, one.results) == ("tea", (("a.md", 0.9), ("b.md", 0.5)))
     assert found.runs[0].returned("1") == ["a.md", "b.md"]
+
+
+def test_printed_spans_are_read_and_a_span_in_two_files_counts_once(tmp_path: Path) -> None:
+    one, other = ({**FORMS["Langfuse, an output as JSON"], "id": id_} for id_ in "12")
+    (tmp_path / "printed.json").write_text(json.dumps(one, indent=2) + "\n" + json.dumps(other, indent=2))
+    assert len(read(tmp_path, [one]).retrievals) == 2
 
 
 def test_real_spans_of_langchain_are_runs(tmp_path: Path) -> None:

@@ -178,10 +178,7 @@ def export(
         str, typer.Option(help="Write the case as a test of another project: pytest or vitest.")
     ] = "",
     project: Annotated[
-        str,
-        typer.Option(
-            "--for", help="own (to fill in), openclaw; pytest: langchain, llamaindex, mem0, basic-memory."
-        ),
+        str, typer.Option("--for", help="own, openclaw, langchain, llamaindex, mem0 or basic-memory.")
     ] = "openclaw",
     questions: Annotated[
         Path | None, typer.Option("--questions", readable=False, help="Labelled questions (YAML).")

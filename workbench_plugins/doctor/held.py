@@ -68,7 +68,8 @@ def read_store(place: Path) -> Held:
         found = next((held for read in readers if (held := read(place)) is not None), None)
     except (apsw.Error, OSError, ValueError, KeyError, pickle.UnpicklingError, struct.error) as error:
         raise InputError(
-            f"The store {place} cannot be read: {error}.", "It may be locked or of another version."
+            f"The store {place} cannot be read: {error}.",
+            "Close the program that has it open, or give a store of a version that is known here.",
         ) from None
     if found is None:
         raise InputError(

@@ -37,6 +37,7 @@ DOCUMENT = re.compile(
 )
 QUESTIONS = ("gen_ai.retrieval.query.text", "reranker.query", "input.value")
 LISTS = ("resourceSpans", "scopeSpans", "spans", "data", "observations")
+SPACE = re.compile(r"\s*")
 OPT_IN = (
     "Let the instrumentation record them: gen_ai.retrieval.documents is opt-in, and OpenInference leaves "
     "them out with OPENINFERENCE_HIDE_OUTPUTS."
@@ -122,7 +123,8 @@ def read_traces(path: str | os.PathLike[str]) -> TracedRuns:
         sorted(one for one in Path(path).rglob("*.json*") if one.is_file()) if Path(path).is_dir() else [path]
     )
     spans = [span for file in files for span in _spans(_read(file))]
-    found = [one for one in map(_retrieval, spans) if one is not None]
+    retrievals = [one for one in map(_retrieval, spans) if one is not None]
+    found = [*{one.id: one for one in retrievals}.values()]  # two exports may share spans
     if not found:
         raise InputError(
             f"{path} has {counted(len(spans), 'span')}, and none is a retrieval.",
@@ -146,15 +148,18 @@ def _run(name: str, some: Iterable[Retrieval]) -> Run:
 
 
 def _read(file: str | os.PathLike[str]) -> list[Any]:
-    text = read_input(file, "The file of spans", LARGEST_DOCUMENT).removeprefix("\ufeff")
-    with suppress(ValueError, RecursionError):
-        return [json.loads(text)]
+    text = read_input(file, "The file of spans", LARGEST_DOCUMENT).removeprefix("\ufeff").strip()
+    found, end, decoder = [], 0, json.JSONDecoder()
     try:
-        return [json.loads(line) for line in text.splitlines() if line.strip()]
+        while end < len(text):
+            value, end = decoder.raw_decode(text, end)
+            found.append(value)
+            end = SPACE.match(text, end).end()  # type: ignore[union-attr]
     except (ValueError, RecursionError) as error:
         raise InputError(
             f"{file} is neither JSON nor JSON lines: {error}.", "Export the spans as JSON."
         ) from None
+    return found
 
 
 def _spans(value: Any) -> Iterator[Mapping[str, Any]]:
@@ -164,6 +169,8 @@ def _spans(value: Any) -> Iterator[Mapping[str, Any]]:
             yield from _spans(one)
         elif isinstance(one, Mapping):
             inner = [one[name] for name in LISTS if isinstance(one.get(name), list)]
+            if isinstance(one.get("name"), Mapping):  # a data frame, as pandas writes it by column
+                inner = [[{key: cells.get(row) for key, cells in one.items()} for row in one["name"]]]
             for some in inner:
                 yield from _spans(some)
             if not inner:
@@ -197,14 +204,18 @@ def _retrieval(span: Mapping[str, Any]) -> Retrieval | None:
 
 def _question(given: Any) -> str:
     """The question as text; some instrumentations write an object with it as JSON."""
-    if isinstance(given, str) and given.startswith("{"):
-        with suppress(ValueError):
-            given = json.loads(given)
-    if isinstance(given, Mapping):
-        given = next(
-            (given[name] for name in ("query", "question", "input", "query_str") if name in given), ""
-        )
+    held = _loaded(given)
+    if isinstance(held, Mapping):
+        given = next((held[name] for name in ("query", "question", "input", "query_str") if name in held), "")
     return str(given or "")
+
+
+def _loaded(given: Any) -> Any:
+    """What a text holds as JSON, and anything else as it is."""
+    if isinstance(given, str) and given.startswith(("{", "[")):
+        with suppress(ValueError, RecursionError):
+            return json.loads(given)
+    return given
 
 
 def _documents(known: Mapping[str, Any], what: str, span: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
@@ -214,7 +225,9 @@ def _documents(known: Mapping[str, Any], what: str, span: Mapping[str, Any]) -> 
         match = DOCUMENT.fullmatch(name)
         if match and match[1].removeprefix("gen_ai.") == what:
             found.setdefault(int(match[2]), {})[match[3]] = value
-    output = span.get("output")
+    output = _loaded(span.get("output"))
+    if isinstance(output, Mapping):  # such as {"documents": [...]}
+        output = next((one for one in output.values() if isinstance(one, list)), [])
     rows = [found[place] for place in sorted(found)] or (output if isinstance(output, list) else [])
     for row in rows:
         if isinstance(row, Mapping):
@@ -223,10 +236,7 @@ def _documents(known: Mapping[str, Any], what: str, span: Mapping[str, Any]) -> 
 
 def _document(row: Mapping[str, Any]) -> tuple[str, float]:
     """The id that the metadata or the document give, or one made of its text; and its score."""
-    metadata = row.get("metadata")
-    if isinstance(metadata, str):
-        with suppress(ValueError):
-            metadata = json.loads(metadata)
+    metadata = _loaded(row.get("metadata"))
     beside = {name[9:]: value for name, value in row.items() if name.startswith("metadata.")}
     text = row.get("content") or row.get("page_content") or row.get("pageContent") or ""
     score = number(row.get("score"))
@@ -265,9 +275,8 @@ def _value(value: Any) -> Any:
 
 def _flat(name: str, value: Any) -> Iterator[tuple[str, Any]]:
     """Nested values with dots between their names; documents that are written as JSON are read."""
-    if name.endswith("retrieval.documents") and isinstance(value, str):
-        with suppress(ValueError):
-            value = json.loads(value)
+    if name.endswith(("_documents", "retrieval.documents")):
+        value = _loaded(value)
     inner = (
         value.items() if isinstance(value, Mapping) else enumerate(value) if isinstance(value, list) else None
     )
