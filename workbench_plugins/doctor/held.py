@@ -69,7 +69,7 @@ def read_store(place: Path) -> Held:
     except (apsw.Error, OSError, ValueError, KeyError, pickle.UnpicklingError, struct.error) as error:
         raise InputError(
             f"The store {place} cannot be read: {error}.",
-            "Close the program that has it open, or give a store of a version that is known here.",
+            "Close the program that uses it, or update the workbench.",
         ) from None
     if found is None:
         raise InputError(

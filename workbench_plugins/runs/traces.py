@@ -123,8 +123,8 @@ def read_traces(path: str | os.PathLike[str]) -> TracedRuns:
         sorted(one for one in Path(path).rglob("*.json*") if one.is_file()) if Path(path).is_dir() else [path]
     )
     spans = [span for file in files for span in _spans(_read(file))]
-    retrievals = [one for one in map(_retrieval, spans) if one is not None]
-    found = [*{one.id: one for one in retrievals}.values()]  # two exports may share spans
+    retrievals = {one.id: one for one in map(_retrieval, spans) if one}  # two exports may share spans
+    found = [*retrievals.values()]
     if not found:
         raise InputError(
             f"{path} has {counted(len(spans), 'span')}, and none is a retrieval.",
@@ -318,12 +318,6 @@ def rendered_traces(found: TracedRuns) -> RenderableType:
         "Worst first: an error, then no document, then the best score that is furthest below its retriever's "
         "median. Nothing here knows which document is right: give labels to workbench runs compare."
     )
-    columns: list[Column | str] = [
-        *numbers("#"),
-        "question",
-        Column("retriever", "whole"),
-        *numbers("documents"),
-        "why",
-    ]
-    table = rich_table(Table("", columns, rows))
+    retriever, documents = Column("retriever", "whole"), numbers("documents")
+    table = rich_table(Table("", [*numbers("#"), "question", retriever, *documents, "why"], rows))
     return Group(*(plain(str(run)) for run in found.runs), plain(says, "dim"), table)
