@@ -123,8 +123,7 @@ def read_traces(path: str | os.PathLike[str]) -> TracedRuns:
         sorted(one for one in Path(path).rglob("*.json*") if one.is_file()) if Path(path).is_dir() else [path]
     )
     spans = [span for file in files for span in _spans(_read(file))]
-    retrievals = {one.id: one for one in map(_retrieval, spans) if one}  # two exports may share spans
-    found = [*retrievals.values()]
+    found = [*{one.id: one for one in map(_retrieval, spans) if one}.values()]  # exports may share spans
     if not found:
         raise InputError(
             f"{path} has {counted(len(spans), 'span')}, and none is a retrieval.",

@@ -37,7 +37,8 @@ def span(text):
 
 def comment(tests, gate):
     """The failing cases and the changed questions, in Markdown; empty if there are none."""
-    lines = [f"- {span(one['suite'])} fails: {span(one['name'])}" for one in tests if one["status"] == "failed"]
+    failed = [one for one in tests if one["status"] == "failed"]
+    lines = [f"- {span(one['suite'])} fails: {span(one['name'])}" for one in failed]
     for one in gate.get("flipped", []) + gate.get("controls", []):
         was, now = ("found", "lost") if one in gate["flipped"] else ("silent", "answered")
         before, after = (was, now) if one["lost"] else (now, was)
