@@ -22,8 +22,6 @@ from workbench.memory.embedding.local import Embedder, LocalEmbedder, Truncated
 from workbench.memory.sources import LineChunker
 from workbench.retrieval.index_adapters import CachedIndex
 from workbench.retrieval.pipeline import Pipeline
-from workbench_plugins.automem import pipelines as automem
-from workbench_plugins.basic_memory import pipelines as basic_memory
 from workbench_plugins.runs.collections import Locomo, LocomoQuestion
 from workbench_plugins.stores.cluster import Cluster, ClusterEmbedder
 
@@ -99,9 +97,9 @@ class Bench:
         with self._notes() as notes, self._files() as files:
             for pipeline in pipelines:
                 match pipeline.source.repository:
-                    case automem.REPOSITORY:
+                    case "verygoodplugins/automem":
                         yield self._turns(pipeline)
-                    case basic_memory.REPOSITORY:
+                    case "basicmachines-co/basic-memory":
                         yield self._sessions_as_notes(pipeline, notes())
                     case _:
                         yield self._sessions_as_files(pipeline, files())

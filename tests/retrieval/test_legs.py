@@ -20,6 +20,7 @@ from workbench.retrieval.scoring import absolute_rank, clamped_rank, cosine_simi
 from workbench.retrieval.settings import with_settings
 from workbench.systems.openclaw import MIN_MAX, SHIPPED, THREE_FIXES, WORKAROUND
 from workbench.systems.registry import SYSTEMS
+from workbench_plugins.engines.shipped import NearCosine
 from workbench_plugins.recommended.layout import PassagesLayout
 
 
@@ -130,4 +131,7 @@ def test_an_absent_hit_has_no_score_of_its_leg(pipeline: Pipeline) -> None:
     trace = search("X", pipeline, answering(**BOTH))
     for leg in trace.legs:
         absent = np.isnan(trace.columns[f"{leg}_rank"])
-        assert np.array_equal(np.isnan(trace.columns[f"{leg}_score"]), absent)
+        without = np.isnan(trace.columns[f"{leg}_score"])
+        assert without[absent].all()
+        # A product may drop a hit by its cosine before it fuses.
+        assert any(isinstance(stage, NearCosine) for stage in pipeline.stages) or not without[~absent].any()

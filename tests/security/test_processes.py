@@ -5,13 +5,16 @@ from __future__ import annotations
 import ast
 import os
 import re
+import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.conftest import PROJECT
 from workbench.cli import lab
+from workbench_plugins.cases.released import basic_memory
 
 NAMES = ("yaml", "numpy", "typer", "voila", "jupyterlab", "ipykernel_launcher", "sitecustomize", "workbench")
 STARTING = {"subprocess", "multiprocessing", "pty"}
@@ -52,7 +55,17 @@ def test_jupyterlab_reads_no_settings_from_the_current_folder(
     assert not list(hostile.glob("* ran"))
 
 
-def test_one_function_starts_all_processes() -> None:
+STARTERS = {
+    "workbench/cli/lab.py": "`serve`, with a safe path",
+    "workbench_plugins/cases/released/installing.py": "installers, in the cache or isolated",
+    "workbench_plugins/cases/released/basic_memory.py": "the release, in a home of its own, with a safe path",
+    "workbench_plugins/cases/released/openclaw.py": "the release, in a folder of its own",
+    "workbench_plugins/cases/released/confirming.py": "the error of a release that does not run",
+}
+"""The modules that start processes, and where."""
+
+
+def test_processes_start_in_a_safe_place() -> None:
     starts = set()
     for package in ("workbench", "workbench_plugins"):
         for file in (PROJECT / package).rglob("*.py"):
@@ -61,7 +74,7 @@ def test_one_function_starts_all_processes() -> None:
                 modules += [str(node.module)] if isinstance(node, ast.ImportFrom) else []
                 if STARTING & {module.partition(".")[0] for module in modules}:
                     starts.add(file.relative_to(PROJECT).as_posix())
-    assert starts == {"workbench/cli/lab.py"}
+    assert starts == set(STARTERS)
 
 
 WRITING = re.compile(
@@ -73,6 +86,10 @@ WRITERS = {
     "workbench/memory/files.py": "`replaced` itself",
     "workbench/memory/store/sqlite/place.py": "the number of the process in a lock file",
     "workbench_plugins/calibrate/stored.py": "a file that must not exist",
+    "workbench_plugins/cases/released/basic_memory.py": "a temporary home",
+    "workbench_plugins/cases/released/confirming.py": "notes in a temporary folder",
+    "workbench_plugins/cases/released/installing.py": "a cache that is renamed when it is whole",
+    "workbench_plugins/cases/released/openclaw.py": "settings in a temporary folder",
     "workbench_plugins/diagnose/outside.py": "a copy of an index in a temporary folder",
     "workbench_plugins/diagnose/triage.py": "the descriptions of symptoms in the cache folder",
     "workbench_plugins/explore/commands.py": "a notebook and settings in a temporary folder",
@@ -88,3 +105,16 @@ def test_one_function_writes_the_files_that_users_keep() -> None:
     ]
     found = [file for file in packages if WRITING.search(file.read_text(encoding="utf-8"))]
     assert {file.relative_to(PROJECT).as_posix() for file in found} <= set(WRITERS)
+
+
+def test_a_release_runs_in_a_folder_of_its_own(hostile: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    runs: list[dict[str, Any]] = []
+    done = subprocess.CompletedProcess([], 0, "", "")
+    monkeypatch.setattr(subprocess, "run", lambda _, **given: runs.append(given) or done)
+    monkeypatch.setattr(basic_memory, "answers", None)
+    monkeypatch.setattr("anyio.run", lambda *_: {})
+    (hostile / "notes").mkdir()
+    basic_memory.recorded("python", hostile / "notes", [], "http://127.0.0.1:1")
+    (given,) = runs
+    assert given["env"]["PYTHONSAFEPATH"] == "1"
+    assert not given["cwd"].is_relative_to(hostile)

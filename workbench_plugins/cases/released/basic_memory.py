@@ -35,6 +35,7 @@ def environment(home: Path, url: str, dimensions: int, least: float) -> dict[str
         "PATH": os.environ["PATH"],
         "HOME": str(home),
         "PYTHONPATH": str(home / "shim"),
+        "PYTHONSAFEPATH": "1",
         "OPENAI_BASE_URL": url,
         "BASIC_MEMORY_SEMANTIC_EMBEDDING_DIMENSIONS": f"{dimensions}",
         "BASIC_MEMORY_SEMANTIC_MIN_SIMILARITY": f"{least:g}",
@@ -59,7 +60,9 @@ async def answers(
     """The rows of every mode and question."""
     from mcp import Client, StdioServerParameters
 
-    server = StdioServerParameters(command=python, args=[*COMMAND, "mcp"], env=dict(variables))
+    server = StdioServerParameters(
+        command=python, args=[*COMMAND, "mcp"], env=dict(variables), cwd=variables["HOME"]
+    )
     every = list(questions)
     async with Client(server) as client:
         return {
@@ -106,5 +109,6 @@ def recorded(
         home = Path(scratch)
         prepare(home, folder)
         variables = environment(home, url, dimensions, least)
-        subprocess.run([python, *COMMAND, "reindex"], env=variables, check=True, capture_output=True)
+        command = [python, *COMMAND, "reindex"]
+        subprocess.run(command, cwd=home, env=variables, check=True, capture_output=True)
         return anyio.run(answers, python, variables, questions, modes)

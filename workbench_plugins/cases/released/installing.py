@@ -95,7 +95,7 @@ class Installed:
         )
 
     def _check_python(self) -> None:
-        asked = [self.python, "-c", "import sys; sys.exit(sys.version_info < (3, 12))"]
+        asked = [self.python, "-I", "-c", "import sys; sys.exit(sys.version_info < (3, 12))"]
         if self.package == "basic-memory" and (
             shutil.which(self.python) is None
             or subprocess.run(asked, check=False, capture_output=True).returncode
@@ -120,10 +120,15 @@ class Installed:
         """The published release that stands for this one; empty if the registry names none."""
         lists = {
             "openclaw": ["npm", "view", "openclaw", "versions", "--json"],
-            "basic-memory": [sys.executable, "-m", "pip", "index", "versions", "basic-memory"],
+            "basic-memory": [sys.executable, "-I", "-m", "pip", "index", "versions", "basic-memory"],
         }
-        said = subprocess.run(lists[self.package], check=False, capture_output=True, text=True).stdout
-        published: list[str] = sorted(re.findall(r"(?<![\w.-])\d+(?:\.\d+)+(?![\w.-])", said), key=numbered)
+        # In the cache: npm would read the settings of the current folder.
+        asked = subprocess.run(
+            lists[self.package], cwd=self.folder.parent, check=False, capture_output=True, text=True
+        )
+        published: list[str] = sorted(
+            re.findall(r"(?<![\w.-])\d+(?:\.\d+)+(?![\w.-])", asked.stdout), key=numbered
+        )
         later = [one for one in published if numbered(self.version) < numbered(one) < numbered(until)]
         return ([one for one in published if numbered(one) < numbered(self.version)] + later[:1] or [""])[-1]
 

@@ -78,7 +78,9 @@ def gateway(installed: Installed, folder: Path, url: str, tokenizer: str) -> Ite
         settings = configuration(workspace, url, port, tokenizer, installed.version)
         (state / "openclaw.json").write_text(json.dumps(settings), encoding="utf-8")
         with (Path(scratch) / "log").open("wb") as log:
-            given: dict[str, Any] = {"env": environment(installed, state), "stdout": log, "stderr": log}
+            # In a folder of its own: the release reads settings of the current one.
+            given: dict[str, Any] = {"env": environment(installed, state), "cwd": scratch}
+            given |= {"stdout": log, "stderr": log}
             _index(command(installed, "memory", "index", "--force"), given)
             running = subprocess.Popen(command(installed, "gateway", "run"), start_new_session=True, **given)
             try:
