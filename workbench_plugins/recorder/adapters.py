@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from workbench.errors import InputError
@@ -210,7 +211,7 @@ def txtai(
     scoring = embeddings.scoring
     kind = "txtai-log-odds" if scoring.isbayes() else "txtai-convex" if scoring.isnormalized() else "txtai"
     base: Any = ENGINES[kind].fusion
-    fusion = type(base)(**{**vars(base), "vector": weights, "keyword": 1 - weights})
+    fusion = replace(base, vector=weights, keyword=1 - weights)
 
     def fused(question: str) -> Pairs:
         found = embeddings.search(question, limit, weights=weights)
