@@ -113,6 +113,12 @@ def without_access(path: Path) -> None:
     """Closes a path to this process: by its mode, which does not bind root."""
     path.chmod(0)
     if os.getuid() == 0:
+        # What the command imports later may lie in the home of root.
+        import fileinput  # noqa: F401
+
+        import openvino  # noqa: F401
+        import sentence_transformers  # noqa: F401
+
         os.setresuid(NOBODY, NOBODY, 0)
 
 
