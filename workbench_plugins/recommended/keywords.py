@@ -63,7 +63,12 @@ def folded(text: str) -> str:
         return text
     whole = WIDE.sub(lambda run: unicodedata.normalize("NFKC", run[0]), unicodedata.normalize("NFC", text))
     plain = MARKS.sub("", whole).translate(ALEFS)
-    return UMLAUT.sub(lambda word: f"{word[0]} {word[0].translate(TWO_LETTERS)}", plain)
+    return WORD.sub(_in_both_spellings, plain)
+
+
+def _in_both_spellings(word: re.Match[str]) -> str:
+    spelled = word[0].translate(TWO_LETTERS)
+    return word[0] if spelled == word[0] else f"{word[0]} {spelled}"
 
 
 WIDE = re.compile("[\uf900-\ufaff\uff00-\uffef]+")
@@ -72,7 +77,7 @@ MARKS = re.compile(
 )
 """Vowel marks of Hebrew, Arabic and Thai, and the long line of Arabic."""
 ALEFS = str.maketrans("أإآٱىة", "اااايه")
-UMLAUT = re.compile(r"\w*[äöüßÄÖÜ]\w*")
+WORD = re.compile(r"\w+")
 TWO_LETTERS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss", "Ä": "Ae", "Ö": "Oe", "Ü": "Ue"})
 
 
