@@ -23,7 +23,7 @@ CATEGORY = re.compile(r"\[([^\[\]()]+)\]\s+(.+)")
 LINK = r"\[\[((?:[^\[\]]|\[\[[^\[\]]*\]\])*)\]\]"
 RELATION = re.compile(r"(?:['\"](.+)['\"]|([^\s\[]\S*))\s+\[\[([^\[\]]*)\]\](?:\s*\(.*\))?")
 """`type [[Target]]` or `type [[Target]] (context)`; a type of several words stands in quotes."""
-INLINE_CODE = re.compile(r"(`+)(?:(?!\1).)+\1", re.DOTALL)
+INLINE_CODE = re.compile(r"(?<!`)(`+)(?!`)(?:(?!\1).)+\1", re.DOTALL)
 LINKS_TO = "links_to"
 
 
