@@ -8,13 +8,17 @@ beside it: they are few, so their own rate exceeds the accepted one by chance as
 threshold, which for AutoMem, Basic Memory and OpenClaw is the published one, is measured on the same
 questions. The collections are the sample memory, benchmarks/notes, and with `--locomo` LoCoMo: its
 adversarial questions, which are near misses, and the questions of the notes, which are about something else.
+
+The last rows let a reader of question and text decide: the packaged model's words (`--rerank late`), and a
+stub in place of a language model, which knows the labels and errs in one question of ten, or of five.
 """
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
@@ -33,8 +37,9 @@ from workbench.memory.sources import LineChunker
 from workbench.memory.sync import index_folder
 from workbench.records import Trace
 from workbench.retrieval.index_adapters import CachedIndex
-from workbench.retrieval.pipeline import search
-from workbench.systems.registry import system
+from workbench.retrieval.pipeline import Pipeline, search
+from workbench.retrieval.rerank import Reranker, RerankerOfIndex
+from workbench.systems.registry import reranker_named, system, with_reranker
 from workbench_plugins.calibrate.calibrated import Labelled, walked
 from workbench_plugins.calibrate.floors import Floored, Values, with_floor
 from workbench_plugins.runs.collections import load
@@ -50,6 +55,11 @@ SMALLEST, LARGEST = 12, 40
 """Labels of a split; fewer than 11 promise nothing, and few people write more than 40."""
 EVERY = 4
 """Of LoCoMo's questions with one answer, every fourth is asked."""
+
+
+READ = "openclaw-2026.2.13+or+rrf+minmax+evidence"
+"""The system that readers are measured on."""
+ERRING = (0.1, 0.2)
 
 
 class Asked(NamedTuple):
@@ -86,6 +96,41 @@ def of_locomo(path: Path, corrections: Path) -> Iterator[list[Asked]]:
         ]
 
 
+@dataclass(frozen=True)
+class Stub:
+    """A reader that knows which texts answer a question, and errs in a share of the questions.
+
+    It then gives the answering text a low number, or another text a high one.
+    """
+
+    answering: Mapping[str, Collection[str]]
+    errs: float
+
+    @property
+    def name(self) -> str:
+        return f"a stub that errs in {self.errs:.0%}"
+
+    def scores(self, question: str, texts: Sequence[str]) -> list[float]:
+        """From 0 to 10, the same each time."""
+        chance = np.random.default_rng([*question.encode()])
+        misses, invents = chance.random(2) < self.errs
+        said = chance.uniform(0, 4, len(texts))
+        knows = np.array([one in self.answering.get(question, ()) for one in texts], bool)
+        said[knows] = chance.uniform(2, 5) if misses else chance.uniform(7, 10)
+        if invents:
+            said[chance.integers(len(texts))] = chance.uniform(6, 9)
+        return [float(one) for one in said]
+
+
+def readers(asked: Asked, index: Index) -> Iterator[Reranker | RerankerOfIndex]:
+    """The readers that are measured."""
+    yield reranker_named("late")
+    plain = system(READ)
+    found = {one: search(one, plain, index).chunks for one, _ in asked.answered}
+    texts = {one: [chunk.text for chunk in found[one] if chunk.path == path] for one, path in asked.answered}
+    yield from (Stub(texts, one) for one in ERRING)
+
+
 class Remembering(Floored):
     """A pipeline with a floor that computes once what it returns for a question at some thresholds."""
 
@@ -115,10 +160,11 @@ class Measured:
         return walked(self.floored, labels, self.answered, (ACCEPT,), CONFIDENCE)[ACCEPT][0]
 
 
-def measured(name: str, asked: Asked, index: Index) -> Measured:
-    """The system of that name on a collection's questions."""
-    pipeline = with_floor(system(name))
-    progress = tqdm([*asked.answered, *((one, None) for one in asked.silent)], desc=name, mininterval=30)
+def measured(asking: Pipeline, asked: Asked, index: Index) -> Measured:
+    """A system on a collection's questions."""
+    pipeline = with_floor(asking)
+    questions = [*asked.answered, *((one, None) for one in asked.silent)]
+    progress = tqdm(questions, desc=asking.name, mininterval=30)
     labels = [Labelled(search(question, pipeline, index), target) for question, target in progress]
     known = len(asked.answered)
     return Measured(Remembering(pipeline, index), labels[:known], labels[known:])
@@ -160,9 +206,13 @@ def main() -> None:
             index = CachedIndex(collections[0].searched)
             for asked in collections:
                 print(f"{asked.title}: accepted {ACCEPT:.0%}, confidence {CONFIDENCE:.0%}", flush=True)
-                for name in SYSTEMS:
+                read = {
+                    f"{READ.rpartition('+')[0]} read by {one.name}": with_reranker(system(READ), one)
+                    for one in readers(asked, index)
+                }
+                for name, asking in {**{one: system(one) for one in SYSTEMS}, **read}.items():
                     try:
-                        told(name, measured(name, asked, index), given.splits)
+                        told(name, measured(asking, asked, index), given.splits)
                     except InputError as error:
                         print(f"  {name:<42} refused: {error.problem}")
 

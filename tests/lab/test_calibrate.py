@@ -12,13 +12,14 @@ import yaml
 
 from tests.commands import Run
 from tests.conftest import SAMPLE
+from tests.told import Told, failing
 from workbench.errors import InputError
 from workbench.measure.evaluation import evaluate
 from workbench.measure.questions import Control, Question, QuestionSet
 from workbench.memory.index import MemoryIndex
 from workbench.records import Trace
 from workbench.retrieval.pipeline import search
-from workbench.systems.registry import system, with_settings_of_any_language
+from workbench.systems.registry import system, with_reranker, with_settings_of_any_language
 from workbench_plugins.calibrate.calibrated import Calibrated, calibrated
 from workbench_plugins.calibrate.floors import Floored, levels, with_floor
 from workbench_plugins.calibrate.made import Exchange, Without, exchanged, left_out
@@ -208,3 +209,28 @@ def test_a_case_of_a_calibrated_search_keeps_the_threshold(toy: MemoryIndex, tmp
     save(calibration_of(found, toy, ""), tmp_path / "a.calibration.yaml")
     searched = calibrated_by(system(VECTORS), f"{tmp_path}/a.calibration.yaml")
     assert system_of_case(searched).min_score == searched.floor == found.pipeline.floor
+
+
+def test_a_reader_decides_what_is_answered_and_its_file_names_it(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "read.calibration.yaml"
+    told = run("calibrate", "-s", FIXES, "-m", SAMPLE, "--rerank", "late", "--save", file, "--json").json()
+    kept = load(file)
+    assert (kept.system, kept.rerank, told["system"]) == (FIXES, "late", f"{FIXES}+rerank")
+    assert told["thresholds"] == {"floor.floor": kept.thresholds["floor"]}
+
+    asked = ["search", "rear hub", "-m", SAMPLE, "-s", FIXES]
+    calibrated_search = run(*asked, "--set", f"calibration={file}", "--json").json()
+    every = run(*asked, "--rerank", "late", "--json").json()
+    assert 0 < len(calibrated_search["results"]) < len(every["results"])
+    assert told["before"]["count"] > told["hits"]["count"] > 0
+
+
+def test_a_reader_that_fails_calibrates_nothing_and_keeps_the_promise(toy: MemoryIndex) -> None:
+    down = with_floor(with_reranker(system(FIXES), Told(failing)))
+    (evaluation,) = evaluate(labels(SILENT), [down], toy)
+    with pytest.raises(InputError, match=r"failed for 18 of 18 labels.*it is down"):
+        calibrated(down, evaluation, toy, 0.2)
+
+    strict = search("rooibos tea", Floored(down, toy).at((0.5,)), toy)
+    assert not strict.paths()
+    assert any("it is down" in note for note in strict.notes)

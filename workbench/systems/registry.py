@@ -191,6 +191,10 @@ def reranker_named(text: str) -> Reranker | RerankerOfIndex:
     return known.make(rest)
 
 
+RERANKED = "+rerank"
+"""The end of the name of a system with a reranker."""
+
+
 def with_reranker(pipeline: Pipeline, reranker: Reranker | RerankerOfIndex) -> Pipeline:
     """The pipeline, with the best 20 candidates in the order of a reranker; its floor stays on its own score.
 
@@ -204,4 +208,4 @@ def with_reranker(pipeline: Pipeline, reranker: Reranker | RerankerOfIndex) -> P
         )
     stage = Rerank(reranker, fused=order)
     reranked = pipeline.with_new_stage(stage, before=order.slot).with_stage(reranked_order())
-    return replace(reranked, name=f"{pipeline.name}+rerank")
+    return replace(reranked, name=f"{pipeline.name}{RERANKED}")

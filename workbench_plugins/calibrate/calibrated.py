@@ -181,13 +181,15 @@ def calibrated(
 
     `evaluation` is that of the system that was asked, `with_floor`. Its controls are the questions without
     an answer; `made` takes their place, and `how` says how they were made. Raises InputError for labels of
-    one kind, for contradictory ones, for too few of them, and for a score that is the same for all of them.
+    one kind, for contradictory ones, for too few of them, for a score that is the same for all of them, and
+    for a reranker that failed: what it did not read would pass for a silence.
     """
     check_rates(accept, confidence)
     if mistake not in get_args(Mistake):
         raise InputError(f"There is no mistake {mistake!r}.", f"Choose {' or '.join(get_args(Mistake))}.")
     answered = _once([Labelled(one.trace, one.question.target) for one in evaluation.asked])
     by_hand = _once([Labelled(one, None) for one in evaluation.controls])
+    _check_read([*(one.trace for one in (*answered, *by_hand)), *made])
     _check_one_truth(answered, by_hand)
     silent = _once([Labelled(one, None) for one in made]) if made else by_hand
     labels = silent if mistake == "answers" else [*answered, *silent]
@@ -241,6 +243,15 @@ def _check_one_truth(answered: Sequence[Labelled], silent: Sequence[Labelled]) -
         raise InputError(
             f"The labels contradict each other: {min(both)!r} has an answer, and it is among the controls.",
             "Keep one of the two labels.",
+        )
+
+
+def _check_read(traces: Sequence[Trace]) -> None:
+    failed = [one for one in traces if one.rows.size and np.isnan(one.columns.get("rerank_score", 0)).all()]
+    if failed:
+        raise InputError(
+            f"The reranker failed for {len(failed)} of {len(traces)} labels. {failed[0].notes[-1]}",
+            "Calibrate once it answers.",
         )
 
 

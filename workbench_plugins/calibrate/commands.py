@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from workbench.cli.app import AsJson, AskedSystem, IndexOptions, SystemOptions, app, labelled, shared_options
+from workbench.cli.app import AsJson, AskedSystem, IndexOptions, RerankOptions, app, labelled, shared_options
 from workbench.cli.output import put, tell
 from workbench.errors import InputError
 
@@ -16,7 +16,7 @@ from workbench.errors import InputError
 @shared_options
 def calibrate(
     where: IndexOptions,
-    changes: SystemOptions,
+    changes: RerankOptions,
     system: AskedSystem = None,
     questions: Annotated[
         Path | None,
@@ -53,7 +53,8 @@ def calibrate(
 ) -> None:
     """Set a system's threshold so that it keeps a promise about mistakes, from labelled questions.
 
-    The promise holds for questions that are drawn as the labels were. Too few labels promise nothing.
+    The promise holds for questions that are drawn as the labels were. Too few labels promise nothing. With
+    --rerank, the reranker's own number decides whether the memory answers.
     """
     from workbench.measure.evaluation import evaluate
     from workbench.measure.questions import check_targets
@@ -75,7 +76,7 @@ def calibrate(
         (evaluation,) = evaluate(labels, [floored], index)
         made = MAKE[make](labels.questions, floored, index) if make else ()
         found = calibrated(asked, evaluation, index, accept, confidence, mistake, made, make or "")  # type: ignore[arg-type]
-        kept = calibration_of(found, opened, on)
+        kept = calibration_of(found, opened, on, changes.rerank or "")
     put({**found.as_json(), "calibration": kept.model_dump()} if as_json else found, as_json)
     if save is not None:
         keep(kept, save)

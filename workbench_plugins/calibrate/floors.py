@@ -15,6 +15,7 @@ from workbench.records import KEPT, Floats, Trace
 from workbench.retrieval.columns import ColumnStage, parameters
 from workbench.retrieval.cutoff import EvidenceFloor, Floor, MinScore
 from workbench.retrieval.pipeline import Pipeline, Running, before, run
+from workbench.retrieval.rerank import Rerank
 
 EVIDENCE = "evidence"
 """The name of two thresholds at a time: the cosine, and the relevance of the keywords."""
@@ -26,8 +27,10 @@ Values = tuple[float, ...]
 def with_floor(pipeline: Pipeline, on: str = "") -> Pipeline:
     """The pipeline with a floor on the column `on`, on the evidence of both legs, or else its own floor.
 
-    A system without a floor gets one on its score. Raises InputError for an unknown column.
+    A system without a floor gets one on its score, and one with a reranker on what the reranker says: the
+    reader of question and text then decides alone. Raises InputError for an unknown column.
     """
+    on = on or next((one.output for one in pipeline.stages if isinstance(one, Rerank)), "")
     own = next((one for one in pipeline.stages if isinstance(one, Floor)), None)
     if not on:
         return pipeline if own is not None else pipeline.asking(min_score=-np.inf)

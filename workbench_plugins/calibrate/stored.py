@@ -27,7 +27,7 @@ from workbench.retrieval.cutoff import Floor
 from workbench.retrieval.index_adapters import innermost
 from workbench.retrieval.pipeline import Pipeline
 from workbench.retrieval.settings import with_settings
-from workbench.systems.registry import SYSTEMS, Language
+from workbench.systems.registry import RERANKED, SYSTEMS, Language, reranker_named, with_reranker
 from workbench_plugins.calibrate.calibrated import Calibrated
 from workbench_plugins.calibrate.floors import with_floor
 
@@ -45,6 +45,7 @@ class Calibration(BaseModel):
     model: str
     memory: str
     on: str = ""
+    rerank: str = ""
     thresholds: dict[str, float] = Field(min_length=1)
     promise: str
 
@@ -63,13 +64,14 @@ def memory_of(index: Index) -> str:
     return (isinstance(inner, MemoryIndex) and inner.store.folder) or inner.name
 
 
-def calibration_of(found: Calibrated, index: Index, on: str) -> Calibration:
-    """What is kept of a calibration."""
+def calibration_of(found: Calibrated, index: Index, on: str, rerank: str = "") -> Calibration:
+    """What is kept of a calibration, with the reranker as `--rerank` names it."""
     return Calibration(
-        system=found.pipeline.name,
+        system=found.pipeline.name.removesuffix(RERANKED if rerank else ""),
         model=model_of(index),
         memory=memory_of(index),
         on=on,
+        rerank=rerank,
         thresholds={name.partition(".")[2]: value for name, value in found.thresholds.items()},
         promise=str(found),
     )
@@ -129,7 +131,7 @@ class MadeFor(PlainStage, slot=KEY):
 
 
 def calibrated_by(pipeline: Pipeline, file: str) -> Pipeline:
-    """The pipeline with the thresholds of a file, which it names.
+    """The pipeline with the thresholds of a file, and with the reranker that the file names.
 
     Raises InputError for a file that cannot be used, and for one that was made for another system.
     """
@@ -139,6 +141,8 @@ def calibrated_by(pipeline: Pipeline, file: str) -> Pipeline:
             f"The calibration {file} was made for the system {made.system}, not for {pipeline.name}.",
             f"Name that system, -s {made.system}, or calibrate this one.",
         )
+    if made.rerank:
+        pipeline = with_reranker(pipeline, reranker_named(made.rerank))
     floored = with_floor(pipeline, made.on)
     stage = next(one for one in floored.stages if isinstance(one, Floor))
     settings = [f"{stage.slot}.{name}={value!r}" for name, value in made.thresholds.items()]
