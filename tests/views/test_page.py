@@ -17,6 +17,7 @@ import workbench as wb
 from docs.still import page_of
 from tests import world
 from tests.browser import browsing, needs_chromium
+from tests.conftest import SAMPLE
 from workbench.errors import InputError
 from workbench.measure.evaluation import evaluate
 from workbench.measure.questions import Question, QuestionSet, load_questions
@@ -202,6 +203,30 @@ def test_a_map_takes_three_chunks(tmp_path: Path) -> None:
 def page() -> Iterator[Page]:
     with browsing() as tab:
         yield tab.page
+
+
+@needs_chromium
+def test_the_curve_marks_the_floor_that_costs_least(sample: MemoryIndex, tmp_path: Path, page: Page) -> None:
+    asked = load_questions(SAMPLE / "questions.yaml")
+    lab = ThresholdLab(evaluate(asked, [SHIPPED], sample))
+    (tmp_path / "lab.html").write_text(page_of(lab), encoding="utf-8")
+    page.goto((tmp_path / "lab.html").as_uri())
+    curve = page.locator("details", has_text="answered against refused").first
+    curve.locator("summary").click()
+    price = curve.get_by_label("as a number")
+    price.fill("3")
+    price.press("Enter")
+    page.wait_for_function("!document.querySelector('details[aria-busy]')")
+
+    scores = lab.scores
+    floors = np.linspace(lab.floor.min, lab.floor.max, 41)
+    costs = [57 - scores.hits(one) + 3 * (20 - scores.silent(one)) for one in floors]
+    least = f"At {floors[np.argmin(costs)]:.4g}, "
+    told = curve.locator("figcaption").inner_text()
+    assert least in told
+    assert f"cost {min(costs)}, the least of 41 floors" in told
+    curve.get_by_role("button").click()
+    assert page.locator(".wb-status").first.inner_text().startswith(least)
 
 
 @needs_chromium

@@ -5,6 +5,7 @@ import { asks, general, parameters, returned, run, said } from "./pipeline.js";
 const VERSION = 1;
 const BINS = 50;
 const LISTED = 100; // so many candidates are in a list; the right file and the selected one always
+const FLOORS = 41; // so many floors make a curve
 const KINDS = [
   ["target", "chunks of the right file"],
   ["other", "chunks of other files"],
@@ -382,6 +383,55 @@ function reliability() {
   };
 }
 
+// Answered against refused: a point for each floor, and the one that costs least at the user's price of a wrong answer.
+function tradeOff(answered, take) {
+  const [width, height] = [300, 150];
+  const [told, plane] = [h("figcaption", { role: "status" }), svg("svg", { viewBox: `-30 -10 ${width + 40} ${height + 46}`, class: "wb-plane", role: "img" })];
+  let [price, points, now, drawn, cheapest] = [1, [], null, "", null];
+  const cost = ({ outcome }) => outcome.questions - outcome.hits + price * (outcome.controls - outcome.silent);
+  const worth = slider("a wrong answer costs so many missed ones", [0, 10], 0.5, price, (next) => ((price = next), draw()));
+  const button = h("button", { onclick: () => take(cheapest.floor) }, "take that floor");
+  const root = h("details", { class: "wb-more" }, h("summary", {}, "answered against refused"), h("figure", { class: "wb-reliability" }, plane, told), worth.root, button);
+
+  function draw() {
+    const { questions, controls } = now.outcome;
+    const place = ({ outcome }) => ({ cx: (outcome.hits / questions) * width, cy: height - (outcome.silent / controls) * height });
+    cheapest = points.reduce((best, one) => (cost(one) < cost(best) ? one : best), now);
+    const line = points.map((one) => `${place(one).cx},${place(one).cy}`).join(" ");
+    plane.replaceChildren(
+      svg("path", { class: "wb-frame", d: `M0,0V${height}H${width}` }),
+      svg("polyline", { class: "wb-curve", points: line }),
+      svg("circle", { class: "wb-here", ...place(now), r: 6 }, svg("title", {}, `now: floor ${short(now.floor)}`)),
+      svg("circle", { class: "wb-point", ...place(cheapest), r: 4 }, svg("title", {}, `floor ${short(cheapest.floor)}`)),
+      label("0", -4, height + 4, "end"), label(controls, -4, 8, "end"), label(questions, width, height + 14),
+      label("→ answerable questions that hit", 0, height + 14, "start"), label("↑ unanswerable questions that get nothing", 0, height + 28, "start"),
+    );
+    const sentence = (one) => `At ${short(one.floor)}, ${plural(questions - one.outcome.hits, "answer")} missed and ${plural(controls - one.outcome.silent, "unanswerable question")} answered: cost ${short(cost(one))}`;
+    put(told, `${sentence(now)} (ring). ${sentence(cheapest)}, the least of ${plural(points.length, "floor")} (dot). These questions choose and judge it; for others, workbench calibrate makes a promise.`);
+    plane.setAttribute("aria-label", told.textContent);
+    button.disabled = cheapest === now;
+  }
+  // One floor a frame: the page stays quick while the curve grows.
+  function grow(key, floors) {
+    if (key !== drawn || !floors.length) return root.removeAttribute("aria-busy");
+    points.push({ floor: floors[0], outcome: answered(floors[0]) });
+    draw();
+    requestAnimationFrame(() => grow(key, floors.slice(1)));
+  }
+  root.addEventListener("toggle", () => now && show(now.entry, now.key, now.floor, now.outcome));
+  function show(entry, key, floor, outcome) {
+    now = { entry, key, floor, outcome };
+    root.hidden = !outcome.controls || !outcome.questions;
+    if (root.hidden || !root.open) return;
+    if (key === drawn) return draw();
+    [drawn, points] = [key, []];
+    root.setAttribute("aria-busy", "true");
+    const [low, high] = entry.span;
+    grow(key, Array.from({ length: FLOORS }, (_, n) => low + (n / (FLOORS - 1)) * (high - low)));
+  }
+  return { root, show };
+}
+
 // A slider and a number box with one label; `change` hears the value, and `done` when it stays.
 export function slider(label, [low, high], step, value, change, done = () => {}) {
   const range = h("input", { type: "range", min: low, max: high, step, "aria-label": label });
@@ -463,11 +513,12 @@ function thresholdLab(data, model, el) {
   }, (row) => stepLines(entry().pipeline, found.states[place()], row, moved()));
   const all = histograms();
   const diagram = reliability();
+  const trade = tradeOff((floor) => answers(data, entry(), { ...moved(), [entry().floor]: floor }).outcome, (min_score) => change({ min_score }));
   const source = folded("copy as code", () => h("pre", { tabindex: 0 }, code()));
   const bar = h("div", { class: "wb-controls" });
   const more = h("details", { class: "wb-more" }, h("summary", {}, "more settings"));
   const twin = folded("table", () => table(tableRows()));
-  const root = h("section", { class: "wb-living", "aria-label": "threshold lab" }, bar, status, flow.root, h("div", { class: "wb-two" }, list.root, h("div", {}, all.root, diagram.root, more)), twin.root, source.root);
+  const root = h("section", { class: "wb-living", "aria-label": "threshold lab" }, bar, status, flow.root, h("div", { class: "wb-two" }, list.root, h("div", {}, all.root, diagram.root, trade.root, more)), twin.root, source.root);
 
   function change(next) {
     const system = next.system !== undefined && next.system !== state.system;
@@ -513,6 +564,7 @@ function thresholdLab(data, model, el) {
     list.show(data, now, question, trace, answer, floor, trace.ids.indexOf(state.chunk));
     all.show(data, now, found.states, floor);
     diagram.show(now.diagram, floor);
+    trade.show(now, JSON.stringify([state.system, state.moved]), floor, found.outcome);
     for (const one of [twin, source]) one.refresh();
   }
   function code() {
