@@ -245,8 +245,10 @@ def _again(held: Held, embedder: Embedder | None, named: bool, only: str) -> Ite
         return
     sample = _sample(held, rows, units)
     if only:
-        own = [place for place, row in enumerate(rows) if held.paths[row] == only]
-        sample = sorted({*sample[:: -(-len(sample) // FEW) if sample else 1], *own[:FEW]})
+        own = [n for n, row in enumerate(rows) if held.paths[row] == only and held.texts[row].strip()]
+        # The shortest ones: what a model reads of a text is most of what an explanation costs.
+        few = [sorted(some, key=lambda n: len(held.texts[rows[n]]))[:FEW] for some in (sample, own)]
+        sample = sorted({*few[0], *few[1]})
     if not sample:
         return
     if _usual(held) != embedder.dimensions:
