@@ -47,7 +47,7 @@ class Fix:
 
     `setting` is the name of a parameter, of a slot or of a key, and `value` what it becomes; `now` is what it
     is. `fails` is the nearest value with which the answer is still not as wanted, None for a choice. `gained`
-    and `lost` are the other files that come into the answer to this question, or fall out. `change` is the
+    and `lost` are the other files that come into the answer to this question, or leave it. `change` is the
     known change that the fix makes, if it is no single parameter; `settings` are the parameters that make the
     same change, if there are such. `chunks` are those of a memory that is indexed again; `pipeline` is then
     the present one. `failing` is the pipeline with the value that fails. `verified`: both have been run.
@@ -315,7 +315,7 @@ def _reached(pipeline: Pipeline, runs: Reruns, goal: Goal, index: Index) -> bool
 
 
 def moved(one: Trace, other: Trace, goal: Goal) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The other files that come into the answer from one search to another, and those that fall out."""
+    """The other files that come into the answer from one search to another, and those that leave it."""
     before, after = one.paths(), other.paths()
     came = (one for one in after if one not in before and one != goal.path)
     went = (one for one in before if one not in after and one != goal.path)
