@@ -3,7 +3,7 @@
 python -m benchmarks.exploring [FOLDER]
 
 The folder is indexed first. The browser is open before the command starts, as a reader's is. The
-server's processor time until the first picture is printed too: other work on the machine does not make it longer.
+server's processor time until the first picture is printed too; other work on the machine leaves it as it is.
 """
 
 from __future__ import annotations
