@@ -35,8 +35,8 @@ MINUTES_A_WIDGET = 2
 WIDGETS = re.compile(r"^from workbench\S*(widgets?|explorer)\b", re.M)
 MINUTES_AN_EXERCISE = 10
 MOST_CELLS, MOST_LINES, MOST_MINUTES = 24, 14, 25
-PICTURE = re.compile(r"(wb\.(bar_chart|line_chart|show)|picture|[A-Z]\w+)\(|lab$")
-"""The last line of a cell that shows a picture, a widget or a table."""
+PICTURE = re.compile(r"(wb\.(bar_chart|line_chart|explain)|picture|[A-Z]\w+)\(|lab$")
+"""The last line of a cell that shows a picture or a widget."""
 
 ALWAYS_USEFUL = {"wb.open_index", "wb.load_questions", "wb.system", "wb.show"}
 """Every lesson uses these, so no list repeats them."""

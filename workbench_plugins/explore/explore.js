@@ -93,14 +93,20 @@
     });
     // Each neighbour has its number, and the nearest of each file its name.
     const first = (place) => near.findIndex(({ point }) => files[point] === files[near[place].point]) === place;
-    const labels = near.map(({ point }, place) => {
-      const [x, y] = at(points[point]);
-      return svg("text", { x: x + 8, y: y + 4 }, `${place + 1}${first(place) ? ` ${paths[files[point]].split("/").at(-1)}` : ""}`);
-    });
+    // Labels that would cover each other stand below each other.
+    const [labels, taken] = [[], []];
+    function name(text, [x, y]) {
+      const width = 8 * text.length;
+      const covers = (one) => Math.abs(one.y - y) < 14 && one.x < x + width && x < one.x + one.width;
+      while (taken.some(covers)) y += 2;
+      taken.push({ x, y, width });
+      labels.push(svg("text", { x: x + 9, y: y + 4 }, text));
+    }
+    name("question", at(question));
+    for (const [place, { point }] of near.entries()) name(`${place + 1}${first(place) ? ` ${paths[files[point]].split("/").at(-1)}` : ""}`, at(points[point]));
     const [x, y] = at(question);
     const mark = svg("path", { class: "asked", d: `M${x},${y - 9}l9,9l-9,9l-9,-9z` }, svg("title", {}, "the question"));
-    const told = svg("text", { x: x + 12, y: y + 4 }, "question");
-    const picture = svg("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": `Map of ${points.length} chunks. ${sentence}` }, ...circles.filter((_, n) => !rank.has(n)), ...near.map(({ point }) => circles[point]), ...labels, mark, told);
+    const picture = svg("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": `Map of ${points.length} chunks. ${sentence}` }, ...circles.filter((_, n) => !rank.has(n)), ...near.map(({ point }) => circles[point]), mark, ...labels);
     const choose = (n, yes) => circles[n].classList.toggle("chosen", yes);
     const items = near.map(({ point, cosine }) => {
       const on = () => choose(point, true);

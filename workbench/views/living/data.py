@@ -42,7 +42,8 @@ class Chunks:
         """The place of a chunk in `data`."""
         if chunk.id not in self._places:
             self._places[chunk.id] = len(self.data)
-            self.data.append({"id": chunk.id, "path": chunk.path, "text": snippet(chunk)})
+            lines = chunk.place.removeprefix(chunk.path)
+            self.data.append({"id": chunk.id, "path": chunk.path, "lines": lines, "text": snippet(chunk)})
         return self._places[chunk.id]
 
 

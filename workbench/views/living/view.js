@@ -231,7 +231,7 @@ function answerList(select, more) {
   let items = [];
 
   function itemOf(data, trace, question, row) {
-    const { path, text } = data.chunks[trace.rows[row]];
+    const { path, lines, text } = data.chunks[trace.rows[row]];
     const { heading, body } = readable(text);
     const words = wordsOf(question.question);
     const parts = {
@@ -246,7 +246,7 @@ function answerList(select, more) {
     const right = path === question.target ? [h("span", { class: "wb-right" }, data.view === "explorer" ? "this file" : "right file")] : [];
     const file = h("b", {}, ...broken(path));
     const name = heading ? [h("span", { class: "wb-heading" }, heading)] : [];
-    const body_ = h("div", {}, h("div", {}, parts.place, file, " ", ...right), ...name, parts.told, parts.why, parts.more);
+    const body_ = h("div", {}, h("div", {}, parts.place, file, h("small", {}, lines), " ", ...right), ...name, parts.told, parts.why, parts.more);
     const track = h("div", { class: "wb-track" }, parts.floor, parts.dot);
     const item = h("li", { tabindex: 0, onclick: () => select(row), onkeydown: (event) => event.key === "Enter" && select(row) }, body_, track, parts.value);
     return { item, body, words, open: false, ...parts };
