@@ -84,8 +84,8 @@ class Answering(Panel):
         for name in names:
             self.controls[name].observe(self._changed, "value")
 
-    def take(self, values: Mapping[str, Any]) -> bool:
-        """Sets several controls and looks once; says whether one of them had another value."""
+    def take(self, values: Mapping[str, Any]) -> None:
+        """Sets several controls, and looks once if one of them had another value."""
         new = {name: value for name, value in values.items() if value != self.controls[name].value}
         self._held = True
         for name, value in new.items():
@@ -93,7 +93,6 @@ class Answering(Panel):
         self._held = False
         if new:
             self._changed(None)
-        return bool(new)
 
     def _chosen(self, what: str, change: Any) -> None:
         if self.problem is None:

@@ -16,6 +16,7 @@ from workbench.systems.openclaw import SHIPPED, THREE_FIXES, WORKAROUND
 from workbench.systems.registry import SYSTEMS
 from workbench.views.widgets.threshold import ThresholdLab, score_axis
 from workbench_plugins.recommended.pipelines import RECOMMENDED
+from workbench_plugins.recommended.reliability import reliability
 
 RANKS = SYSTEMS["engine-rrf-60"]
 
@@ -34,7 +35,7 @@ def test_the_widget_s_numbers_are_those_of_its_scores(lab: ThresholdLab) -> None
     lab.floor.value = 0.2
     assert lab.root.settings["min_score"] == 0.2
     assert f"At 0.20, {lab.scores.hits(0.2)} of 57 questions hit" in lab.sentence
-    assert (lab.hits, lab.outcome.silent.hits) == (lab.scores.hits(0.2), lab.scores.silent(0.2))
+    assert (lab.outcome.hits.hits, lab.outcome.silent.hits) == (lab.scores.hits(0.2), lab.scores.silent(0.2))
 
 
 def test_what_moves_on_the_page_moves_in_python(lab: ThresholdLab) -> None:
@@ -98,7 +99,7 @@ def test_another_system_brings_its_own_floor_and_reach(
     assert lab.floor.value == 0.25
     assert list(lab.reaches) == ["vector"]
     assert "No keyword leg." in lab.sentence
-    assert lab.hits == evaluations[2].overall.hits
+    assert lab.outcome.hits.hits == evaluations[2].overall.hits
 
 
 def test_a_scale_of_its_own_brings_an_axis_of_its_own(
@@ -109,7 +110,7 @@ def test_a_scale_of_its_own_brings_an_axis_of_its_own(
     assert (lab.floor.min, lab.floor.max, lab.floor.step) == (axis.low, axis.high, axis.step)
     assert 0.03 < axis.high < 0.05
     assert lab.root.data["systems"][3]["span"] == [axis.low, axis.high]
-    assert lab.hits == evaluations[3].overall.hits
+    assert lab.outcome.hits.hits == evaluations[3].overall.hits
     assert "without a floor" in lab.table.header
 
 
@@ -125,7 +126,7 @@ def test_the_table_says_what_the_figure_shows(lab: ThresholdLab) -> None:
     lab.settings = {"min_score": 0.25}
     rows = {row[0]: row[1:] for row in lab.table.rows}
     assert lab.table.header[1:] == ("at 0.25", "its own floor: 0.35")
-    assert rows["questions with a hit"] == (f"{lab.hits} of 57", f"{lab.scores.hits(0.35)} of 57")
+    assert rows["questions with a hit"] == tuple(f"{lab.scores.hits(one)} of 57" for one in (0.25, 0.35))
     assert rows["unanswerable, nothing returned"][0] == f"{lab.outcome.silent.hits} of 20"
 
 
@@ -155,12 +156,10 @@ def believed(sample: MemoryIndex, questions: QuestionSet) -> list[Evaluation]:
 
 
 def test_the_diagram_is_there_for_a_system_that_states_a_probability(believed: list[Evaluation]) -> None:
-    lab = ThresholdLab(believed)
-    assert lab.reliability is None
-    lab.settings = {"system": RECOMMENDED.name}
+    lab, found = ThresholdLab(believed), reliability(believed[1])
     without, with_one = (one["diagram"] for one in lab.root.data["systems"])
     assert without is None
-    assert [one["share"] for one in with_one["bins"]] == [one.answerable.rate for one in lab.reliability.bins]
+    assert [one["share"] for one in with_one["bins"]] == [one.answerable.rate for one in found.bins]
     assert sum(one["questions"] for one in with_one["bins"]) == 77
     assert "Brier score" in with_one["sentence"]
 

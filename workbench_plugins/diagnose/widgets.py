@@ -15,6 +15,7 @@ from workbench.measure.paired import HITS, paired_values
 from workbench.measure.questions import QuestionSet
 from workbench.retrieval.index_adapters import CachedIndex
 from workbench.retrieval.pipeline import Pipeline
+from workbench.systems.openclaw import SHIPPED, THREE_FIXES
 from workbench.systems.registry import SYSTEMS, system
 from workbench.views.blame import by_share, number, share_text, shares_table, signed
 from workbench.views.living.controls import Choice, Text
@@ -24,8 +25,6 @@ from workbench_plugins.asking import GIVEN, Answering
 from workbench_plugins.diagnose.diagnosis import Diagnosis, becomes_text, diagnose, fixes_table
 from workbench_plugins.diagnose.sweep import Sweep, best, held_out, right_answers, sweep
 
-SHIPPED = "openclaw-2026.2.13"
-THREE_FIXES = f"{SHIPPED}+or+rrf+minmax"
 MOST_TOLD = 1_000
 """A map gets the words of so many settings at once."""
 
@@ -46,7 +45,7 @@ class FixFinder(Answering):
         question: str,
         target: str,
         questions: QuestionSet | None = None,
-        system: str = SHIPPED,
+        system: str = SHIPPED.name,
         link: Link = True,
     ) -> None:
         self._index, self._questions = CachedIndex(index), questions
@@ -119,8 +118,8 @@ class BlameChart(Answering):
         self,
         questions: QuestionSet,
         index: Index,
-        before: str = SHIPPED,
-        after: str = THREE_FIXES,
+        before: str = SHIPPED.name,
+        after: str = THREE_FIXES.name,
         link: Link = True,
     ) -> None:
         self._questions, self._index = questions, CachedIndex(index)

@@ -118,15 +118,12 @@ def judged(evaluations: Sequence[Evaluation]) -> list[Reliability]:
     return found or [reliability(evaluations[0])]  # which says what is missing
 
 
-def stated(evaluation: Evaluation) -> Reliability | None:
-    """How reliable the probabilities of an evaluation are; None if they cannot be judged."""
-    return reliability(evaluation) if can_be_judged(evaluation) else None
-
-
 def diagram_data(evaluation: Evaluation) -> dict[str, Any] | None:
-    """The diagram of the threshold lab as data: its sentence, and its bins with 95 % intervals."""
-    found = stated(evaluation)
-    return None if found is None else {"sentence": sentence(found), "bins": found.as_json()["bins"]}
+    """The threshold lab's diagram: a sentence, and bins with 95 % intervals. None without a probability."""
+    if not can_be_judged(evaluation):
+        return None
+    found = reliability(evaluation)
+    return {"sentence": sentence(found), "bins": found.as_json()["bins"]}
 
 
 def can_be_judged(evaluation: Evaluation) -> bool:

@@ -540,6 +540,7 @@ function thresholdLab(data, model, el) {
     const bounds = slider("min score", span, step, state.min_score, (min_score) => change({ min_score }));
     parts.push(bounds);
     bar.replaceChildren(...parts.map((one) => one.root));
+    bar.system = state.system;
     bar.follow = () => {
       bounds.set(state.min_score);
       bar.querySelectorAll("select").forEach((select, n, every) => (select.value = n === every.length - 1 ? state.question : state.system));
@@ -594,12 +595,8 @@ function thresholdLab(data, model, el) {
     ];
   }
 
-  model.on?.("change:settings", () => {
-    const next = model.get("settings");
-    if (JSON.stringify(next) === JSON.stringify(state)) return;
-    const system = next.system !== state.system;
-    Object.assign(state, next);
-    if (system) controls();
+  follow(model, state, () => {
+    if (state.system !== bar.system) controls();
     bar.follow();
     draw();
   });

@@ -120,17 +120,6 @@ class ThresholdLab(Panel):
         return self.scores.at(self.floor.value)
 
     @property
-    def hits(self) -> int:
-        """The number of questions with a hit at this floor."""
-        return self.outcome.hits.hits
-
-    @property
-    def reliability(self) -> Any:
-        """What the chosen system states about its questions; None if it states no probability."""
-        part = declared_module("diagram", "reliability")
-        return part and part.stated(self.evaluation)
-
-    @property
     def floor_text(self) -> str:
         """The floor with all of its decimals."""
         return number_text(self.floor.value, self.floor.step)
