@@ -91,7 +91,7 @@ def test_a_notebook_opens_with_its_kernel_and_without_questions(lab: str, tab: T
 
 
 def test_its_cells_run_without_an_error(tab: Tab) -> None:
-    assert tab.page.locator(".jp-RenderedText[data-mime-type='application/vnd.jupyter.stderr']").count() == 0
+    assert tab.page.locator("[data-mime-type='application/vnd.jupyter.stderr']").all_inner_texts() == []
     assert tab.page.locator(".jp-mod-error, [data-mime-type='application/vnd.jupyter.error']").count() == 0
     tab.page.locator(".wb-list li").first.wait_for()
     assert tab.errors == []

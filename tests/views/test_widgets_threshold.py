@@ -35,7 +35,7 @@ def test_the_widget_s_numbers_are_those_of_its_scores(lab: ThresholdLab) -> None
     lab.floor.value = 0.2
     assert lab.root.settings["min_score"] == 0.2
     assert f"At 0.20, {lab.scores.hits(0.2)} of 57 questions hit" in lab.sentence
-    assert (lab.outcome.hits.hits, lab.outcome.silent.hits) == (lab.scores.hits(0.2), lab.scores.silent(0.2))
+    assert (lab.hits, lab.outcome.silent.hits) == (lab.scores.hits(0.2), lab.scores.silent(0.2))
 
 
 def test_what_moves_on_the_page_moves_in_python(lab: ThresholdLab) -> None:
@@ -99,7 +99,7 @@ def test_another_system_brings_its_own_floor_and_reach(
     assert lab.floor.value == 0.25
     assert list(lab.reaches) == ["vector"]
     assert "No keyword leg." in lab.sentence
-    assert lab.outcome.hits.hits == evaluations[2].overall.hits
+    assert lab.hits == evaluations[2].overall.hits
 
 
 def test_a_scale_of_its_own_brings_an_axis_of_its_own(
@@ -110,7 +110,7 @@ def test_a_scale_of_its_own_brings_an_axis_of_its_own(
     assert (lab.floor.min, lab.floor.max, lab.floor.step) == (axis.low, axis.high, axis.step)
     assert 0.03 < axis.high < 0.05
     assert lab.root.data["systems"][3]["span"] == [axis.low, axis.high]
-    assert lab.outcome.hits.hits == evaluations[3].overall.hits
+    assert lab.hits == evaluations[3].overall.hits
     assert "without a floor" in lab.table.header
 
 

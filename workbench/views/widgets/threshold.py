@@ -120,6 +120,11 @@ class ThresholdLab(Panel):
         return self.scores.at(self.floor.value)
 
     @property
+    def hits(self) -> int:
+        """The number of questions with a hit at this floor."""
+        return self.outcome.hits.hits
+
+    @property
     def floor_text(self) -> str:
         """The floor with all of its decimals."""
         return number_text(self.floor.value, self.floor.step)
