@@ -38,6 +38,8 @@ SAMPLED = 12
 """So many chunks are embedded again from all over the store, and so many of those that look least at home."""
 FEW = 2
 """So many chunks of a file, and of all others, are embedded again when one file is asked about."""
+NEAR = 10_000
+"""A line of a chunk is first looked for so many characters before the last one: chunks overlap."""
 LONG = 600
 """Texts up to so many characters are read whole by every model, so their vectors can be compared."""
 COPIES = 3
@@ -152,7 +154,14 @@ def _files(held: Held, folder: Path | None) -> Iterator[Fault]:
     there = _there(held, folder)
     unread = sorted(path for path in there - {*known} if (_text(folder / path) or "").strip())
     yield from _fault(held, "not indexed", "Files are not in the store", unread, len(there), repair)
-    stale = [path for path, text in texts.items() if text is not None and _is_stale(held, path, text)]
+    chunks: dict[str, list[str]] = {}
+    for path, chunk in zip(held.paths, held.texts, strict=True):
+        chunks.setdefault(path, []).append(chunk)
+    stale = [
+        path
+        for path, text in texts.items()
+        if text is not None and _is_stale(held.hashes.get(path), chunks.get(path, ()), text)
+    ]
     yield from _fault(held, "stale", "Files have changed since they were indexed", stale, len(known), repair)
 
 
@@ -170,13 +179,17 @@ def _text(file: Path) -> str | None:
         return None
 
 
-def _is_stale(held: Held, path: str, text: str) -> bool:
-    """Whether a file has another digest than the store knows or, without one, lacks lines of its chunks."""
-    known = held.hashes.get(path)
+def _is_stale(known: str | None, chunks: Iterable[str], text: str) -> bool:
+    """Whether a file has another digest than the known one or, without one, lacks lines of its chunks."""
     if known:
         return known != content_hash(text)
-    chunks = (held.texts[row] for row, one in enumerate(held.paths) if one == path)
-    return any(line.strip() not in text for chunk in chunks for line in chunk.splitlines())
+    at = 0
+    for line in (line.strip() for chunk in chunks for line in chunk.splitlines()):
+        at = text.find(line, max(0, at - NEAR))  # chunks come in the order of a file, mostly
+        at = text.find(line) if at < 0 else at
+        if at < 0:
+            return True
+    return False
 
 
 # Vectors

@@ -86,7 +86,7 @@ def ours(rows: Sequence[Row], notes: Path, place: Path) -> Path:
 def openclaw(rows: Sequence[Row], notes: Path, place: Path) -> Path:
     """OpenClaw's file of 2026.2, filled by hand."""
     store = OpenClaw(place / "main.sqlite", FORMS["2026.2"], PACKAGED_MODEL).create({})
-    with store.opened() as db:
+    with store.opened() as db, db:
         for at, row in enumerate(rows):
             db.execute(
                 "INSERT OR REPLACE INTO files VALUES (?, 'memory', ?, 0, 0)",
@@ -124,6 +124,7 @@ def basic_memory(rows: Sequence[Row], notes: Path, place: Path) -> Path:
     db = connect_existing(file)
     db.execute(BASIC_MEMORY)
     db.execute("INSERT INTO project VALUES (1, ?)", (str(notes),))
+    db.execute("BEGIN")
     for at, row in enumerate(rows, 1):
         db.execute("INSERT INTO entity VALUES (?, 1, ?, ?)", (at, row.path, content_hash(row.text)))
         db.execute(
@@ -135,17 +136,18 @@ def basic_memory(rows: Sequence[Row], notes: Path, place: Path) -> Path:
         if row.vector is not None:
             blob = np.asarray(row.vector, np.float32).tobytes()
             db.execute("INSERT INTO search_vector_embeddings (rowid, embedding) VALUES (?, ?)", (at, blob))
+    db.execute("COMMIT")
     db.close()
     return file
 
 
-def qdrant(rows: Sequence[Row], notes: Path, place: Path) -> Path:
+def qdrant(rows: Sequence[Row], notes: Path, place: Path, distance: str = "Dot") -> Path:
     """A folder of Qdrant's local mode, with payloads as LangChain and as mem0 write them."""
     from qdrant_client import QdrantClient
-    from qdrant_client.models import Distance, PointStruct, VectorParams
+    from qdrant_client.models import PointStruct, VectorParams
 
     client = QdrantClient(path=str(place / "qdrant"))
-    client.create_collection("notes", VectorParams(size=384, distance=Distance.DOT))
+    client.create_collection("notes", VectorParams.model_validate({"size": 384, "distance": distance}))
     points = [
         PointStruct(
             id=str(uuid.UUID(int=at)),
@@ -170,12 +172,14 @@ def chroma(rows: Sequence[Row], notes: Path, place: Path) -> Path:
     client = chromadb.PersistentClient(str(place / "chroma"))
     settings = {"hnsw": {"space": "cosine", "sync_threshold": 20, "batch_size": 10}}
     collection = client.create_collection("notes", configuration=settings, embedding_function=None)
-    collection.add(
-        ids=[f"c{at}" for at in range(len(rows))],
-        embeddings=[np.asarray(row.vector, np.float32) for row in rows],
-        documents=[row.text for row in rows],
-        metadatas=[{"source": row.path} for row in rows],
-    )
+    for begin in range(0, len(rows), 5_000):  # it takes no more at once
+        some = rows[begin : begin + 5_000]
+        collection.add(
+            ids=[f"c{at}" for at in range(begin, begin + len(some))],
+            embeddings=[np.asarray(row.vector, np.float32) for row in some],
+            documents=[row.text for row in some],
+            metadatas=[{"source": row.path} for row in some],
+        )
     return place / "chroma"
 
 

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from tests.conftest import SAMPLE
-from tests.lab.doctor.stores import EMBEDDER, STORES, Row, changed, rows_of
+from tests.lab.doctor.stores import EMBEDDER, STORES, Row, changed, qdrant, rows_of
 from workbench.errors import InputError
 from workbench.memory.embedding.local import Embedded, unit
 from workbench_plugins.doctor.faults import facts, faults
@@ -117,6 +117,14 @@ def test_a_planted_fault_is_the_only_finding(fault: str, store: str, rows: list[
         assert count in (0, one.count)
         assert one.example
         assert one.repair
+
+
+def test_a_collection_that_compares_by_cosine_scales_its_vectors_itself(
+    rows: list[Row], tmp_path: Path
+) -> None:
+    pytest.importorskip("qdrant_client")
+    long = changed(rows, slice(None), vector=lambda row: 3 * row.vector)
+    assert faults(read_store(qdrant(long, SAMPLE, tmp_path, "Cosine")), EMBEDDER) == []
 
 
 class Prefixed:
