@@ -10,15 +10,16 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
 
+from tests.lab.diagnose.faults import DistanceAsScore, OtherModel
+from tests.lab.diagnose.faults import Fault as Planted
 from workbench.contracts import Context, Index
-from workbench.errors import InputError
-from workbench.measure.questions import Question, QuestionSet, load_questions
+from workbench.measure.questions import QuestionSet, load_questions
 from workbench.memory.files import memory_root
 from workbench.memory.sync import index_folder, open_index
 from workbench.records import Clause, DropKind, Hits, Query, Threshold, Trace, Vector
@@ -27,7 +28,7 @@ from workbench.retrieval.cutoff import EvidenceFloor, Limit, MinScore, Order, dr
 from workbench.retrieval.fusion import RankSum, WeightedSum
 from workbench.retrieval.index_adapters import CachedIndex, IndexAdapter
 from workbench.retrieval.legs import Depth, FixedDepth, KeywordLeg, Union, VectorLeg
-from workbench.retrieval.pipeline import Pipeline, Source, search
+from workbench.retrieval.pipeline import Pipeline, Source
 from workbench.retrieval.query import JoinedWords, UnicodeWords, ascii_words, with_query
 from workbench.retrieval.rerank import Rerank, reranked_order
 from workbench.retrieval.scoring import Cosine, MinMaxRank, Relevance
@@ -40,24 +41,10 @@ LEVELS = ("a registered system", "own settings", "own code")
 
 
 @dataclass(frozen=True)
-class Fault:
-    """A fault: its level, its name, the good pipeline, the broken one, where it is, and the broken index."""
+class Fault(Planted):
+    """A fault of one of the levels."""
 
-    level: int
-    name: str
-    good: Pipeline
-    broken: Pipeline
-    where: str
-    index: Callable[[Index], Index] = lambda index: index
-
-    def lost(self, index: Index, questions: QuestionSet) -> Question:
-        """The first question that the good pipeline answers and the broken one does not."""
-        broken = self.index(index)
-        for one in questions.questions:
-            kept = one.target in search(one.question, self.good, index).paths()
-            if kept and one.target not in search(one.question, self.broken, broken).paths():
-                return one
-        raise InputError(f"No question is lost by {self.name}.", "Plant a stronger fault.")
+    level: int = 0
 
 
 # Level 1: a registered system, and one setting or stage of it
@@ -66,12 +53,12 @@ class Fault:
 def _set(system: str, *settings: str) -> Fault:
     good = SYSTEMS[system]
     where = settings[0].partition(".")[0]
-    return Fault(0, f"{system} {' '.join(settings)}", good, with_settings(good, settings), where)
+    return Fault(f"{system} {' '.join(settings)}", good, with_settings(good, settings), where)
 
 
 def _with(system: str, stage: Any) -> Fault:
     good = SYSTEMS[system]
-    return Fault(0, f"{system} {stage.says}", good, good.with_stage(stage), stage.slot)
+    return Fault(f"{system} {stage.says}", good, good.with_stage(stage), stage.slot)
 
 
 EVIDENCE = "openclaw-2026.2.13+or+rrf+minmax+evidence"
@@ -113,12 +100,16 @@ RANKS = Pipeline(
 FLOORED = replace(RANKS, stages=(*RANKS.stages[:-1], MinScore(0.01), RANKS.stages[-1]))
 
 
-def _mine(name: str, good: Pipeline, *stages: Any) -> Fault:
+def _broken(good: Pipeline, stages: Sequence[Any], **named: Any) -> list[Pipeline]:
+    """The good pipeline and that with these stages, both without the changes that their names tell."""
     broken = good
     for stage in stages:
         broken = broken.with_stage(stage)
-    return Fault(1, name, replace(good, name="mine", changes=()), replace(broken, name="mine", changes=()),
-                 stages[0].slot)  # fmt: skip
+    return [replace(one, changes=(), **named) for one in (good, broken)]
+
+
+def _mine(name: str, good: Pipeline, *stages: Any) -> Fault:
+    return Fault(name, *_broken(good, stages, name="mine"), stages[0].slot, level=1)
 
 
 OWN_SETTINGS = [
@@ -183,26 +174,6 @@ class Mean(ColumnStage, slot="fusion", output="score"):
 
     def formula(self, of: Numbers) -> Any:
         return (filled(of["vector_score"], 0.0) + filled(of["keyword_score"], 0.0)) / 2
-
-
-@dataclass(frozen=True)
-class Distance(ColumnStage, slot="vector_score", present="vector_rank"):
-    """A distance that is taken for a similarity."""
-
-    says: ClassVar[str] = "vector score = distance"
-
-    def formula(self, of: Numbers) -> Any:
-        return of["vector_raw"]
-
-
-@dataclass(frozen=True)
-class Steep(ColumnStage, slot="vector_score", present="vector_rank"):
-    """A similarity that is squeezed to the ninth power."""
-
-    says: ClassVar[str] = "vector score = cosine ^ 9"
-
-    def formula(self, of: Numbers) -> Any:
-        return (1 - of["vector_raw"]) ** 9
 
 
 @dataclass(frozen=True)
@@ -315,13 +286,6 @@ class OnePerFolder(PlainStage, slot="fold"):
         return dropped(trace, self, places > 1, DropKind.FOLD, at_most)
 
 
-class Turned(IndexAdapter):
-    """Vectors of another model: the question's dimensions are in another order."""
-
-    def embed(self, question: str) -> Vector:
-        return np.ascontiguousarray(np.roll(self.inner.embed(question), 7), np.float32)
-
-
 class Prefixed(IndexAdapter):
     """Questions that are embedded far from the passages: half of the vector is that of an instruction."""
 
@@ -370,13 +334,9 @@ class LongVectors(IndexAdapter):
         return Hits(every.rows[order][:limit], raw[order][:limit])
 
 
-def _code(name: str, good: Pipeline, *stages: Any, where: str = "", index: Any = None) -> Fault:
-    broken = good
-    for stage in stages:
-        broken = broken.with_stage(stage)
-    both = [replace(one, name="acme", changes=(), source=THEIRS) for one in (good, broken)]
-    more = () if index is None else (index,)
-    return Fault(2, name, *both, where or stages[0].slot, *more)
+def _code(name: str, good: Pipeline, *stages: Any, where: str = "", **index: Any) -> Fault:
+    both = _broken(good, stages, name="acme", source=THEIRS)
+    return Fault(name, *both, where or stages[0].slot, level=2, **index)
 
 
 ACME = Pipeline(
@@ -400,7 +360,7 @@ RERANKED = Pipeline(
 OWN_CODE = [
     _code("long words alone", ACME, LongWords()),
     _code("a product of the scores", ACME, Product()),
-    _code("a distance as a similarity", ACME, Distance()),
+    _code("a distance as a similarity", ACME, DistanceAsScore()),
     _code("an order by id", ACME, Reference()),
     _code("a floor at the best score", ACME, ShareOfTop(0.97)),
     _code("one result of each folder", ACME, OnePerFolder(1)),
@@ -408,7 +368,7 @@ OWN_CODE = [
     _code("a vector leg of one folder", ACME, FirstFolder(FixedDepth(cap=25))),
     _code("a reranker of short texts", RERANKED, Rerank(ByLength(), 20)),
     _code("a reranker that reads one", RERANKED, Rerank(ByWords(), 1)),
-    _code("another model", ACME, where="vectors", index=Turned),
+    _code("another model", ACME, where="vectors", index=OtherModel),
     _code("an index that reaches two of three", ACME, where="vectors", index=Half),
     _code("copies of other files", VECTORS, where="index", index=Copies),
     _code("questions behind an instruction", ACME, where="vectors", index=Prefixed),
@@ -460,8 +420,11 @@ def main() -> None:
         for fault in FAULTS:
             try:
                 told.append(one := diagnosed(fault, index, questions))
-            except InputError as error:
-                print(f"{fault.level + 1} {error.problem}", flush=True)
+            except StopIteration:
+                print(
+                    f"{fault.level + 1} No question is lost by {fault.name}: plant a stronger fault.",
+                    flush=True,
+                )
                 continue
             first = one.found.causes[0] if one.found.causes else None
             cause = f"{' and '.join(first.where)}: {first.says}" if first else "no cause"

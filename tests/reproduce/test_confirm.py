@@ -45,6 +45,9 @@ def test_an_install_that_fails_half_way_leaves_the_cache_as_before(
     with pytest.raises(wb.InputError, match="could not be installed: npm error network down"):
         Installed("openclaw", "2026.3.7").install(lambda _: True)
     assert list(cache.iterdir()) == []
+    installer(tmp_path, "echo 'No matching version found for tslib@9' >&2; exit 1", monkeypatch)
+    with pytest.raises(wb.InputError, match="could not be installed: No matching version found for tslib@9"):
+        Installed("openclaw", "2026.3.7").install(lambda _: True)
 
 
 def test_a_release_that_does_not_exist_is_one_sentence(
@@ -129,6 +132,15 @@ def test_the_settings_stand_where_the_release_reads_them(version: str, newer: bo
     made: dict[str, Any] = configuration(Path("notes"), "http://127.0.0.1", 1, "", version)
     assert ("memory" in made) == newer
     assert ("memorySearch" in made["agents"]["defaults"]) == (not newer)
+
+
+@pytest.mark.parametrize(
+    ("path", "place"),
+    [(one, one) for one in ("MEMORY.md", "memory/a/b.md")]
+    + [(one, f"{confirming.OUTSIDE}{one}") for one in ("docs/a.md", "README.md", "memoryless.md")],
+)
+def test_a_note_outside_of_memory_is_where_openclaw_reads_it(path: str, place: str) -> None:
+    assert (confirming.where_read(path), place.removeprefix(confirming.OUTSIDE)) == (place, path)
 
 
 def test_bisect_names_the_first_bad_and_the_first_good_release(run: Run) -> None:

@@ -105,6 +105,22 @@ def test_a_report_ends_with_a_verdict_and_a_case_that_shows_it(name: str, kind: 
         assert len(verdict.run.case.memory.notes or ()) == (5 if verdict.report.happened == "limit" else 1)
 
 
+def test_what_does_not_happen_with_the_settings_is_tried_without_them() -> None:
+    verdict = tried(read_report("# No results\nOpenClaw 2026.3.7\nQuery: kettle\nset minScore to 0\n"))
+    assert verdict.kind == "reproduced"
+    assert (
+        next(one for one in verdict.facts if one.what == "settings").why
+        == "with them, nothing like it happens"
+    )
+    assert verdict.run.case.system.min_score is None
+
+
+def test_releases_that_take_no_lists_are_left_out() -> None:
+    table = "| note | vector | bm25 |\n|---|---|---|\n| a.md | 0.61 | 0.1 |\n| memory/b.md | 0.55 | 0.9 |\n"
+    verdict = tried(read_report(f"# Wrong result on top\nQuery: tea\n\n{table}\nmemory/b.md should be first"))
+    assert (verdict.kind, verdict.run.case.memory.lists is not None) == ("stand-in", True)
+
+
 def test_the_command_writes_the_case_and_a_reply(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -146,6 +162,9 @@ def read(text: str) -> Report:
 def test_scripts_secrets_and_long_logs_do_no_harm() -> None:
     assert read(HOSTILE).question.startswith("tea")
     assert read(f"# No hits\n\nQuery: kettle\n```\n{LOG}```\n").question == "kettle"
+    after = read(f"# No hits\n```\n{LOG}```\nQuery: kettle\nExpected: memory/tea.md\n")
+    assert (after.question, after.expected) == ("kettle", "memory/tea.md")
+    assert read("tea " + "<pre>" * 100_000 + "<b><code>" * 100_000).question
     assert read("x" * 1_000_000).question == QUESTION
     assert read("(" * 100_000 + '"' * 100_000 + "search " * 50_000).question
     assert read("see ../../etc/passwd.md, which should be found").expected == MADE

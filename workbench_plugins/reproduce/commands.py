@@ -18,7 +18,7 @@ from workbench_plugins.cases.making import file_name
 from workbench_plugins.cases.model import save_case
 from workbench_plugins.reproduce.judge import told
 from workbench_plugins.reproduce.reading import read_report
-from workbench_plugins.reproduce.trying import Verdict, tried
+from workbench_plugins.reproduce.trying import REPRODUCED, Verdict, tried
 
 LARGEST = 4_000_000
 """Bytes of a report."""
@@ -48,7 +48,7 @@ def reproduce(
     file = save_case(verdict.run.case, out or Path(file_name(verdict.run.case)), overwrite)
     put(verdict_data(verdict, file) if as_json else reply(verdict, file), as_json)
     tell(f"Run it: workbench case run {file}")
-    raise typer.Exit(0 if verdict.kind in ("reproduced", "stand-in") else 1)
+    raise typer.Exit(0 if verdict.kind in REPRODUCED else 1)
 
 
 def _text(issue: Path) -> str:

@@ -10,7 +10,9 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from itertools import pairwise
 from typing import Any
+from urllib.parse import unquote_plus
 
 from workbench.errors import InputError
 from workbench.retrieval.query import STOP_WORDS, check_question, content_words, unicode_words
@@ -19,7 +21,7 @@ from workbench.systems.registry import LANGUAGES, SYSTEMS
 from workbench_plugins.beside import told_beside
 from workbench_plugins.cases.model import CaseNote
 from workbench_plugins.history import LINES
-from workbench_plugins.reproduce.markdown import MarkdownPart, parts_of
+from workbench_plugins.reproduce.markdown import FENCE, PRE, MarkdownPart, parts_of
 from workbench_plugins.reproduce.results import Scored, number, results_of, tables
 
 
@@ -30,9 +32,10 @@ def words() -> dict[str, Any]:
     return said
 
 
-MOST_LINES, LONGEST_LINE = 3_000, 2_000
-"""What is read of a report: a log after that says nothing new."""
-MOST_NOTES = 40
+FIRST_LINES, LAST_LINES, LONGEST_LINE = 2_500, 500, 2_000
+"""What is read of a report: a log between says nothing new."""
+MOST_NOTES, LONGEST_ANSWER = 40, 200
+"""Notes, and characters of the answer below a form's heading, that are read."""
 
 STAND_IN = "openclaw-2026.2.13"
 QUESTION = "where is the spare key of the shed"
@@ -155,8 +158,8 @@ def lines_of(parts: Sequence[MarkdownPart]) -> Iterator[Line]:
 def read_report(text: str, told: Told | None = None) -> Report:
     """What a report says; what it does not say is as `told`. Raises InputError for a text without a word."""
     told = told or Told()
-    kept = masked("\n".join(line[:LONGEST_LINE] for line in text.split("\n")[:MOST_LINES]))
-    parts = list(parts_of(kept))
+    kept = masked("\n".join(_shortened(text.split("\n"))))
+    parts = list(parts_of(kept, words()["html"]))
     lines = list(lines_of(parts))
     if not any(one.text.strip("#->*` ") for one in lines):
         raise InputError("The report has no text.", "Paste what was reported, with the question.")
@@ -193,6 +196,14 @@ def read_report(text: str, told: Told | None = None) -> Report:
     )
 
 
+def _shortened(lines: Sequence[str]) -> Iterator[str]:
+    """The first and the last lines, and blank ones for those between that begin or end no block."""
+    last = max(FIRST_LINES, len(lines) - LAST_LINES)
+    for place, line in enumerate(lines):
+        block = FENCE.match(line) or PRE.search(line[:LONGEST_LINE])
+        yield line[:LONGEST_LINE] if block or not FIRST_LINES <= place < last else ""
+
+
 def _of_note(note: CaseNote, line: int) -> Fact:
     """A question in the words of a note, for a report that has none of its own."""
     plain = re.sub(r"\[[^\]\n]*\]", "", note.whole[:LONGEST_LINE])
@@ -212,31 +223,40 @@ def _written(text: str) -> Iterator[str]:
     for expression in words()["written"]:
         found = (one for one in pattern(expression).finditer(text) if not COMPILED.match(text, one.end()))
         yield from (one.groups()[-1] for one in found)
+    yield from (unquote_plus(one[1]) for one in pattern(words()["address"]).finditer(text))
 
 
 def _asked(line: Line) -> Iterator[tuple[int, str]]:
     """What a line of prose says was asked, with how sure that is; smaller is surer."""
     asks, answers, ends = pattern(words()["asks"]), pattern(words()["answers"]), 0
-    yield from ((4, one) for one in _written(line.text))
+    asked = pattern(words()["asked"])
+    yield from ((4, one) for one in (*_written(line.text), *pattern(words()["said"]).findall(line.text)))
     for found in QUOTED.finditer(line.text):
         before, ends = line.text[ends : found.start()][-60:], found.end()
         said = next(one for name, one in found.groupdict().items() if one)
         if found["code"] is not None:
             yield from ((2, one) for one in _written(said))
         *_, last = [None, *asks.finditer(before)]
-        if last is not None and not answers.search(before[last.end() :]) and "." not in before[last.end() :]:
+        if asked.match(line.text, ends):
+            yield 3, said
+        elif (
+            last is not None and not answers.search(before[last.end() :]) and "." not in before[last.end() :]
+        ):
             yield (4 if found["bold"] else 3), said
+        elif said.rstrip().endswith(("?", "？")):
+            yield 8, said
 
 
 def _candidates(lines: Sequence[Line]) -> Iterator[tuple[int, int, str]]:
     """What may be the question: how sure it is (smaller is surer), its line, and its text."""
     label = words()["question"]
-    named = pattern(rf"(?:[-*+>]\s+|\d+\.\s+)?\W{{0,3}}(?:{label})\W{{0,3}}\s*[:：]\s*(.+)")
+    named = pattern(rf"(?:[-*+>]\s+|\d+\.\s+)?[^\w\[]{{0,3}}(?:{label})\W{{0,3}}\s*[:：]\s*(.+)")
     section, command = pattern(rf"\W*(?:{label})\W*"), pattern(words()["command"])
-    for one in lines:
+    for above, one in pairwise((Line(0, "", "", False), *lines)):
         if found := named.fullmatch(one.text):
             yield 0, one.number, AFTER.split(found[1])[0]
-        if one.heading and section.fullmatch(one.heading):
+        first = one.heading != above.heading and len(one.text) <= LONGEST_ANSWER
+        if first and one.heading and section.fullmatch(one.heading):
             yield 1, one.number, one.text
         for place, text in _asked(one) if not one.code else ((2, text) for text in _written(one.text)):
             yield place, one.number, text
@@ -272,13 +292,16 @@ def notes_of(
     `raw` are all lines of the report. Texts of results are notes if there are no others.
     """
     found: dict[str, tuple[CaseNote, int]] = {}
+    says = pattern(PATH.pattern + words()["says"])
     scored = {one.name for one in results}
     said: dict[str, int] = {}
     path = ""
     for part in parts:
         if part.kind != "block":
-            named = PATH.search(part.text) if part.text.rstrip(MARKS).endswith(":") else None
-            named = PATH.fullmatch(part.text.strip(MARKS + ":")) or named
+            for place, text in says.findall(part.text):
+                found.setdefault(place, (CaseNote(path=place, text=f"{text}\n"), part.line))
+            named = PATH.search(part.text) if part.text.rstrip(MARKS).endswith((":", "：")) else None
+            named = PATH.fullmatch(part.text.strip(MARKS + ":：")) or named
             path = named[1] if named else "" if part.text else path
             continue
         if not path and re.match(r"\s*[`~]{3,}\s*(?:md|markdown)\b", raw[part.line - 1]):
@@ -323,12 +346,16 @@ def _by_shell(text: str) -> Iterator[tuple[CaseNote, int]]:
 
 def expected_of(lines: Sequence[Line], notes: Sequence[tuple[CaseNote, int]], question: str) -> Fact:
     """The file that should be in the answer: named as such, the note nearest to the question, or made."""
-    wanted = pattern(words()["meant"])
+    wanted, rather = pattern(words()["meant"]), pattern(words()["rather"] + PATH.pattern)
     quoted = {one.path for one, _ in notes}
     for one in lines:
-        path = PATH.search(one.text)
-        if not (wanted.search(one.heading) or wanted.search(one.text)):
+        if path := rather.search(one.text):
+            return Fact("expected file", path[1], one.number)
+        told = wanted.search(one.text)
+        if not (told or wanted.search(one.heading)):
             continue
+        near = told.start() if told else 0
+        path = min(PATH.finditer(one.text), key=lambda path: abs(path.start() - near), default=None)
         if path and (not quoted or path[1] in quoted):
             return Fact("expected file", path[1], one.number)
         said = next((note.path for note, _ in notes if note.whole.strip() in one.text), "")
@@ -338,15 +365,15 @@ def expected_of(lines: Sequence[Line], notes: Sequence[tuple[CaseNote, int]], qu
         asked = set(unicode_words(question.lower()))
         best, _ = max(notes, key=lambda one: _shared(asked, question, one[0].whole.lower()))
         return Fact("expected file", best.path, why="of the notes, it shares most words with the question")
-    named = {path[1]: one.number for one in lines if not one.code for path in [PATH.search(one.text)] if path}
+    named = {path: one.number for one in lines if not one.code for path in PATH.findall(one.text)}
     for only, line in named.items() if len(named) == 1 else ():
         return Fact("expected file", only, why=f"line {line} names it, and no other file is named")
     return Fact("expected file", MADE, why="the report names no file, so one is written")
 
 
-def _shared(asked: set[str], question: str, text: str) -> tuple[int, int]:
-    """How many words a text shares with a question, and how many signs, for scripts without blanks."""
-    return len(asked & set(unicode_words(text))), len(set(question) & set(text) - set(" "))
+def _shared(asked: set[str], question: str, text: str) -> tuple[int, int, int]:
+    """How many words a text shares with a question, how many signs (for Chinese), and how short it is."""
+    return len(asked & set(unicode_words(text))), len(set(question) & set(text) - set(" ")), -len(text)
 
 
 def happened_of(lines: Sequence[Line]) -> Fact:
@@ -426,12 +453,11 @@ def _numbers(release: str) -> tuple[int, ...]:
 def settings_of(lines: Sequence[Line], parts: Sequence[MarkdownPart] = ()) -> list[Fact]:
     """The settings: the first value of each in JSON, YAML, variables or prose, and OpenClaw's own keys."""
     found: dict[str, Fact] = {}
-    between = r"[\"'`*]{0,3}[^\w\n.,;-]{1,6}(?:(?:of|to|is|es|est|ist|default|defaults to|was|at)\s+\W{0,3})?"
     for name, text in words()["settings"].items():
-        value = pattern(rf"{text}{between}(\d+(?:\.\d+)?)(?![\w.]\d)(?!\w)")
+        value = pattern(rf"{text}{words()['between']}(0,\d+|\d+(?:\.\d+)?)(?![\w.]\d)(?![a-z\d_])")
         for one in (*lines[1:], *lines[:1]):  # a title often names the value that would be right
             if not SQL.search(one.text) and (told := value.search(one.text)):
-                found[name] = Fact(name, told[1], one.number)
+                found[name] = Fact(name, told[1].replace(",", "."), one.number)
                 break
     if (alpha := found.pop("alpha", None)) and float(alpha.value) <= 1:
         share = float(alpha.value)

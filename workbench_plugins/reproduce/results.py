@@ -25,8 +25,12 @@ BEFORE = re.compile(
 AFTER = re.compile(
     r"(?:\d{1,2}[.)]\s+|#\d+\s+|[-*]\s+)?(\S.{1,200}?)[\s:=(\[|→,–-]+(?:score\s*[=:]\s*)?(\d?\.\d{2,})[\])]?(?:\s.{0,40})?"
 )
-NO_RESULT = re.compile(r"^\$|\s--?\w|(?<!score)=|<[\w -]+>")
-"""A command, an assignment, or a placeholder."""
+NO_RESULT = re.compile(r"^\$|\s--?\w|(?<!score)=|<[\w -]+>|[{}]")
+"""A command, an assignment, a placeholder, or code."""
+LISTED = re.compile(
+    r"\W{0,4}(?:\d{1,2}[.)]|[-*])\s+\S.*?(?:\d\.\d{3,}|score\s*[=:]\s*\d?\.\d{2,})[\])*]*", re.IGNORECASE
+)
+"""An item of a list that ends with a score."""
 OBJECT = re.compile(r"\{[^{}]{3,4000}\}")
 PAIR = re.compile(r"""["']?(\w+)["']?\s*[:=]\s*(?:"((?:[^"\\\n]|\\.)*)"|'([^'\n]*)'|(-?\d+(?:\.\d+)?))""")
 
@@ -140,10 +144,12 @@ def _best(names: dict[str, str]) -> str:
 
 
 def _of_lines(lines: Sequence[Line]) -> Iterator[Scored]:
-    """Lines of code with a score before or after a name."""
-    for one in (each for each in lines if each.code and not NO_RESULT.search(each.text)):
-        if found := BEFORE.fullmatch(one.text):
+    """Lines of code, or items of a list, with a score before or after a name."""
+    shown = (one for one in lines if one.code or LISTED.fullmatch(one.text))
+    for one in (each for each in shown if not NO_RESULT.search(each.text)):
+        text = one.text.strip("*_ ")
+        if found := BEFORE.fullmatch(text):
             cells = [cell for cell in re.split(r"\s{2,}", found[2]) if not cell.startswith(("<", "#"))]
             yield Scored(max(cells, key=len, default=found[2]), one.number, {"score": float(found[1])})
-        elif (found := AFTER.fullmatch(one.text)) and found[1].strip("*_` ").lower() not in ("score", "rank"):
+        elif (found := AFTER.fullmatch(text)) and found[1].strip("*_` ").lower() not in ("score", "rank"):
             yield Scored(found[1].strip("*_` "), one.number, {"score": float(found[2])})

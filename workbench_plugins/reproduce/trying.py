@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from workbench.errors import InputError
@@ -42,6 +43,7 @@ LARGER = 20
 """The limit with which a smaller one is compared, and the floor for a score that is said to be too low."""
 FLOOR = 0.3
 SENTENCE = re.compile(r"[^\n.!?。！？]+[.!?。！？]*\s*")
+REPRODUCED = ("reproduced", "stand-in")
 MOST_REMOVALS = 6
 """How often sentences are left out of a note: all but the answering one, then half of them, and so on."""
 
@@ -154,6 +156,7 @@ def tried(report: Report) -> Verdict:
     if report.exact and not report.notes:
         ways.append((replace(report, exact=False), [*left, spread]))
     known = [(facts, _case(way, system, memory)) for way, facts in ways for memory in memories(way)]
+    known = [(facts, case) for facts, case in known if not case.memory.lists or _runs(case, [here])]
     if reason := untold(report):
         run = _whole(run_case(known[0][1], here), report, report.facts, [])
         return Verdict("cannot be told", f"Cannot be told, because {reason}.", report, report.facts, run)
@@ -161,6 +164,11 @@ def tried(report: Report) -> Verdict:
     for facts, case in known:
         if shows(run := run_case(case, here), report.happened):
             return _verdict("reproduced", report, facts, _smallest(run, here, report.happened), releases)
+    if report.settings:  # a report may also name what would be right
+        read = Fact("settings", "none of those that were read", why="with them, nothing like it happens")
+        bare = tried(replace(report, settings={}, facts=(*report.facts, read)))
+        if bare.kind in REPRODUCED:
+            return bare
     for facts, case in known:
         runs = _elsewhere(case, releases)
         if found := next((one for one in runs if shows(one, report.happened)), None):
@@ -223,7 +231,7 @@ def _elsewhere(case: Case, releases: Sequence[Pipeline]) -> list[CaseRun]:
     """The case on other releases; an answer that is compared with its own system is, with that release."""
     (asked,) = case.questions
     if asked.expect.same_as is None:
-        return run_on(case, releases)
+        return _runs(case, releases)
     runs = []
     for one in releases:
         system = case.system.but(name=one.name)
@@ -231,6 +239,17 @@ def _elsewhere(case: Case, releases: Sequence[Pipeline]) -> list[CaseRun]:
         expect = asked.expect.but(same_as=same_as)
         question = asked.but(expect=expect)
         runs.append(run_case(case.but(system=system, questions=[question])))
+    return runs
+
+
+def _runs(case: Case, pipelines: Sequence[Pipeline]) -> list[CaseRun]:
+    """The case on each of these; one that cannot run on the lists of two legs is left out."""
+    if not case.memory.lists:
+        return run_on(case, pipelines)
+    runs = []
+    for one in pipelines:
+        with suppress(InputError):
+            runs += run_on(case, [one])
     return runs
 
 

@@ -39,6 +39,7 @@ OWN_CHUNKS = (
     "Basic Memory cuts notes in its own way and embeds title and permalink with them, and the case has the "
     "workbench's chunks: similarities differ."
 )
+OUTSIDE = "memory/outside-of-memory/"
 TOLERANCE = 1e-4
 """Scores that differ by less are the same: the vectors of many cases have four decimals."""
 NEVER = "9999"
@@ -151,8 +152,9 @@ def confirm(case: Case, installed: Installed, ours: Pipeline, folder: Path | Non
     with tempfile.TemporaryDirectory() as scratch, served(embedder=CaseVectors(case, folder)) as server:
         notes = Path(scratch)
         for note in notes_of(case, folder):
-            (notes / note.path).parent.mkdir(parents=True, exist_ok=True)
-            (notes / note.path).write_text(note.whole, encoding="utf-8")
+            place = notes / (note.path if by_file else where_read(note.path))
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.write_text(note.whole, encoding="utf-8")
         ask = _basic_memory if by_file else _openclaw
         try:
             theirs = ask(case, installed, ours, notes, server.url)
@@ -193,6 +195,11 @@ class CaseVectors(CaseEmbedder):
         return super().embed([one.strip(BLANKS) for one in texts], "query")
 
 
+def where_read(path: str) -> str:
+    """Where OpenClaw gets a note of this path: it reads MEMORY.md and the folder memory alone."""
+    return path if path.lower() == "memory.md" or path.startswith("memory/") else f"{OUTSIDE}{path}"
+
+
 def _openclaw(case: Case, installed: Installed, ours: Pipeline, notes: Path, url: str) -> Mapping[str, Row]:
     given = {"maxResults": case.system.limit, "minScore": case.system.min_score}
     arguments = {name: value for name, value in given.items() if value is not None}
@@ -200,11 +207,13 @@ def _openclaw(case: Case, installed: Installed, ours: Pipeline, notes: Path, url
     with openclaw.gateway(installed, notes, url, tokenizer) as address:
         found = {one.question: openclaw.results(address, one.question, arguments) for one in case.questions}
     return {
-        question: [] if isinstance(rows, dict) else [
-            (f"{one['path']}:{one['startLine']}-{one['endLine']}", float(one["score"])) for one in rows
-        ]
+        question: [] if isinstance(rows, dict) else [(_place(one), float(one["score"])) for one in rows]
         for question, rows in found.items()
-    }  # fmt: skip
+    }
+
+
+def _place(row: Mapping[str, Any]) -> str:
+    return f"{row['path'].removeprefix(OUTSIDE)}:{row['startLine']}-{row['endLine']}"
 
 
 def _basic_memory(

@@ -80,7 +80,8 @@ class Installed:
             said = f"{getattr(error, 'stderr', '')}{getattr(error, 'stdout', '')}" or str(error)
         finally:
             shutil.rmtree(partial, ignore_errors=True)
-        if not NO_SUCH.search(said):
+        of_another = re.search(rf"found for (?!{re.escape(self.package)}[=@])", said)  # which it needs
+        if of_another or not NO_SUCH.search(said):
             last = [line.strip() for line in said.splitlines() if line.strip()][-1:]
             raise InputError(
                 f"{self.package} {self.version} could not be installed: {''.join(last)[:200]}",
