@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from functools import cache
 from typing import Any
 
 from workbench.errors import InputError, unknown_name
@@ -22,13 +21,6 @@ FORMS = {"pytest": "test_{}.py", "vitest": "{}.test.mjs"}
 """The kinds of test, and the names of their files."""
 
 
-@cache
-def templates() -> dict[str, Any]:
-    """The texts of tests and of adapters, from `exports.toml`."""
-    told: dict[str, Any] = told_beside(__file__, "exports.toml")
-    return told
-
-
 def exported(case: CaseFile, to: str, project: str) -> str:
     """The text of a test of kind `to` for a project.
 
@@ -37,7 +29,8 @@ def exported(case: CaseFile, to: str, project: str) -> str:
     """
     if to not in FORMS:
         raise unknown_name("kind of test", to, FORMS, f"Choose {' or '.join(FORMS)}.")
-    known = templates()[f"{to}_for"]
+    templates = told_beside(__file__, "exports.toml")
+    known = templates[f"{to}_for"]
     if project not in known:
         raise unknown_name("project", project, known, f"{to} is written for {', '.join(known)}.")
     adapter = known[project]
@@ -47,11 +40,11 @@ def exported(case: CaseFile, to: str, project: str) -> str:
         "TITLE": one_line(given.title or given.questions[0].question),
         "REFERENCES": one_line(references),
         "INSTALL": adapter["install"],
-        "SERVER": templates()["server"] if adapter.get("server") else "",
+        "SERVER": templates["server"] if adapter.get("server") else "",
         "ADAPTER": adapter["adapter"].strip("\n"),
         "CASE": _data(case),
     }
-    text: str = templates()[to].lstrip("\n")
+    text: str = templates[to].lstrip("\n")
     for name, value in parts.items():
         safe = value if name in ("SERVER", "ADAPTER", "CASE") else value.replace("\\", "/").replace('"', "'")
         text = text.replace(f"@{name}@", safe)

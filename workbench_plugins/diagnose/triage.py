@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,6 +26,7 @@ from workbench.retrieval.pipeline import Pipeline, Source, search
 from workbench.retrieval.query import JoinedWords, check_question
 from workbench.retrieval.scoring import Cosine, MinMaxRank
 from workbench.views.text import plain, rendered
+from workbench_plugins.beside import told_beside
 
 if TYPE_CHECKING:
     from workbench_plugins.engines.museum import Specimen
@@ -51,18 +51,11 @@ DEPTH = FixedDepth(cap=1_000)
 PIPELINE = Pipeline(
     "triage",
     (
-        JoinedWords("OR"),
-        KeywordLeg(depth=DEPTH),
-        VectorLeg(depth=DEPTH),
-        Union(),
-        MinMaxRank(),
-        Cosine(),
-        WeightedSum(0.95, 0.05),
-        Order(),
-        Limit(1_000),
+        JoinedWords("OR"), KeywordLeg(depth=DEPTH), VectorLeg(depth=DEPTH), Union(), MinMaxRank(), Cosine(),
+        WeightedSum(0.95, 0.05), Order(), Limit(1_000),
     ),
     Source("hybrid-search-workbench", "0.1.0", "workbench_plugins/diagnose/triage.py"),
-)
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -81,17 +74,9 @@ class Symptom:
     lesson: str
 
 
-_FILE = Path(__file__).with_name("symptoms.toml")
-_TOLD = tomllib.loads(_FILE.read_text(encoding="utf-8"))
+_TOLD = told_beside(__file__, "symptoms.toml")
 SYMPTOMS = [Symptom(**one) for one in _TOLD["symptom"]]
-OTHER = Symptom(
-    name="another kind of trouble",
-    says="It is not about what a search returns.",
-    checks=[],
-    specimens=[],
-    lesson="",
-    **_TOLD["other"][0],
-)
+OTHER = Symptom(**_TOLD["other"][0])
 """What is no symptom: texts about installing, crashing, messages and the like."""
 
 

@@ -30,6 +30,7 @@ from workbench.memory.index import MemoryIndex, OpenIndex
 from workbench.memory.store.sqlite.store import Store
 from workbench.records import Rows
 from workbench.safe_text import counted
+from workbench_plugins.beside import told_beside
 from workbench_plugins.doctor.held import Held, Vectors, ours
 
 SAME = 0.98
@@ -73,22 +74,7 @@ class Fault:
         return f"{self.says}: {self.count:,} of {self.of:,}, such as {self.example}. Repair: {self.repair}"
 
 
-@dataclass(frozen=True)
-class Prefixes:
-    """What a family of models wants before a question and before a passage; empty for nothing."""
-
-    family: str
-    query: str
-    passage: str
-
-
-PREFIXES = (
-    Prefixes(r"e5-(small|base|large)(?!.*instruct)", "query: ", "passage: "),
-    Prefixes(r"nomic-embed", "search_query: ", "search_document: "),
-    Prefixes(r"embeddinggemma", "task: search result | query: ", "title: none | text: "),
-    Prefixes(r"(mxbai|arctic)-embed", "Represent this sentence for searching relevant passages: ", ""),
-)
-"""Source: the models' cards; compare openclaw#140932 and open-webui PR#24921."""
+PREFIXES: list[dict[str, str]] = told_beside(__file__, "prefixes.toml")["prefix"]
 
 
 def faults(
@@ -319,21 +305,21 @@ def _foreign(
 # Prefixes
 
 
-def _wanted(embedder: Embedder) -> Prefixes | None:
+def _wanted(embedder: Embedder) -> dict[str, str] | None:
     name = embedder.name.lower()
-    return next((one for one in PREFIXES if re.search(one.family, name)), None)
+    return next((one for one in PREFIXES if re.search(one["family"], name)), None)
 
 
 def _bare(held: Held, embedder: Embedder, texts: Sequence[str], stored: Vectors) -> Fault | None:
     """The missing prefix of passages: the stored vectors are those of the texts without it."""
     wanted = _wanted(embedder)
-    if wanted is None or not wanted.passage:
+    if wanted is None or not wanted["passage"]:
         return None
-    without, with_it = _both(embedder, texts, wanted.passage, "passage")
+    without, with_it = _both(embedder, texts, wanted["passage"], "passage")
     lacks = np.einsum("ij,ij->i", stored, without) >= SAME
     has = np.einsum("ij,ij->i", stored, with_it) >= SAME
     which = [text for text, one, other in zip(texts, lacks, has, strict=True) if one and not other]
-    says = f"Passages were embedded without the prefix {wanted.passage!r} that {embedder.name} asks for"
+    says = f"Passages were embedded without the prefix {wanted['passage']!r} that {embedder.name} asks for"
     return next(
         _fault(held, "passage prefix", says, [" ".join(one.split())[:60] for one in which], len(texts)), None
     )
@@ -343,12 +329,12 @@ def _prefix_of_query(held: Held, embedder: Embedder, asked: str) -> Iterator[Fau
     wanted = _wanted(embedder)
     if wanted is None:
         return
-    without, with_it = _both(embedder, [asked], wanted.query, "query")
+    without, with_it = _both(embedder, [asked], wanted["query"], "query")
     made = embedder.embed([asked], "query").vectors
     if float(made[0] @ without[0]) >= SAME > float(made[0] @ with_it[0]):
-        says = f"Questions are embedded without the prefix {wanted.query!r} that {embedder.name} asks for"
+        says = f"Questions are embedded without the prefix {wanted['query']!r} that {embedder.name} asks for"
         yield from _fault(
-            held, "query prefix", says, [asked], 1, f"put {wanted.query!r} before each question"
+            held, "query prefix", says, [asked], 1, f"put {wanted['query']!r} before each question"
         )
 
 

@@ -12,9 +12,10 @@ import pickle
 import struct
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from io import BytesIO
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import apsw
@@ -280,17 +281,14 @@ def _basic_memory(file: Path) -> Held | None:
 class _Inert:
     """What stands for every class and function that a pickle names: it keeps what it is given."""
 
+    kept: Mapping[str, Any] = MappingProxyType({})
+
     def __new__(cls, *_: object) -> _Inert:
         return super().__new__(cls)
 
     def __setstate__(self, state: Any) -> None:
         inner = state[0] if isinstance(state, tuple) and state else state
-        known = inner.get("__dict__", inner) if isinstance(inner, dict) else {}
-        self.known: dict[str, Any] = known
-
-    @property
-    def kept(self) -> dict[str, Any]:
-        return getattr(self, "known", {})
+        self.kept = inner.get("__dict__", inner) if isinstance(inner, dict) else {}
 
 
 class _Unpickler(pickle.Unpickler):
@@ -351,9 +349,8 @@ def _chroma(folder: Path) -> Held | None:
     if not file.exists():
         return None
     with reading(file) as db:
-        rows: dict[int, tuple[str, dict[str, Any]]] = {}
-        for row, name in _rows(db, "SELECT id, embedding_id FROM embeddings ORDER BY id"):
-            rows[row] = (name, {})
+        ids = _rows(db, "SELECT id, embedding_id FROM embeddings ORDER BY id")
+        rows: dict[int, tuple[str, dict[str, Any]]] = {row: (name, {}) for row, name in ids}
         for row, key, value in _rows(db, "SELECT id, key, string_value FROM embedding_metadata"):
             if row in rows and value is not None:
                 rows[row][1][key] = value
@@ -367,9 +364,8 @@ def _chroma(folder: Path) -> Held | None:
         elif stored is not None:
             vectors[name] = vector_of(stored)
     points = [(name, kept, vectors.get(name, MISSING)) for name, kept in rows.values()]
-    held = _of_points(str(folder), "Chroma's", points)
     by_name = {rows[row][0]: text for row, text in searched.items() if row in rows}
-    return Held(**{**vars(held), "full_text": by_name})
+    return replace(_of_points(str(folder), "Chroma's", points), full_text=by_name)
 
 
 HEADER = "<iQQQQQQ"

@@ -11,7 +11,8 @@ from urllib.parse import urlsplit
 from workbench.errors import InputError, ProviderError
 from workbench.retrieval.query import check_question
 from workbench.safe_text import masked, one_line
-from workbench_plugins.reproduce.reading import PATH, Told, words
+from workbench_plugins.reproduce.expressions import WORDS
+from workbench_plugins.reproduce.reading import PATH, Told
 
 LONGEST = 20_000
 """Characters of a report that are sent."""
@@ -31,7 +32,7 @@ def told(text: str, judge: str) -> Told:
         raise InputError("The judge lacks its model or its address.", f"Give MODEL@URL; its key is in {KEY}.")
     service = Service(address, model, os.environ.get(KEY, ""))
     try:
-        said = service.chat(words()["judge"]["instruction"], masked(text[:LONGEST]))
+        said = service.chat(WORDS["judge"]["instruction"], masked(text[:LONGEST]))
         with understood():
             values = json.loads(re.findall(r"\{[^{}]*\}", said)[-1])
     except RequestError as error:
@@ -47,7 +48,7 @@ def _usable(given: dict[str, str]) -> dict[str, str]:
     values = {}
     if PATH.fullmatch(given.get("expected", "")):
         values["expected file"] = given["expected"]
-    if given.get("happened") in words()["happened"]:
+    if given.get("happened") in WORDS["happened"]:
         values["what happened"] = given["happened"]
     with suppress(InputError):
         values["question"] = check_question(given.get("question", ""))

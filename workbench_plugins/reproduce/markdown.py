@@ -11,21 +11,20 @@ FENCE = re.compile(r" {0,3}(`{3,}|~{3,}).*")
 PRE = re.compile(r"<pre\b[^>]*>(?:\s*<code\b[^>]*>)?|(?:</code>\s*)?</pre>", re.IGNORECASE)
 PRE_MARK = "~~~~~~~~"
 """The fence that stands for both ends of <pre>; ``` inside does not end it."""
+COMMENT = re.compile(
+    r"^( {0,3}(?P<fence>`{3,}|~{3,}).*?(?:^[ \t]*(?P=fence)|\Z))|<!--.*?(?:-->|\Z)", re.DOTALL | re.MULTILINE
+)
+"""A comment, or a fenced block, in which there are none."""
 HEADING = re.compile(r"(#{1,6})(?:[ \t]+(.*))?")
 
 
-@dataclass
+@dataclass(frozen=True)
 class MarkdownPart:
-    """A line, a heading or a fenced block: its kind, its text, and its line, counted from 1.
-
-    `depth` is the number of # of a heading. `closed` is False for a fenced block without an end.
-    """
+    """A line, a heading or a fenced block: its kind, its text, and its line, counted from 1."""
 
     kind: str
     line: int
     text: str
-    depth: int = 0
-    closed: bool = True
 
 
 def parts_of(text: str, html: Mapping[str, str]) -> Iterator[MarkdownPart]:
@@ -34,33 +33,24 @@ def parts_of(text: str, html: Mapping[str, str]) -> Iterator[MarkdownPart]:
     `html` has the Markdown for each expression of a tag. Plain lines have no space around them. A block has
     its lines as they are.
     """
-    block: MarkdownPart | None = None
-    inside: list[str] = []
-    fence, comment = "", False
-    for number, line in _numbered(text.removeprefix("\ufeff").replace("\r\n", "\n")):
-        if block is not None:
-            if _closes(line, fence):
-                block.text = "\n".join(inside)
-                yield block
-                block = None
-            else:
-                inside.append(_plain(line, html) if fence == PRE_MARK else line)
-            continue
-        plain, comment = _uncommented(line, comment)
-        plain = _plain(plain, html)
-        opened = FENCE.fullmatch(plain)
-        if opened:
-            fence, inside = opened[1], []
-            block = MarkdownPart("block", number, "")
+    text = text.removeprefix("\ufeff").replace("\r\n", "\n")
+    text = COMMENT.sub(lambda found: found[1] or "\n" * found[0].count("\n"), text)
+    begun, fence, inside = 0, "", list[str]()
+    for number, line in _numbered(text):
+        plain = _plain(line, html)
+        if fence and _closes(line, fence):
+            yield MarkdownPart("block", begun, "\n".join(inside))
+            fence = ""
+        elif fence:
+            inside.append(plain if fence == PRE_MARK else line)
+        elif opened := FENCE.fullmatch(plain):
+            begun, fence, inside = number, opened[1], []
         elif headed := HEADING.fullmatch(plain.strip()):
-            yield MarkdownPart(
-                "heading", number, (headed[2] or "").strip().rstrip("#").strip(), len(headed[1])
-            )
+            yield MarkdownPart("heading", number, (headed[2] or "").strip().rstrip("#").strip())
         else:
             yield MarkdownPart("line", number, plain.strip())
-    if block is not None:
-        block.text, block.closed = "\n".join(inside), False
-        yield block
+    if fence:
+        yield MarkdownPart("block", begun, "\n".join(inside))
 
 
 def _numbered(text: str) -> Iterator[tuple[int, str]]:
@@ -84,13 +74,3 @@ def _plain(line: str, html: Mapping[str, str]) -> str:
 def _closes(line: str, fence: str) -> bool:
     mark = line.strip()
     return len(mark) >= len(fence) and set(mark) == {fence[0]}
-
-
-def _uncommented(line: str, inside: bool) -> tuple[str, bool]:
-    """The line without its comments, and whether a comment is open at its end."""
-    kept: list[str] = []
-    while line:
-        before, found, line = line.partition("-->" if inside else "<!--")
-        kept += [] if inside else [before]
-        inside = inside != bool(found)
-    return "".join(kept), inside

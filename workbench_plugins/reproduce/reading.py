@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from itertools import pairwise
 from typing import Any
 from urllib.parse import unquote_plus
@@ -18,19 +17,11 @@ from workbench.errors import InputError
 from workbench.retrieval.query import STOP_WORDS, check_question, content_words, unicode_words
 from workbench.safe_text import masked, one_line
 from workbench.systems.registry import LANGUAGES, SYSTEMS
-from workbench_plugins.beside import told_beside
 from workbench_plugins.cases.model import CaseNote
 from workbench_plugins.history import LINES
+from workbench_plugins.reproduce.expressions import WORDS, form, pattern
 from workbench_plugins.reproduce.markdown import FENCE, PRE, MarkdownPart, parts_of
 from workbench_plugins.reproduce.results import Scored, number, results_of, tables
-
-
-@cache
-def words() -> dict[str, Any]:
-    """The words that reports use, from `words.toml`."""
-    said: dict[str, Any] = told_beside(__file__, "words.toml")
-    return said
-
 
 FIRST_LINES, LAST_LINES, LONGEST_LINE = 2_500, 500, 2_000
 """What is read of a report: a log between says nothing new."""
@@ -42,25 +33,9 @@ QUESTION = "where is the spare key of the shed"
 MADE = "memory/answer.md"
 ENDING = r"\.(?:md|markdown|txt|jsonl?)"
 PATH = re.compile(rf"(?<![\w/.@:-])((?:[\w@-][\w@.-]*/){{0,6}}[\w@-][\w@.-]{{0,80}}{ENDING})\b")
-REFERENCE = re.compile(r"(?:github\.com/)?([\w-]+/[\w.-]+)(?:#|/issues/|/pull/)(\d+)\b")
 KEYS = r"""["']?(?:content|text|memory|page_content|doc|document|body|fact|passage|chunk|note)s?["']?"""
 CONTENT = re.compile(rf"""{KEYS}\s*[:=]\s*["']([^"'\n]{{8,400}})["']""")
 CONTENTS = re.compile(rf"""(?:{KEYS}\s*[:=]\s*|add_texts\(|from_texts\()\[([^\]\n]{{8,2000}})\]""")
-ADDED = re.compile("|".join(words()["form"]["added"]))
-SENTENCE = re.compile(r"[^\W\d]{3,}\W+[^\W\d]{3,}|(?:\w+ ){3}\w")
-STRINGS = re.compile(r"""["']([^"']{4,400})["']""")
-WRITTEN = re.compile(r"""^[$ ]*echo\s+(["'])(.{4,400}?)\1\s*>>?\s*["']?([\w./~-]+)""", re.MULTILINE)
-HEREDOC = re.compile(r"""cat\s*(?:>>?\s*(\S+)\s*<<-?|<<-?\s*['"]?\w+['"]?\s*>>?\s*(\S+))""")
-NO_QUESTION = re.compile("|".join(words()["form"]["no_question"]))
-"""A placeholder, an address, a setting, a number, or the name of something in code."""
-COMPILED = re.compile(r"""\s*(?:AND|OR|NEAR)\b""")
-"""What follows a word in quotation marks in a query that an engine has made."""
-AFTER = re.compile(r"\s(?:→|->|=>|—)\s|[.;]\s+(?=(?:I|We|It|But|The|Expect\w*|Result\w*|Return\w*)\b)")
-"""What ends a question in its line: an arrow, or another sentence."""
-SQL = re.compile(r"\bselect\b.*\bfrom\b", re.IGNORECASE)
-QUOTED = re.compile("|".join(words()["form"]["quoted"]))
-FORM = re.compile("|".join(words()["form"]["form"]))
-"""What a form adds to a report: boxes, empty answers, placeholders and pictures."""
 MARKS = " \t*_`\"'“”„«»「」『』"
 
 
@@ -127,11 +102,6 @@ class Told:
         return Fact(fact.what, value, why=f"{self.by} {FILLED}") if value else fact
 
 
-def pattern(text: str) -> re.Pattern[str]:
-    """One of these expressions, which ignore case."""
-    return re.compile(text, re.IGNORECASE)
-
-
 @dataclass(frozen=True)
 class Line:
     """A line of a report: its number, its text, the heading above it, and whether it is in a fenced block."""
@@ -151,7 +121,7 @@ def lines_of(parts: Sequence[MarkdownPart]) -> Iterator[Line]:
         block = part.kind == "block"
         for line, text in enumerate(part.text.split("\n"), part.line + block):
             said = text.strip().removeprefix("> ")
-            if said and (block or not FORM.fullmatch(said)):
+            if said and (block or not form("form").fullmatch(said)):
                 yield Line(line, said, "" if part.kind == "heading" else heading, block)
 
 
@@ -159,19 +129,19 @@ def read_report(text: str, told: Told | None = None) -> Report:
     """What a report says; what it does not say is as `told`. Raises InputError for a text without a word."""
     told = told or Told()
     kept = masked("\n".join(_shortened(text.split("\n"))))
-    parts = list(parts_of(kept, words()["html"]))
+    parts = list(parts_of(kept, WORDS["html"]))
     lines = list(lines_of(parts))
     if not any(one.text.strip("#->*` ") for one in lines):
         raise InputError("The report has no text.", "Paste what was reported, with the question.")
     title = next((one.text for one in parts if one.kind == "heading"), lines[0].text)[:300]
-    results = results_of(lines, words()["scores"])
+    results = results_of(lines)
     question = told.fills(question_of(lines))
     notes = notes_of(parts, kept.split("\n"), question.value, results)
     if not question.line and question.what not in told.values and notes:
         question = _of_note(*notes[0])
     expected = told.fills(expected_of(lines, notes, question.value))
     happened = told.fills(happened_of(lines))
-    exact = _first(lines, words()["exact"])
+    exact = _first(lines, WORDS["exact"])
     system, engine = system_of(lines, results)
     settings = settings_of(lines, parts)
     facts = [question, expected, happened, system, *settings]
@@ -179,7 +149,9 @@ def read_report(text: str, told: Told | None = None) -> Report:
     facts += [Fact("result", f"{one.name[:80]}: {one.says}", one.line) for one in results]
     if exact:
         facts.append(Fact("the words of the question are in the file", exact.text[:80], exact.number))
-    known = [f"{name}#{number}" for name, number in REFERENCE.findall("\n".join(one.text for one in lines))]
+    known = [
+        f"{name}#{number}" for name, number in form("reference").findall("\n".join(one.text for one in lines))
+    ]
     return Report(
         title=one_line(title),
         question=question.value,
@@ -220,18 +192,20 @@ def _first(lines: Sequence[Line], text: str) -> Line | None:
 
 def _written(text: str) -> Iterator[str]:
     """The questions that a piece of code or a command asks in quotation marks."""
-    for expression in words()["written"]:
-        found = (one for one in pattern(expression).finditer(text) if not COMPILED.match(text, one.end()))
+    for expression in WORDS["written"]:
+        found = (
+            one for one in pattern(expression).finditer(text) if not form("compiled").match(text, one.end())
+        )
         yield from (one.groups()[-1] for one in found)
-    yield from (unquote_plus(one[1]) for one in pattern(words()["address"]).finditer(text))
+    yield from (unquote_plus(one[1]) for one in pattern(WORDS["address"]).finditer(text))
 
 
 def _asked(line: Line) -> Iterator[tuple[int, str]]:
     """What a line of prose says was asked, with how sure that is; smaller is surer."""
-    asks, answers, ends = pattern(words()["asks"]), pattern(words()["answers"]), 0
-    asked = pattern(words()["asked"])
-    yield from ((4, one) for one in (*_written(line.text), *pattern(words()["said"]).findall(line.text)))
-    for found in QUOTED.finditer(line.text):
+    asks, answers, ends = pattern(WORDS["asks"]), pattern(WORDS["answers"]), 0
+    asked = pattern(WORDS["asked"])
+    yield from ((4, one) for one in (*_written(line.text), *pattern(WORDS["said"]).findall(line.text)))
+    for found in form("quoted").finditer(line.text):
         before, ends = line.text[ends : found.start()][-60:], found.end()
         said = next(one for name, one in found.groupdict().items() if one)
         if found["code"] is not None:
@@ -249,12 +223,12 @@ def _asked(line: Line) -> Iterator[tuple[int, str]]:
 
 def _candidates(lines: Sequence[Line]) -> Iterator[tuple[int, int, str]]:
     """What may be the question: how sure it is (smaller is surer), its line, and its text."""
-    label = words()["question"]
+    label = WORDS["question"]
     named = pattern(rf"(?:[-*+>]\s+|\d+\.\s+)?[^\w\[]{{0,3}}(?:{label})\W{{0,3}}\s*[:：]\s*(.+)")
-    section, command = pattern(rf"\W*(?:{label})\W*"), pattern(words()["command"])
+    section, command = pattern(rf"\W*(?:{label})\W*"), pattern(WORDS["command"])
     for above, one in pairwise((Line(0, "", "", False), *lines)):
         if found := named.fullmatch(one.text):
-            yield 0, one.number, AFTER.split(found[1])[0]
+            yield 0, one.number, form("after").split(found[1])[0]
         first = one.heading != above.heading and len(one.text) <= LONGEST_ANSWER
         if first and one.heading and section.fullmatch(one.heading):
             yield 1, one.number, one.text
@@ -276,7 +250,7 @@ def question_of(lines: Sequence[Line]) -> Fact:
         text = next(filter(None, begun.groups())) if begun else re.sub(r"^[-*+]\s+", "", text)
         cleaned = text.strip(MARKS + ".,;")
         said = {one.lower() for one in unicode_words(cleaned)}
-        if len(cleaned) > 1 and not NO_QUESTION.search(cleaned) and not (said and said <= STOP_WORDS):
+        if len(cleaned) > 1 and not form("no_question").search(cleaned) and not (said and said <= STOP_WORDS):
             try:
                 return Fact("question", check_question(cleaned), line)
             except InputError:
@@ -292,7 +266,7 @@ def notes_of(
     `raw` are all lines of the report. Texts of results are notes if there are no others.
     """
     found: dict[str, tuple[CaseNote, int]] = {}
-    says = pattern(PATH.pattern + words()["says"])
+    says = pattern(PATH.pattern + WORDS["says"])
     scored = {one.name for one in results}
     said: dict[str, int] = {}
     path = ""
@@ -314,8 +288,10 @@ def notes_of(
             found.setdefault(path, (CaseNote(path=path, text=part.text), part.line))
         elif not path:
             for line, text in enumerate(part.text.split("\n"), part.line + 1):
-                listed = [one for group in CONTENTS.findall(text) for one in STRINGS.findall(group)]
-                single = [one for one in (*CONTENT.findall(text), *ADDED.findall(text)) if one != question]
+                listed = [one for group in CONTENTS.findall(text) for one in form("strings").findall(group)]
+                single = [
+                    one for one in (*CONTENT.findall(text), *form("added").findall(text)) if one != question
+                ]
                 for one in (*listed, *single):
                     said.setdefault(one, line)
         path = ""
@@ -329,14 +305,14 @@ def notes_of(
 
 def _is_text(name: str) -> bool:
     """Whether what names a result is its text, and not a path."""
-    return SENTENCE.search(name) is not None and (" " in name or not name.isascii())
+    return form("sentence").search(name) is not None and (" " in name or not name.isascii())
 
 
 def _by_shell(text: str) -> Iterator[tuple[CaseNote, int]]:
     """The files that commands write with echo or a here-document, with their lines in the block."""
-    for found in WRITTEN.finditer(text):
+    for found in form("written").finditer(text):
         yield CaseNote(path=found[3].lstrip("~./"), text=found[2] + "\n"), text.count("\n", 0, found.start())
-    for found in HEREDOC.finditer(text):
+    for found in form("heredoc").finditer(text):
         _, _, rest = text[found.end() :].partition("\n")
         body = re.split(r"\n\s*(?:EOF|END|MD)\b", f"\n{rest}")[0].strip("\n")
         path = (found[1] or found[2]).strip("\"'").lstrip("~./")
@@ -346,7 +322,7 @@ def _by_shell(text: str) -> Iterator[tuple[CaseNote, int]]:
 
 def expected_of(lines: Sequence[Line], notes: Sequence[tuple[CaseNote, int]], question: str) -> Fact:
     """The file that should be in the answer: named as such, the note nearest to the question, or made."""
-    wanted, rather = pattern(words()["meant"]), pattern(words()["rather"] + PATH.pattern)
+    wanted, rather = pattern(WORDS["meant"]), pattern(WORDS["rather"] + PATH.pattern)
     quoted = {one.path for one, _ in notes}
     for one in lines:
         if path := rather.search(one.text):
@@ -378,11 +354,11 @@ def _shared(asked: set[str], question: str, text: str) -> tuple[int, int, int]:
 
 def happened_of(lines: Sequence[Line]) -> Fact:
     """What happened: what the title says, or else what most lines say."""
-    kinds = {name: pattern(text) for name, text in words()["happened"].items()}
+    kinds = {name: pattern(text) for name, text in WORDS["happened"].items()}
     counts = {name: [one.number for one in lines if found.search(one.text)] for name, found in kinds.items()}
     title = {name: found.search(lines[0].text) for name, found in kinds.items()}
-    error = pattern(words()["error"]).search(lines[0].text) and not any(title.values())
-    if error or pattern(words()["crash"]).search(lines[0].text):
+    error = pattern(WORDS["error"]).search(lines[0].text) and not any(title.values())
+    if error or pattern(WORDS["crash"]).search(lines[0].text):
         return Fact("what happened", "error", lines[0].number)
     rare = [name for name in ("limit", "low") if title[name]]  # a title also has the words of other kinds
     best = max(rare or kinds, key=lambda name: (title[name] is not None, len(counts[name])))
@@ -398,28 +374,22 @@ def system_of(lines: Sequence[Line], results: Sequence[Scored] = ()) -> tuple[Fa
     sums of reciprocal ranks tell a fusion.
     """
     fits: list[tuple[int, dict[str, Any], Line, str]] = []
-    for engine in words()["engine"]:
+    for engine in WORDS["engine"]:
         found = pattern(engine["words"])
         named = [one for one in lines if found.search(one.text)]
         if named and engine["system"] in SYSTEMS:
-            told = [
-                (one, got[1])
-                for one in lines
-                if "release" in engine and (got := re.search(engine["release"], one.text))
-            ]
-            near = [
-                pair
-                for pair in told
-                if found.search(pair[0].text) or re.search("version|release", pair[0].text, re.I)
-            ]
+            release = re.compile(engine.get("release", "(?!)"))  # which nothing fits
+            close = pattern(f"{engine['words']}|version|release")
+            told = [(one, got[1]) for one in lines if (got := release.search(one.text))]
+            near = [pair for pair in told if close.search(pair[0].text)]
             near = near or (told if engine["name"] == "OpenClaw" else [])
             weight = 10 * (named[0] is lines[0]) + len(named) + 3 * bool(near)
-            line, release = near[0] if near else (named[0], "")
-            fits.append((weight - 100 * (engine["name"] == words()["technique"]), engine, line, release))
+            line, said = near[0] if near else (named[0], "")
+            fits.append((weight - 100 * (engine["name"] == WORDS["technique"]), engine, line, said))
     if fits:
-        _, engine, line, release = max(fits, key=lambda one: one[0])
-        if release:
-            return _release(engine, release, line.number), engine["name"]
+        _, engine, line, said = max(fits, key=lambda one: one[0])
+        if said:
+            return _release(engine, said, line.number), engine["name"]
         why = f"line {line.number} names {engine['name']} without a release that is known here"
         return Fact("system", engine["system"], why=why), engine["name"]
     if ranks := [one for one in results if any(_reciprocal(value) for value in one.scores.values())]:
@@ -453,23 +423,23 @@ def _numbers(release: str) -> tuple[int, ...]:
 def settings_of(lines: Sequence[Line], parts: Sequence[MarkdownPart] = ()) -> list[Fact]:
     """The settings: the first value of each in JSON, YAML, variables or prose, and OpenClaw's own keys."""
     found: dict[str, Fact] = {}
-    for name, text in words()["settings"].items():
-        value = pattern(rf"{text}{words()['between']}(0,\d+|\d+(?:\.\d+)?)(?![\w.]\d)(?![a-z\d_])")
+    for name, text in WORDS["settings"].items():
+        value = pattern(rf"{text}{WORDS['between']}(0,\d+|\d+(?:\.\d+)?)(?![\w.]\d)(?![a-z\d_])")
         for one in (*lines[1:], *lines[:1]):  # a title often names the value that would be right
-            if not SQL.search(one.text) and (told := value.search(one.text)):
+            if not form("sql").search(one.text) and (told := value.search(one.text)):
                 found[name] = Fact(name, told[1].replace(",", "."), one.number)
                 break
     if (alpha := found.pop("alpha", None)) and float(alpha.value) <= 1:
         share = float(alpha.value)
         for name, weight in (("fusion.vector", share), ("fusion.keyword", 1 - share)):
             found.setdefault(name, Fact(name, f"{weight:g}", alpha.line))
-    for setting, text in words()["words"].items():
+    for setting, text in WORDS["words"].items():
         name, _, value = setting.partition("=")
         if (line := _first(lines, text)) and name not in found:
             found[name] = Fact(name, value, line.number)
     for key in _keys(parts):
         leaf = key.what.rpartition(".")[2]
-        if not any(pattern(text).fullmatch(leaf) for text in words()["settings"].values()):
+        if not any(pattern(text).fullmatch(leaf) for text in WORDS["settings"].values()):
             found.setdefault(key.what, key)
     return list(found.values())
 

@@ -10,29 +10,14 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
+from workbench_plugins.reproduce.expressions import WORDS, form, pattern
+
 if TYPE_CHECKING:
     from workbench_plugins.reproduce.reading import Line
 
 MOST = 50
 """Results of a report that are read."""
 LONGEST_BLOCK = 50_000
-CELLS = re.compile(r"\s*\|\s*")
-RULE = re.compile(r"[|+:\-=\s]+")
-NUMBER = re.compile(r"[~≈]?(-?\d*\.?\d+)\s*(%?)")
-BEFORE = re.compile(
-    r"(?:\d{1,2}[.)]\s+|#\d+\s+|[-*]\s+)?[\[(]?(?:score\s*[=:]\s*)?(\d?\.\d{2,})[\])]?[\s:|,–-]+(\S.{2,300})"
-)
-AFTER = re.compile(
-    r"(?:\d{1,2}[.)]\s+|#\d+\s+|[-*]\s+)?(\S.{1,200}?)[\s:=(\[|→,–-]+(?:score\s*[=:]\s*)?(\d?\.\d{2,})[\])]?(?:\s.{0,40})?"
-)
-NO_RESULT = re.compile(r"^\$|\s--?\w|(?<!score)=|<[\w -]+>|[{}]")
-"""A command, an assignment, a placeholder, or code."""
-LISTED = re.compile(
-    r"\W{0,4}(?:\d{1,2}[.)]|[-*])\s+\S.*?(?:\d\.\d{3,}|score\s*[=:]\s*\d?\.\d{2,})[\])*]*", re.IGNORECASE
-)
-"""An item of a list that ends with a score."""
-OBJECT = re.compile(r"\{[^{}]{3,4000}\}")
-PAIR = re.compile(r"""["']?(\w+)["']?\s*[:=]\s*(?:"((?:[^"\\\n]|\\.)*)"|'([^'\n]*)'|(-?\d+(?:\.\d+)?))""")
 
 
 @dataclass(frozen=True)
@@ -66,7 +51,9 @@ def tables(lines: Sequence[Line]) -> list[Table]:
     found = []
     for is_row, group in groupby(lines, lambda one: one.text.startswith(("|", "+-"))):
         rows = [
-            (one.number, CELLS.split(one.text.strip("| "))) for one in group if not RULE.fullmatch(one.text)
+            (one.number, form("cells").split(one.text.strip("| ")))
+            for one in group
+            if not form("rule").fullmatch(one.text)
         ]
         if is_row and len(rows) > 1 and len(rows[0][1]) > 1:
             header = [cell.strip(" *`_") for cell in rows[0][1]]
@@ -76,13 +63,13 @@ def tables(lines: Sequence[Line]) -> list[Table]:
 
 def number(cell: str) -> float | None:
     """The number in a cell; a percentage is a share. None if the cell is no number."""
-    told = NUMBER.fullmatch(cell.strip(" *`_[]()✅❌"))
+    told = form("number").fullmatch(cell.strip(" *`_[]()✅❌"))
     return None if told is None else float(told[1]) / (100 if told[2] else 1)
 
 
-def results_of(lines: Sequence[Line], words: dict[str, str]) -> list[Scored]:
-    """The results with scores, in the order of the report; `words` has the expressions of columns."""
-    score, name = (re.compile(words[one], re.IGNORECASE) for one in ("score", "name"))
+def results_of(lines: Sequence[Line]) -> list[Scored]:
+    """The results with scores, in the order of the report."""
+    score, name = (pattern(WORDS["scores"][one]) for one in ("score", "name"))
     objects = _of_json(lines, score, name) or list(_of_objects(lines, score, name))
     return ([*_of_tables(lines, score, name), *objects] or list(_of_lines(lines)))[:MOST]
 
@@ -130,8 +117,10 @@ def _of_json(lines: Sequence[Line], score: re.Pattern[str], name: re.Pattern[str
 def _of_objects(lines: Sequence[Line], score: re.Pattern[str], name: re.Pattern[str]) -> Iterator[Scored]:
     code = [one for one in lines if one.code]
     text = "\n".join(one.text for one in code)[:LONGEST_BLOCK]
-    for found in OBJECT.finditer(text):
-        pairs = [(key, double or single, digits) for key, double, single, digits in PAIR.findall(found[0])]
+    for found in form("object").finditer(text):
+        pairs = [
+            (key, double or single, digits) for key, double, single, digits in form("pair").findall(found[0])
+        ]
         scores = {key.lower(): float(digits) for key, _, digits in pairs if digits and score.fullmatch(key)}
         names = {key: said for key, said, _ in pairs if said and name.fullmatch(key)}
         if scores and names:
@@ -145,11 +134,14 @@ def _best(names: dict[str, str]) -> str:
 
 def _of_lines(lines: Sequence[Line]) -> Iterator[Scored]:
     """Lines of code, or items of a list, with a score before or after a name."""
-    shown = (one for one in lines if one.code or LISTED.fullmatch(one.text))
-    for one in (each for each in shown if not NO_RESULT.search(each.text)):
+    shown = (one for one in lines if one.code or form("listed").fullmatch(one.text))
+    for one in (each for each in shown if not form("no_result").search(each.text)):
         text = one.text.strip("*_ ")
-        if found := BEFORE.fullmatch(text):
+        if found := form("score_before").fullmatch(text):
             cells = [cell for cell in re.split(r"\s{2,}", found[2]) if not cell.startswith(("<", "#"))]
             yield Scored(max(cells, key=len, default=found[2]), one.number, {"score": float(found[1])})
-        elif (found := AFTER.fullmatch(text)) and found[1].strip("*_` ").lower() not in ("score", "rank"):
+        elif (found := form("score_after").fullmatch(text)) and found[1].strip("*_` ").lower() not in (
+            "score",
+            "rank",
+        ):
             yield Scored(found[1].strip("*_` "), one.number, {"score": float(found[2])})

@@ -12,7 +12,6 @@ from workbench.retrieval.explain import Fate
 from workbench.retrieval.pipeline import Pipeline
 from workbench.retrieval.query import content_words, unicode_words
 from workbench.safe_text import counted
-from workbench_plugins.beside import told_beside
 from workbench_plugins.cases.indexing import opened_memory
 from workbench_plugins.cases.making import carried, environment
 from workbench_plugins.cases.model import (
@@ -33,12 +32,11 @@ from workbench_plugins.cases.running import (
     run_on,
     with_observations,
 )
-from workbench_plugins.reproduce.reading import Fact, Report, words
+from workbench_plugins.reproduce.expressions import WORDS
+from workbench_plugins.reproduce.reading import Fact, Report
 
-_TOLD = told_beside(__file__, "memories.toml")
-NEUTRAL: list[str] = _TOLD["neutral"]
+NEUTRAL: list[str] = WORDS["memories"]["neutral"]
 """Sentences that have nothing to do with a question."""
-HAPPENED: dict[str, str] = _TOLD["happened"]
 LARGER = 20
 """The limit with which a smaller one is compared, and the floor for a score that is said to be too low."""
 FLOOR = 0.3
@@ -88,7 +86,7 @@ def memories(report: Report) -> Iterator[CaseMemory]:
 
 def own_lists(report: Report) -> CaseLists | None:
     """What two legs returned, where the report shows the scores of both; None if it does not."""
-    columns = [re.compile(words()["scores"][one], re.IGNORECASE) for one in ("vector", "keyword")]
+    columns = [re.compile(WORDS["scores"][one], re.IGNORECASE) for one in ("vector", "keyword")]
     legs = [{one.name: score for one in report.results if (score := one.of(leg))} for leg in columns]
     asked = [set(one.scores) for one in report.results if all(one.of(leg) is not None for leg in columns)]
     return CaseLists(vector=legs[0], keyword=legs[1]) if len(asked) > 1 and legs[0] != legs[1] else None
@@ -131,9 +129,7 @@ def usable(report: Report) -> tuple[CaseSystem, list[Fact]]:
         left.append(Fact("limit", "1", why="the report names no number of results"))
     if report.happened == "low" and "min_score" not in report.settings:
         system = CaseSystem(name=report.system, min_score=FLOOR)
-        left.append(
-            Fact("floor", f"{FLOOR}", why="the report says that a score is too low, but not for what")
-        )
+        left.append(Fact("floor", f"{FLOOR}", why="the report does not say for what the score is too low"))
     for name, value in report.settings.items():
         changes: dict[str, object] = {"settings": [*system.settings, f"{name}={value}"]}
         if name in ("min_score", "limit"):
@@ -236,8 +232,7 @@ def _elsewhere(case: Case, releases: Sequence[Pipeline]) -> list[CaseRun]:
     for one in releases:
         system = case.system.but(name=one.name)
         same_as = asked.expect.same_as.but(name=one.name)
-        expect = asked.expect.but(same_as=same_as)
-        question = asked.but(expect=expect)
+        question = asked.but(expect=asked.expect.but(same_as=same_as))
         runs.append(run_case(case.but(system=system, questions=[question])))
     return runs
 
@@ -302,7 +297,7 @@ def _verdict(
     size = f"a memory of {counted(len(run.case.memory.notes or ()), 'note')}"
     size = "the report's own lists" if run.case.memory.lists else size
     name = run.pipeline.name
-    happens = f"on {name}, {HAPPENED[report.happened]}, in {size}"
+    happens = f"on {name}, {WORDS['memories']['happened'][report.happened]}, in {size}"
     stands_in = "Cannot be told of the engine of the report, which is not known here."
     says = {
         "reproduced": f"Reproduced: {happens}.",

@@ -19,10 +19,7 @@ from workbench_plugins.cases.released.installing import settings
 
 MODES = ("text", "vector", "hybrid")
 LEAST = 0.3
-PAGE = 10
-SQLITE = """
-import sys
-import pysqlite3.dbapi2
+SQLITE = """import sys, pysqlite3.dbapi2
 sys.modules.update({"sqlite3": pysqlite3, "sqlite3.dbapi2": pysqlite3.dbapi2})
 """
 COMMAND = ("-m", "basic_memory.cli.main")
@@ -79,14 +76,7 @@ async def _rows(client: Any, mode: str, question: str) -> list[list[Any]]:
     with anyio.fail_after(120):
         result = await client.call_tool(
             "search_notes",
-            {
-                "query": question,
-                "project": "main",
-                "search_type": mode,
-                "page_size": PAGE,
-                "output_format": "json",
-                "entity_types": ["entity"],
-            },
+            {**settings("search_notes"), "query": question, "search_type": mode},
         )
     said = result.structured_content or {}
     found = said.get("result", said)

@@ -68,8 +68,8 @@ class _Handler(BaseHTTPRequestHandler):
             {"object": "embedding", "index": place, "embedding": _encoded(vector, as_text)}
             for place, vector in enumerate(vectors)
         ]
-        answer = {"object": "list", "model": body["model"], "data": rows, "usage": _NO_USAGE}
-        self._send(200, answer)
+        usage = {"prompt_tokens": 0, "total_tokens": 0}
+        self._send(200, {"object": "list", "model": body["model"], "data": rows, "usage": usage})
 
     def _send(self, status: int, answer: Any) -> None:
         sent = json.dumps(answer).encode()
@@ -81,9 +81,6 @@ class _Handler(BaseHTTPRequestHandler):
 
     def log_message(self, *arguments: Any) -> None:
         """Print nothing for a request."""
-
-
-_NO_USAGE = {"prompt_tokens": 0, "total_tokens": 0}
 
 
 def _whole(text: str) -> str:
