@@ -16,8 +16,10 @@ from tests.fusion_packages import Pairs
 from workbench.measure.evaluation import evaluate
 from workbench.measure.questions import QuestionSet
 from workbench.memory.index import MemoryIndex
+from workbench.retrieval.pipeline import search
 from workbench.systems.registry import SYSTEMS
-from workbench_plugins.engines.shipped import PIPELINES, TOLD, USUAL
+from workbench_plugins.engines.museum import small_memory
+from workbench_plugins.engines.shipped import NO_KEYWORDS, PIPELINES, TOLD, USUAL, keywords
 
 RECORD: dict[str, Any] = json.loads(
     gzip.decompress((PROJECT / "tests" / "records" / "shipped.json.gz").read_bytes())
@@ -85,3 +87,22 @@ def test_every_shipped_system_says_its_source_and_whose_legs_these_are() -> None
     for pipeline in PIPELINES:
         assert "The legs are ours" in pipeline.source.note
         assert pipeline.source.place
+
+
+def test_dify_compares_keywords_in_ascii_or_han_and_no_other_script() -> None:
+    notes = {"a.md": "tea tea cup", "b.md": "tea pot", "c.md": "чай и чашка"}
+    with small_memory(notes, {"any": ("tea", "чай")}) as index:
+        tea, chai = (search(asked, SYSTEMS["dify-hybrid"], index) for asked in ("tea?", "чай и чашка"))
+    scores = dict(zip((one.path for one in tea.chunks), tea.columns["keyword_score"].tolist(), strict=True))
+    in_both, in_one = math.log(3 / 3) + 1, math.log(3 / 2) + 1  # ln((1 + n) / (1 + df)) + 1 of two candidates
+    assert scores["a.md"] == pytest.approx(in_both / math.hypot(in_both, in_one))
+    assert chai.legs["keyword"].hits.rows.size == 1
+    assert not chai.columns["keyword_score"].any()
+
+
+def test_dify_keywords_are_those_of_jieba_where_it_is_installed(sample: MemoryIndex) -> None:
+    tfidf = pytest.importorskip("jieba.analyse").default_tfidf
+    tfidf.stop_words = NO_KEYWORDS
+    texts = [one.text for one in sample.documents() or ()]
+    assert texts
+    assert all({*tfidf.extract_tags(text, topK=10)} <= keywords(text) for text in texts)

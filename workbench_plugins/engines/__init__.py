@@ -18,7 +18,8 @@ declare(
         "langchain-ensemble open-webui-hybrid llamaindex-simple llamaindex-rrf llamaindex-relative "
         "llamaindex-dist-based mem0-search graphiti-rrf graphiti-rrf+k60 txtai-rrf weaviate-relative "
         "weaviate-ranked weaviate-max-distance elasticsearch-rrf elasticsearch-linear opensearch-minmax "
-        "opensearch-rrf qdrant-rrf qdrant-rrf+k60 qdrant-dbsf azure-hybrid anythingllm"
+        "opensearch-rrf qdrant-rrf qdrant-rrf+k60 qdrant-dbsf azure-hybrid anythingllm "
+        "dify-hybrid dify-hybrid-recall50"
     ),
 )
 declare("workbench_plugins.engines.museum", view="SpecimenRun SpecimenRuns", museum="specimens")

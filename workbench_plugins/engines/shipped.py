@@ -6,7 +6,10 @@ cosine of the index's model. The note of each system says what the product has i
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import math
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -16,10 +19,10 @@ from workbench.contracts import Context
 from workbench.records import KEPT, DropKind, Floats, Stage, Threshold, Trace
 from workbench.retrieval.columns import ColumnStage, Numbers, PlainStage
 from workbench.retrieval.cutoff import Limit, MinScore, Order, dropped
-from workbench.retrieval.fusion import AnsweredSum, OneLeg, RankSum
+from workbench.retrieval.fusion import AnsweredSum, OneLeg, RankSum, WeightedSum
 from workbench.retrieval.legs import Depth, FixedDepth, KeywordLeg, Union, VectorLeg
 from workbench.retrieval.pipeline import Change, Pipeline, Source
-from workbench.retrieval.query import UnicodeWords
+from workbench.retrieval.query import STOP_WORDS, UnicodeWords
 from workbench.retrieval.scoring import Cosine
 from workbench.systems.registry import register
 from workbench_plugins.beside import told_beside
@@ -32,6 +35,10 @@ USUAL = TOLD.pop("usual")
 """What every system says of its legs, and the slots in running order with the stages that it usually has."""
 SIGMOIDS = (3, 5.0, 0.7), (6, 7.0, 0.6), (9, 9.0, 0.5), (15, 10.0, 0.5), (np.inf, 12.0, 0.5)
 """Most words, midpoint and steepness of mem0's sigmoid. Source: mem0 2.2.1, utils/scoring.py."""
+KEYWORD = re.compile(r"([a-zA-Z0-9]+(?:\.\d+)?%?|[+#&._%-]{2,})|(?=([\u4e00-\u9fd5]{2}))")
+"""What jieba 0.42.1 takes for a word: ASCII letters and digits, signs such as ##, or two Han signs."""
+NO_KEYWORDS = STOP_WORDS | {*"0123456789", "--", "..", "..."}
+MOST_KEYWORDS = 10
 
 
 @dataclass(frozen=True)
@@ -46,7 +53,7 @@ class DeepDepth(Depth):
     least: int = 100
 
     def of(self, limit: float) -> int:
-        return max(self.least, super().of(limit))
+        return min(self.cap, max(self.least, super().of(limit)))
 
     def __str__(self) -> str:
         return f"{self.multiplier:g} × limit candidates, at least {self.least}"
@@ -126,6 +133,59 @@ class CosineOfEach(ColumnStage, slot="vector_score", scale="cosine", observed=("
         return 1 - of["every_distance"]
 
 
+def keywords(text: str) -> Set[str]:
+    """The ten words that a text has most often, the first of equals: all that Dify's keyword score compares.
+
+    A keyword has two or more characters and its own capitals, and is no stop word; the signs ## of a
+    heading are one. A number with a decimal point gives its parts, too.
+    Source: dify 1.13.3, JiebaKeywordTableHandler, and jieba 0.42.1, TFIDF.
+
+    >>> sorted(keywords("The hub of the hub costs 3.50; Zoë und Юра"))
+    ['3.50', '50', 'Zo', 'costs', 'hub', 'und']
+    """
+    words = ("".join(both) for both in KEYWORD.findall(text))
+    counts = Counter(word for word in words if len(word) > 1 and word.lower() not in NO_KEYWORDS)
+    found = {word for word, _ in counts.most_common(MOST_KEYWORDS)}
+    return found | {part for word in found for part in re.findall(r"\w+", word) if part not in NO_KEYWORDS}
+
+
+@dataclass(frozen=True)
+class KeywordCosine(ColumnStage, slot="keyword_score", scale="cosine", observed=("shared", "own", "asked")):
+    """The cosine of the keywords of question and candidate, each weighted by how few candidates have it.
+
+    A keyword counts once in a text, however often it stands there. With n candidates, of which df have it,
+    its weight is ln((1 + n) / (1 + df)) + 1, and 0 where none has it. `shared`, `own` and `asked` are the
+    sums of squared weights of both, of the candidate and of the question. All candidates get it, so the
+    rank in the keyword leg decides nothing but ties.
+    Source: dify 1.13.3, api/core/rag/rerank/weight_rerank.py, WeightRerankRunner.
+    """
+
+    says: ClassVar[str] = (
+        "keyword score = shared / sqrt(own × asked), the cosine of the ten commonest words of question and "
+        "candidate, where a word counts more the fewer candidates have it"
+    )
+    best: ClassVar[Mapping[str, float]] = {"shared": 1.0, "own": 1.0, "asked": 1.0}
+
+    def observe(self, trace: Trace, context: Context) -> Mapping[str, Floats]:
+        held = [keywords(chunk.text) for chunk in trace.chunks]
+        counts = Counter(word for words in held for word in words)
+        squares = {word: (math.log((1 + len(held)) / (1 + df)) + 1) ** 2 for word, df in counts.items()}
+        asked = keywords(trace.question)
+
+        def size(words: Set[str]) -> float:
+            return math.fsum(squares.get(word, 0.0) for word in words)
+
+        return {
+            "shared": np.array([size(words & asked) for words in held]),
+            "own": np.array([size(words) for words in held]),
+            "asked": np.full(len(held), size(asked)),
+        }
+
+    def formula(self, of: Numbers) -> Any:
+        both = of["own"] * of["asked"]
+        return np.where(both > 0, of["shared"] / np.sqrt(np.where(both > 0, both, 1.0)), 0.0)
+
+
 @dataclass(frozen=True)
 class OneOfText(PlainStage, slot="fold"):
     """Keeps the first of the chunks that have the same text."""
@@ -146,16 +206,8 @@ KINDS: Mapping[str, Any] = {
     one.__name__: one
     for one in (
         *(UnicodeWords, VectorLeg, KeywordLeg, Union, Cosine, PositiveRank, Order, MinScore, Limit),
-        *(
-            AnsweredSum,
-            OneLeg,
-            ScoredRankSum,
-            NearCosine,
-            RankOfNear,
-            SigmoidByLength,
-            CosineOfEach,
-            OneOfText,
-        ),
+        *(AnsweredSum, OneLeg, ScoredRankSum, WeightedSum, NearCosine, RankOfNear),
+        *(SigmoidByLength, CosineOfEach, KeywordCosine, OneOfText),
     )
 }
 
