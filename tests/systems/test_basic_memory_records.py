@@ -1,42 +1,78 @@
-"""Basic Memory's rows and lists against release 0.23.2, which has observations and relations in its table."""
+"""Basic Memory and QMD against records of their releases, and what an observation and a link are."""
 
 from __future__ import annotations
 
+import random
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
+import yaml
 
 from tests.conftest import PROJECT, recorded_folder
-from tests.run_records import load, replayed
-from workbench_plugins.basic_memory.notes import Note, rows_beside
+from tests.replaying import Row, Rows
+from tests.run_records import TOLERANCE, Compared, load, replayed
+from workbench_plugins.basic_memory import notes
+from workbench_plugins.basic_memory.notes import Note, rows_beside, variants
 from workbench_plugins.basic_memory.rows import Block, Named, observation, relations
 
-RECORDS = PROJECT / "tests" / "records"
+RECORDS, SAMPLE = PROJECT / "tests" / "records", PROJECT / "sample_memory"
+COMPARED = yaml.safe_load((RECORDS / "compared.yaml").read_text(encoding="utf-8"))
 
 
-@pytest.mark.parametrize(
-    ("record", "system", "folder", "lists", "equal"),
-    [
-        ("0.23.2-notes", "bm-head", "notes", 240, 240),
-        ("0.23.2", "bm-head", "odd", 390, 377),
-        ("0.23.2-vault", "bm-head", "vault", 495, 489),
-        ("0.24.1", "bm-0.24.1", "notes", 240, 239),
-        ("0.24.1", "bm-0.24.1", "odd", 390, 370),
-        ("0.24.1-vault", "bm-0.24.1", "vault", 495, 488),
-        ("0.23.2-postgres", "bm-pg-0.23.2", "thirty", 225, 214),
-        ("0.24.1-postgres", "bm-pg-0.24.1", "thirty", 225, 215),
-    ],
-)
-def test_so_many_lists_are_the_recorded_ones(
-    record: str, system: str, folder: str, lists: int, equal: int, tmp_path: Path
+@pytest.mark.parametrize("told", COMPARED, ids=lambda one: f"{one['record']}-{one['folder']}")
+def test_so_many_lists_are_the_recorded_ones_and_the_others_have_a_cause(
+    told: Mapping[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Two causes make the difference: the order of a title's and a path's forms, and equal ranks at a cut."""
-    folders = {folder: recorded_folder(folder, tmp_path)}
-    file = RECORDS / f"basic_memory-{record}.json.gz"
-    compared = list(replayed(load(file), system, folders, "", None))
+    known = told["folder"] == "sample"
+    folders = {told["folder"]: SAMPLE if known else recorded_folder(told["folder"], tmp_path)}
+    record = load(RECORDS / f"{told['record']}.json.gz")
+    compared = list(replayed(record, told["system"], folders))
     different = [one for one in compared if one.difference]
-    assert (len(compared), len(compared) - len(different)) == (lists, equal)
-    assert not any(one.asked.arguments == "vector" for one in different)
+    left = [one for one in different if not one.tied_at_end]
+    answers = [[one.here] for one in left]
+    for seed in told.get("orders", ()):
+        monkeypatch.setattr(notes, "variants", in_another_order(seed))
+        again = replayed(only(record, left), told["system"], folders)
+        for rows, one in zip(answers, again, strict=True):
+            rows.append(one.here)
+    counts = {
+        "lists": len(compared),
+        "equal": len(compared) - len(different),
+        "tied": len(different) - len(left),
+        "forms": sum(given_by(one.asked.rows, rows) for one, rows in zip(left, answers, strict=True)),
+    }
+    assert counts == {name: told.get(name, 0) for name in counts}
+
+
+def in_another_order(seed: int) -> Callable[[str], list[str]]:
+    """The forms of a title or a path as a process with another hash seed may write them."""
+
+    def forms(text: str) -> list[str]:
+        found = variants(text)
+        random.Random(f"{seed} {text}").shuffle(found)
+        return found
+
+    return forms
+
+
+def only(record: Mapping[str, Any], lists: Iterable[Compared]) -> Mapping[str, Any]:
+    """A record of these lists alone, in their order."""
+    results: dict[str, Any] = {}
+    for one in (each.asked for each in lists):
+        rows = [[row.place, row.score] for row in one.rows or ()]
+        results.setdefault(one.workspace, {}).setdefault(one.arguments, {})[one.question] = rows
+    return {**record, "results": results}
+
+
+def given_by(there: Rows, answers: Sequence[Rows]) -> bool:
+    """Whether each recorded row has its score in one answer; they differ in the order of the forms."""
+    seen: list[Row] = [row for rows in answers for row in rows or ()]
+    return all(
+        any(one.place == row.place and abs(one.score - row.score) <= TOLERANCE for one in seen)
+        for row in there or ()
+    )
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,6 @@ import pytest
 import yaml
 
 from tests import world
-from tests.conftest import PROJECT
-from tests.run_records import load, replayed
 from tests.told import Told, failing, saying, server
 from tests.world import compiled
 from workbench.memory.files import list_files
@@ -237,19 +235,10 @@ def test_at_most_forty_files_are_candidates(tmp_path: Path) -> None:
     assert len(trace.results) == min(40, len(trace.chunks))
 
 
-# Against the release
+# What the release indexes
 
 
-def test_the_lists_are_those_of_the_release_but_for_ties_at_the_twentieth_place(odd: Path) -> None:
-    """The folder of oddities has an empty and a blank file, which the release does not index, and USER.md."""
-    record = load(PROJECT / "tests" / "records" / "qmd-2.8.3.json.gz")
-    folders = {"odd": odd, "sample": PROJECT / "sample_memory"}
-    compared = list(replayed(record, NO_RERANK.name, folders, "", None))
-    assert len(compared) == 960
-    differing = {one.asked.question: one.difference for one in compared if one.difference}
-    assert list(differing) == ["15", "can", "Heron", "heron,", "heron"]
-    moved = "members: only there memory/2026-01-21.md; only here memory/2025-12-14.md"
-    assert set(differing.values()) == {moved}
+def test_empty_and_blank_files_are_not_indexed() -> None:
     with small_memory({"a.md": "tea", "b.md": "\ufeff \n", "c.md": ""}, {"tea": ("tea",)}) as index:
         found = FilesLayout().of(index)
         assert (found.size, found.rows_of("b.md").size) == (1, 0)

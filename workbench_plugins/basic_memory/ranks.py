@@ -31,7 +31,6 @@ from workbench_plugins.basic_memory.query import (
     strict_tsquery,
 )
 from workbench_plugins.basic_memory.scripts import (
-    PIECES,
     has_own_syntax,
     ngrams,
     pairs,
@@ -46,8 +45,8 @@ if TYPE_CHECKING:
     from workbench_plugins.stores.postgres import PostgresTexts
 
 CONFIG, RANK = "english", "ts_rank"
-PIECE = 8_000
-"""Characters of a piece of a body."""
+PIECE, OVERLAP = 8_000, 2_048
+"""Characters of a piece of a body, and those that the next piece begins with again."""
 
 SEARCH_SQL = """
     WITH owned AS (
@@ -103,9 +102,14 @@ def operands(expression: str) -> tuple[Clause, ...]:
 
 
 def pieces(body: str) -> Iterator[str]:
-    """The body in pieces of at most `PIECE` characters."""
-    for start in range(0, len(body), PIECE):
-        yield body[start : start + PIECE]
+    """The body in pieces of at most `PIECE` characters, each with the end of the one before.
+
+    >>> [len(one) for one in pieces("a" * 8_391)], len([*pieces("a" * 8_000)]), [*pieces("")]
+    ([8000, 2439], 1, [])
+    """
+    for start in range(0, len(body), PIECE - OVERLAP):
+        if start == 0 or start + OVERLAP < len(body):
+            yield body[start : start + PIECE]
 
 
 @dataclass(frozen=True)
@@ -267,12 +271,12 @@ def trimmed_tsquery(question: str) -> str:
 
     >>> trimmed_tsquery('"support group" tea'), trimmed_tsquery("tea AND NOT milk OR")
     ('(support & group) & tea', 'tea & !milk')
-    >>> trimmed_tsquery("run* shoes & €")
-    'run:* & shoes:*'
+    >>> trimmed_tsquery("run* shoes & €"), trimmed_tsquery('("spare key" OR milk) NOT "tea"')
+    ('run:* & shoes:*', '((spare & key) | milk) & !(tea)')
     """
     if '"' in question:
-        quoted = (one.strip('"').split() if '"' in one else one for one in PIECES.findall(question))
-        return " & ".join(one if isinstance(one, str) else f"({' & '.join(one)})" for one in quoted if one)
+        signed = re.sub(r'"([^"]*)"|\b(AND|OR|NOT)\b', _phrase_or_sign, question)
+        return re.sub(r"(?<=[^\s&|!(])\s+(?=[^\s&|)])", " & ", signed.strip()).replace("! ", "!")
     inner = ENDS.sub("", question)
     if is_boolean(f" {inner} "):
         return (
@@ -285,6 +289,12 @@ def trimmed_tsquery(question: str) -> str:
         return strict_tsquery(inner)
     kept = (one.replace("*", "") for one in inner.split() if any(map(str.isalnum, one)))
     return strict_tsquery(" ".join(kept), POSTGRES_EDGES)
+
+
+def _phrase_or_sign(found: re.Match[str]) -> str:
+    """A quoted phrase as its words in parentheses, and an operator as its sign."""
+    words, operator = found.groups()
+    return {"AND": "&", "OR": "|", "NOT": "!"}.get(operator) or f"({' & '.join(words.split())})"
 
 
 @dataclass(frozen=True)

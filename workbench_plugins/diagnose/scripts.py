@@ -86,9 +86,12 @@ def dead_for(pipeline: Pipeline, index: Index, chunks: Sequence[Chunk]) -> Itera
 
 
 def _finds(pipeline: Pipeline, index: Index, legs: Sequence[str], question: str, chunk: Chunk) -> bool:
+    """Whether a leg of words brings the chunk's file with a score other than 0, where it has a score."""
     trace = search(question, pipeline, index)
-    ranks = [trace.columns[f"{leg}_rank"] for leg in legs if f"{leg}_rank" in trace.columns]
-    found = ~np.isnan([np.full(trace.rows.size, np.nan), *ranks]).all(axis=0)
+    found = np.zeros(trace.rows.size, bool)
+    for leg in legs:
+        ranks = trace.columns.get(f"{leg}_rank", np.full(trace.rows.size, np.nan))
+        found |= ~np.isnan(ranks) & (trace.columns.get(f"{leg}_score", ranks) != 0)
     return any(trace.chunks[row].path == chunk.path for row in np.flatnonzero(found))
 
 

@@ -96,11 +96,21 @@ def reaching(
     return made
 
 
-def decomposed(index: MemoryIndex) -> MemoryIndex:
-    """The same notes as macOS writes names: each syllable as its parts (NFD)."""
-    notes = {one.path: unicodedata.normalize("NFD", one.text) for one in index.documents()}
+def rewritten(write: Callable[[str, str], str], index: MemoryIndex) -> MemoryIndex:
+    """The same notes with other texts: `write` gets a note's path and its text."""
+    notes = {one.path: write(one.path, one.text) for one in index.documents()}
     assert isinstance(index.embedder, ToyEmbedder)
     return small_memory(notes, {axis: tuple(words) for axis, words in index.embedder.axes.items()})
+
+
+def decomposed(_: str, text: str) -> str:
+    """The text as macOS writes names: each syllable as its parts (NFD)."""
+    return unicodedata.normalize("NFD", text)
+
+
+def titled(path: str, text: str) -> str:
+    """The text of a chunk with the title of its note, which is the name of the folder here."""
+    return f"{path.partition('/')[0]}\n{text}"
 
 
 class Quantised(MemoryIndex):
@@ -336,7 +346,8 @@ register(
     ),
     harmed("qdrant-quantised-without-rescoring", partial(of_kind, Quantised)),
     TOLD.stored("hindsight-simple-for-chinese", WORDS, (), {"made": partial(of_kind, Substrings)}.items()),
-    TOLD.stored("codemode-nfd", WORDS, {"made": decomposed}.items()),
+    TOLD.stored("codemode-nfd", WORDS, {"made": partial(rewritten, decomposed)}.items()),
+    TOLD.stored("dify-title-in-the-first-chunk", WORDS, (), {"made": partial(rewritten, titled)}.items()),
     TOLD.stored(
         "pgedge-ids-never-merge",
         RRF,

@@ -91,14 +91,18 @@ def recorded(
     dimensions: int = 384,
     least: float = LEAST,
     modes: Sequence[str] = MODES,
+    more: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
-    """A folder indexed by a release and asked every question in every mode: rows of permalink and score."""
+    """A folder indexed by a release and asked every question in every mode: rows of permalink and score.
+
+    `more` are variables of the release's process, such as those of another database.
+    """
     import anyio
 
     with tempfile.TemporaryDirectory() as scratch:
         home = Path(scratch)
         prepare(home, folder)
-        variables = environment(home, url, dimensions, least)
+        variables = environment(home, url, dimensions, least) | dict(more or {})
         command = [python, *COMMAND, "reindex"]
         subprocess.run(command, cwd=home, env=variables, check=True, capture_output=True)
         return anyio.run(answers, python, variables, questions, modes)
