@@ -82,8 +82,9 @@ RELEASES = (
     "forms*: Basic Memory keeps the searchable forms of a title, a permalink and a path in a set, and writes "
     "them in the order that Python's hash seed gives in that process. Phrases reach from one form into the "
     "next, and PostgreSQL's ts_rank counts positions, so the release itself answers otherwise under another "
-    "seed; here our answers have the recorded scores with the forms in other orders. *Tied at the end*: only "
-    "rows with the page's last score differ, which follow the order of indexing."
+    "seed. These lists have the recorded scores with the forms in the recorded order, or in one that was "
+    "tried. *Tied at the end*: only rows with the page's last score differ, which follow the order of "
+    "indexing. The other list of the 44 notes differs by 1.03e-6 in a cosine."
 )
 
 LANGUAGES = (

@@ -10,8 +10,9 @@ pysqlite3 in place of a sqlite3 that cannot load extensions. The questions are t
 result is results[workspace][mode][question] = rows of permalink and score.
 
 With `--postgres URL` (postgresql+asyncpg://…) the notes are indexed in that database, which must be empty and
-have the extensions vector and pg_trgm. `--seed` fixes Python's hash seed, on which the order of the
-searchable forms of a title depends.
+have the extensions vector and pg_trgm. `forms` of the record are then the searchable forms of each title,
+permalink and path, in the order in which the release wrote them: that of a set, which follows Python's hash
+seed. `--seed` fixes the seed.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks.recording import questions_of, write
+from workbench_plugins.basic_memory.notes import variants
 from workbench_plugins.cases.released.basic_memory import LEAST, recorded
 from workbench_plugins.cases.released.embeddings import served
 
@@ -28,6 +30,30 @@ ABOUT = (
     "search_notes of the real server, ten results a page; files without front matter in the project main; "
     f"packaged all-MiniLM-L6-v2, truncated, min similarity {LEAST:g}; rows are (permalink, score)"
 )
+
+
+def forms_written(url: str) -> dict[str, list[str]]:
+    """The forms of each title, permalink and path, in the order in which a database has them.
+
+    Those behind the 6,000th character of a note are not there.
+    """
+    import psycopg
+
+    found: dict[str, list[str]] = {}
+    statement = (
+        "SELECT content_stems, content_snippet, title, permalink, file_path FROM search_index "
+        "WHERE type = 'entity'"
+    )
+    with psycopg.connect(url.replace("+asyncpg", "")) as database:
+        for stems, body, *texts in database.execute(statement):
+            rest = stems
+            for place, text in enumerate(texts):
+                forms = rest.split("\n")[: len(variants(text))]
+                if sorted(forms) == sorted(variants(text)):
+                    found[text] = forms
+                rest = rest[len("\n".join(forms)) :].lstrip("\n")
+                rest = rest.removeprefix(body or "").lstrip("\n") if place == 0 else rest
+    return found
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -50,7 +76,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         for name, folder in (one.split("=", 1) for one in given.workspace):
             asked = questions_of(given.questions, name)
             results[name] = recorded(given.python, Path(folder), asked, server.url, more=more)
-    write(given.out, {"release": f"basic-memory {given.release}", "about": ABOUT, "results": results})
+    record = {"release": f"basic-memory {given.release}", "about": ABOUT, "results": results}
+    forms = {"forms": forms_written(given.postgres)} if given.postgres else {}
+    write(given.out, record | forms)
 
 
 if __name__ == "__main__":
