@@ -91,12 +91,12 @@ def share_text(part: BlamePart) -> str:
 
 
 def number(value: Fraction) -> str:
-    """A number with up to three decimals."""
-    return f"{float(value):.3f}".rstrip("0").rstrip(".")
+    """A number with up to four digits, or a whole one."""
+    return f"{float(value):.4g}" if abs(value) < 1000 else f"{float(value):.0f}"
 
 
 def signed(value: Fraction) -> str:
-    """A difference with its sign: `+15.667`, `−2`, `0`."""
+    """A difference with its sign: `+15.67`, `−2`, `0`."""
     text = number(value)
     return f"+{text}" if value > 0 else text.replace("-", "−")
 
