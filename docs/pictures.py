@@ -24,7 +24,7 @@ DENSITY = 1.5
 """Pixels for each CSS pixel, so that a picture is sharp on a dense screen."""
 PATIENCE = 300_000
 """Milliseconds that a page may take to be drawn; a busy machine is slow."""
-QUALITY, LARGEST = 75, 250_000
+QUALITY, LARGEST = 70, 250_000
 SCREEN, COLUMNS = (640, 400), 4
 """The size of a first screen on the sheet, and how many are side by side."""
 FOLDS = "[data-widget] details:not(.wb-chunks *, .wb-picker)"

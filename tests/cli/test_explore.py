@@ -73,7 +73,7 @@ def test_a_new_folder_is_asked_compared_selected_and_cut_in_a_browser(address: s
         page.get_by_label("question", exact=True).fill("copper kettle vinegar")
         page.get_by_label("question", exact=True).press("Enter")
         page.get_by_text("why, or why not").first.click()
-        why = page.get_by_role("region", name=re.compile("explanation")).first
+        why = page.get_by_role("group", name=re.compile("explanation")).first
         why.filter(has_text="“copper kettle vinegar”").wait_for()
         page.get_by_label("left system").locator("summary").first.press("Enter")
         page.get_by_label("search the systems, left").fill("2.13 vector")

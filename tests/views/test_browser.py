@@ -203,7 +203,7 @@ def test_the_question_explorer_answers_why_not_and_saves_a_case_that_runs(
     root.get_by_label("explain file").press("Enter")
     explorer.settings = {"target": TENACITY}
     root.get_by_role("status").filter(has_text=explorer.sentence).wait_for()
-    why = root.get_by_role("region", name=f"explanation, {SHOWN_SYSTEMS[0]}", exact=True)
+    why = root.get_by_role("group", name=f"explanation, {SHOWN_SYSTEMS[0]}", exact=True)
     becomes(why.inner_text, explanation_text(explorer.explanations[0]).__eq__)
     root.get_by_label("left system").locator("summary").first.press("Enter")
     root.get_by_label("search the systems, left").fill(SHOWN_SYSTEMS[2])

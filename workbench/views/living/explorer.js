@@ -109,10 +109,10 @@ function explorer(data, model, el) {
     const floor = h("div", {});
     const reset = h("button", { onclick: () => ask({ moved: { ...state.moved, [side]: {} } }) }, "as shipped");
     const more = h("details", { class: "wb-more" }, h("summary", {}, "more settings"), h("div", {}));
-    const why = h("pre", { tabindex: 0, role: "region" });
+    const why = h("pre", { tabindex: 0, role: "group" });
     const reasons = h("details", { open: data.actions ? null : "" }, h("summary", {}, "why, or why not"), why);
     const head = h("div", { class: "wb-controls" }, system.root, h("div", { class: "wb-set" }, floor, reset));
-    const root = h("section", { class: "wb-side", "aria-label": `${side} system` }, head, flow.root, list.root, reasons, more);
+    const root = h("div", { class: "wb-side", role: "group", "aria-label": `${side} system` }, head, flow.root, list.root, reasons, more);
     return { side, system, flow, list, floor, reset, more, why, reasons, root, key: "", moved: {}, answer: null };
   });
   const movedOn = (side) => state.moved?.[side] ?? {};
@@ -211,7 +211,7 @@ function explorer(data, model, el) {
     busy.hidden = true;
     draw();
   }
-  const root = h("section", { class: "wb-living", "aria-label": "explorer" }, h("div", { class: "wb-controls" }, question.root, target.root, busy), buttons, status, h("div", { class: "wb-two wb-even" }, ...sides.map((one) => one.root)), twin.root, source.root);
+  const root = h("div", { class: "wb-living", role: "group", "aria-label": "explorer" }, h("div", { class: "wb-controls" }, question.root, target.root, busy), buttons, status, h("div", { class: "wb-two wb-even" }, ...sides.map((one) => one.root)), twin.root, source.root);
   model.on?.("change:data", take);
   follow(model, state, () => sides.every((one) => one.answer) && draw());
   take();

@@ -16,7 +16,7 @@ export function panel(data, model, el, label, view) {
   ];
   const controls = view.controls(change, state);
   const bar = h("div", { class: "wb-controls" }, ...Object.values(controls).map((one) => one.root));
-  const root = h("section", { class: "wb-living", "aria-label": label }, bar, status, busy, ...view.body, ...folds.map((one) => one.root));
+  const root = h("div", { class: "wb-living", role: "group", "aria-label": label }, bar, status, busy, ...view.body, ...folds.map((one) => one.root));
   const waits = () => Object.entries(data.of ?? {}).some(([name, value]) => state[name] !== value);
 
   function change(next) {

@@ -518,7 +518,7 @@ function thresholdLab(data, model, el) {
   const bar = h("div", { class: "wb-controls" });
   const more = h("details", { class: "wb-more" }, h("summary", {}, "more settings"));
   const twin = folded("table", () => table(tableRows()));
-  const root = h("section", { class: "wb-living", "aria-label": "threshold lab" }, bar, status, flow.root, h("div", { class: "wb-two" }, list.root, h("div", {}, all.root, diagram.root, trade.root, more)), twin.root, source.root);
+  const root = h("div", { class: "wb-living", role: "group", "aria-label": "threshold lab" }, bar, status, flow.root, h("div", { class: "wb-two" }, list.root, h("div", {}, all.root, diagram.root, trade.root, more)), twin.root, source.root);
 
   function change(next) {
     const system = next.system !== undefined && next.system !== state.system;

@@ -52,7 +52,7 @@ function microscope(data, model, el) {
     picture();
     count();
     rest.textContent = found.words.length > MOST_DRAWN ? `The picture shows the ${MOST_DRAWN} rarest of ${found.words.length} words.` : "";
-    sent.replaceChildren(h("h4", {}, "What the systems send to FTS5"), table(data.sent));
+    sent.replaceChildren(h("h3", {}, "What the systems send to FTS5"), table(data.sent));
   }
   function picture() {
     const { drawn, levels } = lattice(found);
