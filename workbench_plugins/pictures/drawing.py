@@ -10,7 +10,7 @@ from workbench.errors import InputError
 
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#b38600")
 WIDTH, LINE, NAMES, NUMBERS = 760, 24, 270, 60
-HEIGHT, LEFT, RIGHT, BELOW = 240, 46, 170, 34
+HEIGHT, LEFT, RIGHT, BELOW = 240, 46, 190, 34
 Interval = tuple[float, float, float]
 """A number with the ends of its interval."""
 
