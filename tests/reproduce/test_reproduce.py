@@ -81,6 +81,11 @@ def test_notes_of_the_report_are_used_and_the_nearest_one_is_expected() -> None:
     assert found.expected == "memory/bike.md"
 
 
+def test_noise_before_a_note_with_words_of_the_question_is_a_wrong_order() -> None:
+    found = read_report("# Irrelevant results\nQuery: the hub\n```md\nThe hub grinds.\n```\n")
+    assert (found.happened, found.fact("what happened").told) == ("order", False)
+
+
 @pytest.mark.parametrize(
     ("name", "kind"),
     [

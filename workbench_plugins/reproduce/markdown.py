@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from html import unescape
 
 FENCE = re.compile(r" {0,3}(`{3,}|~{3,}).*")
-PRE = re.compile(r"<pre\b[^>]*>(?:\s*<code\b[^>]*>)?|(?:</code>\s*)?</pre>", re.IGNORECASE)
+PRE = re.compile(r"<pre\b[^<>]*>(?:\s*<code\b[^<>]*>)?|(?:</code>\s*)?</pre>", re.IGNORECASE)
 PRE_MARK = "~~~~~~~~"
 """The fence that stands for both ends of <pre>; ``` inside does not end it."""
 COMMENT = re.compile(

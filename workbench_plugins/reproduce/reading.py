@@ -141,6 +141,9 @@ def read_report(text: str, told: Told | None = None) -> Report:
         question = _of_note(*notes[0])
     expected = told.fills(expected_of(lines, notes, question.value))
     happened = told.fills(happened_of(lines))
+    if happened.value == "noise" and any(_shared(question.value, one.whole)[0] for one, _ in notes):
+        why = f"line {happened.line} is about noise, but a note has words of the question and should be first"
+        happened = Fact("what happened", "order", why=why)
     exact = _first(lines, WORDS["exact"])
     system, engine = system_of(lines, results)
     settings = settings_of(lines, parts)
@@ -338,8 +341,7 @@ def expected_of(lines: Sequence[Line], notes: Sequence[tuple[CaseNote, int]], qu
         if said and not one.code:
             return Fact("expected file", said, one.number)
     if notes:
-        asked = set(unicode_words(question.lower()))
-        best, _ = max(notes, key=lambda one: _shared(asked, question, one[0].whole.lower()))
+        best, _ = max(notes, key=lambda one: _shared(question, one[0].whole))
         return Fact("expected file", best.path, why="of the notes, it shares most words with the question")
     named = {path: one.number for one in lines if not one.code for path in PATH.findall(one.text)}
     for only, line in named.items() if len(named) == 1 else ():
@@ -347,9 +349,10 @@ def expected_of(lines: Sequence[Line], notes: Sequence[tuple[CaseNote, int]], qu
     return Fact("expected file", MADE, why="the report names no file, so one is written")
 
 
-def _shared(asked: set[str], question: str, text: str) -> tuple[int, int, int]:
+def _shared(question: str, text: str) -> tuple[int, int, int]:
     """How many words a text shares with a question, how many signs (for Chinese), and how short it is."""
-    return len(asked & set(unicode_words(text))), len(set(question) & set(text) - set(" ")), -len(text)
+    asked, said = (set(unicode_words(one.lower())) for one in (question, text))
+    return len(asked & said - STOP_WORDS), len(set(question) & set(text) - set(" ")), -len(text)
 
 
 def happened_of(lines: Sequence[Line]) -> Fact:
