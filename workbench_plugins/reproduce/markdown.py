@@ -15,7 +15,8 @@ COMMENT = re.compile(
     r"^( {0,3}(?P<fence>`{3,}|~{3,}).*?(?:^[ \t]*(?P=fence)|\Z))|<!--.*?(?:-->|\Z)", re.DOTALL | re.MULTILINE
 )
 """A comment, or a fenced block, in which there are none."""
-HEADING = re.compile(r"(#{1,6})(?:[ \t]+(.*))?")
+HEADING = re.compile(r"#{1,6}(?:[ \t]+(.*))?|\*\*([^*]{2,60})\*\*:?")
+"""A heading, or a line in bold, which is one in many forms."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,7 @@ def parts_of(text: str, html: Mapping[str, str]) -> Iterator[MarkdownPart]:
     begun, fence, inside = 0, "", list[str]()
     for number, line in _numbered(text):
         plain = _plain(line, html)
-        if fence and _closes(line, fence):
+        if fence and re.fullmatch(rf"\s*{fence}{fence[0]}*\s*", line):
             yield MarkdownPart("block", begun, "\n".join(inside))
             fence = ""
         elif fence:
@@ -46,7 +47,7 @@ def parts_of(text: str, html: Mapping[str, str]) -> Iterator[MarkdownPart]:
         elif opened := FENCE.fullmatch(plain):
             begun, fence, inside = number, opened[1], []
         elif headed := HEADING.fullmatch(plain.strip()):
-            yield MarkdownPart("heading", number, (headed[2] or "").strip().rstrip("#").strip())
+            yield MarkdownPart("heading", number, (headed[1] or headed[2] or "").strip().rstrip("#").strip())
         else:
             yield MarkdownPart("line", number, plain.strip())
     if fence:
@@ -69,8 +70,3 @@ def _plain(line: str, html: Mapping[str, str]) -> str:
         for tag, mark in html.items():
             line = re.sub(tag, mark, line, flags=re.IGNORECASE)
     return unescape(line)
-
-
-def _closes(line: str, fence: str) -> bool:
-    mark = line.strip()
-    return len(mark) >= len(fence) and set(mark) == {fence[0]}

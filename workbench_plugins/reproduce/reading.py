@@ -220,7 +220,7 @@ def _asked(line: Line) -> Iterator[tuple[int, str]]:
             last is not None and not answers.search(before[last.end() :]) and "." not in before[last.end() :]
         ):
             yield (4 if found["bold"] else 3), said
-        elif said.rstrip().endswith(("?", "？")):
+        elif found["bold"] is None and said.rstrip().endswith(("?", "？")):
             yield 8, said
 
 
