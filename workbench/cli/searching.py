@@ -89,7 +89,6 @@ def explain(
     case: CaseOut = None,
 ) -> None:
     """Explain why a file is in the answer or not. Exit code 1 if it is not."""
-    from workbench.measure.questions import nearest
     from workbench.retrieval import explain as explaining
     from workbench.retrieval import pipeline
     from workbench.retrieval.query import check_question
@@ -101,12 +100,15 @@ def explain(
         explanation = explaining.explain(trace, opened, where.relative(target))
         if (doctor := declared_module("work", "faults")) is not None:
             doctor.tell_of(opened, explanation.target)
-        near = None if explanation.verdicts else nearest(explanation.target, opened.paths())
+        paths = () if explanation.verdicts else opened.paths()
         if case is not None:
             part_of("save", "case").save_trace(case, trace, opened, explanation.target)
     put(explanation_data(explanation) if as_json else explanation, as_json)
-    if near and not as_json:
-        put(f"The most similar path in the index is {near}.")
+    if paths and not as_json:
+        from workbench.measure.questions import nearest
+
+        if near := nearest(explanation.target, paths):
+            put(f"The most similar path in the index is {near}.")
     raise typer.Exit(0 if explanation.fate is explaining.Fate.RETURNED else 1)
 
 

@@ -21,7 +21,6 @@ import numpy as np
 
 from workbench.contracts import Index
 from workbench.errors import InputError
-from workbench.measure.questions import QuestionSet
 from workbench.memory.embedding.local import ToyEmbedder
 from workbench.memory.index import MemoryIndex, OpenIndex
 from workbench.memory.sources import LineChunker, sizes_in
@@ -52,6 +51,7 @@ from workbench_plugins.cases.model import (
 from workbench_plugins.cases.running import run_case, system_of_case, with_observations
 
 if TYPE_CHECKING:
+    from workbench.measure.questions import QuestionSet
     from workbench_plugins.diagnose.diagnosis import Diagnosis
     from workbench_plugins.engines.museum import Side, Specimen
 

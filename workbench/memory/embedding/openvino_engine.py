@@ -206,7 +206,7 @@ class Rounded(Exact):
         return op.multiply(op.convert(steps, np.float32), constant(step))
 
 
-FEW = 8
+FEW = 12
 """Up to so many texts are read by one thread, with the model that is there for questions: another one would
 have to be made ready first, which takes longer."""
 STEP = 16
