@@ -5,7 +5,7 @@ from __future__ import annotations
 import calendar
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from workbench.retrieval.query import STOP_WORDS
 
@@ -25,8 +25,18 @@ def names_of(texts: Iterable[str]) -> frozenset[str]:
         for word in WITHIN.findall(text):
             (capital if word[0].isupper() else small)[word.lower()] += 1
         capital.update(speaker.lower() for speaker in SPEAKER.findall(text))
-    return frozenset(
-        word
-        for word, count in capital.items()
-        if count >= 4 * small[word] and word not in STOP_WORDS and word not in MONTHS | WEEKDAYS
-    )
+    return frozenset(word for word, count in capital.items() if _is_name(word, count, small[word]))
+
+
+def is_name(word: str, texts: Sequence[str]) -> bool:
+    """Whether a word in lower case is among `names_of`; no other word of the texts is counted."""
+    bare = re.escape(word)
+    within = re.compile(rf"{bare}(?!\w)(?<=[\w,;)] {bare})", re.IGNORECASE)
+    found = [one for text in texts for one in within.findall(text)] if word[0].isalpha() else []
+    capital = sum(one[0].isupper() for one in found)
+    spoken = sum(speaker.lower() == word for text in texts for speaker in SPEAKER.findall(text))
+    return capital + spoken > 0 and _is_name(word, capital + spoken, len(found) - capital)
+
+
+def _is_name(word: str, capital: int, small: int) -> bool:
+    return capital >= 4 * small and word not in STOP_WORDS and word not in MONTHS | WEEKDAYS

@@ -49,9 +49,9 @@ def test_a_question_from_another_world_gets_no_answer(sample: MemoryIndex) -> No
     assert len(search(QUESTION, even, sample).results) == 6
 
 
-def test_what_the_model_has_read_takes_at_most_8_kb_a_chunk(sample: MemoryIndex) -> None:
+def test_what_the_model_has_read_takes_at_most_6_kb_a_chunk(sample: MemoryIndex) -> None:
     packed = words_of(one.key(LocalEmbedder()) for one in files_of(sample))
-    assert 0 < sum(map(len, packed.values())) / sample.size <= 8 * 1024
+    assert 0 < sum(map(len, packed.values())) / sample.size <= 6 * 1024
 
 
 def test_indexing_reads_the_words_so_that_the_first_question_does_not(

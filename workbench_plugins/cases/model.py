@@ -80,12 +80,13 @@ Line = Annotated[int, Field(ge=0, lt=2**31)]
 class CaseWindows(CasePart):
     """What the model has read of a passage word by word, for systems such as `recommended`; all in base64.
 
-    `vectors` are float16 vectors of its windows. Each of its words has the `signs` of its vector, one bit for
-    each dimension, and one float16 number, the mean size, in `sizes`. Each stretch of words has four bits for
-    each dimension in `stretches`, and one float16 number in `stretch_sizes`.
+    Each of its words has the `signs` of its vector, one bit for each dimension, and one float16 number, the
+    mean size, in `sizes`. Each stretch of words has as many signs in `stretches`, and one float16 number in
+    `stretch_sizes`. Cases that were written before have more bits in `stretches`, and `vectors`, which are
+    not read.
     """
 
-    vectors: str
+    vectors: str = ""
     signs: str
     sizes: str
     stretches: str

@@ -20,9 +20,9 @@ from workbench.retrieval.pipeline import Pipeline
 from workbench.retrieval.query import BLANKS
 from workbench_plugins.cases.indexing import CaseEmbedder, in_base64, unusable
 from workbench_plugins.cases.model import Case, CaseModel, CaseWindows, CaseWords
-from workbench_plugins.recommended.arranged import WindowsRead
+from workbench_plugins.recommended.arranged import WordsRead
 from workbench_plugins.recommended.layout import PassageIndex, PassagesLayout, passages_of
-from workbench_plugins.recommended.words import AskedWords, Codes
+from workbench_plugins.recommended.words import AskedWords, Codes, packed_width
 
 MOST_READ = 12_000_000
 """Characters that may be spent on what a model has read word by word; a case has at most 20,000,000."""
@@ -42,18 +42,17 @@ def windows_of(index: Index, rows: Sequence[int], pipeline: Pipeline) -> dict[in
     if laid_out is None:
         return {}
     read = {row: found for row in rows if (found := laid_out.read_of(row)) is not None}
-    size = sum(vectors.nbytes // 2 + words.bytes + some.bytes for vectors, words, some in read.values())
+    size = sum(words.bytes + some.bytes for words, some in read.values())
     if size * 4 // 3 > MOST_READ:
         return {}
     return {
         row: CaseWindows(
-            vectors=in_base64(vectors.astype("<f2")),
             signs=in_base64(words.packed),
             sizes=in_base64(words.sizes.astype("<f2")),
             stretches=in_base64(stretches.packed),
             stretch_sizes=in_base64(stretches.sizes.astype("<f2")),
         )
-        for row, (vectors, words, stretches) in read.items()
+        for row, (words, stretches) in read.items()
     }
 
 
@@ -81,7 +80,7 @@ class CaseReader(CaseEmbedder):
         super().__init__(case.model, questions)
         self.asked, self.read = case.questions, read
 
-    def windows_read(self, path: str, chunks: Sequence[Chunk]) -> WindowsRead:
+    def words_read(self, path: str, chunks: Sequence[Chunk]) -> WordsRead:
         """What was read of these chunks of a file. Raises InputError if the windows of one are missing."""
         keys = [(path, one.start_line, one.end_line, one.text) for one in chunks]
         if not self.read.keys() >= set(keys):
@@ -90,7 +89,7 @@ class CaseReader(CaseEmbedder):
                 "Write the case again: workbench case new",
             )
         read = [_unpacked_windows(self.read[key], self.model, f"the note {path}") for key in keys]
-        return WindowsRead.joined(read, self.dimensions)
+        return WordsRead.joined(read, self.dimensions)
 
     def question_words(self, question: str) -> AskedWords:
         """The words of a question. Raises InputError for a question that is not one of the case."""
@@ -102,34 +101,23 @@ class CaseReader(CaseEmbedder):
         )
 
 
-def _unpacked_windows(given: CaseWindows, model: CaseModel, place: str) -> WindowsRead:
+def _unpacked_windows(given: CaseWindows, model: CaseModel, place: str) -> WordsRead:
     """What `windows_of` gave, for one passage. Raises InputError, naming `place`, for other text."""
-    vectors = _rows(given.vectors, "<f2", model.dimensions, place).astype(np.float32)
-    signs = _rows(given.signs, "u1", (model.dimensions + 7) // 8, place)
+    signs = _rows(given.signs, "u1", packed_width(model.dimensions, 1), place)
     sizes = _rows(given.sizes, "<f2", 1, place)[:, 0]
     stretch_sizes = _rows(given.stretch_sizes, "<f2", 1, place)[:, 0]
-    # A case that was written before has four bits a number, and one of today has two.
-    four, two = (model.dimensions + 1) // 2, (model.dimensions + 3) // 4
-    before = len(given.stretches) * 3 // 4 >= four * len(stretch_sizes)
-    halves = _rows(given.stretches, "u1", four if before else two, place)
-    if len(signs) != len(sizes) or (len(signs) and not len(vectors)):
-        raise unusable(place, f"has {len(vectors)} windows, {len(signs)} signs and {len(sizes)} sizes")
-    if len(halves) != len(stretch_sizes) or bool(len(halves)) != bool(len(vectors)):
-        told = f"has {len(vectors)} windows, {len(halves)} stretches and {len(stretch_sizes)} sizes of these"
-        raise unusable(place, told)
-    return WindowsRead(
-        np.zeros(len(vectors), np.int32),
-        vectors,
-        _in_first(len(signs), len(vectors)),
+    # Cases that were written before have two or four bits a number, and those of today have one.
+    stretches = _rows(given.stretches, "u1", 1, place)
+    widths = [packed_width(model.dimensions, bits) for bits in (1, 2, 4)]
+    if len(signs) != len(sizes) or len(stretches) not in [width * len(stretch_sizes) for width in widths]:
+        told = f"{len(signs)} signs, {len(sizes)} sizes, {len(stretches)} bytes of stretches"
+        raise unusable(place, f"has {told} and {len(stretch_sizes)} sizes of these")
+    return WordsRead(
+        np.array([len(sizes)], np.int32),
         Codes(signs, sizes),
-        _in_first(len(halves), len(vectors)),
-        Codes(halves, stretch_sizes),
+        np.array([len(stretch_sizes)], np.int32),
+        Codes(stretches.reshape(len(stretch_sizes), -1 if len(stretch_sizes) else widths[0]), stretch_sizes),
     )
-
-
-def _in_first(count: int, windows: int) -> NDArray[np.int32]:
-    """All in the first window: a passage is compared with all of its words, in whichever window they are."""
-    return np.array([count, *[0] * (windows - 1)][:windows], np.int32)
 
 
 def _unpacked_words(given: CaseWords, model: CaseModel, place: str) -> AskedWords:

@@ -1,18 +1,20 @@
-"""Everything about an index's passages: windows with vectors, words and passages in codes, and stems.
+"""Everything about an index's passages: words and passages in codes, and stems.
 
-Vectors need a model on this machine. `workbench index` computes them, or else the first search. They are kept
-beside the index, by the hash of everything that a file's windows were computed from.
+Codes need a model on this machine. `workbench index` computes them, or else the first search. They are kept
+beside the index, by the hash of everything that a file's words were read from.
 """
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from math import prod
 from pathlib import Path
-from typing import Any, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 import apsw
 import numpy as np
@@ -32,8 +34,7 @@ from workbench_plugins.recommended.words import (
     WordVectors,
     coded,
     coded_passages,
-    from_bytes,
-    in_bytes,
+    packed_width,
     pooled,
     word_vectors,
 )
@@ -100,19 +101,16 @@ def _plainly(path: Path | None) -> Iterator[None]:
         ) from error
 
 
-FORM = "windows 4"
-"""Names the way in which windows are cut and coded; another way needs another name."""
+FORM = "words 5"
+"""Names the way in which words are read and coded; another way needs another name."""
 TOGETHER = 32
-"""Chunks whose windows the model reads at once. An interruption loses at most their words."""
+"""Chunks whose windows the model reads at once. An interruption loses the words of about twice as many."""
 
 
 @dataclass(frozen=True)
-class WindowsRead:
-    """What the model has read of one file: for each window the place of its chunk in the file, its vector
-    and the numbers of its words and passages; then the codes of all these words and passages."""
+class WordsRead:
+    """What the model has read of a file: how many words and passages each chunk has, and their codes."""
 
-    owners: NDArray[np.int32]
-    vectors: NDArray[np.float32]
     counts: NDArray[np.int32]
     codes: Codes
     passage_counts: NDArray[np.int32]
@@ -120,29 +118,25 @@ class WindowsRead:
 
     def packed(self) -> bytes:
         """This as bytes: the four numbers of `_shapes`, and then its arrays."""
-        vectors, powers = in_bytes(self.vectors)
         arrays = (
-            self.owners, vectors, powers, self.counts, self.codes.packed, self.codes.sizes,
+            self.counts, self.codes.packed, self.codes.sizes,
             self.passage_counts, self.passages.packed, self.passages.sizes,
         )  # fmt: skip
-        head = [*vectors.shape, self.codes.sizes.size, self.passages.sizes.size]
+        head = [self.counts.size, self.codes.packed.shape[1], self.codes.sizes.size, self.passages.sizes.size]
         return b"".join(one.tobytes() for one in (np.array(head, np.int32), *arrays))
 
     @classmethod
-    def joined(cls, parts: Sequence[WindowsRead], dimensions: int) -> WindowsRead:
-        """What was read of several chunks, the first of each part the next place in their file."""
-        owners = [np.full(one.owners.size, place, np.int32) for place, one in enumerate(parts)]
+    def joined(cls, parts: Sequence[WordsRead], dimensions: int) -> WordsRead:
+        """What was read of the chunks of all parts, in their order."""
         return cls(
-            _joined(owners, (0,), np.int32),
-            _joined([one.vectors for one in parts], (0, dimensions), np.float32),
-            _joined([one.counts for one in parts], (0,), np.int32),
-            Codes.joined([one.codes for one in parts], (dimensions + 7) // 8),
-            _joined([one.passage_counts for one in parts], (0,), np.int32),
-            Codes.joined([one.passages for one in parts], (dimensions + 3) // 4),
+            np.concatenate([np.empty(0, np.int32), *(one.counts for one in parts)]),
+            Codes.joined([one.codes for one in parts], packed_width(dimensions, 1)),
+            np.concatenate([np.empty(0, np.int32), *(one.passage_counts for one in parts)]),
+            Codes.joined([one.passages for one in parts], packed_width(dimensions, 1)),
         )
 
     @classmethod
-    def unpacked(cls, payload: bytes) -> WindowsRead | None:
+    def unpacked(cls, payload: bytes) -> WordsRead | None:
         """What `packed` gave; None for damaged bytes."""
         numbers = np.frombuffer(payload[:HEAD], np.int32).tolist() if len(payload) >= HEAD else [-1]
         if min(numbers) < 0:
@@ -156,14 +150,17 @@ class WindowsRead:
             return None
         each = zip(kinds, shapes, counts, ends.tolist(), strict=False)
         arrays = [np.frombuffer(payload, kind, n, start).reshape(shape) for kind, shape, n, start in each]
-        owners, vectors, powers, words, signs, sizes, passages, halves, passage_sizes = arrays
-        return cls(
-            owners,
-            from_bytes(vectors, powers),
-            words,
-            Codes(signs, sizes),
-            passages,
-            Codes(halves, passage_sizes),
+        words, signs, sizes, passages, more_signs, passage_sizes = arrays
+        return cls(words, Codes(signs, sizes), passages, Codes(more_signs, passage_sizes))
+
+    def of(self, chunks: NDArray[np.int64]) -> WordCodes:
+        """The words and passages of some of the chunks, in their order."""
+        words, passages = _ends(self.counts), _ends(self.passage_counts)
+        return WordCodes(
+            _ends(self.counts[chunks]),
+            self.codes.of(held(words, chunks)[0]),
+            _ends(self.passage_counts[chunks]),
+            self.passages.of(held(passages, chunks)[0]),
         )
 
 
@@ -172,27 +169,38 @@ HEAD = 16
 
 
 def _shapes(
-    windows: int, dimensions: int, words: int, passages: int
+    chunks: int, width: int, words: int, passages: int
 ) -> list[tuple[type[np.generic], tuple[int, ...]]]:
-    """The type and shape of each array of `WindowsRead.packed`, in their order."""
+    """The type and shape of each array of `WordsRead.packed`, in their order."""
     return [
-        (np.int32, (windows,)), (np.int8, (windows, dimensions)), (np.int8, (windows,)),
-        (np.int32, (windows,)), (np.uint8, (words, (dimensions + 7) // 8)), (np.float16, (words,)),
-        (np.int32, (windows,)),
-        (np.uint8, (passages, (dimensions + 3) // 4)), (np.float16, (passages,)),
+        (np.int32, (chunks,)), (np.uint8, (words, width)), (np.float16, (words,)),
+        (np.int32, (chunks,)), (np.uint8, (passages, width)), (np.float16, (passages,)),
     ]  # fmt: skip
 
 
-@dataclass(frozen=True)
-class WindowVectors:
-    """The windows of all chunks; a window's and a chunk's place count in the order of `Passages.rows`.
+def _ends(counts: NDArray[np.int32]) -> NDArray[np.int64]:
+    """Where each chunk's begin, and where the last one's end."""
+    return np.concatenate([np.zeros(1, np.int64), np.cumsum(counts, dtype=np.int64)])
 
-    `owners` is the chunk of each window, in ascending order. The words of chunk i are `words[i]:words[i + 1]`
-    in `codes`, and its passages likewise.
+
+def held(
+    ends: NDArray[np.int64], places: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """What these chunks hold, one after another, where each chunk's begin, and which chunks hold anything."""
+    starts, counts = ends[places], ends[places + 1] - ends[places]
+    some = np.flatnonzero(counts)
+    first = np.cumsum(counts[some]) - counts[some]
+    every = np.arange(int(counts.sum())) + np.repeat(starts[some] - first, counts[some])
+    return every, first, some
+
+
+@dataclass(frozen=True)
+class WordCodes:
+    """The words and passages of all chunks, in the order of `Passages.rows`.
+
+    The words of chunk i are `words[i]:words[i + 1]` in `codes`, and its passages likewise.
     """
 
-    owners: NDArray[np.int64]
-    vectors: NDArray[np.float32]
     words: NDArray[np.int64]
     codes: Codes
     passages: NDArray[np.int64]
@@ -206,9 +214,9 @@ class WindowVectors:
 
 @dataclass(frozen=True)
 class Passages:
-    """The chunks of an index by id: their rows and files, stems of chunks, files and titles, and windows.
+    """The chunks of an index by id: their rows and files, stems of chunks, files and titles, and words.
 
-    `windows` is None without a model on this machine.
+    `words` is None without a model on this machine.
     """
 
     rows: Rows
@@ -216,13 +224,16 @@ class Passages:
     chunk_stems: StemIndex
     file_stems: StemIndex
     title_stems: StemIndex
-    windows: WindowVectors | None
+    words: WordCodes | None
 
     def places(self, rows: Rows) -> NDArray[np.int64]:
         """The places of these rows."""
-        sorter = np.argsort(self.rows)
-        found: NDArray[np.int64] = sorter[np.searchsorted(self.rows, rows, sorter=sorter)]
+        found: NDArray[np.int64] = self._sorter[np.searchsorted(self.rows, rows, sorter=self._sorter)]
         return found
+
+    @cached_property
+    def _sorter(self) -> NDArray[np.int64]:
+        return np.argsort(self.rows)
 
 
 @runtime_checkable
@@ -238,7 +249,7 @@ class HeldWords(Protocol):
     @property
     def dimensions(self) -> int: ...
 
-    def windows_read(self, path: str, chunks: Sequence[Chunk]) -> WindowsRead:
+    def words_read(self, path: str, chunks: Sequence[Chunk]) -> WordsRead:
         """What was read of a file, for these chunks of it."""
 
     def question_words(self, question: str) -> AskedWords:
@@ -274,7 +285,7 @@ def files_of(index: Index) -> list[IndexedFile]:
 
 
 def arrange(index: Index, embedder: WordEmbedder | None, cache: Path) -> Passages:
-    """The passages of an index. With an embedder, windows that `cache` does not hold are embedded."""
+    """The passages of an index. With an embedder, files that `cache` does not hold are read."""
     files = files_of(index)
     rows = np.concatenate([np.empty(0, np.int64), *(one.rows for one in files)])
     chunks = [chunk for one in files for chunk in one.chunks]
@@ -286,7 +297,9 @@ def arrange(index: Index, embedder: WordEmbedder | None, cache: Path) -> Passage
         StemIndex([chunks[place].text for place in order.tolist()]),
         StemIndex(["\n".join(lines_of(one.chunks).values()) for one in files]),
         StemIndex([f"{outline(one.path, one.chunks).title} {_spoken(one.path)}" for one in files]),
-        None if embedder is None else _windows(files, order, embedder, cache),
+        None
+        if embedder is None
+        else WordsRead.joined(_read(files, embedder, cache), embedder.dimensions).of(order),
     )
 
 
@@ -295,49 +308,13 @@ def _spoken(path: str) -> str:
     return path.rpartition(".")[0].replace("/", " ").replace("-", " ").replace("_", " ")
 
 
-def _windows(
-    files: Sequence[IndexedFile], order: NDArray[np.int64], embedder: WordEmbedder, cache: Path
-) -> WindowVectors:
-    read = _read(files, embedder, cache)
-    whole = WindowsRead.joined(read, embedder.dimensions)
-    first = np.cumsum([0, *(one.rows.size for one in files)])
-    starts = [one.owners + start for one, start in zip(read, first, strict=False)]
-    chunk = _joined(starts, (0,), np.int64)
-    place = np.empty_like(order)
-    place[order] = np.arange(order.size)
-    owner = place[chunk]
-    by_owner = np.argsort(owner, kind="stable")
-    words, word_ends = _by_chunk(whole.counts, owner, order.size)
-    passages, passage_ends = _by_chunk(whole.passage_counts, owner, order.size)
-    return WindowVectors(
-        owner[by_owner],
-        whole.vectors[by_owner],
-        word_ends,
-        whole.codes.of(words),
-        passage_ends,
-        whole.passages.of(passages),
-    )
-
-
-def _joined(parts: Sequence[NDArray[Any]], empty: tuple[int, ...], kind: type[np.generic]) -> NDArray[Any]:
-    return np.concatenate([np.empty(empty, kind), *parts])
-
-
-def _by_chunk(
-    counts: NDArray[np.int32], owner: NDArray[np.int64], chunks: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The places of what windows hold, in the order of their chunks, and where each chunk's begin and end."""
-    whose = np.repeat(owner, counts)
-    return np.argsort(whose, kind="stable"), np.searchsorted(np.sort(whose), np.arange(chunks + 1))
-
-
-def _read(files: Sequence[IndexedFile], embedder: WordEmbedder, path: Path) -> list[WindowsRead]:
+def _read(files: Sequence[IndexedFile], embedder: WordEmbedder, path: Path) -> list[WordsRead]:
     if not isinstance(embedder, LocalEmbedder):
-        return [embedder.windows_read(one.path, one.chunks) for one in files]
+        return [embedder.words_read(one.path, one.chunks) for one in files]
     keys = [one.key(embedder) for one in files]
     with closing(_opened(path)) as cache:
         known = {**words_of(keys), **cache.known(keys)}
-        unpacked = {key: WindowsRead.unpacked(payload) for key, payload in known.items()}
+        unpacked = {key: WordsRead.unpacked(payload) for key, payload in known.items()}
         found = {key: read for key, read in unpacked.items() if read is not None}
         missing = {key: one for key, one in zip(keys, files, strict=True) if key not in found}
         for key, read in newly_read(missing, embedder):
@@ -356,24 +333,27 @@ def _opened(path: Path) -> PassageCache:
         return PassageCache(None)
 
 
-def newly_read(
-    files: Mapping[str, IndexedFile], embedder: LocalEmbedder
-) -> Iterator[tuple[str, WindowsRead]]:
+def newly_read(files: Mapping[str, IndexedFile], embedder: LocalEmbedder) -> Iterator[tuple[str, WordsRead]]:
     """What the model reads of each file, by its key."""
 
     def count(texts: Sequence[str]) -> list[int]:
         return [len(spans) for spans in embedder.offsets(texts)]
 
-    chunks = sum(len(one.chunks) for one in files.values())
-    with progress(max(1, chunks), "reading word by word", "chunks") as done:
-        for group in _groups(files):
+    chunks, width = sum(len(one.chunks) for one in files.values()), embedder.dimensions
+    coding: list[tuple[str, Future[WordsRead]]] = []
+    with progress(max(1, chunks), "reading word by word", "chunks") as done, ThreadPoolExecutor(1) as coder:
+        for group in [*_groups(files), []]:  # while a group is coded, the model reads the next one
             cuts = [windows_of(files[key].chunks, files[key].path, count, embedder.window) for key in group]
             texts = [window.embedded for cut in cuts for window in cut]
             read = iter(word_vectors(embedder, texts, "passage") if texts else [])
-            for key, cut in zip(group, cuts, strict=True):
-                yield key, _coded(cut, [next(read) for _ in cut], embedder.dimensions)
+            for key, one in coding:
+                yield key, one.result()
                 for _ in files[key].chunks:
                     done()
+            coding = [
+                (key, coder.submit(_coded, cut, [next(read) for _ in cut], len(files[key].chunks), width))
+                for key, cut in zip(group, cuts, strict=True)
+            ]
 
 
 def _groups(files: Mapping[str, IndexedFile]) -> Iterator[list[str]]:
@@ -388,24 +368,17 @@ def _groups(files: Mapping[str, IndexedFile]) -> Iterator[list[str]]:
         yield group
 
 
-def _coded(cut: Sequence[Window], read: Sequence[WordVectors], dimensions: int) -> WindowsRead:
-    owners = np.array([window.row for window in cut], np.int32)
-    first = np.flatnonzero(np.diff(owners, prepend=-1))
-    ends = [*first[1:].tolist(), len(cut)]
-    # Words are pooled over a whole chunk, since its windows share a header; its first window holds them.
-    words = [
-        pooled(np.concatenate([one.words for one in read[start:end]]))
-        for start, end in zip(first.tolist(), ends, strict=True)
-    ]
-    counts = np.zeros(len(cut), np.int32)
-    counts[first] = [len(one) for one in words]
-    passages = [one.passages for one in read]
-    return WindowsRead(
-        owners,
-        # As they are kept: the first search has the same numbers as every later one.
-        from_bytes(*in_bytes(np.array([one.whole for one in read], np.float32).reshape(-1, dimensions))),
-        counts,
-        coded(_joined(words, (0, dimensions), np.float32)),
+def _coded(cut: Sequence[Window], read: Sequence[WordVectors], chunks: int, dimensions: int) -> WordsRead:
+    of: list[list[WordVectors]] = [[] for _ in range(chunks)]
+    for window, one in zip(cut, read, strict=True):
+        of[window.row].append(one)
+    nothing = np.empty((0, dimensions), np.float32)
+    # Words are pooled over a whole chunk, since its windows share a header.
+    words = [pooled(np.concatenate([nothing, *(one.words for one in some)])) for some in of]
+    passages = [np.concatenate([nothing, *(one.passages for one in some)]) for some in of]
+    return WordsRead(
+        np.array([len(one) for one in words], np.int32),
+        coded(np.concatenate([nothing, *words])),
         np.array([len(one) for one in passages], np.int32),
-        coded_passages(_joined(passages, (0, dimensions), np.float32)),
+        coded_passages(np.concatenate([nothing, *passages])),
     )

@@ -1,4 +1,4 @@
-"""An index laid out in passages: stems, windows that know where they stand, and vectors of words."""
+"""An index laid out in passages: stems, and vectors of words and passages that know where they stand."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from workbench.memory.embedding.local import Embedder, LocalEmbedder
 from workbench.records import Floats, Hits, Query, Rows, Vector
 from workbench.retrieval.index_adapters import IndexAdapter, adapted, innermost, kept
 from workbench.retrieval.query import unicode_words
-from workbench_plugins.names import names_of
-from workbench_plugins.recommended.arranged import HeldWords, Passages, WindowVectors, WordEmbedder, arrange
+from workbench_plugins.names import is_name
+from workbench_plugins.recommended.arranged import HeldWords, Passages, WordEmbedder, arrange, held
 from workbench_plugins.recommended.keywords import StemIndex, content_stems, porter_stems, question_stems
 from workbench_plugins.recommended.windows import lines_of, outline
 from workbench_plugins.recommended.words import AskedWords, Codes, asked_words, best_matches
@@ -49,7 +49,7 @@ COMMON = 1e-3
 
 
 class PassageIndex(IndexAdapter):
-    """An index whose keyword leg counts stems, and whose vector leg takes the best window of each chunk."""
+    """An index whose keyword leg counts stems, and which has words and passages of its chunks."""
 
     def __init__(self, inner: Index, passages: Passages) -> None:
         super().__init__(inner)
@@ -76,7 +76,8 @@ class PassageIndex(IndexAdapter):
         every_or_any = np.logical_and if query.operator == "AND" else np.logical_or
         has = table.having if content_stems(_words_of(query)) else self._texts_having
         found = every_or_any.reduce([has(stem) for stem in stems])
-        best = np.argsort(np.where(found, -scores, np.inf), kind="stable")[: min(limit, int(found.sum()))]
+        having = np.flatnonzero(found)
+        best = having[_largest(scores[having], limit)]
         return Hits(self.passages.rows[best], scores[best], larger_is_better=True)
 
     def _texts_having(self, stem: str) -> NDArray[np.bool_]:
@@ -84,15 +85,6 @@ class PassageIndex(IndexAdapter):
         return np.array(
             [stem in porter_stems(chunk.text) for chunk in self.inner.chunks(self.passages.rows)], bool
         )
-
-    def vector(self, query: Vector, limit: int) -> Hits:
-        """The chunks with the nearest windows; without windows, the nearest chunks."""
-        windows = self.passages.windows
-        if windows is None:
-            return self.inner.vector(query, limit)
-        distance = 1 - _best_window(windows, query, self.passages.rows.size)
-        best = np.argsort(distance, kind="stable")[:limit]
-        return Hits(self.passages.rows[best], distance[best])
 
     # What the stages observe
 
@@ -113,16 +105,16 @@ class PassageIndex(IndexAdapter):
         return np.asarray(weights @ has.reshape(len(stems), files.size) / (weights.sum() or 1.0))
 
     def cosines(self, question: Vector, rows: Rows) -> Floats:
-        """The cosine of the best passage of each of these chunks; NaN without windows, -1 without words."""
-        windows = self.passages.windows
-        if windows is None:
+        """The cosine of the best passage of each of these chunks; NaN without a model, -1 without words."""
+        words = self.passages.words
+        if words is None:
             return np.full(rows.size, np.nan)
 
         def work_out(new: Rows) -> NDArray[np.float32]:
-            held, first, some = _held(windows.passages, self.passages.places(new))
+            every, first, some = held(words.passages, self.passages.places(new))
             found = np.full(new.size, -1, np.float32)
-            if held.size:
-                each = passage_cosines(question, windows.passage_codes.of(held))
+            if every.size:
+                each = passage_cosines(question, words.passage_codes.of(every))
                 found[some] = np.maximum.reduceat(each, first)
             return found
 
@@ -133,28 +125,28 @@ class PassageIndex(IndexAdapter):
 
         Each word of the question looks for its best word in the chunk (MaxSim). The first number is the mean
         of these cosines, weighted by the root of each word's rarity in the files. The second is the lower of
-        the two rarest words' cosines. Both are NaN without windows, and 0 for a chunk without words.
+        the two rarest words' cosines. Both are NaN without a model here, and 0 for a chunk without words.
         """
-        windows, asked = self.passages.windows, self.question_words(question)
-        if windows is None or asked is None or not rows.size:
+        words, asked = self.passages.words, self.question_words(question)
+        if words is None or asked is None or not rows.size:
             return np.full(rows.size, np.nan), np.full(rows.size, np.nan)
         weights = np.array([self._rarity(word) for word in asked.texts])
 
         def work_out(new: Rows) -> NDArray[np.float32]:
-            held, first, some = _held(windows.words, self.passages.places(new))
+            every, first, some = held(words.words, self.passages.places(new))
             found = np.zeros((new.size, len(asked.pieces)), np.float32)
-            found[some] = best_matches(asked.pieces, windows.codes.of(held), first)
+            found[some] = best_matches(asked.pieces, words.codes.of(every), first)
             return found
 
-        _, _, some = _held(windows.words, self.passages.places(rows))
+        _, _, some = held(words.words, self.passages.places(rows))
         pieces = self._matches.of(question, rows, work_out)[some]
         members = np.equal.outer(asked.owners, np.arange(weights.size)).astype(float)
-        words = pieces @ (members / members.sum(axis=0))
+        cosine = pieces @ (members / members.sum(axis=0))
         rare = np.argsort(-weights, kind="stable")[:RARE]
         roots = np.sqrt(weights) + COMMON
         matched, lowest = np.zeros(rows.size), np.zeros(rows.size)
-        matched[some] = words @ (roots / roots.sum())
-        lowest[some] = words[:, rare].min(axis=1)
+        matched[some] = cosine @ (roots / roots.sum())
+        lowest[some] = cosine[:, rare].min(axis=1)
         return matched, lowest
 
     def _rarity(self, word: str) -> float:
@@ -192,7 +184,7 @@ class PassageIndex(IndexAdapter):
             stems = content_stems(word)
             places = [place for stem in stems for place in np.flatnonzero(table.having(stem))[:MOST_READ]]
             chunks = self.inner.chunks(self.passages.rows[places]) if places else []
-            if word in names_of(chunk.text for chunk in chunks):
+            if is_name(word, [chunk.text for chunk in chunks]):
                 found.update(stems)
         return found
 
@@ -207,30 +199,26 @@ class PassageIndex(IndexAdapter):
             self._asked[question] = asked_words(embedder, question)
         return self._asked[question]
 
-    def read_of(self, row: int) -> tuple[NDArray[np.float32], Codes, Codes] | None:
-        """The vectors of a chunk's windows, and the codes of its words and passages; None without them."""
-        windows = self.passages.windows
-        if windows is None:
+    def read_of(self, row: int) -> tuple[Codes, Codes] | None:
+        """The codes of a chunk's words and of its passages; None without them."""
+        words = self.passages.words
+        if words is None:
             return None
         (place,) = self.passages.places(np.array([row], np.int64)).tolist()
-        words = np.arange(windows.words[place], windows.words[place + 1])
-        passages = np.arange(windows.passages[place], windows.passages[place + 1])
-        vectors = windows.vectors[windows.owners == place]
-        return vectors, windows.codes.of(words), windows.passage_codes.of(passages)
+        return (
+            words.codes.of(slice(words.words[place], words.words[place + 1])),
+            words.passage_codes.of(slice(words.passages[place], words.passages[place + 1])),
+        )
 
     def _files(self, rows: Rows) -> NDArray[np.int64]:
         return self.passages.files[self.passages.places(rows)]
 
 
-def _held(
-    ends: NDArray[np.int64], places: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """What these chunks hold, one after another, where each chunk's begin, and which chunks hold anything."""
-    starts, counts = ends[places], ends[places + 1] - ends[places]
-    some = np.flatnonzero(counts)
-    first = np.cumsum(counts[some]) - counts[some]
-    held = np.arange(int(counts.sum())) + np.repeat(starts[some] - first, counts[some])
-    return held, first, some
+def _largest(numbers: Floats, count: int) -> NDArray[np.int64]:
+    """The places of so many of the largest numbers, the largest first, equal ones in their order."""
+    edge = np.partition(numbers, -count)[-count] if 0 < count < numbers.size else -np.inf
+    near = np.flatnonzero(numbers >= edge)
+    return near[np.argsort(-numbers[near], kind="stable")[:count]]
 
 
 def _scored(table: StemIndex, question: str, places: NDArray[np.int64]) -> tuple[Floats, float]:
@@ -244,15 +232,6 @@ def _words_of(query: Query) -> str:
 
 def _stems_of(query: Query) -> list[str]:
     return question_stems(_words_of(query))
-
-
-def _best_window(windows: WindowVectors, question: Vector, chunks: int) -> Floats:
-    best = np.full(chunks, -1.0)
-    if windows.owners.size:
-        first = np.flatnonzero(np.diff(windows.owners, prepend=-1))
-        cosine = windows.vectors @ question
-        best[windows.owners[first]] = np.maximum.reduceat(cosine, first)
-    return best
 
 
 def local_embedder(index: Index) -> LocalEmbedder | None:
@@ -282,11 +261,11 @@ def cache_of(index: Index) -> Path:
 
 @dataclass(frozen=True)
 class PassagesLayout:
-    """Passages beside an index: stems, and with a model on this machine windows and vectors of words."""
+    """Passages beside an index: stems, and with a model on this machine vectors of words and passages."""
 
     says = (
-        "stems of chunks, files and titles; with a model on this machine also windows with title, headings "
-        "and speakers in front, and the vectors of their words"
+        "stems of chunks, files and titles; with a model on this machine also the vectors of words and "
+        "passages, read with title, headings and speakers in front"
     )
     unit = "passages"
 

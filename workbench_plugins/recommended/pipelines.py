@@ -38,8 +38,9 @@ from workbench_plugins.recommended.stages import (
 )
 from workbench_plugins.recommended.words import Codes, coded, max_sim, word_vectors
 
-DEPTH = Depth(multiplier=60, cap=60)
-"""Chunks that each leg brings, so that late interaction reads a bounded number of them."""
+WORDS, NEAR = Depth(multiplier=60, cap=60), Depth(multiplier=100, cap=100)
+"""Chunks that each leg brings, so that late interaction reads a bounded number of them. A chunk's own vector
+knows less than the words of its parts, so the vector leg brings more."""
 SOURCE = Source("this workbench", "0.1.0", "workbench_plugins/recommended/pipelines.py")
 FILE = Path(__file__).parent / "weights.json"
 
@@ -70,8 +71,8 @@ def recommended(weights: FittedWeights) -> Pipeline:
     return Pipeline(
         "recommended",
         ContentWords()
-        >> KeywordLeg(DEPTH)
-        >> VectorLeg(DEPTH)
+        >> KeywordLeg(WORDS)
+        >> VectorLeg(NEAR)
         >> Union()
         >> KeywordShare()
         >> PassageCosine()

@@ -1,7 +1,7 @@
 """The vectors of a text's words and passages, from the model that gives one vector for it all; their codes.
 
-The vector of a word becomes its 384 signs and one number, the mean of their sizes: 50 bytes. Words of a
-chunk that are alike share one. A passage has two bits a number. The question's own vectors stay exact.
+A vector becomes its 384 signs and one number, its size: 50 bytes. Words of a chunk that are alike share a
+code. The question's own vectors stay exact.
 """
 
 from __future__ import annotations
@@ -27,15 +27,13 @@ MEAN = 0.99
 """A model whose text vector has at least this cosine with the mean of its pieces makes it by that mean."""
 
 
-PER_BYTE, SHIFTS = 4, np.array([6, 4, 2, 0], np.uint8)
-"""Numbers of a passage in a byte, and the places of their two bits."""
-POOLED = 2
+POOLED = 2.2
 """So many words of a chunk share a code on average."""
 
 
 @dataclass(frozen=True, slots=True)
 class WordVectors:
-    """A text's unit vector, and the unit vectors of its content words, one row per word piece.
+    """The unit vectors of a text's content words, one row per word piece, and those of its passages.
 
     Function words, punctuation and the model's own markers are left out, unless nothing else is there.
     `passages` holds a unit vector for each passage of 24 word pieces: the mean of what the model made of
@@ -43,7 +41,6 @@ class WordVectors:
     the mean of its pieces gives one passage, the text.
     """
 
-    whole: NDArray[np.float32]
     words: NDArray[np.float32]
     passages: NDArray[np.float32]
 
@@ -58,15 +55,14 @@ class AskedWords:
 
 
 def word_vectors(embedder: LocalEmbedder, texts: Sequence[str], role: Role) -> list[WordVectors]:
-    """The vectors of each text and of its content words; a text is truncated after the model's window."""
+    """The vectors of each text's content words and passages; it is truncated after the model's window."""
     engine = embedder.engine
     return [_read(engine, one) for one in _read_pieces(embedder, texts, role)]
 
 
 def _read(engine: ModelEngine, found: PieceVectors) -> WordVectors:
-    whole = unit(found.whole[None])[0]
     chosen = _content(_texts(engine, found))
-    return WordVectors(whole, unit(found.vectors)[chosen], passages(found.vectors, whole))
+    return WordVectors(unit(found.vectors)[chosen], passages(found.vectors, unit(found.whole[None])[0]))
 
 
 def _read_pieces(embedder: LocalEmbedder, texts: Sequence[str], role: Role) -> Sequence[PieceVectors]:
@@ -117,6 +113,7 @@ def passages(pieces: NDArray[np.float32], whole: NDArray[np.float32]) -> NDArray
     return unit(np.array([pieces[start : start + PASSAGE].mean(axis=0) for start in starts]))
 
 
+@lru_cache(maxsize=100_000)
 def _is_word(piece: str) -> bool:
     return any(one.isalnum() for one in piece)
 
@@ -133,10 +130,7 @@ def _is_content(piece: str) -> bool:
 
 @dataclass(frozen=True)
 class Codes:
-    """Coded vectors, a row for each: its numbers packed into bytes, and its size.
-
-    The numbers of a word are signs, eight in a byte; those of a passage have two bits, four in a byte.
-    """
+    """Coded vectors, a row for each: the signs of its numbers, eight in a byte, and its size."""
 
     packed: NDArray[np.uint8]
     sizes: NDArray[np.float16]
@@ -169,7 +163,8 @@ def pooled(words: NDArray[np.float32]) -> NDArray[np.float32]:
     if len(words) < 2:
         return words
     group = fcluster(linkage(words, "ward"), int(np.ceil(len(words) / POOLED)), "maxclust")
-    return unit(np.array([words[group == one].mean(axis=0) for one in np.unique(group)]))
+    order = np.argsort(group, kind="stable")
+    return unit(np.add.reduceat(words[order], np.flatnonzero(np.diff(group[order], prepend=-1))))
 
 
 def coded(vectors: NDArray[np.float32]) -> Codes:
@@ -207,40 +202,28 @@ def best_matches(
     return np.array([similarities(question, text).max(axis=0) for text in texts])
 
 
-def in_bytes(vectors: NDArray[np.float32]) -> tuple[NDArray[np.int8], NDArray[np.int8]]:
-    """Each number in a byte, and each row's power of two that scales them: what `from_bytes` takes."""
-    most = np.maximum(np.abs(vectors).max(axis=1, initial=0), 1e-12)
-    power = np.ceil(np.log2(most / 127)).astype(np.int8)
-    return np.rint(np.ldexp(vectors, -power[:, None])).astype(np.int8), power
-
-
-def from_bytes(numbers: NDArray[np.int8], power: NDArray[np.int8]) -> NDArray[np.float32]:
-    """The vectors, rounded so that they are the same after `in_bytes` again, and as float16."""
-    return np.ldexp(numbers.astype(np.float32), power[:, None])
-
-
 def coded_passages(vectors: NDArray[np.float32]) -> Codes:
-    """The codes of these unit vectors in two bits a number, one row each.
+    """The signs of these unit vectors, one row each, with sizes that suit `cosines`.
 
     A size makes a code's product with its own vector 1, so that cosines are right on average (RaBitQ).
     """
-    even = np.pad(vectors, ((0, 0), (0, -vectors.shape[1] % PER_BYTE)))
-    step = np.maximum(np.abs(even).max(axis=1, keepdims=True), 1e-12) / 2
-    codes = np.clip(np.floor(even / step), -2, 1)
-    own = np.maximum(((codes + 0.5) * even).sum(axis=1), 1e-12)
-    numbers = (codes + 2).astype(np.uint8).reshape(len(even), -1, PER_BYTE)
-    packed = (numbers << SHIFTS).sum(axis=2, dtype=np.uint8)
-    return Codes(packed, (1 / own).astype(np.float16))
+    own = np.maximum(np.abs(vectors).sum(axis=1), 1e-12) / 2
+    return Codes(np.packbits(vectors > 0, axis=1), (1 / own).astype(np.float16))
 
 
 def cosines(question: NDArray[np.float32], codes: Codes) -> NDArray[np.float32]:
     """About the cosine of each coded vector with the question's vector.
 
-    Codes of cases that were written before have four bits a number, which their width tells.
+    Codes of cases that were written before have two or four bits a number, which their width tells.
     """
     # A product by BLAS would depend on the number of vectors in the last bit.
-    four = 2 * codes.packed.shape[1] >= question.size
-    shifts, most = (np.array([4, 0], np.uint8), 15) if four else (SHIFTS, 3)
+    bits = next(one for one in (1, 2, 4) if packed_width(question.size, one) == codes.packed.shape[1])
+    shifts, most = np.arange(8 - bits, -1, -bits, dtype=np.uint8), 2**bits - 1
     numbers = (codes.packed[:, :, None] >> shifts & most).reshape(len(codes.packed), -1)
     found = np.einsum("ij,j->i", numbers[:, : question.size] - np.float32(most / 2), question)
     return np.asarray(found * codes.sizes.astype(np.float32), np.float32)
+
+
+def packed_width(dimensions: int, bits: int) -> int:
+    """The bytes of a row of so many numbers of so many bits."""
+    return -(-dimensions * bits // 8)

@@ -8,7 +8,7 @@ from workbench.memory.embedding.local import LocalEmbedder
 from workbench.memory.files import content_hash
 from workbench.memory.index import MemoryIndex
 from workbench.memory.store.contract import Settings
-from workbench_plugins.recommended.arranged import WindowsRead, files_of, newly_read
+from workbench_plugins.recommended.arranged import WordsRead, files_of, newly_read
 from workbench_plugins.recommended.shipped import FILE, LENDER, words_of
 
 EMBEDDER = LocalEmbedder()
@@ -32,11 +32,10 @@ def test_what_is_shipped_is_what_the_model_reads(sample: MemoryIndex) -> None:
     some = {one.key(EMBEDDER): one for one in files_of(sample)[:AGAIN]}
     shipped = words_of(some)
     for key, read in newly_read(some, EMBEDDER):
-        kept = WindowsRead.unpacked(shipped[key])
+        kept = WordsRead.unpacked(shipped[key])
         assert kept is not None
-        assert np.array_equal(kept.owners, read.owners)
         assert np.array_equal(kept.counts, read.counts)
-        assert np.abs(kept.vectors - read.vectors).max() <= 0.01
+        assert np.array_equal(kept.passage_counts, read.passage_counts)
         for ours, theirs in ((read.codes, kept.codes), (read.passages, kept.passages)):
             assert np.mean(ours.packed == theirs.packed) > 0.99
 
