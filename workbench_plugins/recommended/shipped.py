@@ -47,7 +47,7 @@ LENDER = Shipped()
 
 
 def words_of(keys: Iterable[str]) -> dict[str, bytes]:
-    """What was read word by word of these files of the sample memory, as `WindowsRead.packed` has it."""
+    """What was read word by word of these files of the sample memory, as `WordsRead.packed` has it."""
     known = {one: place for one in keys if (place := _places("files").get(one)) is not None}
     held, ends = (_array("words").tobytes(), _array("ends").tolist()) if known else (b"", [])
     return {one: held[ends[place] : ends[place + 1]] for one, place in known.items()}
