@@ -31,7 +31,9 @@ def reproduce(
         Path | None,
         typer.Option("--out", "-o", help="The case file to write. Default: a name from the question."),
     ] = None,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the file if it exists.")] = False,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", "--force", help="Replace the file if it exists.")
+    ] = False,
     judge: Annotated[
         str,
         typer.Option(help="MODEL@URL of an OpenAI-compatible server that may fill blanks; it gets the text."),
