@@ -12,7 +12,7 @@ import yaml
 
 from tests.commands import Run
 from tests.conftest import SAMPLE
-from tests.told import Told, failing
+from tests.told import Body, Told, failing, saying, server
 from workbench.errors import InputError
 from workbench.measure.evaluation import evaluate
 from workbench.measure.questions import Control, Question, QuestionSet
@@ -211,18 +211,25 @@ def test_a_case_of_a_calibrated_search_keeps_the_threshold(toy: MemoryIndex, tmp
     assert system_of_case(searched).min_score == searched.floor == found.pipeline.floor
 
 
-def test_a_reader_decides_what_is_answered_and_its_file_names_it(run: Run, tmp_path: Path) -> None:
-    file = tmp_path / "read.calibration.yaml"
-    told = run("calibrate", "-s", FIXES, "-m", SAMPLE, "--rerank", "late", "--save", file, "--json").json()
-    kept = load(file)
-    assert (kept.system, kept.rerank, told["system"]) == (FIXES, "late", f"{FIXES}+rerank")
-    assert told["thresholds"] == {"floor.floor": kept.thresholds["floor"]}
+def judged(body: Body) -> tuple[int, Any]:
+    """A judge's marks: how many words of the question a text has."""
+    question, *texts = re.split(r"\n\nText \d+:\n", body["messages"][-1]["content"])
+    asked = set(re.findall(r"\w{4,}", question.lower()))
+    return saying(str([len(asked & set(re.findall(r"\w+", one.lower()))) for one in texts]))(body)
 
-    asked = ["search", "rear hub", "-m", SAMPLE, "-s", FIXES]
-    calibrated_search = run(*asked, "--set", f"calibration={file}", "--json").json()
-    every = run(*asked, "--rerank", "late", "--json").json()
-    assert 0 < len(calibrated_search["results"]) < len(every["results"])
+
+def test_a_reader_decides_what_is_answered_and_its_file_names_it(run: Run, tmp_path: Path) -> None:
+    file, asked = tmp_path / "read.calibration.yaml", ["-m", SAMPLE, "-s", FIXES]
+    with server(judged) as address:
+        judge = f"judge:some@{address}"
+        told = run("calibrate", *asked, "--rerank", judge, "--save", file, "--json").json()
+        every = run("search", "rear hub", *asked, "--rerank", judge, "--json").json()
+        answered = run("search", "rear hub", *asked, "--set", f"calibration={file}", "--json").json()
+    kept = load(file)
+    assert (kept.system, kept.rerank, told["system"]) == (FIXES, judge, f"{FIXES}+rerank")
+    assert told["thresholds"] == {"floor.floor": kept.thresholds["floor"]}
     assert told["before"]["count"] > told["hits"]["count"] > 0
+    assert len(answered["results"]) < len(every["results"])
 
 
 def test_a_reader_that_fails_calibrates_nothing_and_keeps_the_promise(toy: MemoryIndex) -> None:
