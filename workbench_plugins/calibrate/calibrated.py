@@ -18,6 +18,7 @@ from workbench.records import Shown, Trace
 from workbench.retrieval.cutoff import AddedFloor
 from workbench.retrieval.pipeline import Pipeline
 from workbench.retrieval.query import unicode_words
+from workbench.retrieval.rerank import Rerank
 from workbench.retrieval.settings import with_settings
 from workbench.systems.registry import LANGUAGES
 from workbench_plugins.calibrate.floors import Floored, Values, levels
@@ -247,7 +248,7 @@ def _check_one_truth(answered: Sequence[Labelled], silent: Sequence[Labelled]) -
 
 
 def _check_read(traces: Sequence[Trace]) -> None:
-    failed = [one for one in traces if one.rows.size and np.isnan(one.columns.get("rerank_score", 0)).all()]
+    failed = [one for one in traces if one.rows.size and np.isnan(one.columns.get(Rerank.output, 0)).all()]
     if failed:
         raise InputError(
             f"The reranker failed for {len(failed)} of {len(traces)} labels. {failed[0].notes[-1]}",

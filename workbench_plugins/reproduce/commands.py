@@ -14,6 +14,7 @@ from workbench.cli.output import put, tell
 from workbench.errors import InputError
 from workbench.memory.files import read_input
 from workbench.safe_text import one_line
+from workbench_plugins.cases.commands import Out, Overwrite
 from workbench_plugins.cases.making import file_name
 from workbench_plugins.cases.model import save_case
 from workbench_plugins.reproduce.judge import told
@@ -27,13 +28,8 @@ LARGEST = 4_000_000
 @app.command()
 def reproduce(
     issue: Annotated[Path, typer.Argument(readable=False, help="The report in Markdown, or - for stdin.")],
-    out: Annotated[
-        Path | None,
-        typer.Option("--out", "-o", help="The case file to write. Default: a name from the question."),
-    ] = None,
-    overwrite: Annotated[
-        bool, typer.Option("--overwrite", "--force", help="Replace the file if it exists.")
-    ] = False,
+    out: Out = None,
+    overwrite: Overwrite = False,
     judge: Annotated[
         str,
         typer.Option(help="MODEL@URL of an OpenAI-compatible server that may fill blanks; it gets the text."),

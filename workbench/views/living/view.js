@@ -384,10 +384,10 @@ function reliability() {
 }
 
 // Answered against refused: a point for each floor, and the one that costs least at the user's price of a wrong answer.
-function tradeOff(answered, take) {
+function tradeOff(take) {
   const [width, height] = [300, 150];
-  const [told, plane] = [h("figcaption", { role: "status" }), svg("svg", { viewBox: `-30 -10 ${width + 40} ${height + 46}`, class: "wb-plane", role: "img" })];
-  let [price, points, now, drawn, cheapest] = [1, [], null, "", null];
+  const [told, plane] = [h("figcaption"), svg("svg", { viewBox: `-30 -10 ${width + 40} ${height + 46}`, class: "wb-plane", role: "img" })];
+  let [price, points, now, drawn, cheapest, again] = [1, [], null, "", null, () => {}];
   const cost = ({ outcome }) => outcome.questions - outcome.hits + price * (outcome.controls - outcome.silent);
   const worth = slider("a wrong answer costs so many missed ones", [0, 10], 0.5, price, (next) => ((price = next), draw()));
   const button = h("button", { onclick: () => take(cheapest.floor) }, "take that floor");
@@ -412,23 +412,25 @@ function tradeOff(answered, take) {
     button.disabled = cheapest === now;
   }
   // One floor a frame: the page stays quick while the curve grows.
-  function grow(key, floors) {
-    if (key !== drawn || !floors.length) return root.removeAttribute("aria-busy");
+  function grow(key, answered, floors) {
+    if (key !== drawn) return;
+    if (!floors.length) return root.removeAttribute("aria-busy");
     points.push({ floor: floors[0], outcome: answered(floors[0]) });
     draw();
-    requestAnimationFrame(() => grow(key, floors.slice(1)));
+    requestAnimationFrame(() => grow(key, answered, floors.slice(1)));
   }
-  root.addEventListener("toggle", () => now && show(now.entry, now.key, now.floor, now.outcome));
-  function show(entry, key, floor, outcome) {
-    now = { entry, key, floor, outcome };
+  // `answered` gives the outcome at another floor, with the other settings as they are in `key`.
+  function show(key, [low, high], floor, outcome, answered) {
+    now = { floor, outcome };
+    again = () => show(key, [low, high], floor, outcome, answered);
     root.hidden = !outcome.controls || !outcome.questions;
     if (root.hidden || !root.open) return;
     if (key === drawn) return draw();
     [drawn, points] = [key, []];
     root.setAttribute("aria-busy", "true");
-    const [low, high] = entry.span;
-    grow(key, Array.from({ length: FLOORS }, (_, n) => low + (n / (FLOORS - 1)) * (high - low)));
+    grow(key, answered, Array.from({ length: FLOORS }, (_, n) => low + (n / (FLOORS - 1)) * (high - low)));
   }
+  root.addEventListener("toggle", () => again());
   return { root, show };
 }
 
@@ -513,7 +515,7 @@ function thresholdLab(data, model, el) {
   }, (row) => stepLines(entry().pipeline, found.states[place()], row, moved()));
   const all = histograms();
   const diagram = reliability();
-  const trade = tradeOff((floor) => answers(data, entry(), { ...moved(), [entry().floor]: floor }).outcome, (min_score) => change({ min_score }));
+  const trade = tradeOff((min_score) => change({ min_score }));
   const source = folded("copy as code", () => h("pre", { tabindex: 0 }, code()));
   const bar = h("div", { class: "wb-controls" });
   const more = h("details", { class: "wb-more" }, h("summary", {}, "more settings"));
@@ -565,7 +567,7 @@ function thresholdLab(data, model, el) {
     list.show(data, now, question, trace, answer, floor, trace.ids.indexOf(state.chunk));
     all.show(data, now, found.states, floor);
     diagram.show(now.diagram, floor);
-    trade.show(now, JSON.stringify([state.system, state.moved]), floor, found.outcome);
+    trade.show(JSON.stringify([state.system, state.moved]), now.span, floor, found.outcome, (value) => answers(data, now, { ...settings, [now.floor]: value }).outcome);
     for (const one of [twin, source]) one.refresh();
   }
   function code() {
