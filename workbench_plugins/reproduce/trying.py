@@ -32,7 +32,7 @@ from workbench_plugins.cases.running import (
     run_on,
     with_observations,
 )
-from workbench_plugins.reproduce.expressions import WORDS
+from workbench_plugins.reproduce.expressions import WORDS, pattern
 from workbench_plugins.reproduce.reading import Fact, Report
 
 NEUTRAL: list[str] = WORDS["memories"]["neutral"]
@@ -86,7 +86,7 @@ def memories(report: Report) -> Iterator[CaseMemory]:
 
 def own_lists(report: Report) -> CaseLists | None:
     """What two legs returned, where the report shows the scores of both; None if it does not."""
-    columns = [re.compile(WORDS["scores"][one], re.IGNORECASE) for one in ("vector", "keyword")]
+    columns = [pattern(WORDS["scores"][one]) for one in ("vector", "keyword")]
     legs = [{one.name: score for one in report.results if (score := one.of(leg))} for leg in columns]
     asked = [set(one.scores) for one in report.results if all(one.of(leg) is not None for leg in columns)]
     return CaseLists(vector=legs[0], keyword=legs[1]) if len(asked) > 1 and legs[0] != legs[1] else None

@@ -19,7 +19,9 @@ from workbench_plugins.cases.released.installing import settings
 
 MODES = ("text", "vector", "hybrid")
 LEAST = 0.3
-SQLITE = """import sys, pysqlite3.dbapi2
+SQLITE = """
+import sys
+import pysqlite3.dbapi2
 sys.modules.update({"sqlite3": pysqlite3, "sqlite3.dbapi2": pysqlite3.dbapi2})
 """
 COMMAND = ("-m", "basic_memory.cli.main")
