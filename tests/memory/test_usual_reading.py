@@ -9,8 +9,16 @@ import pytest
 from tests import world
 from workbench.errors import InputError
 from workbench.memory.embedding import local
-from workbench.memory.embedding.local import LocalEmbedder, Truncated, UsualReading, Windowed, reading_of
+from workbench.memory.embedding.local import (
+    LocalEmbedder,
+    Truncated,
+    UsualReading,
+    Windowed,
+    packaged_model,
+    reading_of,
+)
 from workbench.memory.embedding.named import embedder_named
+from workbench.memory.embedding.openvino_engine import OpenVinoEngine
 from workbench.memory.store.sqlite.store import Store
 from workbench.memory.sync import index_folder, usual_reading
 from workbench_plugins.openclaw.sessions import Sessions
@@ -81,6 +89,8 @@ def test_a_usual_reading_is_for_local_models() -> None:
 
 def test_a_model_is_read_otherwise_without_being_loaded_again() -> None:
     first = LocalEmbedder()
+    assert first.engine is LocalEmbedder(reading=Truncated()).engine  # all indexes of a process share it
+    first.engine = OpenVinoEngine(packaged_model())
     other = first.read_as(Truncated())
     assert other.engine is first.engine
     assert (first.reading, other.reading) == (Windowed(), Truncated())

@@ -18,7 +18,7 @@ from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
 from threading import RLock
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -228,7 +228,8 @@ class LocalEmbedder:
     batch_size: int = 32
     download: bool = field(default=False, compare=False)
     variant: ModelVariant = field(default_factory=ModelVariant)
-    _lock: RLock = field(default_factory=RLock, init=False, repr=False, compare=False)
+    _lock: ClassVar[RLock] = RLock()
+    """One for all, since they may share an engine."""
 
     def __post_init__(self) -> None:
         if self.name == PACKAGED_MODEL:
@@ -257,13 +258,13 @@ class LocalEmbedder:
         if self.backend == "torch":
             return self._in_torch(self.variant.precision)
         try:
-            from workbench.memory.embedding.openvino_engine import OpenVinoEngine
+            from workbench.memory.embedding.openvino_engine import loaded
         except ModuleNotFoundError as error:
             raise InputError(
                 f"The backend openvino needs the package {error.name}, which is not installed.",
                 "Install it: pip install 'hybrid-search-workbench[fast]', or leave --backend out.",
             ) from None
-        return OpenVinoEngine(Path(self._folder), self.variant.precision)
+        return loaded(Path(self._folder), self.variant.precision)
 
     def _in_torch(self, precision: Precision) -> TorchEngine:
         from workbench.memory.embedding.torch_engine import TorchEngine

@@ -17,7 +17,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from importlib.abc import MetaPathFinder
 from pathlib import Path
 from typing import Any
@@ -321,6 +321,12 @@ class OpenVinoEngine:
     def _markers(self) -> frozenset[int]:
         added = self.tokenizer.get_added_tokens_decoder()
         return frozenset(number for number, token in added.items() if token.special)
+
+
+@cache
+def loaded(folder: Path, precision: Precision) -> OpenVinoEngine:
+    """The engine of a folder and a precision; all indexes of a process share it, since it is large."""
+    return OpenVinoEngine(folder, precision)
 
 
 def padded(encoded: Sequence[Encoding]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
