@@ -5,10 +5,11 @@ from __future__ import annotations
 import gzip
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
 
@@ -19,6 +20,8 @@ from tests.installed import install, nothing_registered  # noqa: F401
 from tests.milvus import lite
 from tests.postgres import running
 from workbench.measure.questions import QuestionSet, load_questions
+from workbench.memory.embedding.engines import Role
+from workbench.memory.embedding.local import Embedded, LocalEmbedder
 from workbench.memory.index import MemoryIndex
 from workbench.memory.sync import index_folder, open_index
 
@@ -91,6 +94,27 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> 
 def in_project(monkeypatch: pytest.MonkeyPatch, sample: MemoryIndex) -> None:
     """The project's folder as the present one: commands find the sample memory and its index there."""
     monkeypatch.chdir(PROJECT)
+
+
+EMBEDDED: dict[Hashable, tuple[Any, Any]] = {}
+"""The vector of each text that `embedded_once` has seen, and the share of it that was read."""
+
+
+@pytest.fixture
+def embedded_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The local models embed each text once in a test process, for tests that ask much of the same memory."""
+    embed = LocalEmbedder.embed
+
+    def remembered(self: LocalEmbedder, texts: Sequence[str], role: Role) -> Embedded:
+        keys = {text: (self.name, self.revision, self.variant, role, text) for text in texts}
+        if new := [text for text, key in keys.items() if key not in EMBEDDED]:
+            made = embed(self, new, role)
+            for text, *known in zip(new, made.vectors, made.read_share, strict=True):
+                EMBEDDED[keys[text]] = known[0], known[1]
+        vectors, shares = zip(*(EMBEDDED[keys[text]] for text in texts), strict=True)
+        return Embedded(np.array(vectors), np.array(shares))
+
+    monkeypatch.setattr(LocalEmbedder, "embed", remembered)
 
 
 @pytest.fixture(scope="session")

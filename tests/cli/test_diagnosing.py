@@ -21,7 +21,7 @@ BACKUP = "memory/reference/backup-and-restore.md"
 SHIPPED = "openclaw-2026.2.13"
 
 
-pytestmark = pytest.mark.usefixtures("in_project")
+pytestmark = pytest.mark.usefixtures("in_project", "embedded_once")
 
 
 def test_the_page_has_its_five_parts(run: Run) -> None:

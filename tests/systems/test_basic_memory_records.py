@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +12,10 @@ import pytest
 import yaml
 
 from tests.conftest import PROJECT, recorded_folder
-from tests.replaying import Row, Rows
-from tests.run_records import TOLERANCE, Compared, load, replayed
+from tests.postgres import fresh_schema
+from tests.replaying import Row, Rows, basic_memory, form_of
+from tests.run_records import TOLERANCE, compare, load
+from workbench.retrieval import index_adapters
 from workbench_plugins.basic_memory import notes
 from workbench_plugins.basic_memory.notes import Note, rows_beside, variants
 from workbench_plugins.basic_memory.rows import Block, Named, observation, relations
@@ -21,22 +24,30 @@ RECORDS, SAMPLE = PROJECT / "tests" / "records", PROJECT / "sample_memory"
 COMPARED = yaml.safe_load((RECORDS / "compared.yaml").read_text(encoding="utf-8"))
 
 
+@pytest.mark.usefixtures("embedded_once")
 @pytest.mark.parametrize("told", COMPARED, ids=lambda one: f"{one['record']}-{one['folder']}")
 def test_so_many_lists_are_the_recorded_ones_and_the_others_have_a_cause(
-    told: Mapping[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    told: Mapping[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
 ) -> None:
-    known = told["folder"] == "sample"
-    folders = {told["folder"]: SAMPLE if known else recorded_folder(told["folder"], tmp_path)}
+    monkeypatch.setattr(
+        basic_memory, "local_server", lambda: nullcontext(fresh_schema(request.getfixturevalue("postgres")))
+    )
+    folder = SAMPLE if told["folder"] == "sample" else recorded_folder(told["folder"], tmp_path / "notes")
     record = load(RECORDS / f"{told['record']}.json.gz")
-    compared = list(replayed(record, told["system"], folders))
-    different = [one for one in compared if one.difference]
-    left = [one for one in different if not one.tied_at_end]
-    answers = [[one.here] for one in left]
-    for order in [record["forms"]] if "forms" in record else told.get("orders", ()):
-        monkeypatch.setattr(notes, "variants", in_another_order(order))
-        again = replayed(only(record, left), told["system"], folders)
-        for rows, one in zip(answers, again, strict=True):
-            rows.append(one.here)
+    form = form_of(record)
+    with form.opened(record, told["system"], folder, tmp_path, "") as answer:
+        compared = [
+            compare(one, answer(one)) for one in form.lists(record["results"], {told["folder"]: folder})
+        ]
+        different = [one for one in compared if one.difference]
+        left = [one for one in different if not one.tied_at_end]
+        answers = [[one.here] for one in left]
+        for order in [record["forms"]] if "forms" in record else told.get("orders", ()):
+            monkeypatch.setattr(notes, "variants", in_another_order(order))
+            for known in index_adapters._KEPT.values():
+                known.clear()  # the notes of the index are laid out again
+            for rows, one in zip(answers, left, strict=True):
+                rows.append(answer(one.asked))
     counts = {
         "lists": len(compared),
         "equal": len(compared) - len(different),
@@ -57,15 +68,6 @@ def in_another_order(order: int | Mapping[str, list[str]]) -> Callable[[str], li
         return order.get(text, found)
 
     return forms
-
-
-def only(record: Mapping[str, Any], lists: Iterable[Compared]) -> Mapping[str, Any]:
-    """A record of these lists alone, in their order."""
-    results: dict[str, Any] = {}
-    for one in (each.asked for each in lists):
-        rows = [[row.place, row.score] for row in one.rows or ()]
-        results.setdefault(one.workspace, {}).setdefault(one.arguments, {})[one.question] = rows
-    return {**record, "results": results}
 
 
 def given_by(there: Rows, answers: Sequence[Rows]) -> bool:

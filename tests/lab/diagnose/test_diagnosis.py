@@ -30,6 +30,8 @@ from workbench_plugins.diagnose.diagnosis import Diagnosis, RankedIndex, diagnos
 from workbench_plugins.diagnose.fixes import Fix
 from workbench_plugins.diagnose.parameters import Aim, parameters_of, settings_between
 
+pytestmark = pytest.mark.usefixtures("embedded_once")
+
 BUGS = {"query", "fusion"}
 """The slots of the report's bugs that lose a file: the AND, and the absent leg that counts as 0."""
 

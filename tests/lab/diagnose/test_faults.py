@@ -15,6 +15,8 @@ from workbench.retrieval.index_adapters import CachedIndex
 from workbench.systems.openclaw import SHIPPED, THREE_FIXES, WITH_EVIDENCE
 from workbench_plugins.diagnose.diagnosis import diagnose
 
+pytestmark = pytest.mark.usefixtures("embedded_once")
+
 SHARE = 0.9
 """The share of the faults that is named first at least: 27 of 30."""
 
