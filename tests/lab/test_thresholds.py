@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from workbench.contracts import Index
-from workbench.measure.evaluation import evaluate
+from workbench.measure.evaluation import Evaluation, evaluate
 from workbench.measure.questions import Control, Question, QuestionSet
 from workbench.measure.thresholds import scores
 from workbench.memory.index import MemoryIndex
@@ -29,43 +29,46 @@ SET = QuestionSet(
 )
 
 
-def asked_again(pipeline: Pipeline, questions: QuestionSet, index: Index, floor: float) -> tuple[int, ...]:
-    """Hits, right chunks, returned chunks and empty answers of a search with this floor."""
-    [found] = evaluate(questions, [pipeline.asking(min_score=floor)], index)
+Counts = tuple[int, int, int, int]
+"""Hits, right chunks, returned chunks and empty answers."""
+
+
+def asked_again(pipeline: Pipeline, questions: QuestionSet, index: Index, *floors: float) -> list[Counts]:
+    """What a search with each of these floors gives."""
+    asked = [pipeline.asking(min_score=floor) for floor in floors]
+    return [counted(one) for one in evaluate(questions, asked, index)]
+
+
+def counted(found: Evaluation) -> Counts:
     results = [(one.question.target, result) for one in found.asked for result in one.trace.results]
     right = sum(result.chunk.path == target for target, result in results)
     return found.overall.hits, right, len(results), found.silent.hits
 
 
-def told(pipeline: Pipeline, questions: QuestionSet, index: Index, floor: float) -> tuple[int, ...]:
+def told(pipeline: Pipeline, questions: QuestionSet, index: Index, *floors: float) -> list[Counts]:
     """The same numbers from one evaluation with the pipeline's own floor."""
     [evaluation] = evaluate(questions, [pipeline], index)
-    at = scores(evaluation).at(floor)
-    return at.hits.hits, at.right.hits, at.right.n, at.silent.hits
+    found = [scores(evaluation).at(floor) for floor in floors]
+    return [(at.hits.hits, at.right.hits, at.right.n, at.silent.hits) for at in found]
 
 
 @pytest.mark.parametrize("name", SYSTEMS)
-@pytest.mark.parametrize("floor", [-np.inf, 0.0, 0.016, 0.3, 0.55, 1.0])
-def test_a_floor_lets_through_what_asking_with_it_returns(name: str, floor: float, toy: MemoryIndex) -> None:
-    assert told(SYSTEMS[name], SET, toy, floor) == asked_again(SYSTEMS[name], SET, toy, floor)
+def test_a_floor_lets_through_what_asking_with_it_returns(name: str, toy: MemoryIndex) -> None:
+    asked = SYSTEMS[name], SET, toy, -np.inf, 0.0, 0.016, 0.3, 0.55, 1.0
+    assert told(*asked) == asked_again(*asked)
 
 
 def test_so_it_does_after_a_reranker_whose_score_the_floor_does_not_see(toy: MemoryIndex) -> None:
-    reranked = with_reranker(THREE_FIXES, LateOfIndex())
-    floors = (0.0, 0.3, 0.55, 1.0)
-    assert [told(reranked, SET, toy, one) for one in floors] == [
-        asked_again(reranked, SET, toy, one) for one in floors
-    ]
+    asked = with_reranker(THREE_FIXES, LateOfIndex()), SET, toy, 0.0, 0.3, 0.55, 1.0
+    assert told(*asked) == asked_again(*asked)
 
 
 # Floor and limit alone; a rescue below the floor; MMR before it and spare slots after; a floor behind both.
 @pytest.mark.parametrize("name", ["openclaw-2026.2.13+or", FEBRUARY_27.name, SEPTEMBER.name, "am-150"])
-@pytest.mark.parametrize("floor", [0.15, 0.25, 0.4])
-def test_so_it_does_over_a_whole_memory(
-    name: str, floor: float, sample: MemoryIndex, questions: QuestionSet
-) -> None:
+def test_so_it_does_over_a_whole_memory(name: str, sample: MemoryIndex, questions: QuestionSet) -> None:
     few = QuestionSet(questions=questions.questions[::4], controls=questions.controls[::4])
-    assert told(SYSTEMS[name], few, sample, floor) == asked_again(SYSTEMS[name], few, sample, floor)
+    asked = SYSTEMS[name], few, sample, 0.15, 0.25, 0.4
+    assert told(*asked) == asked_again(*asked)
 
 
 def test_precision_is_the_share_of_right_chunks_among_those_returned(toy: MemoryIndex) -> None:
