@@ -144,8 +144,9 @@ def check_found(verdict: Verdict, text: str, trigrams: bool = False) -> None:
         for word in leg_rank.missing:
             if trigrams and len(word) < 3:
                 continue
-            said = re.compile(rf"(?<!\w){re.escape(word)}(?!\w)", re.IGNORECASE)
-            assert not said.search(text), (leg_rank.leg, word, verdict.chunk.place)
+            if word.casefold() in text.casefold():  # a part of a word may be there
+                said = re.compile(rf"(?<!\w){re.escape(word)}(?!\w)", re.IGNORECASE)
+                assert not said.search(text), (leg_rank.leg, word, verdict.chunk.place)
 
 
 def told(explanation: Explanation) -> Mapping[str, list[str]]:
@@ -185,6 +186,7 @@ def test_every_sentence_about_every_file_is_true(
     pipeline: Pipeline = list(SYSTEMS.values())[number]
     for turn in range(QUESTIONS_EACH):
         trace = search(asked[(number * QUESTIONS_EACH + turn) % len(asked)], pipeline, cached)
+        found = {chunk.id for chunk in trace.chunks}
         for path in sample.store.stamps():
             explanation = explain(trace, cached, path)
             lines = told(explanation)
@@ -195,7 +197,7 @@ def test_every_sentence_about_every_file_is_true(
                 if verdict.candidate is not None:
                     check_lines(trace, verdict, lines[verdict.chunk.place])
                 else:
-                    assert not any(verdict.chunk.id == chunk.id for chunk in trace.chunks)
+                    assert verdict.chunk.id not in found
 
 
 @given(

@@ -78,7 +78,8 @@ class Term(NDArrayOperatorsMixin):
         terms = [self._lift(x) for x in inputs]
         with np.errstate(all="ignore"):
             result = ufunc(*(np.float64(t.value) for t in terms))
-            printed = ufunc(*(np.float64(t.printed) for t in terms))
+            exact = all(t.printed == t.value for t in terms)
+            printed = result if exact else ufunc(*(np.float64(t.printed) for t in terms))
         if ufunc in PREDICATES:
             # A NumPy bool, because `~` of a Python bool is an integer that is always true.
             return np.bool_(result)
@@ -373,7 +374,8 @@ class ColumnStage(PlainStage):
         for enough in range(digits, EXACT + 1):
             formula = self.formula(Row(columns, row, enough))
             made = formula if isinstance(formula, Term) else term(float(formula), enough)
-            if np.isclose(made.printed, made.value, rtol=0.01, atol=0.0, equal_nan=True):
+            same = made.printed == made.value
+            if same or np.isclose(made.printed, made.value, rtol=0.01, atol=0.0, equal_nan=True):
                 break
         return made
 
