@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import sys
 from collections.abc import Hashable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,8 @@ from workbench.memory.sync import index_folder, open_index
 
 # ranx would be compiled for a minute, for what it then does in a millisecond.
 os.environ["NUMBA_DISABLE_JIT"] = "1"
+# jsonschema, which nbformat brings, would build parsers of addresses for a second. Nothing here uses them.
+sys.modules.setdefault("rfc3987_syntax", None)  # type: ignore[arg-type]
 
 # A busy machine may take its time for an example, and for making one.
 settings.register_profile("busy", deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -20,7 +20,10 @@ from typing import Any
 from jupyter_client.manager import AsyncKernelManager
 from jupyter_client.provisioning import LocalProvisioner
 
-HEAVY = ["ipykernel.kernelapp", "ipywidgets", "pandas", "scipy.stats", "typer", "pydantic"]
+HEAVY = [
+    "ipykernel.kernelapp", "ipywidgets", "pandas", "scipy.stats", "typer", "pydantic.types", "rich.markup",
+    "rich.table", "rich.syntax", "rich.markdown", "yaml", "ir_measures", "openvino", "tokenizers",
+]  # fmt: skip
 
 CONTEXT = get_context("forkserver")
 CONTEXT.set_forkserver_preload(HEAVY)

@@ -12,7 +12,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import yaml
 from rich.console import Group, RenderableType
 
 from workbench.errors import InputError
@@ -28,6 +27,7 @@ from workbench.retrieval.fusion import Fusion
 from workbench.retrieval.pipeline import Pipeline, search
 from workbench.views.frames import Frame, Types, frame, made_frame
 from workbench.views.text import Column, PlainTable, Table, plain, rendered, rich_table
+from workbench_plugins.beside import told_beside
 from workbench_plugins.engines.presets import fuse, fusion_of_lists
 
 Answer = Mapping[str, float]
@@ -226,8 +226,7 @@ class Reports:
     """
 
     def __init__(self, module: str) -> None:
-        file = Path(module).with_suffix(".yaml")
-        self.told: Mapping[str, dict[str, Any]] = yaml.safe_load(file.read_text(encoding="utf-8"))
+        self.told: Mapping[str, dict[str, Any]] = told_beside(module)
 
     def computed(
         self,
