@@ -239,10 +239,8 @@ def _names(data: Any, kind: str) -> set[str]:
 def read_columns(steps: list[dict[str, Any]]) -> set[str]:
     """The columns that the steps read, and do not compute themselves."""
     computed = {one.get("column") for one in steps}
-    read = set()
-    for one in steps:
-        read |= _names(one, "column") | {one.get("by"), one.get("present"), *one.get("ties", ())}
-    return {name for name in read if name is not None} - computed
+    told = [{one.get("by"), one.get("present"), *one.get("ties", ())} for one in steps]
+    return _names(steps, "column").union(*told) - computed - {None}
 
 
 def written_trace(trace: Trace, made: Mapping[str, Any]) -> dict[str, Any]:
