@@ -55,7 +55,7 @@ LOST = 0.05
 @dataclass(frozen=True)
 class Asked:
     """What one question brings: for each file the parts of its score, the most support that a chunk of it
-    has, and whether it is right.
+    has, the best cosine of a chunk's own vector, and whether it is right.
 
     `others` says whether the best file has the question's other words beside another name, and whether the
     best wrong one has. `near` says that the
@@ -64,6 +64,7 @@ class Asked:
 
     parts: Floats
     support: Floats
+    nearest: Floats
     others: tuple[bool, bool]
     right: np.ndarray
     truth: int
@@ -74,8 +75,9 @@ class Asked:
         """What `answerable` looks at."""
         keep = ~self.right if without_the_right_files else np.ones(self.right.size, bool)
         if not keep.any():
-            return [0.0, 0.0]
-        return [self.support[keep].max(), float(self.others[without_the_right_files])]
+            return [0.0, 0.0, 0.0]
+        other = float(self.others[without_the_right_files])
+        return [self.support[keep].max(), max(self.nearest[keep].max(), 0.0), other]
 
 
 @dataclass(frozen=True)
@@ -124,11 +126,11 @@ def asked(trace: Trace, truth: Sequence[str], group: str, index: PassageIndex) -
     first = [next(iter(some), None) for some in (ranked, [path for path in ranked if path not in truth])]
     others = [path is not None and index.name_lead(trace.question, path) > CLEAR for path in first]
     files, owner = np.unique([chunk.path for chunk in trace.chunks], return_inverse=True)
-    names = [*(f"{part}_score" for part in PARTS), "support"]
-    best = np.full((files.size, len(names)), -np.inf)
-    np.maximum.at(best, owner, np.stack([trace.columns[name] for name in names], axis=1))
+    columns = [*(trace.columns[f"{part}_score"] for part in PARTS), trace.columns["support"]]
+    best = np.full((files.size, len(columns) + 1), -np.inf)
+    np.fmax.at(best, owner, np.stack([*columns, 1 - trace.columns["vector_raw"]], axis=1))
     right = np.isin(files, list(truth))
-    return Asked(best[:, :-1], best[:, -1], (others[0], others[1]), right, len(truth), group)
+    return Asked(best[:, :-2], best[:, -2], best[:, -1], (others[0], others[1]), right, len(truth), group)
 
 
 def ask(questions: Sequence[tuple[str, Sequence[str], str]], index: Index, name: str) -> list[Asked]:

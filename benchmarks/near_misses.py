@@ -3,13 +3,13 @@
     python -m benchmarks.near_misses locomo.json corrections.json
 
 A near miss speaks of the right things and lacks the one fact: the first controls of benchmarks/notes, and
-LoCoMo's adversarial questions, which ask one person for what the other one said. `support` and `other name`
-are what `answerable` looks at, `vector` and `rare` are parts of the support. `other name` is whether a line
-of the best file has clearly more of the question's other words than any line with its name. A name is a word
-that the memory writes with a capital letter within sentences, or a speaker. The AUC of several is that of a
-logistic regression, cross-validated by conversation or question. `silent on` is the share of the
-unanswered questions that a floor holds back if it holds back 5 in 100 of the others. Intervals are bootstraps
-over the questions.
+LoCoMo's adversarial questions, which ask one person for what the other one said. `answerable` looks at
+`support`, `nearest` and `other name`; `vector` and `rare` are parts of the support. `nearest` is the cosine
+of the nearest chunk's own vector. `other name` is whether a line of the best file has clearly more of the
+question's other words than any line with its name. A name is a word that the memory writes with a capital
+letter within sentences, or a speaker. The AUC of several is that of a logistic regression, cross-validated by
+conversation or question. `silent on` is the share of the unanswered questions that a floor holds back if it
+holds back 5 in 100 of the others. Intervals are bootstraps over the questions.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from workbench.retrieval.pipeline import search
 from workbench_plugins.recommended.pipelines import RECOMMENDED
 from workbench_plugins.runs.collections import load
 
-KINDS = ("vector", "rare", "support", "other name")
+KINDS = ("vector", "rare", "support", "nearest", "other name")
 NEAR = 27
 """The near misses come first among the controls of the notes."""
 DRAWS = 1000
@@ -73,7 +73,7 @@ class Set:
 def evidence(trace: Trace) -> list[float]:
     """The numbers of `KINDS` for one question."""
     most = [trace.columns[name].max() for name in ("vector_score", "rare_words", "support")]
-    return [*most, -trace.columns["other_name"].max()]
+    return [*most, 1 - np.nanmin(trace.columns["vector_raw"]), -trace.columns["other_name"].max()]
 
 
 def ask(questions: Sequence[str], index: Index, name: str) -> Floats:

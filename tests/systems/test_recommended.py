@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from math import log
 from pathlib import Path
 
 import numpy as np
@@ -80,6 +81,15 @@ def test_a_calibration_of_another_model_or_form_is_refused() -> None:
         stage.calibration.check("e5-small 1")
     with pytest.raises(InputError, match="vibes"):
         Calibration((("vibes", 1.0),))
+
+
+def test_the_nearest_chunk_counts_as_much_as_its_weight_says(sample: MemoryIndex) -> None:
+    weights = dict(WEIGHTS.answerable)
+    without = Answerable(Calibration(tuple({**weights, "nearest": 0.0}.items()), WEIGHTS.model))
+    traces = [search(QUESTION, one, sample) for one in (RECOMMENDED, RECOMMENDED.with_stage(without))]
+    full, less = (log(p / (1 - p)) for p in (one.columns["answerable"][0] for one in traces))
+    nearest = 1 - np.nanmin(traces[0].columns["vector_raw"])
+    assert full - less == pytest.approx(weights["nearest"] * nearest)
 
 
 def test_the_threshold_is_set_as_wrong_answers_in_a_hundred() -> None:

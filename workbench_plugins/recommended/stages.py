@@ -178,9 +178,10 @@ def _fold(_: BestOfFile, __: Symbols) -> dict[str, Any]:
 
 # Whether to return anything
 
-FEATURES = ("intercept", "support", "other_name")
-"""The support says best what a collection without the answer lacks. Of some forty kinds of evidence, the
-other name is the one that tells near misses on two collections, each with the weights of the other."""
+FEATURES = ("intercept", "support", "nearest", "other_name")
+"""The support says best what a collection without the answer lacks. The nearest chunk's own vector says it of
+the whole chunk. Of some forty kinds of evidence, the other name is the one that tells near misses on two
+collections, each with the weights of the other."""
 CLEAR = 0.4
 """The lead of a line without the question's name from which on it counts as another's."""
 
@@ -227,17 +228,18 @@ class Calibration:
 class Answerable(ColumnStage, slot="answerable", scale="probability", observed=("calibrated", "other_name")):
     """The probability that anything here answers the question, the same for every candidate.
 
-    It looks at the candidate with the most support, and at whether a line of the best file has clearly more
-    of the question's other words than any line with a name of the question: `other_name` is 1 where
-    `PassageIndex.name_lead` is above CLEAR. A calibration that was fitted for another model is refused. The
-    probability is then unknown: nothing is held back, and the trace says so.
+    It looks at the most support of a candidate, at the cosine of the nearest chunk's own vector, and at
+    whether a line of the best file has clearly more of the question's other words than any line with a name
+    of the question: `other_name` is 1 where `PassageIndex.name_lead` is above CLEAR. A calibration that was
+    fitted for another model is refused. The probability is then unknown: nothing is held back, and the trace
+    says so.
     """
 
     calibration: Calibration = field(default_factory=Calibration)
 
     says: ClassVar[str] = (
-        "answerable = the probability that anything here answers, from the chunk with the most support, and "
-        "lower where the question's other words are on a line without its name"
+        "answerable = the probability that anything here answers, from the chunk with the most support and "
+        "the nearest chunk, and lower where the question's other words are on a line without its name"
     )
 
     def observe(self, trace: Trace, context: Context) -> Mapping[str, Floats]:
@@ -260,6 +262,7 @@ class Answerable(ColumnStage, slot="answerable", scale="probability", observed=(
         weight = {name: of.constant(value) for name, value in self.calibration.weights}
         weight = weight or dict.fromkeys(FEATURES, of.constant(0.0))
         log_odds = weight["intercept"] + weight["support"] * of.greatest("support")
+        log_odds = log_odds + weight["nearest"] * filled(1 - of.least("vector_raw"), 0.0)
         log_odds = log_odds + weight["other_name"] * of["other_name"]
         return np.where(np.isnan(of["calibrated"]), 1.0, 1 / (1 + np.exp(-log_odds)))
 
