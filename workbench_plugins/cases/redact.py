@@ -213,6 +213,7 @@ class Pseudonyms:
         return self._random.choice(pool) if pool else ""
 
 
+@lru_cache(maxsize=100_000)
 def fold(word: str) -> str:
     """A word in lower case without marks, as FTS5 compares words."""
     return "".join(one for one in _apart(word.lower()) if not unicodedata.combining(one))
@@ -233,16 +234,14 @@ def words_of(text: str) -> Iterator[str]:
 
 def _parts(token: str) -> list[str]:
     """A word, or where a script has no spaces, its characters and what stands between them."""
-    if not any(map(_alone, token)):
-        return [token]
-    return [part for part in re.split(f"({_ALONE})", token) if part]
+    return [part for part in ALONE.split(token) if part]
 
 
-_ALONE = "[" + "".join(f"{chr(first)}-{chr(last)}" for first, last in CHARACTERS) + "]"
+ALONE = re.compile("([" + "".join(f"{chr(first)}-{chr(last)}" for first, last in CHARACTERS) + "])")
 
 
 def _alone(character: str) -> bool:
-    return any(first <= ord(character) <= last for first, last in CHARACTERS)
+    return ALONE.match(character) is not None
 
 
 @lru_cache(maxsize=4096)
