@@ -25,6 +25,8 @@ from workbench_plugins.openclaw import keyword as layouts
 from workbench_plugins.openclaw.keyword import TextsLaidOut, TextTable, Tokenizer, TrigramIndex
 from workbench_plugins.openclaw.live_index import LiveIndex, LiveStore
 
+pytestmark = pytest.mark.usefixtures("embedded_once")
+
 RECORDS = Path(__file__).parent.parent / "records"
 SYSTEMS = {
     "2026.2.17": "openclaw-2026.2.15",
