@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from pathlib import Path
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from functools import cache
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ from workbench.measure.evaluation import evaluate
 from workbench.measure.questions import QuestionSet
 from workbench.measure.reach import needed_similarity, reach
 from workbench.memory.embedding.local import LocalEmbedder
-from workbench.memory.index import OpenIndex
+from workbench.memory.index import MemoryIndex, OpenIndex
 from workbench.memory.sync import index_folder, open_index
 from workbench.records import Chunk
 from workbench.retrieval.cutoff import MinScore
@@ -65,6 +66,22 @@ def chunks_of(index: OpenIndex) -> Sequence[Chunk]:
 LANGUAGES = PROJECT / "notebooks" / "language_memory"
 
 
+@pytest.fixture(scope="module")
+def of_language(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], MemoryIndex]]:
+    """The index of the notes in a language, made once."""
+    folder = tmp_path_factory.mktemp("languages")
+    opened = ExitStack()
+
+    @cache
+    def indexed(language: str) -> MemoryIndex:
+        path = folder / f"{language}.sqlite"
+        index_folder(LANGUAGES / language, index_path=path)
+        return opened.enter_context(open_index(LANGUAGES / language, index_path=path))
+
+    with opened:
+        yield indexed
+
+
 @pytest.mark.parametrize(
     ("language", "system", "dead", "unknown"),
     [
@@ -76,15 +93,13 @@ LANGUAGES = PROJECT / "notebooks" / "language_memory"
     ],
 )
 def test_the_script_for_which_a_leg_is_dead_is_named(
-    language: str, system: str, dead: str, unknown: str, tmp_path: Path
+    language: str, system: str, dead: str, unknown: str, of_language: Callable[[str], MemoryIndex]
 ) -> None:
-    path = tmp_path / "index.sqlite"
-    index_folder(LANGUAGES / language, index_path=path)
-    with open_index(LANGUAGES / language, index_path=path) as index:
-        chunks = chunks_of(index)
-        assert isinstance(index.embedder, LocalEmbedder)
-        assert [name for name, _ in dead_for(SYSTEMS[system], index, chunks)] == [dead] * bool(dead)
-        assert [name for name, _ in unknown_to(index.embedder, chunks)] == [unknown] * bool(unknown)
+    index = of_language(language)
+    chunks = chunks_of(index)
+    assert isinstance(index.embedder, LocalEmbedder)
+    assert [name for name, _ in dead_for(SYSTEMS[system], index, chunks)] == [dead] * bool(dead)
+    assert [name for name, _ in unknown_to(index.embedder, chunks)] == [unknown] * bool(unknown)
 
 
 def test_a_memory_in_english_has_no_script_to_name(kept: CachedIndex) -> None:

@@ -670,8 +670,8 @@ class MilvusStore(MilvusSession, IndexStore):
             if complete or abs(found[limit - 1][1] - found[-1][1]) > 0:
                 break
             depth *= 2
-        texts = self._with_ids("chunks", (row for row, _ in found), ["id", "key", "text"])
-        chunks = {row["id"]: row for row in texts}
+        fields = ["id", "key", *(["text"] if query else [])]
+        chunks = {row["id"]: row for row in self._with_ids("chunks", (row for row, _ in found), fields)}
         kept = [one for one in found if query is None or matches(query, str(chunks[one[0]]["text"]))]
         by_row = self.ties_by_row
         return sorted(kept, key=lambda one: (-abs(one[1]), one[0] if by_row else chunks[one[0]]["key"]))
