@@ -56,7 +56,7 @@ NUMBER = re.compile(r"\s*(?:0|1|0?\.\d{1,2}|1\.0)\s*")
 OPERATORS = frozenset({"AND", "OR", "NOT", "NEAR"})
 STRUCTURE = frozenset({"MEMORY.md", "USER.md", "memory.md", "memory", "sessions"})
 ENDINGS = re.compile(r"\.(?:md|jsonl)$")
-CHARACTERS = ((0x3040, 0x30FF), (0x3400, 0x4DBF), (0x4E00, 0x9FFF), (0xAC00, 0xD7AF))
+ALONE = re.compile(r"([\u3040-\u30FF\u3400-\u4DBF\u4E00-\u9FFF\uAC00-\uD7AF])")
 """Scripts without spaces, in which every character is replaced on its own."""
 VOWELS, CONSONANTS, DIGITS = "aeiou", "bcdfghjklmnpqrstvwxyz", "0123456789"
 DRAWS = 200
@@ -235,9 +235,6 @@ def words_of(text: str) -> Iterator[str]:
 def _parts(token: str) -> list[str]:
     """A word, or where a script has no spaces, its characters and what stands between them."""
     return [part for part in ALONE.split(token) if part]
-
-
-ALONE = re.compile("([" + "".join(f"{chr(first)}-{chr(last)}" for first, last in CHARACTERS) + "])")
 
 
 def _alone(character: str) -> bool:
