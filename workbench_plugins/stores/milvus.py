@@ -352,19 +352,18 @@ def needs_filter(clause: Clause) -> bool:
 
 def matches(query: Query, passage: str) -> bool:
     """Whether a passage has the clauses of a query: all of them, or with OR one of them."""
-    words = [word.lower() for word in TOKENS.findall(passage)]
+    words = f" {_words(passage)} "
     has = (_has(clause, words) for clause in query.clauses)
     return all(has) if query.operator == "AND" else any(has)
 
 
-def _has(clause: Clause, words: Sequence[str]) -> bool:
-    wanted = [word.lower() for word in TOKENS.findall(clause.text)]
-    if not wanted:
-        return False
-    spans = (words[start : start + len(wanted)] for start in range(len(words) - len(wanted) + 1))
-    if clause.prefix:
-        return any(span[:-1] == wanted[:-1] and span[-1].startswith(wanted[-1]) for span in spans)
-    return any(list(span) == wanted for span in spans)
+def _words(text: str) -> str:
+    return " ".join(TOKENS.findall(text)).lower()
+
+
+def _has(clause: Clause, words: str) -> bool:
+    wanted = _words(clause.text)
+    return wanted != "" and f" {wanted}{'' if clause.prefix else ' '}" in words
 
 
 VERSION = "2"
