@@ -15,7 +15,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from workbench_plugins.stores.milvus import QUIET
+from workbench.memory.index import MemoryIndex
+from workbench_plugins.stores.milvus import QUIET, MilvusStore
 
 _numbers = itertools.count()
 
@@ -38,6 +39,13 @@ def fresh_name(address: str, **options: str) -> str:
     """The address of an index that no other test uses."""
     given = "".join(f"&{key}={value}" for key, value in options.items())
     return f"{address}?name=test_{next(_numbers)}{given}"
+
+
+def written_out(index: MemoryIndex) -> None:
+    """Has Milvus write the chunks to disk. Until then, Milvus Lite counts all words again in each search."""
+    store = index.store
+    assert isinstance(store, MilvusStore)
+    store.client.flush(store.collection("chunks"))
 
 
 @dataclass

@@ -17,7 +17,7 @@ from pymilvus import AnnSearchRequest, RRFRanker, WeightedRanker
 import workbench as wb
 from tests import world
 from tests.conftest import SAMPLE
-from tests.milvus import fresh_name
+from tests.milvus import fresh_name, written_out
 from tests.postgres import fresh_schema
 from tests.stored_embedder import StoredEmbedder
 from workbench.errors import InputError
@@ -54,7 +54,9 @@ def served(address: str, sample: MemoryIndex) -> Iterator[MemoryIndex]:
 
 @pytest.fixture(scope="module")
 def in_milvus(milvus: str, sample: MemoryIndex) -> Iterator[MemoryIndex]:
-    yield from indexed(fresh_name(milvus), sample)
+    for index in indexed(fresh_name(milvus), sample):
+        written_out(index)
+        yield index
 
 
 @pytest.fixture(scope="module")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import ExitStack
+from typing import cast
 
 import pytest
 
@@ -39,6 +40,7 @@ def opened(sample: MemoryIndex, postgres: str, milvus: str) -> Iterator[list[tup
         for name, address in zip(("postgresql", "milvus"), fresh, strict=True):
             index_folder(SAMPLE, StoredEmbedder(sample), store=address)
             found.append((name, stack.enter_context(wb.open(address, StoredEmbedder(sample)))))
+        in_milvus.written_out(cast(MemoryIndex, found[-1][1]))
         yield found
 
 
