@@ -77,9 +77,9 @@ class Term(NDArrayOperatorsMixin):
             raise FormulaError(f"np.{ufunc.__name__}" + ("" if method == "__call__" else f".{method}"))
         terms = [self._lift(x) for x in inputs]
         with np.errstate(all="ignore"):
-            result = ufunc(*(np.float64(t.value) for t in terms))
+            result = ufunc(*[t.value for t in terms])
             exact = all(t.printed == t.value for t in terms)
-            printed = result if exact else ufunc(*(np.float64(t.printed) for t in terms))
+            printed = result if exact else ufunc(*[t.printed for t in terms])
         if ufunc in PREDICATES:
             # A NumPy bool, because `~` of a Python bool is an integer that is always true.
             return np.bool_(result)
