@@ -63,12 +63,11 @@ def folded(text: str) -> str:
         return text
     whole = WIDE.sub(lambda run: unicodedata.normalize("NFKC", run[0]), unicodedata.normalize("NFC", text))
     plain = MARKS.sub("", whole).translate(ALEFS)
-    return WORD.sub(_in_both_spellings, plain)
+    return SPELLED_TWICE.sub(_in_both_spellings, plain)
 
 
 def _in_both_spellings(word: re.Match[str]) -> str:
-    spelled = word[0].translate(TWO_LETTERS)
-    return word[0] if spelled == word[0] else f"{word[0]} {spelled}"
+    return f"{word[0]} {word[0].translate(TWO_LETTERS)}"
 
 
 WIDE = re.compile("[\uf900-\ufaff\uff00-\uffef]+")
@@ -77,7 +76,7 @@ MARKS = re.compile(
 )
 """Vowel marks of Hebrew, Arabic and Thai, and the long line of Arabic."""
 ALEFS = str.maketrans("أإآٱىة", "اااايه")
-WORD = re.compile(r"\w+")
+SPELLED_TWICE = re.compile(r"\b\w*[äöüßÄÖÜ]\w*")
 TWO_LETTERS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss", "Ä": "Ae", "Ö": "Oe", "Ü": "Ue"})
 
 
