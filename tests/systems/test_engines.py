@@ -12,8 +12,6 @@ import pytest
 import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from qdrant_client.http.models import ScoredPoint
-from qdrant_client.hybrid.fusion import distribution_based_score_fusion
 
 from tests.arithmetic import evaluated
 from tests.hand import answering
@@ -76,6 +74,10 @@ def test_autorags_one_hit_is_no_number_and_counts_as_nothing(name: str) -> None:
 
 
 def test_three_equal_scores_deviate_where_the_engine_adds_with_rounding() -> None:
+    # Every test process imports this file, and the client takes half a second.
+    from qdrant_client.http.models import ScoredPoint
+    from qdrant_client.hybrid.fusion import distribution_based_score_fusion
+
     equal = {"a": 0.4, "b": 0.4, "c": 0.4}
     asked = [ScoredPoint(id=ord(name), version=0, score=score) for name, score in equal.items()]
     theirs = distribution_based_score_fusion([asked], 3)[0].score
