@@ -76,6 +76,8 @@ def test_fp32_is_one_revision_and_every_other_precision_of_a_backend_has_its_own
     assert [LocalEmbedder(variant=one).revision.split("/")[1:-1] for one in EVERY] == [
         [], ["torch-bf16"], [], ["openvino-bf16"], ["openvino-int8-2"]
     ]  # fmt: skip
+    signs = [LocalEmbedder(variant=one).for_signs.variant for one in EVERY]
+    assert signs == [EVERY[place] for place in (0, 1, 3, 3, 4)]
 
 
 def test_openvino_computes_by_default_and_torch_where_it_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -199,10 +201,8 @@ def test_single_words_of_a_variant_agree_with_those_of_torch(variant: ModelVaria
     exact, other = (single_words(one, asked) for one in (EVERY[0], variant))
     (alone,) = single_words(variant, asked[-1:])
     assert [one.words.shape for one in other] == [one.words.shape for one in exact]
-    assert (
-        np.mean([(a.words * b.words).sum(axis=1).mean() for a, b in zip(exact, other, strict=True)])
-        >= LEAST[variant.precision]
-    )
+    cosines = [(a.words * b.words).sum(axis=1).mean() for a, b in zip(exact, other, strict=True)]
+    assert np.mean(cosines) >= LEAST[variant.precision]
     assert (alone.words * other[-1].words).sum(axis=1).min() >= LEAST[variant.precision]
 
 

@@ -101,7 +101,7 @@ def _plainly(path: Path | None) -> Iterator[None]:
         ) from error
 
 
-FORM = "words 5"
+FORM = "words 6"
 """Names the way in which words are read and coded; another way needs another name."""
 TOGETHER = 32
 """Chunks whose windows the model reads at once. An interruption loses the words of about twice as many."""
@@ -345,7 +345,7 @@ def newly_read(files: Mapping[str, IndexedFile], embedder: LocalEmbedder) -> Ite
         for group in [*_groups(files), []]:  # while a group is coded, the model reads the next one
             cuts = [windows_of(files[key].chunks, files[key].path, count, embedder.window) for key in group]
             texts = [window.embedded for cut in cuts for window in cut]
-            read = iter(word_vectors(embedder, texts, "passage") if texts else [])
+            read = iter(word_vectors(embedder.for_signs, texts, "passage") if texts else [])
             for key, one in coding:
                 yield key, one.result()
                 for _ in files[key].chunks:

@@ -234,12 +234,6 @@ def _stems_of(query: Query) -> list[str]:
     return question_stems(_words_of(query))
 
 
-def local_embedder(index: Index) -> LocalEmbedder | None:
-    """The model of an index, if it runs on this machine."""
-    found = word_embedder(index)
-    return found if isinstance(found, LocalEmbedder) else None
-
-
 def word_embedder(index: Index) -> WordEmbedder | None:
     """The model of an index, if it runs on this machine, or what the index holds of its reading."""
     embedder: Embedder | None = getattr(innermost(index), "embedder", None)

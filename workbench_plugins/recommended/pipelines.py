@@ -23,7 +23,7 @@ from workbench.retrieval.legs import Depth, KeywordLeg, Union, VectorLeg
 from workbench.retrieval.pipeline import Pipeline, Source
 from workbench.retrieval.rerank import RerankerOfIndex, UnusableScoresError
 from workbench.systems.registry import RerankerKind
-from workbench_plugins.recommended.layout import PassagesLayout, local_embedder
+from workbench_plugins.recommended.layout import PassagesLayout, word_embedder
 from workbench_plugins.recommended.stages import (
     Answerable,
     BestOfFile,
@@ -159,14 +159,13 @@ class LateOfIndex(RerankerOfIndex):
 
     def of(self, index: Index) -> LateReranker:
         """The reranker for this index. Raises UnusableScoresError without a model on this machine."""
-        embedder = local_embedder(index)
-        if embedder is None:
+        embedder = word_embedder(index)
+        if not isinstance(embedder, LocalEmbedder):
             raise UnusableScoresError(
                 "The model of this index gives no vectors of single words here.",
                 "Index with a model on this machine, or choose another reranker.",
             )
-        known: dict[str, Codes] = kept(index, LateOfIndex, dict)
-        return LateReranker(embedder, known)
+        return LateReranker(embedder, kept(index, LateOfIndex, dict[str, Codes]))
 
 
 register(RECOMMENDED, RerankerKind("late", "late", lambda _: LateOfIndex()))

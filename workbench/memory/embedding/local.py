@@ -292,6 +292,12 @@ class LocalEmbedder:
         return other
 
     @cached_property
+    def for_signs(self) -> LocalEmbedder:
+        """The same model for vectors of which the signs are kept: in bf16 where OpenVINO computes it."""
+        exact = self.backend == "openvino" and self.variant.precision == "fp32"
+        return replace(self, variant=ModelVariant("openvino", "bf16")) if exact else self
+
+    @cached_property
     def model(self) -> SentenceTransformer:
         """The model as sentence-transformers loads it; in fp32 if another backend computes the vectors."""
         from workbench.memory.embedding.torch_engine import TorchEngine
