@@ -255,20 +255,25 @@ def judged(collections: Sequence[Collection]) -> dict[str, Judged]:
         rest = [some.without(fold) for some in collections]
         weights, made = fitted(rest, np.ones(len(PARTS), bool)), calibration(rest)
         for some in collections:
-            held = some.only(fold)
-            known = held.answered
-            best = [one.right[np.argsort(-(one.parts @ weights))[:6]].any() for one in known]
-            rows = [
-                [one.evidence() for one in known],
-                [one.evidence(True) for one in known],
-                [one.evidence() for one in held.strangers],
-                [one.evidence() for one in held.silent],
-            ]
-            found[some.name].append([np.array(best, bool), *(chances(made, one) for one in rows)])
-    return {
-        name: Judged(*(np.concatenate([fold[kind] for fold in kinds]) for kind in range(5)))
-        for name, kinds in found.items()
-    }
+            found[some.name].append(_judged(some.only(fold), weights, made))
+    return {name: _joined(each) for name, each in found.items()}
+
+
+def _judged(held: Collection, weights: Floats, made: LogisticRegression) -> list[Floats]:
+    """Which answerable questions are hit, and the probability of each question of the four kinds."""
+    known = held.answered
+    best = [one.right[np.argsort(-(one.parts @ weights))[:6]].any() for one in known]
+    rows = [
+        [one.evidence() for one in known],
+        [one.evidence(True) for one in known],
+        [one.evidence() for one in held.strangers],
+        [one.evidence() for one in held.silent],
+    ]
+    return [np.array(best, bool), *(chances(made, one) for one in rows)]
+
+
+def _joined(each: Sequence[Sequence[Floats]]) -> Judged:
+    return Judged(*(np.concatenate([fold[kind] for fold in each]) for kind in range(5)))
 
 
 def floor_of(all_judged: Sequence[Judged]) -> float:
@@ -314,6 +319,38 @@ def validated(collections: Sequence[Collection]) -> None:
             for column, measure in ((0, f"recall@{some.k}"), (1, "MRR")):
                 before, after = whole[some.name][:, column], bare[some.name][:, column]
                 print(f"  without {part}, {some.name}: {paired_values(before, after, measure)}")
+
+
+def nested(collections: Sequence[Collection]) -> None:
+    """Prints what each fold gets from parts and a floor that were chosen on the other folds alone.
+
+    The parts are all, or all but one: those with the best mean MRR in a cross-validation of the other folds.
+    """
+    every = np.ones(len(PARTS), bool)
+    choices = [every, *(every & (np.arange(len(PARTS)) != place) for place in range(len(PARTS)))]
+    rows: dict[str, list[Floats]] = {some.name: [] for some in collections}
+    above: dict[str, list[list[Floats]]] = {some.name: [] for some in collections}
+    for fold in range(FOLDS):
+        rest = [some.without(fold) for some in collections]
+        inner = [_measured(rest, use).values() for use in choices]
+        mrr = [np.mean([one[:, 1].mean() for one in each]) for each in inner]
+        use = choices[int(np.argmax(mrr))]
+        floor = floor_of(list(judged(rest).values()))
+        weights, made = fitted(rest, use), calibration(rest)
+        names = ", ".join(np.array(PARTS)[use])
+        print(f"  nested, fold {fold}: {names}; floor {floor:.3f}")
+        for some in collections:
+            held = some.only(fold)
+            hit, *probabilities = _judged(held, weights, made)
+            rows[some.name].append(figures(held, weights))
+            above[some.name].append([hit, *(one - floor for one in probabilities)])
+    for some in collections:
+        recall, mrr, hit = np.concatenate(rows[some.name]).mean(axis=0)
+        one = _joined(above[some.name])
+        found = f"recall@{some.k} {recall:.4f}, MRR {mrr:.4f}, any hit {hit:.4f}; lost {one.lost(0):.3f}"
+        far, more = np.mean(one.far < 0), one.unanswered
+        silent = f", on the unanswered {np.mean(more < 0):.2f}" if more.size else ""
+        print(f"  nested, {some.name}: {found} of the answers, silent on strangers {far:.2f}{silent}")
 
 
 def _measured(collections: Sequence[Collection], use: np.ndarray) -> dict[str, Floats]:
@@ -376,6 +413,7 @@ def main() -> None:
     given = parser.parse_args()
     collections = collections_of(given)
     validated(collections)
+    nested(collections)
     results = judged(collections)
     floor = floor_of(list(results.values()))
     for name, one in results.items():
