@@ -1,6 +1,9 @@
 """The time of indexing, compared with the model alone on the same texts, and with a second run.
 
 python -m benchmarks.indexing [FOLDER]
+
+Also the processor time of index and words together, as a multiple of that of the index alone. Give another
+folder than the sample memory, whose vectors are shipped.
 """
 
 from __future__ import annotations
@@ -8,12 +11,13 @@ from __future__ import annotations
 import sys
 import tempfile
 from pathlib import Path
-from time import perf_counter
+from time import perf_counter, process_time
 
 from workbench.memory.embedding.local import LocalEmbedder
 from workbench.memory.files import list_files, memory_root
 from workbench.memory.sources import LineChunker, MemoryFolder
-from workbench.memory.sync import index_folder
+from workbench.memory.sync import index_folder, open_index
+from workbench_plugins.recommended.arranged import files_of, newly_read
 
 
 def encoded_texts(root: Path, embedder: LocalEmbedder) -> list[str]:
@@ -26,26 +30,48 @@ def encoded_texts(root: Path, embedder: LocalEmbedder) -> list[str]:
     return [piece for several in pieces for piece in several]
 
 
+def words(root: Path, place: Path, exact: bool) -> float:
+    """The seconds of the processor that the words of an index take; `exact` reads them in fp32."""
+    embedder = LocalEmbedder()
+    if exact:
+        embedder.for_signs = embedder
+    with open_index(root, embedder, index_path=place) as index:
+        files = {one.key(embedder): one for one in files_of(index)}
+        started = process_time()
+        list(newly_read(files, embedder))
+        return process_time() - started
+
+
 def main() -> None:
+    """Prints the times and their ratios, and the least of two turns each."""
     root = memory_root(sys.argv[1] if len(sys.argv) > 1 else "sample_memory")
     embedder = LocalEmbedder()
     texts = encoded_texts(root, embedder)
     embedder.engine.vectors(texts[:64], "passage", embedder.batch_size)  # warm
-    bare, whole = [], []
+    bare, whole, cpu, coded, exact = [], [], [], [], []
     with tempfile.TemporaryDirectory() as folder:
         for turn in range(2):
             started = perf_counter()
             embedder.engine.vectors(texts, "passage", embedder.batch_size)
             bare.append(perf_counter() - started)
-            started = perf_counter()
-            index_folder(root, embedder, index_path=Path(folder) / f"{turn}.sqlite")
+            started, worked = perf_counter(), process_time()
+            place = Path(folder) / f"{turn}.sqlite"
+            index_folder(root, embedder, index_path=place)
             whole.append(perf_counter() - started)
+            cpu.append(process_time() - worked)
+            coded.append(words(root, place, exact=False))
+            exact.append(words(root, place, exact=True))
         started = perf_counter()
         summary = index_folder(root, embedder, index_path=Path(folder) / "0.sqlite")
         again = perf_counter() - started
     print(f"{len(texts)} windows; the model alone {min(bare):.2f} s, indexing {min(whole):.2f} s")
     print(f"indexing / the model alone = {min(whole) / min(bare):.3f}")
     print(f"indexing again / indexing = {again / min(whole):.4f} ({summary})")
+    index = min(cpu)
+    print(
+        f"(index and words) / index = {1 + min(coded) / index:.2f}, with words in fp32 "
+        f"{1 + min(exact) / index:.2f} (processor time)"
+    )
 
 
 if __name__ == "__main__":
