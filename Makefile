@@ -22,7 +22,7 @@ lab: $(LAB)
 # A test that fails is tried a second time: some drive a browser, servers and signals, and the machine may be busy.
 # The report names each one that needed it, with its first failure. More than five of them are too many.
 # A test that has not ended after 15 minutes never will: it fails, and the report shows where it stood.
-# Three processes share the work, because some often wait for a browser or a server. One thread each is enough: more would
+# Four processes share the work, because some often wait for a browser or a server. One thread each is enough: more would
 # wait for each other. The types are checked beside them.
 test: $(TEST)
 	$(BIN)/workbench index sample_memory
@@ -35,7 +35,7 @@ types: $(TEST)
 	$(BIN)/mypy
 
 suite: $(TEST)
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses 3 --dist loadfile \
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses 4 --dist loadfile \
 		--reruns 1 --max-suite-reruns 5 --rerun-show-tracebacks --timeout 900
 
 # Benchmarks of time and memory, which need no data of yours. The first lines of each file in benchmarks/ say what the

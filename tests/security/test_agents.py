@@ -6,6 +6,7 @@ import json
 import re
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -19,8 +20,9 @@ from tests import world
 from tests.agent.test_agent import QUESTION, add, over
 from tests.agent.test_mcp import asked
 from tests.conftest import PROJECT
-from workbench.errors import ProviderError
+from workbench.errors import InputError, ProviderError
 from workbench.memory.embedding.local import Embedded
+from workbench.memory.store.contract import stopped_after
 from workbench.memory.store.sqlite.store import Store
 from workbench.retrieval.pipeline import search
 from workbench.systems.openclaw import SHIPPED
@@ -198,6 +200,18 @@ def test_a_search_that_takes_too_long_is_stopped_and_the_next_one_works(
         assert "fewer words" in answer["action"]
         tools._pool = IndexPool(tools._open, most=1)
         assert tools.memory_search("tea")["results"]
+
+
+def test_an_interrupt_that_finds_nothing_to_stop_is_followed_by_others() -> None:
+    interrupts = threading.Semaphore(0)
+
+    def stopped_by_the_second() -> None:
+        with stopped_after(0, interrupts.release, KeyError):
+            assert all(interrupts.acquire(timeout=60) for _ in range(2))
+            raise KeyError
+
+    with pytest.raises(InputError, match="stopped after 0 s"):
+        stopped_by_the_second()
 
 
 def test_a_time_limit_that_is_over_interrupts_nothing(folder: Path) -> None:

@@ -129,6 +129,10 @@ def hits_of(found: Sequence[Sequence[Any]], larger_is_better: bool = False, numb
     return Hits(rows, np.array([raw for _, raw in found], float), larger_is_better, number)
 
 
+AGAIN = 0.05
+"""The seconds from one interrupt to the next: one that finds no statement running stops none."""
+
+
 @contextmanager
 def stopped_after(
     seconds: float, interrupt: Callable[[], object], stopped: type[Exception]
@@ -137,18 +141,19 @@ def stopped_after(
 
     A question of 1,000 common words takes SQLite minutes in an index of 20,000 chunks.
     """
-    lock, interrupted, is_over = threading.Lock(), False, False
+    lock, over, interrupted = threading.Lock(), threading.Event(), False
 
-    def interrupt_if_running() -> None:
+    def interrupt_what_runs() -> None:
         nonlocal interrupted
-        with lock:
-            if not is_over:
-                interrupted = True
-                interrupt()
+        pause = seconds
+        while not over.wait(pause):
+            with lock:
+                if not over.is_set():
+                    interrupted = True
+                    interrupt()
+            pause = AGAIN
 
-    timer = threading.Timer(seconds, interrupt_if_running)
-    timer.daemon = True
-    timer.start()
+    threading.Thread(target=interrupt_what_runs, daemon=True).start()
     try:
         yield
     except stopped:
@@ -158,9 +163,8 @@ def stopped_after(
             f"The search was stopped after {seconds:g} s.", "Ask with fewer words, or with rarer ones."
         ) from None
     finally:
-        timer.cancel()
         with lock:
-            is_over = True
+            over.set()
 
 
 class IndexStore(ABC):
