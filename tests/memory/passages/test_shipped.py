@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from workbench.memory.embedding.local import LocalEmbedder
 from workbench.memory.files import content_hash
@@ -10,6 +11,7 @@ from workbench.memory.index import MemoryIndex
 from workbench.memory.store.contract import Settings
 from workbench_plugins.recommended.arranged import WordsRead, files_of, newly_read
 from workbench_plugins.recommended.shipped import FILE, LENDER, words_of
+from workbench_plugins.recommended.words import Codes
 
 EMBEDDER = LocalEmbedder()
 SETTINGS = Settings(EMBEDDER.name, EMBEDDER.revision, EMBEDDER.dimensions, "")
@@ -27,8 +29,15 @@ def test_every_chunk_and_file_of_the_sample_memory_is_shipped(sample: MemoryInde
     assert FILE.stat().st_size <= 4_000_000
 
 
+def agreement(ours: Codes, theirs: Codes, counts: NDArray[np.int32]) -> float:
+    """How far the signs of each code agree with the nearest shipped one of its chunk: the mean, -1 to 1."""
+    signs = [2.0 * np.unpackbits(one.packed, axis=1) - 1 for one in (ours, theirs)]
+    chunks = zip(*(np.split(one, np.cumsum(counts)[:-1]) for one in signs), strict=True)
+    return float(np.mean([(one @ other.T).max(axis=1).mean() / one.shape[1] for one, other in chunks]))
+
+
 def test_what_is_shipped_is_what_the_model_reads(sample: MemoryIndex) -> None:
-    """The last bit depends on the processor, and with it a sign or two in a thousand."""
+    """The last bits depend on the processor. In fp32 and in bf16, other words share a code now and then."""
     some = {one.key(EMBEDDER): one for one in files_of(sample)[:AGAIN]}
     shipped = words_of(some)
     for key, read in newly_read(some, EMBEDDER):
@@ -36,8 +45,8 @@ def test_what_is_shipped_is_what_the_model_reads(sample: MemoryIndex) -> None:
         assert kept is not None
         assert np.array_equal(kept.counts, read.counts)
         assert np.array_equal(kept.passage_counts, read.passage_counts)
-        for ours, theirs in ((read.codes, kept.codes), (read.passages, kept.passages)):
-            assert np.mean(ours.packed == theirs.packed) > 0.99
+        assert agreement(read.codes, kept.codes, kept.counts) > 0.97
+        assert agreement(read.passages, kept.passages, kept.passage_counts) > 0.97
 
 
 def test_another_model_or_a_question_gets_nothing_shipped(sample: MemoryIndex) -> None:
