@@ -46,7 +46,7 @@ LEAST = {"fp32": 1 - 1e-6, "bf16": 0.9995, "int8": 0.97}
 
 @pytest.fixture(scope="module")
 def texts() -> list[str]:
-    """Paragraphs of the sample memory, texts three times as long as the window, and other scripts."""
+    """Paragraphs of the sample memory, texts four times as long as the window, and other scripts."""
     files = sorted((SAMPLE / "memory" / "reference").glob("*.md"))
     long = [file.read_text(encoding="utf-8")[:4_000] for file in files]
     return [*long, *long[0].split("\n\n")[:4], "naïve façade ☕", "日本語のメモ", "x" * 900]
@@ -76,8 +76,15 @@ def test_fp32_is_one_revision_and_every_other_precision_of_a_backend_has_its_own
     assert [LocalEmbedder(variant=one).revision.split("/")[1:-1] for one in EVERY] == [
         [], ["torch-bf16"], [], ["openvino-bf16"], ["openvino-int8-2"]
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(("has_bf16", "places"), [(True, (0, 1, 3, 3, 4)), (False, (0, 1, 2, 3, 4))])
+def test_signs_are_computed_in_bf16_where_openvino_and_the_processor_have_it(
+    has_bf16: bool, places: tuple[int, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("workbench.memory.embedding.local.cpu_has", lambda _: has_bf16)
     signs = [LocalEmbedder(variant=one).for_signs.variant for one in EVERY]
-    assert signs == [EVERY[place] for place in (0, 1, 3, 3, 4)]
+    assert signs == [EVERY[place] for place in places]
 
 
 def test_openvino_computes_by_default_and_torch_where_it_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import yaml
 
+LOADER: type[yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+"""The loader in C where it is built: it is ten times as fast."""
 DEEPEST = 30
 """Levels of nesting."""
 

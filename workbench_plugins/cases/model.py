@@ -37,7 +37,7 @@ from yaml.emitter import ScalarAnalysis
 from workbench.errors import InputError
 from workbench.memory import files
 from workbench.memory.embedding.local import PACKAGED_MODEL
-from workbench.memory.safe_yaml import RefusedYamlError, check_yaml
+from workbench.memory.safe_yaml import LOADER, RefusedYamlError, check_yaml
 from workbench.retrieval.query import BLANKS, LONGEST_QUESTION, MOST_CHARACTERS
 from workbench.safe_text import BIDIRECTIONAL, MASK, SEPARATORS, is_secret_name, masked, one_line
 from workbench_plugins.cases import SUFFIX, is_case
@@ -489,9 +489,8 @@ def read_tree(text: str) -> YamlTree:
     Raises RefusedYamlError, with the line, for aliases, tags, duplicate keys, deep nesting and more than
     300,000 values; yaml.YAMLError for text that is not YAML.
     """
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    check_yaml(text, loader, MOST_VALUES)
-    root = yaml.compose(text, loader)
+    check_yaml(text, LOADER, MOST_VALUES)
+    root = yaml.compose(text, LOADER)
     lines: dict[Place, int] = {}
     return YamlTree(None if root is None else _value(root, (), lines), lines)
 

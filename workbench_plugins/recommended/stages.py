@@ -179,9 +179,9 @@ def _fold(_: BestOfFile, __: Symbols) -> dict[str, Any]:
 # Whether to return anything
 
 FEATURES = ("intercept", "support", "nearest", "other_name")
-"""The support says best what a collection without the answer lacks. The nearest chunk's own vector says it of
-the whole chunk. Of some forty kinds of evidence, the other name is the one that tells near misses on two
-collections, each with the weights of the other."""
+"""The support says best what a collection without the answer lacks. The nearest chunk's own vector adds
+what a chunk is about as a whole. Of some forty kinds of evidence, the other name is the one that tells near
+misses on two collections, each with the weights of the other."""
 CLEAR = 0.4
 """The lead of a line without the question's name from which on it counts as another's."""
 

@@ -669,7 +669,7 @@ class MilvusStore(MilvusSession, IndexStore):
             if complete or abs(found[limit - 1][1] - found[-1][1]) > 0:
                 break
             depth *= 2
-        fields = ["id", "key", *(["text"] if query else [])]
+        fields = ["id", "key", *(["text"] if query is not None else [])]
         chunks = {row["id"]: row for row in self._with_ids("chunks", (row for row, _ in found), fields)}
         kept = [one for one in found if query is None or matches(query, str(chunks[one[0]]["text"]))]
         by_row = self.ties_by_row

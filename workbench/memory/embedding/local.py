@@ -31,6 +31,7 @@ from workbench.memory.embedding.engines import (
     ModelVariant,
     Precision,
     Role,
+    cpu_has,
     openvino_is_installed,
     variant_named,
 )
@@ -293,9 +294,9 @@ class LocalEmbedder:
 
     @cached_property
     def for_signs(self) -> LocalEmbedder:
-        """The same model for vectors of which the signs are kept: in bf16 where OpenVINO computes it."""
-        exact = self.backend == "openvino" and self.variant.precision == "fp32"
-        return replace(self, variant=ModelVariant("openvino", "bf16")) if exact else self
+        """The same model for vectors whose signs are kept: OpenVINO in bf16, if the processor has it."""
+        halved = (self.backend, self.variant.precision) == ("openvino", "fp32") and cpu_has("bf16")
+        return replace(self, variant=ModelVariant("openvino", "bf16")) if halved else self
 
     @cached_property
     def model(self) -> SentenceTransformer:

@@ -137,7 +137,9 @@ AGAIN = 0.05
 def stopped_after(
     seconds: float, interrupt: Callable[[], object], stopped: type[Exception]
 ) -> Iterator[None]:
-    """Interrupts what runs after so many seconds. Raises InputError when that gives the error `stopped`.
+    """Interrupts what runs after so many seconds, again and again until it stops.
+
+    Raises InputError when that gives the error `stopped`.
 
     A question of 1,000 common words takes SQLite minutes in an index of 20,000 chunks.
     """
