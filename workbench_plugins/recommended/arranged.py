@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from workbench.contracts import Index
 from workbench.errors import StorageError
 from workbench.memory.embedding.local import LocalEmbedder
+from workbench.memory.store.scan import Scan
 from workbench.progress import progress
 from workbench.records import Chunk, Rows
 from workbench_plugins.recommended.keywords import StemIndex
@@ -34,6 +35,7 @@ from workbench_plugins.recommended.words import (
     WordVectors,
     coded,
     coded_passages,
+    means,
     packed_width,
     pooled,
     word_vectors,
@@ -216,7 +218,7 @@ class WordCodes:
 class Passages:
     """The chunks of an index by id: their rows and files, stems of chunks, files and titles, and words.
 
-    `words` is None without a model on this machine.
+    `words` is None without a model on this machine. `dimensions` is the length of its vectors.
     """
 
     rows: Rows
@@ -225,11 +227,22 @@ class Passages:
     file_stems: StemIndex
     title_stems: StemIndex
     words: WordCodes | None
+    dimensions: int
 
     def places(self, rows: Rows) -> NDArray[np.int64]:
         """The places of these rows."""
         found: NDArray[np.int64] = self._sorter[np.searchsorted(self.rows, rows, sorter=self._sorter)]
         return found
+
+    @cached_property
+    def scan(self) -> Scan | None:
+        """The chunks by the means of their passages; None without a model, and for codes of older cases."""
+        words = self.words
+        if words is None or words.passage_codes.packed.shape[1] != words.codes.packed.shape[1]:
+            return None
+        some = np.flatnonzero(np.diff(words.passages))
+        vectors = means(words.passage_codes, words.passages, self.dimensions)[some]
+        return Scan(self.rows[some], [f"{place:09}" for place in some.tolist()], vectors)
 
     @cached_property
     def _sorter(self) -> NDArray[np.int64]:
@@ -300,6 +313,7 @@ def arrange(index: Index, embedder: WordEmbedder | None, cache: Path) -> Passage
         None
         if embedder is None
         else WordsRead.joined(_read(files, embedder, cache), embedder.dimensions).of(order),
+        0 if embedder is None else embedder.dimensions,
     )
 
 

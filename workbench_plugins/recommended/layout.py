@@ -86,6 +86,11 @@ class PassageIndex(IndexAdapter):
             [stem in porter_stems(chunk.text) for chunk in self.inner.chunks(self.passages.rows)], bool
         )
 
+    def vector(self, query: Vector, limit: int) -> Hits:
+        """The nearest chunks by the mean of their passages; without a model here, by their own vectors."""
+        scan = self.passages.scan
+        return self.inner.vector(query, limit) if scan is None else scan.nearest(query, limit)
+
     # What the stages observe
 
     def keyword_scores(self, question: str, rows: Rows) -> tuple[Floats, float]:
@@ -259,9 +264,11 @@ class PassagesLayout:
 
     says = (
         "stems of chunks, files and titles; with a model on this machine also the vectors of words and "
-        "passages, read with title, headings and speakers in front"
+        "passages, read with title, headings and speakers in front; a chunk's vector is their mean"
     )
     unit = "passages"
+    has_vectors = True
+    """A search compares the means of passages, so an index may leave its chunks' own vectors for later."""
 
     def of(self, index: Index) -> Index:
         """The index in passages, arranged once for each generation; the first time takes a while."""

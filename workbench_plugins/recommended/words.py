@@ -202,6 +202,10 @@ def best_matches(
     return np.array([similarities(question, text).max(axis=0) for text in texts])
 
 
+AT_ONCE = 1_000
+"""Texts whose codes are read at once."""
+
+
 def coded_passages(vectors: NDArray[np.float32]) -> Codes:
     """The signs of these unit vectors, one row each, with sizes that suit `cosines`.
 
@@ -222,6 +226,23 @@ def cosines(question: NDArray[np.float32], codes: Codes) -> NDArray[np.float32]:
     numbers = (codes.packed[:, :, None] >> shifts & most).reshape(len(codes.packed), -1)
     found = np.einsum("ij,j->i", numbers[:, : question.size] - np.float32(most / 2), question)
     return np.asarray(found * codes.sizes.astype(np.float32), np.float32)
+
+
+def means(codes: Codes, ends: NDArray[np.int64], dimensions: int) -> NDArray[np.float32]:
+    """The unit vector of each text, the mean of what its codes stand for: (texts, dimensions).
+
+    The codes of text i are `ends[i]:ends[i + 1]`. A text without codes gets a vector of zeros. The errors of
+    single signs cancel out in the mean.
+    """
+    found = np.zeros((ends.size - 1, dimensions), np.float32)
+    for start in range(0, len(found), AT_ONCE):
+        cut = ends[start : start + AT_ONCE + 1]
+        some = np.flatnonzero(np.diff(cut))
+        part = codes.of(slice(cut[0], cut[-1]))
+        bits = np.unpackbits(part.packed, axis=1, count=dimensions)
+        signed = (2 * bits.astype(np.float32) - 1) * part.sizes[:, None].astype(np.float32)
+        found[start + some] = np.add.reduceat(signed, cut[some] - cut[0])
+    return unit(found)
 
 
 def packed_width(dimensions: int, bits: int) -> int:

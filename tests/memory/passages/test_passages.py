@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import closing
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +16,7 @@ from workbench.memory.sources import LineChunker
 from workbench.memory.store.postings import K1, B
 from workbench.records import Chunk
 from workbench_plugins.names import is_name, names_of
+from workbench_plugins.recommended import words as words_module
 from workbench_plugins.recommended.arranged import PassageCache
 from workbench_plugins.recommended.keywords import StemIndex, content_stems, question_stems
 from workbench_plugins.recommended.windows import MOST_PIECES, outline, windows_of
@@ -27,6 +29,7 @@ from workbench_plugins.recommended.words import (
     coded_passages,
     cosines,
     max_sim,
+    means,
     passages,
     pooled,
 )
@@ -102,6 +105,24 @@ def test_signs_keep_the_cosines_of_passages(dimensions: int) -> None:
     assert cosines(question, codes) == pytest.approx(vectors @ question, abs=0.2)
     assert np.argmax(cosines(question, codes)) == 0
     assert codes.bytes == 40 * (48 + 2)
+
+
+def test_the_vector_of_a_text_is_the_mean_of_its_passages(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Near that of the exact passages, whatever other texts there are; zeros for a text without any."""
+    monkeypatch.setattr(words_module, "AT_ONCE", 2)
+    rng, counts = np.random.default_rng(3), [20, 0, 1, 15, 0]
+    ends = np.cumsum([0, *counts])
+    exact = unit((rng.normal(size=384) + rng.normal(size=(sum(counts), 384))).astype(np.float32))
+    found = means(coded_passages(exact), ends, 384)
+    for place, (start, end) in enumerate(pairwise(ends.tolist())):
+        if start == end:
+            assert not found[place].any()
+            continue
+        assert found[place] @ unit(exact[start:end].mean(axis=0)[None])[0] > (
+            0.93 if end - start > 9 else 0.7
+        )
+        alone = means(coded_passages(exact[start:end]), np.array([0, end - start]), 384)
+        np.testing.assert_array_equal(alone[0], found[place])
 
 
 @pytest.mark.parametrize(("packed", "found"), [([0xF8, 0, 0, 0], -81.5), ([0xE0, 0], -15.5), ([0xC0], -4.5)])
