@@ -238,8 +238,20 @@ def test_index_says_what_it_did(run: Run, tmp_path: Path) -> None:
     folder = world.write(tmp_path / "m", {"MEMORY.md": "tea", "memory/a.md": "bike"})
     arguments = ["index", folder, "--index", tmp_path / "i.sqlite", "--json"]
     first, again = run(*arguments).json(), run(*arguments).json()
-    assert (first["new"], first["chunks"], first["embedded"]) == (["MEMORY.md", "memory/a.md"], 2, 2)
+    assert (first["new"], first["chunks"], first["later"]) == (["MEMORY.md", "memory/a.md"], 2, 2)
     assert (again["new"], again["unchanged"], again["embedded"]) == ([], 2, 0)
+
+
+def test_index_computes_the_vectors_of_whole_chunks_when_told(run: Run, tmp_path: Path) -> None:
+    folder, file = world.write(tmp_path / "m", {"MEMORY.md": "tea", "memory/a.md": "bike"}), tmp_path / "i"
+    for option, kept in (([], 0), (["--vectors"], 2)):
+        assert run("index", folder, "--index", file, *option).code == 0
+        with Store.open(file) as store:
+            count = "SELECT count(*) FROM embedding_cache WHERE role = 'passage'"
+            assert store.db.execute(count).get == kept
+    as_a_release = run("index", folder, "--index", tmp_path / "j", "--as", "openclaw-2026.2.13", "--json")
+    assert as_a_release.json()["later"] == 0
+    assert run("index", folder, "--watch", "--vectors").code == 2
 
 
 def test_index_reads_as_it_is_told_and_rebuilds_when_told(run: Run, tmp_path: Path) -> None:
@@ -247,7 +259,7 @@ def test_index_reads_as_it_is_told_and_rebuilds_when_told(run: Run, tmp_path: Pa
     asked = ("index", folder, "--index", tmp_path / "i.sqlite", "--reading", "truncated")
     run(*asked)
     again = run(*asked, "--rebuild", "--json").json()
-    assert (again["new"], again["from_cache"]) == (["MEMORY.md"], 1)
+    assert (again["new"], again["later"]) == (["MEMORY.md"], 1)
     with Store.open(tmp_path / "i.sqlite") as store:
         assert store.settings.revision.endswith("/truncated")
 

@@ -28,6 +28,7 @@ from workbench.memory.embedding.engines import ModelVariant
 from workbench.memory.embedding.local import LocalEmbedder
 from workbench.memory.index import MemoryIndex
 from workbench.memory.store.sqlite.store import Store
+from workbench.memory.sync import index_folder
 from workbench.systems.registry import system
 from workbench_plugins.diagnose import sweep as running
 from workbench_plugins.diagnose.sweep import sweep
@@ -175,10 +176,11 @@ def test_index_on_the_cluster_writes_the_same_vectors_although_a_worker_dies(
     dying = partial(dies_once, str(tmp_path), then=cluster_module._embedded)
     monkeypatch.setattr(cluster_module, "_embedded", dying)
     here, there = tmp_path / "here.sqlite", tmp_path / "there.sqlite"
-    command = ["index", home.root, "--backend", "openvino", "--index"]
-    assert run(*command, here).code == 0
-    done = run(*command, there, "--cluster", address)
+    index_folder(home.root, LocalEmbedder(variant=ModelVariant("openvino")), index_path=here)
+    given = ["--backend", "openvino", "--index", there, "--cluster", address, "--json"]
+    done = run("index", home.root, *given)
     assert done.code == 0, done.err
+    assert done.json()["later"] == 0
     assert (tmp_path / "killed").exists(), "a worker was killed"
     assert vectors(there) == vectors(here)
 

@@ -27,6 +27,7 @@ from workbench.registry import part_of
 from workbench.safe_text import one_line
 
 if TYPE_CHECKING:
+    from workbench.contracts import Layout
     from workbench.memory.embedding.engines import ModelVariant
     from workbench.memory.embedding.local import Embedder, UsualReading
     from workbench.memory.sources import Chunker, Indexing
@@ -127,7 +128,9 @@ class IndexingOptions:
         usual = usual_reading(folder, store=store, rebuild=rebuild, **given)
         variant = ModelVariant(cast("Any", self.backend), cast("Any", self.precision))  # which checks both
         embedder = configured_embedder(context, self.model, self.reading, usual, download, variant)
-        return {**given, "embedder": embedder, "chunker": chunker}
+        chosen = release is not None or context.obj is not None
+        later = not chosen and getattr(_usual_layout(), "has_vectors", False)
+        return {**given, "embedder": embedder, "chunker": chunker, "vectors_later": later}
 
 
 @app.command()
@@ -152,25 +155,22 @@ def index(
     ] = False,
     removal: Removal,
     watch: Annotated[bool, typer.Option("--watch", help="Index again whenever files change.")] = False,
+    vectors: Annotated[
+        bool, typer.Option("--vectors", help="Compute the vectors of whole chunks now, for all systems.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Index a memory, or update its index; --list lists the indexes, and --remove removes one."""
     if watch:
         others = (
-            store,
-            rebuild,
-            verify,
-            download,
-            cluster,
-            list_,
-            removal.remove,
-            removal.remove_gone,
+            store, rebuild, verify, download, cluster, list_, removal.remove, removal.remove_gone, vectors,
             as_json,
-        )
+        )  # fmt: skip
         if any(others):
             raise InputError(
                 "--watch keeps an index file up to date, and goes with options of what is read alone.",
-                "Leave out --store, --rebuild, --verify, --download, --cluster, --list, --remove and --json.",
+                "Leave out --store, --rebuild, --verify, --download, --cluster, --list, --remove, --vectors "
+                "and --json.",
             )
         part_of("command", "watch").follow(context, folder, options)
         return
@@ -185,20 +185,30 @@ def index(
         if workers is not None:
             given["embedder"] = part_of("work", "cluster").on_cluster(embedder, workers)
         summary = index_folder(folder, store=store, rebuild=rebuild, verify=verify, skip=skip, **given)
-        lay_out(store or str(folder), embedder, options.index_file)
+        lay_out(store or str(folder), embedder, options.index_file, vectors)
     say_left_out(summary, given["sources"])
     put(asdict(summary) if as_json else str(summary), as_json)
 
 
-def lay_out(memory: str, embedder: Embedder | None, index_file: Path | None) -> None:
-    """Lays the index out as the default system needs it, so that the first question costs what others do."""
+def lay_out(memory: str, embedder: Embedder | None, index_file: Path | None, vectors: bool) -> None:
+    """Lays the index out as the default system needs it, so that the first question costs what others do.
+
+    With `vectors`, the others' first question costs no more either.
+    """
+    from workbench.memory.index import MemoryIndex
     from workbench.memory.opening import open_memory
+
+    with open_memory(memory, embedder, index_path=index_file) as opened, opened.snapshot():
+        opened.laid_out(_usual_layout())
+        if vectors and isinstance(opened, MemoryIndex):
+            opened.prepare()
+
+
+def _usual_layout() -> Layout | None:
+    """How the default system lays an index out."""
     from workbench.systems.registry import default_system, system
 
-    layout = system(default_system()).layout
-    if layout is not None:
-        with open_memory(memory, embedder, index_path=index_file) as opened, opened.snapshot():
-            opened.laid_out(layout)
+    return system(default_system()).layout
 
 
 def cutting(

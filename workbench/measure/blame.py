@@ -435,19 +435,12 @@ def _blamed(
         if before != after
     ]
     return Blame(
-        one,
-        other,
-        value.measure,
-        len(value.asked),
-        worth(none),
-        worth(every),
-        tuple(made),
-        tuple(flips),
+        one, other, value.measure, len(value.asked), worth(none), worth(every), tuple(made), tuple(flips),
         paired_values(np.array(first, float), np.array(last, float), value.measure),
         exact,
         len(known),
         {tuple(names[place] for place in sorted(chosen)): worth(chosen) for chosen in known},
-    )
+    )  # fmt: skip
 
 
 def exact_shares(count: int, worth: Callable[[Chosen], Fraction]) -> list[tuple[Fraction, float]]:

@@ -6,7 +6,7 @@ import hashlib
 import threading
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from pathlib import Path
 from typing import Self, TypeVar
 from weakref import WeakValueDictionary
@@ -26,6 +26,7 @@ from workbench.memory.store.contract import IndexPlace, IndexStore, Settings
 from workbench.memory.store.postings import K1, B, KeywordPostings, NoPostingsError, PostingsSource
 from workbench.memory.store.scan import Scan
 from workbench.memory.store.sqlite.place import SQLitePlace
+from workbench.progress import progress
 from workbench.records import Chunk, Document, Hits, Query, Rows, Vector
 from workbench.safe_text import counted
 
@@ -284,8 +285,39 @@ class MemoryIndex(OpenIndex):
                 "Use the model that made the index, or index again with --rebuild.",
             )
 
+    def prepare(self) -> None:
+        """Computes the vectors that indexing has left for later, ahead of the search that needs them."""
+        with self.snapshot():
+            if self.store.vectors_later:
+                self._refresh()
+
     def vectors(self) -> tuple[Rows, NDArray[np.float32]]:
-        return self.store.matrix()
+        """The rows and their unit vectors; those that indexing has left for later are computed and kept."""
+        rows, vectors = self.store.matrix()
+        if not self.store.vectors_later:
+            return rows, vectors
+        every = np.sort(np.concatenate([rows[:0], *map(self.store.rows_of, self.store.stamps())]))
+        missing = np.setdiff1d(every, rows)
+        found = np.empty((every.size, self.store.settings.dimensions), np.float32)
+        found[np.searchsorted(every, rows)] = vectors
+        if missing.size:
+            found[np.searchsorted(every, missing)] = self._embedded(missing)
+        return every, found
+
+    def _embedded(self, rows: Rows) -> NDArray[np.float32]:
+        """The vectors of these chunks. They are kept at once, also while one state of the index is read."""
+        texts = [one.text for one in self.chunks(rows)]
+        by_hash = {content_hash(text): text for text in texts}
+        with ExitStack() as stack:
+            beside = stack.enter_context(self.store.reopened())
+            done = stack.enter_context(progress(len(by_hash), "embedding", "chunks"))
+            if not beside.writable:
+                stack.enter_context(beside.reading())
+            known = embed_through_cache(
+                beside, self.store.settings, self.embedder, "passage", by_hash,
+                lambda count: [done() for _ in range(count)],
+            )  # fmt: skip
+        return np.array([known[content_hash(text)].vector for text in texts])
 
     def _refresh(self) -> None:
         if self.store.generation != self._seen:
@@ -293,7 +325,7 @@ class MemoryIndex(OpenIndex):
             self._seen = self.store.generation
 
     def _scanned(self) -> tuple[Rows, list[str], NDArray[np.float32]]:
-        rows, vectors = self.store.matrix()
+        rows, vectors = self.vectors()
         return rows, self.store.keys(), vectors
 
     def embed(self, question: str) -> Vector:

@@ -22,7 +22,7 @@ from typing import IO
 from workbench.errors import InputError, Interrupted, WorkbenchError
 from workbench.memory.choices import Choices, extra_paths_of, remember
 from workbench.memory.embedding import cache as cached_embedding
-from workbench.memory.embedding.cache import embed_through_cache
+from workbench.memory.embedding.cache import embed_through_cache, known_vectors
 from workbench.memory.embedding.local import PACKAGED_MODEL, Embedder, LocalEmbedder, UsualReading, reading_of
 from workbench.memory.files import SOURCE, GoneError, memory_root
 from workbench.memory.index import MemoryIndex, check_same, default_index_path
@@ -39,6 +39,7 @@ from workbench.memory.sources import (
     sizes_in,
 )
 from workbench.memory.store.contract import (
+    NO_VECTOR,
     Cached,
     IndexPlace,
     IndexStore,
@@ -65,14 +66,16 @@ class Summary:
     unchanged: int = 0
     embedded: int = 0
     from_cache: int = 0
+    later: int = 0
     chunks: int = 0
     seconds: float = 0.0
 
     def __str__(self) -> str:
+        later = f", {self.later} left until a system compares them" if self.later else ""
         return (
             f"{len(self.new)} new, {len(self.changed)} changed, {len(self.deleted)} deleted, "
             f"{self.unchanged} unchanged; {counted(self.embedded, 'chunk')} embedded, "
-            f"{self.from_cache} from cache; {self.seconds:.1f} s"
+            f"{self.from_cache} from cache{later}; {self.seconds:.1f} s"
         )
 
 
@@ -90,6 +93,7 @@ def index_folder(
     verify: bool = False,
     skip: bool = False,
     wait: float = WAIT_SECONDS,
+    vectors_later: bool = False,
 ) -> Summary:
     """Makes the index agree with the folder, its extra paths and further sources; returns what changed.
 
@@ -104,7 +108,8 @@ def index_folder(
     one has those of LineChunker(). Without `embedder`, the packaged model embeds, in its `usual_reading`.
     `store` is the address of a database server for the index, such as postgresql://USER@HOST/DATABASE;
     without it, the index is the file `index_path`, or the default file of the folder. An index on a server
-    takes known vectors from the folder's default file.
+    takes known vectors from the folder's default file. With `vectors_later`, a file of a local model gets
+    the known vectors alone: the others are computed when a search first compares them, and then kept.
 
     Raises InputError for a folder or a file that cannot be used, and for an index that was made with another
     model, chunker or version. The index then stays as it was, and the caller decides whether to rebuild:
@@ -125,9 +130,11 @@ def index_folder(
         chosen = Choices(str(root), beside, "" if model == PACKAGED_MODEL else model)
         first = not place.exists()
         given = extra is not None
+        later = vectors_later and isinstance(place, SQLitePlace) and isinstance(embedder, LocalEmbedder)
         work = Work(
-            settings, embedder, chunker, chosen, every, skip, verify, like, given, first, lender, open_sizes
-        )
+            settings, embedder, chunker, chosen, every, skip, verify, like, given, first, lender, open_sizes,
+            later,
+        )  # fmt: skip
         try:
             _rebuild(place, work) if rebuild or first else _update(place, work)
         except KeyboardInterrupt:
@@ -258,6 +265,7 @@ class Work:
     first: bool
     lender: IndexStore | None = None
     open_sizes: bool = False
+    later: bool = False
     summary: Summary = field(default_factory=Summary)
     gone: list[str] = field(default_factory=list)
 
@@ -388,6 +396,7 @@ def _carry_out(plan: Plan, work: Work, store: IndexStore) -> None:
         for group in _groups(cuts, cached_embedding.texts_in_flight(work.embedder)):
             vectors = _vectors(group, work, store)
             with store.writing():
+                store.describe(vectors_later=bool(summary.later))
                 for document, passages in group:
                     store.replace(document, passages, [vectors[p.hash] for p in passages])
             for document, passages in group:
@@ -399,7 +408,7 @@ def _carry_out(plan: Plan, work: Work, store: IndexStore) -> None:
         summary.deleted.append(path)
     store.forget_removed_texts()
     summary.chunks = store.size
-    summary.from_cache = stored - summary.embedded
+    summary.from_cache = stored - summary.embedded - summary.later
 
 
 def _groups(cuts: Iterable[Cut], most: int) -> Iterator[list[Cut]]:
@@ -421,6 +430,12 @@ def _vectors(group: Iterable[Cut], work: Work, store: IndexStore) -> Mapping[str
         work.summary.embedded += embedded
 
     texts = {passage.hash: passage.text for _, passages in group for passage in passages}
+    if work.later and isinstance(work.embedder, LocalEmbedder):
+        known = known_vectors(store, work.settings, "passage", texts)
+        lacking = [hash_ for hash_ in texts if hash_ not in known]
+        shares = work.embedder.read_shares([texts[hash_] for hash_ in lacking]).tolist()
+        work.summary.later += len(lacking)
+        return known | {one: Cached(NO_VECTOR, share) for one, share in zip(lacking, shares, strict=True)}
     return embed_through_cache(store, work.settings, work.embedder, "passage", texts, count)
 
 

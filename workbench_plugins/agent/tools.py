@@ -22,7 +22,7 @@ from workbench.measure.questions import labels_of
 from workbench.memory.choices import extra_paths_of
 from workbench.memory.embedding.local import Embedder
 from workbench.memory.files import memory_root
-from workbench.memory.index import OpenIndex, default_index_path
+from workbench.memory.index import MemoryIndex, OpenIndex, default_index_path
 from workbench.memory.opening import folder_of, open_memory
 from workbench.records import DropKind, Threshold, Trace
 from workbench.registry import declared, part_of
@@ -204,7 +204,10 @@ class AgentTools:
         self._pool.close()
 
     def _open(self) -> OpenIndex:
-        return open_memory(self.memory, self.embedder, index_path=self.index_path, re_embed=self.re_embed)
+        index = open_memory(self.memory, self.embedder, index_path=self.index_path, re_embed=self.re_embed)
+        if isinstance(index, MemoryIndex) and not getattr(self.pipeline.layout, "has_vectors", False):
+            index.prepare()
+        return index
 
     # as Python functions
 

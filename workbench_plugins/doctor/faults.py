@@ -190,7 +190,7 @@ def _vectors(held: Held) -> Iterator[Fault]:
     norms = np.linalg.norm(matrix, axis=1)
     finite = np.isfinite(matrix).all(axis=1)
     of, out = len(held.ids), set(held.unreachable)
-    missing = [row for row in rows if not held.vectors[row].size]
+    missing = [row for row in rows if not held.vectors[row].size and not held.later]
     other = [row for row in rows if held.vectors[row].size not in (0, usual)]
     broken, zero = whole[~finite], whole[finite & (norms == 0)]
     long = whole[finite & (norms > 0) & (np.abs(norms - 1) > UNIT)]
@@ -215,9 +215,8 @@ def _matrix(held: Held) -> tuple[Rows, Vectors]:
     """The rows whose vectors have the usual length, and these vectors."""
     usual = _usual(held)
     rows = [row for row, vector in enumerate(held.vectors) if vector.size == usual and usual]
-    return np.array(rows, np.int64), np.array([held.vectors[row] for row in rows], np.float32).reshape(
-        -1, usual
-    )
+    kept = np.array([held.vectors[row] for row in rows], np.float32).reshape(len(rows), usual)
+    return np.array(rows, np.int64), kept
 
 
 def _model(held: Held) -> Embedder | None:

@@ -40,7 +40,7 @@ class Held:
     index by chunk id; None where there is no such index. `hashes` has the digest of each file that the store
     knows, empty where it keeps none, and `rules` say which files it reads, None for all Markdown.
     `unreachable` are ids that the vector leg leaves out although they have a vector, and `shares` the parts
-    of the texts that the model read. `repair` makes the index anew.
+    of the texts that the model read. `repair` makes the index anew. With `later`, chunks may lack vectors.
     """
 
     name: str
@@ -59,6 +59,7 @@ class Held:
     unreachable: Sequence[str] = ()
     shares: Sequence[float] = ()
     problems: Sequence[str] = ()
+    later: bool = False
 
 
 def read_store(place: Path) -> Held:
@@ -157,6 +158,7 @@ def ours(db: apsw.Connection, name: str) -> Held:
         ((*row[:3], vector_of(row[3])) for row in rows),
         model=settings["model"],
         revision=settings["revision"],
+        later=known.get("vectors_later") == "yes",
         full_text=dict(_differing(db, texts)),
         hashes=dict(_rows(db, "SELECT path, hash FROM documents WHERE source = ?", SOURCE)),
         folder=Path(known["folder"]) if known.get("folder") else None,

@@ -50,7 +50,7 @@ def explore(
         memory = str(root)
         if not (index_file or default_index_path(root)).exists():
             tell(f"Indexing {folder}. The first time takes a minute or two.")
-            own = ["--index", str(index_file)] if index_file else []
+            own = ["--vectors", *(["--index", str(index_file)] if index_file else [])]
             if code := serve([sys.executable, "-m", "workbench", "index", memory, *own], os.environ):
                 raise typer.Exit(code)
 

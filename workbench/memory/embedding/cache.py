@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 from workbench.memory.embedding.engines import Role
 from workbench.memory.embedding.local import Embedded, Embedder, PartlyEmbeddedError
@@ -20,12 +20,16 @@ def texts_in_flight(embedder: Embedder) -> int:
     return int(getattr(embedder, "texts_in_flight", TEXTS_IN_FLIGHT))
 
 
-def _lent(store: IndexStore, settings: Settings, role: Role, wanted: Sequence[str]) -> dict[str, Cached]:
-    """The vectors that the lender of a store has; a damaged index lends nothing."""
+def known_vectors(
+    store: IndexStore, settings: Settings, role: Role, hashes: Collection[str]
+) -> dict[str, Cached]:
+    """The vectors that a store has of these texts, or its lender; a damaged index lends nothing."""
+    known = store.cached(settings, role, hashes)
     try:
-        return store.lender.cached(settings, role, wanted) if store.lender else {}
+        missing = [one for one in hashes if one not in known]
+        return known | (store.lender.cached(settings, role, missing) if store.lender else {})
     except DamagedError:
-        return {}
+        return known
 
 
 def embed_through_cache(
@@ -52,8 +56,7 @@ def embed_through_cache(
         known.update(fresh)
         embedded(len(fresh))
 
-    known = store.cached(settings, role, texts)
-    known |= _lent(store, settings, role, [hash_ for hash_ in texts if hash_ not in known])
+    known = known_vectors(store, settings, role, texts)
     missing = [hash_ for hash_ in texts if hash_ not in known]
     step = texts_in_flight(embedder)
     for start in range(0, len(missing), step):

@@ -356,8 +356,15 @@ class LocalEmbedder:
             ]
             flat = [piece for several in pieces for piece in several]
             vectors = self.engine.vectors(flat, role, self.batch_size)
-        share = [self.reading.share(len(spans), window) for spans in offsets]
-        return Embedded(mean_vectors(vectors, pieces), np.array(share))
+        return Embedded(mean_vectors(vectors, pieces), self._shares(offsets))
+
+    def read_shares(self, texts: Sequence[str]) -> NDArray[np.float64]:
+        """The share of each text's word pieces that `embed` reads."""
+        with self.alone():
+            return self._shares(self.offsets(texts))
+
+    def _shares(self, offsets: Sequence[Sequence[tuple[int, int]]]) -> NDArray[np.float64]:
+        return np.array([self.reading.share(len(spans), self.window) for spans in offsets])
 
     def offsets(self, texts: Sequence[str]) -> list[list[tuple[int, int]]]:
         """For each text, where each of its word pieces begins and ends, in characters."""

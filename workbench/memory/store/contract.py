@@ -71,6 +71,8 @@ class Cached(NamedTuple):
     read_share: float
 
 
+NO_VECTOR = np.empty(0, np.float32)
+"""In place of a chunk's vector that is left for later."""
 NO_ROOM = {errno.ENOSPC, errno.EDQUOT}
 LEAST_FREE_BYTES = 256 * 1024
 """With fewer free bytes SQLite cannot create its -shm and -wal files, and reports an unspecific I/O error."""
@@ -243,14 +245,22 @@ class IndexStore(ABC):
         """Whether hits with equal numbers come in the order in which they were stored, not of their ids."""
         return self.meta("ties_by_row") == "yes"
 
+    @property
+    def vectors_later(self) -> bool:
+        """Whether chunks may have no vector yet, since nothing has asked for theirs."""
+        return self.meta("vectors_later") == "yes"
+
     def describe(
-        self, folder: str | None = None, file_rules: FileRules | None = None, ties_by_row: bool | None = None
-    ) -> None:
+        self, folder: str | None = None, file_rules: FileRules | None = None, ties_by_row: bool | None = None,
+        vectors_later: bool = False,
+    ) -> None:  # fmt: skip
         """Keeps how the folder was read; None leaves a value as it is.
 
-        With `ties_by_row`, hits with equal numbers come in the order in which they were stored.
+        With `ties_by_row`, hits with equal numbers come in the order in which they were stored. With
+        `vectors_later`, chunks without a vector are no damage from now on.
         """
         wanted = {
+            "vectors_later": "yes" if vectors_later else None,
             "folder": folder,
             "file_rules": json.dumps(asdict(file_rules))
             if file_rules not in (None, self.file_rules)

@@ -2,7 +2,8 @@
 
 One file holds documents, chunks, FTS5 (external content), sqlite-vec, the embedding cache and meta. A chunk's
 vector is stored once, with the chunk. The embedding cache holds the others: of questions, of texts that are
-embedded and not stored yet, and of other models and other cuts of the same documents.
+embedded and not stored yet, of chunks that were indexed without, and of other models and other cuts of the
+same documents.
 """
 
 from __future__ import annotations
@@ -297,7 +298,10 @@ class Store(IndexStore):
         return {path: Stamp(*stamp) for path, *stamp in typed(rows, STAMP, self.damaged)}
 
     def replace(self, document: Document, passages: Sequence[Passage], cached: Sequence[Cached]) -> None:
-        """Stores the document with exactly these passages and vectors, in one transaction."""
+        """Stores the document with exactly these passages and vectors, in one transaction.
+
+        NO_VECTOR stores none.
+        """
         with self.writing():
             self._delete(document.path)
             self.db.execute(
@@ -310,11 +314,12 @@ class Store(IndexStore):
                 # Without RETURNING: SQLite opens a savepoint for that, and FTS5 writes its terms at each one.
                 self.db.execute(INSERT_CHUNK, (key, document_id, *PLACED(passage), one.read_share))
                 stored.append((self.db.last_insert_rowid(), passage.text, one.vector.tobytes()))
-            self.db.executemany("INSERT INTO chunks_vec VALUES (?, ?)", [(row, v) for row, _, v in stored])
+            vectors = [(row, vector) for row, _, vector in stored if vector]
+            self.db.executemany("INSERT INTO chunks_vec VALUES (?, ?)", vectors)
             self.db.executemany(
                 "INSERT INTO chunks_fts (rowid, text) VALUES (?, ?)", [(row, text) for row, text, _ in stored]
             )
-            self.drop_stored([passage.hash for passage in passages])
+            self.drop_stored([p.hash for p, one in zip(passages, cached, strict=True) if one.vector.size])
             self._advance()
 
     def delete(self, path: str) -> None:
@@ -379,7 +384,7 @@ class Store(IndexStore):
         return SQLitePostings(self.db, "chunks_fts")
 
     def matrix(self) -> tuple[Rows, NDArray[np.float32]]:
-        """All rows and their unit vectors, in row order: shapes (n,) and (n, dimensions)."""
+        """The rows that have a vector, and these unit vectors, in row order: (n,) and (n, dimensions)."""
         found = self.db.execute("SELECT chunk_id, embedding FROM chunks_vec ORDER BY chunk_id").fetchall()
         blobs: list[Any] = [blob for _, blob in found]
         joined = np.frombuffer(b"".join(blobs), np.float32)
@@ -387,7 +392,7 @@ class Store(IndexStore):
         vectors = joined.reshape(-1, self.settings.dimensions).copy()
         if not np.isfinite(vectors).all():
             raise self.damaged("a vector has a number that is not finite")
-        if len(found) != self.size:
+        if len(found) > self.size or (len(found) < self.size and not self.vectors_later):
             raise self.damaged(f"it has {self.size} chunks and {len(found)} vectors")
         return np.array([row for row, _ in found], np.int64), vectors
 
