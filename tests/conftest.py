@@ -41,7 +41,7 @@ collect_ignore_glob = ["strangers/*"]
 
 SAMPLE = PROJECT / "sample_memory"
 
-PATIENT: dict[str, Any] = {"timeout": 600, "startup_timeout": 600, "iopub_timeout": 60}
+PATIENT: dict[str, Any] = {"timeout": 600, "startup_timeout": 180, "iopub_timeout": 60}
 """How long nbclient waits for a cell, for a kernel and for the last outputs of a cell, in seconds."""
 
 LONGEST = (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+import time
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -128,8 +129,7 @@ class IndexingOptions:
         usual = usual_reading(folder, store=store, rebuild=rebuild, **given)
         variant = ModelVariant(cast("Any", self.backend), cast("Any", self.precision))  # which checks both
         embedder = configured_embedder(context, self.model, self.reading, usual, download, variant)
-        chosen = release is not None or context.obj is not None
-        later = not chosen and getattr(_usual_layout(), "has_vectors", False)
+        later = release is None and context.obj is None and getattr(_usual_layout(), "has_vectors", False)
         return {**given, "embedder": embedder, "chunker": chunker, "vectors_later": later}
 
 
@@ -179,13 +179,14 @@ def index(
         return
     from workbench.memory.sync import index_folder
 
-    given = options.prepared(context, folder, store, rebuild, download)
+    started, given = time.perf_counter(), options.prepared(context, folder, store, rebuild, download)
     with telling_of_interruption(), workers_at(cluster) as workers:
         embedder = given["embedder"]
         if workers is not None:
             given["embedder"] = part_of("work", "cluster").on_cluster(embedder, workers)
         summary = index_folder(folder, store=store, rebuild=rebuild, verify=verify, skip=skip, **given)
         lay_out(store or str(folder), embedder, options.index_file, vectors)
+    summary.seconds = time.perf_counter() - started
     say_left_out(summary, given["sources"])
     put(asdict(summary) if as_json else str(summary), as_json)
 

@@ -6,7 +6,7 @@ import hashlib
 import threading
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import Self, TypeVar
 from weakref import WeakValueDictionary
@@ -308,11 +308,11 @@ class MemoryIndex(OpenIndex):
         """The vectors of these chunks. They are kept at once, also while one state of the index is read."""
         texts = [one.text for one in self.chunks(rows)]
         by_hash = {content_hash(text): text for text in texts}
-        with ExitStack() as stack:
-            beside = stack.enter_context(self.store.reopened())
-            done = stack.enter_context(progress(len(by_hash), "embedding", "chunks"))
-            if not beside.writable:
-                stack.enter_context(beside.reading())
+        with (
+            self.store.reopened() as beside,
+            progress(len(by_hash), "embedding", "chunks") as done,
+            nullcontext() if beside.writable else beside.reading(),
+        ):
             known = embed_through_cache(
                 beside, self.store.settings, self.embedder, "passage", by_hash,
                 lambda count: [done() for _ in range(count)],

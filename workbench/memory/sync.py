@@ -128,8 +128,7 @@ def index_folder(
         settings = Settings(embedder.name, embedder.revision, embedder.dimensions, chunker.name)
         model = embedder.name if isinstance(embedder, LocalEmbedder) else PACKAGED_MODEL
         chosen = Choices(str(root), beside, "" if model == PACKAGED_MODEL else model)
-        first = not place.exists()
-        given = extra is not None
+        first, given = not place.exists(), extra is not None
         later = vectors_later and isinstance(place, SQLitePlace) and isinstance(embedder, LocalEmbedder)
         work = Work(
             settings, embedder, chunker, chosen, every, skip, verify, like, given, first, lender, open_sizes,
