@@ -162,10 +162,7 @@ def index(
 ) -> None:
     """Index a memory, or update its index; --list lists the indexes, and --remove removes one."""
     if watch:
-        others = (
-            store, rebuild, verify, download, cluster, list_, removal.remove, removal.remove_gone, vectors,
-            as_json,
-        )  # fmt: skip
+        others = (store, rebuild, verify, download, cluster, list_, vectors, as_json, *vars(removal).values())
         if any(others):
             raise InputError(
                 "--watch keeps an index file up to date, and goes with options of what is read alone.",

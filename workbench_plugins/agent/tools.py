@@ -62,11 +62,12 @@ def side_by_side() -> int:
 class IndexPool:
     """Lends an open index to each thread that searches; a thread waits when all of them are lent.
 
-    An index is opened when it is first needed, and kept. All of them use one embedder, so that a model is
-    loaded once, and share the vectors of one state of the store.
+    An index is opened when it is first needed, and kept. `opened` gets it before each search, or None, and
+    gives it back open. All of them use one embedder, so that a model is loaded once, and share the vectors of
+    one state of the store.
     """
 
-    def __init__(self, opened: Callable[[], OpenIndex], most: int, seconds: float = SEARCH_SECONDS) -> None:
+    def __init__(self, opened: Callable[..., OpenIndex], most: int, seconds: float = SEARCH_SECONDS) -> None:
         self._opened = opened
         self._seconds = seconds
         self._room = threading.BoundedSemaphore(most)
@@ -84,7 +85,7 @@ class IndexPool:
         with self._room:
             with self._lock:
                 index, closings = self._idle.pop() if self._idle else None, self._closings
-            index = index or self._opened()
+            index = self._opened(index)
             try:
                 with index.snapshot():
                     self._share_embedder(index)
@@ -203,8 +204,11 @@ class AgentTools:
         """Closes the indexes; the next search opens one again."""
         self._pool.close()
 
-    def _open(self) -> OpenIndex:
-        index = open_memory(self.memory, self.embedder, index_path=self.index_path, re_embed=self.re_embed)
+    def _open(self, index: OpenIndex | None = None) -> OpenIndex:
+        """An open index that has what its pipeline compares, before the time limit of a search begins."""
+        index = index or open_memory(
+            self.memory, self.embedder, index_path=self.index_path, re_embed=self.re_embed
+        )
         if isinstance(index, MemoryIndex) and not getattr(self.pipeline.layout, "has_vectors", False):
             index.prepare()
         return index

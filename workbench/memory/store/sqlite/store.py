@@ -314,8 +314,7 @@ class Store(IndexStore):
                 # Without RETURNING: SQLite opens a savepoint for that, and FTS5 writes its terms at each one.
                 self.db.execute(INSERT_CHUNK, (key, document_id, *PLACED(passage), one.read_share))
                 stored.append((self.db.last_insert_rowid(), passage.text, one.vector.tobytes()))
-            vectors = [(row, vector) for row, _, vector in stored if vector]
-            self.db.executemany("INSERT INTO chunks_vec VALUES (?, ?)", vectors)
+            self.db.executemany("INSERT INTO chunks_vec VALUES (?, ?)", ((r, v) for r, _, v in stored if v))
             self.db.executemany(
                 "INSERT INTO chunks_fts (rowid, text) VALUES (?, ?)", [(row, text) for row, text, _ in stored]
             )
