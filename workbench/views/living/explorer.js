@@ -69,10 +69,11 @@ function picker(label, groups, pick) {
     const first = buttons.find((one) => !one.hidden);
     if (key === "Enter" && first) chosen(first.textContent);
   });
+  // A browser tells it later than it happens, so what was typed meanwhile stays.
   root.addEventListener("toggle", () => {
+    if (root.open) return search.focus();
     search.value = "";
     filter();
-    if (root.open) search.focus();
   });
   root.addEventListener("keydown", ({ key }) => {
     if (key !== "Escape" || !root.open) return;
