@@ -155,7 +155,11 @@ def _served(command: Sequence[str], folder: Path, own: Mapping[str, str], ready:
             yield "/".join(ready.split("/")[:3])
         finally:
             server.terminate()
-            server.wait(300)
+            try:
+                server.wait(30)
+            except subprocess.TimeoutExpired:  # JupyterLab may wait for ever for a kernel that still starts
+                server.kill()
+                server.wait()
 
 
 def free_port() -> int:
