@@ -157,7 +157,7 @@ def _served(command: Sequence[str], folder: Path, own: Mapping[str, str], ready:
             server.terminate()
             try:
                 server.wait(30)
-            except subprocess.TimeoutExpired:  # JupyterLab may wait for ever for a kernel that still starts
+            except subprocess.TimeoutExpired:  # JupyterLab can hang when a kernel is starting
                 server.kill()
                 server.wait()
 

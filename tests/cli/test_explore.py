@@ -44,7 +44,10 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def address(home: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of the page that the command opens on a folder."""
+    """The address of the page that the command opens on a folder.
+
+    Each test has a server of its own, since a server keeps what was chosen on its page.
+    """
     folder = world.write(tmp_path_factory.mktemp("explored") / "memory", NOTES)
     command = [
         sys.executable, "-m", "workbench", "explore", str(folder), "--no-browser",

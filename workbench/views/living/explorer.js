@@ -69,7 +69,7 @@ function picker(label, groups, pick) {
     const first = buttons.find((one) => !one.hidden);
     if (key === "Enter" && first) chosen(first.textContent);
   });
-  // A browser tells it later than it happens, so what was typed meanwhile stays.
+  // The event comes after the list is open. What was typed until then stays.
   root.addEventListener("toggle", () => {
     if (root.open) return search.focus();
     search.value = "";
