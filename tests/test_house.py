@@ -1,17 +1,13 @@
-"""The house: a small heart that knows no guest, imports that run one way, and budgets of code lines."""
+"""The house: a small heart that knows no guest, and imports that run one way."""
 
 from __future__ import annotations
 
 import ast
-import io
 import re
-import tokenize
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
-
-import pytest
 
 from tests.conftest import PROJECT
 
@@ -19,9 +15,6 @@ HEART, GUESTS = PROJECT / "workbench", PROJECT / "workbench_plugins"
 FILES = sorted([*HEART.rglob("*.py"), *GUESTS.rglob("*.py")])
 BESIDE = ("errors", "safe_text", "progress", "records", "contracts", "registry")
 ROOMS = (*BESIDE, "memory", "retrieval", "systems", "measure", "views", "cli")
-
-BUDGETS = {"workbench": 10_000, "workbench and workbench_plugins": 35_000, "tests": 23_500}
-"""Code lines at most: lines with a token that is no comment and no docstring."""
 
 LATE = {
     "distributed", "httpx2", "itables", "json5", "openvino", "pandas", "pymilvus", "sentence_transformers",
@@ -66,46 +59,6 @@ def imports(node: ast.AST, at_once: bool = True) -> Iterator[Import]:
 @cache
 def imports_of(file: Path) -> list[Import]:
     return list(imports(ast.parse(file.read_text(encoding="utf-8"))))
-
-
-def docstring_lines(tree: ast.AST) -> set[int]:
-    lines: set[int] = set()
-    for node in ast.walk(tree):
-        body = getattr(node, "body", None)
-        for one in body if isinstance(body, list) else ():
-            match one:
-                case ast.Expr(value=ast.Constant(value=str())):
-                    lines.update(range(one.lineno, (one.end_lineno or one.lineno) + 1))
-    return lines
-
-
-BLANK = {
-    tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER,
-}  # fmt: skip
-
-
-def code_lines(text: str) -> int:
-    held: set[int] = set()
-    for token in tokenize.generate_tokens(io.StringIO(text).readline):
-        if token.type not in BLANK:
-            held.update(range(token.start[0], token.end[0] + 1))
-    return len(held - docstring_lines(ast.parse(text)))
-
-
-@cache
-def lines_of(file: Path) -> int:
-    return code_lines(file.read_text(encoding="utf-8"))
-
-
-def test_code_lines_leave_out_comments_docstrings_and_blanks() -> None:
-    text = '"""Doc."""\n\n# why\ndef f():\n    """Doc\n    goes on."""\n    return (\n        1\n    )\n'
-    assert code_lines(text) == 4
-
-
-@pytest.mark.parametrize("room", BUDGETS)
-def test_a_room_keeps_to_its_budget_of_code_lines(room: str) -> None:
-    files = [file for folder in room.split(" and ") for file in (PROJECT / folder).rglob("*.py")]
-    assert sum(map(lines_of, files)) <= BUDGETS[room]
 
 
 def test_the_heart_imports_no_guest_and_nothing_imports_the_benchmarks() -> None:
