@@ -181,6 +181,16 @@ Value = float | str
 """What a cut-off stage compares: a number, or for a filter the name of a source."""
 
 
+def reaches(value: Any, limit: Value, at_most: bool = False) -> Any:
+    """Whether a value, or each value of an array, is within a limit; an absent value never is.
+
+    A number must be at least `limit`, with `at_most` at most. A name must be one of those in `limit`.
+    """
+    if isinstance(limit, str):
+        return np.isin(value, limit.split(", "))
+    return value <= limit if at_most else value >= limit
+
+
 @dataclass(frozen=True, slots=True)
 class Compared:
     """One candidate's value beside the limit of a threshold."""
@@ -193,9 +203,7 @@ class Compared:
     @property
     def reached(self) -> bool:
         """Whether the value is within the limit; an absent value never is."""
-        if isinstance(self.value, str) or isinstance(self.limit, str):
-            return str(self.value) in str(self.limit).split(", ")
-        return self.value <= self.limit if self.at_most else self.value >= self.limit
+        return bool(reaches(self.value, self.limit, self.at_most))
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,6 +218,11 @@ class Threshold:
     values: NDArray[Any]
     limit: Value
     at_most: bool = False
+
+    @property
+    def passing(self) -> NDArray[np.bool_]:
+        """The candidates that pass, in the shape of the values; an absent value never does."""
+        return np.asarray(reaches(self.values, self.limit, self.at_most), bool)
 
     def compared(self, row: int) -> Compared:
         """The value of the candidate in this row beside the limit."""

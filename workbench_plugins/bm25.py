@@ -6,15 +6,6 @@ import math
 from collections.abc import Callable, Mapping
 
 
-def fts5_idf(notes: int, having: int) -> float:
-    """FTS5's weight of a word: ln((N - n + 0.5) / (n + 0.5)), and 0.000001 where that is not above 0.
-
-    Source: SQLite, ext/fts5/fts5_aux.c.
-    """
-    weight = math.log((notes - having + 0.5) / (having + 0.5))
-    return weight if weight > 0 else 1e-6
-
-
 def lucene_idf(notes: int, having: int) -> float:
     """Lucene's weight of a word: ln(1 + (N - n + 0.5) / (n + 0.5)), which is always above 0."""
     return math.log(1 + (notes - having + 0.5) / (having + 0.5))

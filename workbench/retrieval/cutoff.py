@@ -66,14 +66,8 @@ class Floor(PlainStage, slot="floor"):
         """What is compared. Columns may have any shape."""
         raise NotImplementedError(f"{type(self).__name__} has no thresholds")
 
-    def passing(self, columns: Mapping[str, Floats]) -> NDArray[np.bool_]:
-        """What passes, in the shape of the columns. A number that is absent never does."""
-        passed = [one.values >= one.limit for one in self.thresholds(columns)]
-        return np.asarray(np.logical_or.reduce(passed), bool)
-
     def run(self, trace: Trace, context: Context) -> Trace:
-        compared = self.thresholds(trace.columns)
-        return dropped(trace, self, ~self.passing(trace.columns), DropKind.FLOOR, *compared)
+        return dropped(trace, self, DropKind.FLOOR, *self.thresholds(trace.columns))
 
 
 @dataclass(frozen=True)
@@ -151,25 +145,26 @@ class Limit(PlainStage, slot="limit"):
         places = np.full(trace.dropped.shape, np.nan)
         np.put_along_axis(places, trace.order, np.where(still_in, still_in.cumsum(axis=0), np.nan), axis=0)
         threshold = Threshold("place among those left", places, int(self.count), at_most=True)
-        return dropped(trace, self, places > int(self.count), DropKind.LIMIT, threshold)
+        return dropped(trace, self, DropKind.LIMIT, threshold)
 
 
 def dropped(
     trace: Trace,
     stage: Stage,
-    rows: NDArray[np.bool_],
     kind: DropKind,
     *thresholds: Threshold,
     among: NDArray[np.bool_] | None = None,
 ) -> Trace:
-    """`trace` with the candidates in `rows` dropped by `stage`, unless an earlier stage has dropped them.
+    """`trace` without the candidates that none of the thresholds lets pass; `stage` drops them.
 
-    The trace records the kind of cut and the thresholds, so that an explanation can state what was compared.
-    `among` marks the candidates that the stage looks at: all of them, unless it says otherwise.
+    What an earlier stage has dropped stays dropped by that one. The trace records the kind of cut and the
+    thresholds that decided, so an explanation states what was compared. `among` marks the candidates that
+    the stage looks at: all of them, unless it says otherwise.
     """
     place = trace.place_of(stage)
+    passing = np.logical_or.reduce([one.passing for one in thresholds])
     still_in = (trace.dropped == KEPT) if among is None else (trace.dropped == KEPT) & among
     return trace.but(
-        dropped=np.where(rows & still_in, place, trace.dropped),
+        dropped=np.where(still_in & ~passing, place, trace.dropped),
         cutoffs={**trace.cutoffs, place: Cutoff(kind, thresholds, still_in)},
     )

@@ -128,7 +128,7 @@ def _order(stage: Order, of: Symbols) -> dict[str, Any] | None:
 
 @step.register
 def _floor(stage: Floor, of: Symbols) -> dict[str, Any] | None:
-    if not _kept(stage, Floor, "run", "passing"):
+    if not _kept(stage, Floor, "run"):
         return None
     compared = stage.thresholds({name: of[name] for name in of.values})  # type: ignore[misc]
     return {

@@ -136,7 +136,7 @@ class OfCorpora(PlainStage, slot="corpus"):
     def run(self, trace: Trace, context: Context) -> Trace:
         sources = np.array([chunk.source for chunk in trace.chunks], np.str_)
         threshold = Threshold("source", sources, ", ".join(self.sources))
-        return dropped(trace, self, ~np.isin(sources, self.sources), DropKind.FILTER, threshold)
+        return dropped(trace, self, DropKind.FILTER, threshold)
 
 
 @dataclass(eq=False)

@@ -201,7 +201,7 @@ class AdaptiveFloor(PlainStage, slot="adaptive_floor"):
         if np.isnan(floor):
             return trace
         noted = replace(trace, notes=(*trace.notes, self._note(scores[in_], floor)))
-        return dropped(noted, self, scores < floor, DropKind.FLOOR, Threshold("score", scores, floor))
+        return dropped(noted, self, DropKind.FLOOR, Threshold("score", scores, floor))
 
     def _note(self, scores: Floats, floor: float) -> str:
         gap = float(np.min(scores[scores > floor])) - floor

@@ -152,9 +152,8 @@ class MinSimilarity(
         scored = super().run(trace, context)
         similarity = scored.columns["similarity"]
         keyword_rank = scored.columns.get("keyword_rank", np.full(similarity.size, np.nan))
-        below, of_vectors = ~(similarity >= self.least), np.isnan(keyword_rank)
         threshold = Threshold("similarity", similarity, self.least)
-        return dropped(scored, self, below & of_vectors, DropKind.LEG_FLOOR, threshold, among=of_vectors)
+        return dropped(scored, self, DropKind.LEG_FLOOR, threshold, among=np.isnan(keyword_rank))
 
 
 @step.register

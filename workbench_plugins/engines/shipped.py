@@ -199,7 +199,7 @@ class OneOfText(PlainStage, slot="fold"):
             text = trace.chunks[row].text
             places[row] = seen[text] = seen.get(text, 0) + 1
         threshold = Threshold("place among the chunks with this text", places, 1, at_most=True)
-        return dropped(trace, self, places > 1, DropKind.FOLD, threshold)
+        return dropped(trace, self, DropKind.FOLD, threshold)
 
 
 KINDS: Mapping[str, Any] = {

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from workbench.contracts import Context
+from workbench.memory.store.postings import fts5_idf
 from workbench.memory.store.sqlite.fts5 import quoted
 from workbench.records import Query, Trace
 from workbench.registry import register
@@ -23,7 +24,7 @@ from workbench.retrieval.fusion import RankSum, WeightedSum, reciprocal_rank
 from workbench.retrieval.legs import Depth, KeywordLeg, Union, VectorLeg
 from workbench.retrieval.scoring import absolute_rank, relevance
 from workbench.systems.openclaw import OR_JOIN, SHIPPED
-from workbench_plugins.bm25 import bm25, fts5_idf, lucene_idf
+from workbench_plugins.bm25 import bm25, lucene_idf
 from workbench_plugins.engines.fusions import (
     AS_GIVEN,
     SATURATING,

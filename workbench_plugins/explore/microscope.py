@@ -12,12 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.contracts import Index, Layout
+from workbench.memory.store.postings import fts5_idf
 from workbench.records import Clause, Query, Stage, Trace
 from workbench.retrieval.pipeline import Pipeline, Running, run
 from workbench.retrieval.query import ascii_words, check_question
 from workbench.safe_text import counted
 from workbench.systems.registry import SYSTEMS
-from workbench_plugins.bm25 import fts5_idf
 
 MOST_WORDS = 6
 """Up to this many words, every word set is counted (63). Above it: single words, all but one, and all."""

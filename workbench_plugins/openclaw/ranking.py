@@ -445,7 +445,7 @@ class ReadableProjects(PlainStage, slot="readable_projects"):
         said = annotations_of(context.index)
         invalid = np.array([said(chunk).projects == INVALID_PROJECT for chunk in trace.chunks], float)
         unreadable = Threshold("unreadable project comments", invalid, 0.0, at_most=True)
-        return dropped(trace, self, invalid > 0, DropKind.FILTER, unreadable)
+        return dropped(trace, self, DropKind.FILTER, unreadable)
 
 
 # The score

@@ -128,7 +128,7 @@ class CandidateLimit(PlainStage, slot="candidate_limit"):
     def run(self, trace: Trace, context: Context) -> Trace:
         places = trace.columns["fusion_place"]
         threshold = Threshold("place after the fusion", places, self.count, at_most=True)
-        return dropped(trace, self, places > self.count, DropKind.LIMIT, threshold)
+        return dropped(trace, self, DropKind.LIMIT, threshold)
 
 
 @dataclass(frozen=True)

@@ -168,7 +168,7 @@ class BestOfFile(PlainStage, slot="fold"):
             seen[path] = seen.get(path, 0) + 1
             places[row] = seen[path]
         threshold = Threshold("place among the file's chunks", places, 1, at_most=True)
-        return dropped(trace, self, places > 1, DropKind.FOLD, threshold)
+        return dropped(trace, self, DropKind.FOLD, threshold)
 
 
 @step.register

@@ -104,6 +104,15 @@ class Scored(NamedTuple):
     scores: Floats
 
 
+def fts5_idf(rows: int, having: int) -> float:
+    """FTS5's weight of a phrase that `having` of `rows` contain; 0.000001 where that is not above 0.
+
+    Source: SQLite, ext/fts5/fts5_aux.c.
+    """
+    weight = math.log((rows - having + 0.5) / (having + 0.5))
+    return weight if weight > 0 else SMALLEST_IDF
+
+
 @dataclass(frozen=True)
 class Collection:
     """What BM25 takes from all chunks of a table. The arithmetic is in FTS5's order, so sums are the same.
@@ -112,11 +121,6 @@ class Collection:
     """
 
     sizes: Sizes
-
-    def idf(self, having: int) -> float:
-        """FTS5's weight of a phrase that `having` rows contain; never below 0.000001."""
-        weight = math.log((self.sizes.total_rows - having + 0.5) / (having + 0.5))
-        return weight if weight > 0 else SMALLEST_IDF
 
     def norms(self, k1: float, b: float) -> Floats:
         """k1 × (1 - b + b × length / mean length) for each row."""
@@ -146,7 +150,9 @@ class Collection:
     def weights(self, places: Places, counts: NDArray[np.int32], norms: Floats, k1: float) -> Floats:
         """The part of each posting in its chunk's score: idf × count × (k1 + 1) / (count + norm)."""
         often = counts.astype(float)
-        weights: Floats = self.idf(places.size) * ((often * (k1 + 1.0)) / (often + norms[places]))
+        weights: Floats = fts5_idf(self.sizes.total_rows, places.size) * (
+            (often * (k1 + 1.0)) / (often + norms[places])
+        )
         return weights
 
 
