@@ -33,6 +33,14 @@ def test_a_memory_is_the_files_openclaw_reads(tmp_path: Path, there: list[str], 
     assert list_files(tmp_path) == listed
 
 
+def test_a_file_has_at_most_ten_million_bytes(tmp_path: Path) -> None:
+    (tmp_path / "largest.md").write_bytes(b"a" * 10_000_000)
+    (tmp_path / "larger.md").write_bytes(b"a" * 10_000_001)
+    assert len(MemoryFolder(tmp_path).read("largest.md").text) == 10_000_000
+    with pytest.raises(InputError, match=r"larger\.md has 10 MB; a memory file has at most 10 MB"):
+        MemoryFolder(tmp_path).read("larger.md")
+
+
 def test_a_document_is_read_as_it_is(tmp_path: Path) -> None:
     data = "\ufeff# Té\r\nrooibos\u2028☕\n".encode()
     (tmp_path / "a.md").write_bytes(data)

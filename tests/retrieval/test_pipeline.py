@@ -188,3 +188,21 @@ def test_a_printed_pipeline_says_every_stage_change_and_source(pipeline: Pipelin
     assert all(stage.says in printed for stage in pipeline.stages)
     assert all(change.why in printed for change in pipeline.changes)
     assert str(pipeline.source) in printed
+
+
+def test_chunks_with_one_fate_and_no_rank_are_explained_in_the_order_of_their_ids() -> None:
+    names = ["c", "a", "d", "b"]
+    chunks = [Chunk(name, "tea.md", "memory", line, line, name) for line, name in enumerate(names, 1)]
+    index = answering()
+    index.known += chunks  # no leg brings one of them
+    trace = search("X", SHIPPED, index)
+    assert [one.chunk.id for one in explain(trace, index, "tea.md").verdicts] == ["a", "b", "c", "d"]
+
+
+def test_a_limit_says_the_place_that_it_compares() -> None:
+    trace = search(
+        "X", SHIPPED.asking(limit=1, min_score=0), answering(vector={"a": 0.1, "b": 0.2, "c": 0.3})
+    )
+    missed = [(one.misses[0].value, one.misses[0].limit) for row in (1, 2) if (one := trace.drop(row))]
+    assert missed == [(2, 1), (3, 1)]
+    assert all(not one.reached for row in (1, 2) if (drop := trace.drop(row)) for one in drop.misses)

@@ -14,12 +14,12 @@ from tests import world
 from tests.arithmetic import evaluated
 from workbench.errors import InputError
 from workbench.memory.index import MemoryIndex
-from workbench.records import Trace
+from workbench.records import Chunk, Trace
 from workbench.retrieval.explain import steps
 from workbench.retrieval.pipeline import Pipeline, search
 from workbench.retrieval.settings import with_settings
 from workbench.systems.openclaw import SHIPPED
-from workbench_plugins.automem.components import AdaptiveFloor, LinearRecency, Weights
+from workbench_plugins.automem.components import AdaptiveFloor, FinalOrder, LinearRecency, Weights
 from workbench_plugins.automem.memories import GraphOfMemories, Memories, graph_query, memories_of
 from workbench_plugins.automem.pipelines import (
     BOUNDED,
@@ -179,6 +179,32 @@ def test_importance_breaks_a_tie_and_answers_a_question_with_nothing_to_look_for
         assert [chunk.path for chunk in graph.chunks(found.rows)] == ["memory/b.md", "memory/a.md"]
         trace = search("C", BOUNDED, index)
     assert numbers(trace, "memory/b.md")["score"] == pytest.approx(0.35 * 0.9 + 0.1 * 0.9)
+
+
+def test_equal_scores_are_ordered_by_match_importance_and_age() -> None:
+    """All score the same. The vector leg's hits come first; then the better match, importance, the newer."""
+    names = ("vector_far", "vector_near", "important", "unimportant_new", "unimportant_old", "graph")
+    keys = {
+        "graph_alone": [0, 0, 0, 0, 0, 1],
+        "match_below_0": [-0.2, -0.9, -0.5, -0.5, -0.5, -1],
+        "importance_below_0": [0, 0, -0.7, -0.1, -0.1, -1],
+        "age_days": [1, 9, 9, 2, 5, 0],
+    }
+    chunks = tuple(Chunk(name, f"{name}.md", "memory", 1, 1, name) for name in names)
+    tied = {"score": np.ones(len(names))} | {name: np.array(one, float) for name, one in keys.items()}
+    trace = Trace("", "", (), chunks=chunks, columns=tied)
+    expected = ["vector_near", "important", "unimportant_new", "unimportant_old", "vector_far", "graph"]
+    assert [names[row] for row in FinalOrder().rows(trace)] == expected
+
+
+def test_the_sort_keys_fall_with_match_and_importance(tmp_path: Path) -> None:
+    notes = {f"memory/{one}.md": f"---\nimportance: {one}\n---\nA cup of tea.\n" for one in (0.2, 0.8)}
+    with world.build(tmp_path, notes) as index:
+        trace = search("tea", LIVE_KEYWORD, index)
+    for one in (0.2, 0.8):
+        found = numbers(trace, f"memory/{one}.md")
+        assert found["importance_below_0"] == -one
+        assert found["match_below_0"] == -found["vector_score"]
 
 
 def test_a_content_is_a_text_without_its_front_matter(tmp_path: Path) -> None:

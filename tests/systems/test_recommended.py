@@ -36,6 +36,15 @@ def test_each_result_is_another_file_whose_other_chunks_are_folded(sample: Memor
     assert set(others) <= {Fate.FOLDED, Fate.BEYOND_POOL, Fate.NO_MATCH}
 
 
+def test_the_keyword_score_is_the_mean_of_the_shares_of_chunk_and_file(sample: MemoryIndex) -> None:
+    columns = search(QUESTION, RECOMMENDED, sample).columns
+    of_chunk = np.where(
+        np.isnan(columns["keyword_relevance"]), columns["keyword_beyond"], columns["keyword_relevance"]
+    )
+    shares = np.stack([of_chunk / columns["keyword_most"], columns["file_bm25"] / columns["file_most"]])
+    assert columns["keyword_score"] == pytest.approx(shares.mean(axis=0))
+
+
 def test_a_chunk_matches_a_word_of_the_question_at_most_as_well_as_itself(sample: MemoryIndex) -> None:
     trace = search(QUESTION, RECOMMENDED, sample)
     rare = trace.columns["rare_words"]

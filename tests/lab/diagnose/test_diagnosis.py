@@ -144,6 +144,15 @@ def test_the_best_fix_loses_the_least_by_the_price_of_an_evaluation(
         assert [now.silences for now in price] == [before.silent.hits, one.silent.hits]
 
 
+def test_fixes_are_ordered_by_what_they_lose_then_by_what_they_win(found: Diagnosis) -> None:
+    counted = [
+        (fix.group, fix.price.losses, -fix.price.wins, len(fix.gained) + len(fix.lost)) for fix in found.fixes
+    ]
+    assert counted == sorted(counted)
+    cheap, dear = found.fixes[0], replace(found.fixes[0], lost=("memory/other.md", *found.fixes[0].lost))
+    assert cheap.collateral < dear.collateral
+
+
 def test_a_fix_can_be_made_as_it_is_written(found: Diagnosis) -> None:
     for fix in found.fixes:
         assert made(fix, SHIPPED).stages == fix.pipeline.stages

@@ -56,6 +56,12 @@ PLANTS: dict[str, tuple[Plant, str, int, Sequence[str]]] = {
         3,
         [one for one in STORES if one != "chroma"],
     ),
+    "shorter than unit length": (
+        vectors(lambda one: 0.3 * one),
+        "not unit",
+        3,
+        [one for one in STORES if one != "chroma"],
+    ),
     "missing": (vectors(lambda _: None), "no vector", 3, ["ours", "openclaw", "basic-memory"]),
     "another length": (vectors(lambda one: one[:100]), "other length", 3, ["openclaw"]),
     "mixed": (vectors(lambda one: one @ TURN, slice(0, 20)), "mixed models", 0, [*STORES]),

@@ -205,3 +205,9 @@ def test_a_gate_refuses_other_questions(toy: MemoryIndex) -> None:
     fewer = QuestionSet(questions=ASKED.questions[:2], controls=ASKED.controls)
     with pytest.raises(InputError, match="1 gone, 0 new"):
         gated(toy, run_of(pipeline, ids_of(ASKED), toy), pipeline, fewer)
+
+
+def test_the_depth_of_a_run_is_its_longest_answer() -> None:
+    made = run(one=[("a", 1.0)], two=[("a", 2.0), ("b", 1.0), ("c", 0.5)])
+    assert made.depth == 3
+    assert Run("empty").depth == 0
