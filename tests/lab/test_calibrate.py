@@ -19,7 +19,8 @@ from workbench.measure.questions import Control, Question, QuestionSet
 from workbench.memory.index import MemoryIndex
 from workbench.records import Trace
 from workbench.retrieval.pipeline import search
-from workbench.systems.registry import system, with_reranker, with_settings_of_any_language
+from workbench.systems.languages import with_keys_of_any_language
+from workbench.systems.registry import system, with_reranker
 from workbench_plugins.calibrate.calibrated import Calibrated, calibrated
 from workbench_plugins.calibrate.floors import Floored, levels, with_floor
 from workbench_plugins.calibrate.made import Exchange, Without, exchanged, left_out
@@ -169,7 +170,7 @@ def test_made_labels_are_compared_with_those_by_hand(toy: MemoryIndex) -> None:
 def test_a_file_holds_for_its_system_model_and_memory_alone(toy: MemoryIndex, tmp_path: Path) -> None:
     found, file = made(toy), tmp_path / "a.calibration.yaml"
     save(calibration_of(found, toy, ""), file)
-    ((pipeline,), left) = with_settings_of_any_language([system(VECTORS)], [f"calibration={file}"])
+    ((pipeline,), left) = with_keys_of_any_language([system(VECTORS)], [f"calibration={file}"])
     assert (pipeline.floor, left) == (next(iter(found.thresholds.values())), [])
     assert system(f"{VECTORS}@{file}").stages == system(str(file)).stages == pipeline.stages
     answers = search("rooibos tea", pipeline, toy).paths()

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from workbench.measure.questions import QuestionSet
     from workbench.memory.index import OpenIndex
     from workbench.retrieval.pipeline import Pipeline
+    from workbench_plugins.openclaw.config import Configuration
 
 GROUPS = ("Start", "Ask", "Measure", "Report", "Agent")
 """The headings of `workbench --help`, those of the first hour first."""
@@ -275,9 +276,9 @@ class SystemOptions:
         named = [_named(name) for name in names]
         slots: list[str] = []
         if self.settings:
-            from workbench.systems.registry import with_settings_of_any_language
+            from workbench.systems.languages import with_keys_of_any_language
 
-            named, slots = with_settings_of_any_language(named, self.settings)
+            named, slots = with_keys_of_any_language(named, self.settings)
         made = self.reranked([one.asking(self.limit, self.min_score) for one in named])
         if not slots:
             return made
@@ -330,10 +331,17 @@ def labelled(memory: str, questions: Path | None) -> QuestionSet:
 
 def _named(name: str) -> Pipeline:
     """The system of that name. With `--config` it has the settings of that file."""
-    file = CONFIG_FILE.get()
-    from workbench.systems.registry import is_configuration, system
+    from workbench.systems.registry import system
 
-    return system(name if file is None or is_configuration(name) else f"{name}@{file}")
+    return system(configured_name(name))
+
+
+def configured_name(name: str) -> str:
+    """The name of the system with the settings of the `--config` file, `NAME@FILE`, if there is one."""
+    from workbench.systems.languages import is_configuration
+
+    file = CONFIG_FILE.get()
+    return name if file is None or is_configuration(name) else f"{name}@{file}"
 
 
 def _print_version(asked: bool) -> None:
@@ -366,17 +374,12 @@ def options(
     ] = None,
 ) -> None:
     """Teach, explore and reproduce how hybrid search fails."""
-    from workbench.systems.registry import language_of_file
-
     CONFIG_FILE.set(None)
     if config is None:
         if base_url is not None or release:
             raise InputError("--base-url and --release belong to a --config file.", "Add --config FILE.")
         return
-    language = language_of_file(config)
-    if language is None:
-        raise InputError(f"No settings language reads the file {config}.", "Give an openclaw.json.")
-    made = context.obj = language.read(config, release)
+    made = context.obj = _configuration(config, release)
     CONFIG_FILE.set(config)
     if base_url is not None:
         os.environ.update(dict.fromkeys(made.address_variables, base_url))
@@ -399,7 +402,20 @@ def options(
         )
 
 
-def unnamed_message(made: Any, address: str) -> tuple[str, str]:
+def _configuration(file: str, release: str) -> Configuration:
+    """What an openclaw.json says, as a release of OpenClaw reads it. Raises InputError for another file."""
+    try:
+        from workbench_plugins.openclaw.config import is_file, read
+    except ImportError:
+        raise InputError(
+            "--config needs workbench_plugins/openclaw, which is not there.", "Install the whole package."
+        ) from None
+    if not is_file(file):
+        raise InputError(f"--config does not read the file {file}.", "Give an openclaw.json.")
+    return read(file, release=release)
+
+
+def unnamed_message(made: Configuration, address: str) -> tuple[str, str]:
     """What is said of an address that only a file names: the problem, and the remedy."""
     variables = " or ".join(f"export {one}={address}" for one in made.unnamed_addresses())
     return (
@@ -409,7 +425,7 @@ def unnamed_message(made: Any, address: str) -> tuple[str, str]:
     )
 
 
-def _defaults(config: str, made: Any) -> dict[str, Any]:
+def _defaults(config: str, made: Configuration) -> dict[str, Any]:
     """Default values by parameter name; each command uses those that it has."""
     usual: dict[str, Any] = {
         "system": f"{made.choice.pipeline.name}@{config}",

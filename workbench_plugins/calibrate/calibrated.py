@@ -20,7 +20,6 @@ from workbench.retrieval.pipeline import Pipeline
 from workbench.retrieval.query import unicode_words
 from workbench.retrieval.rerank import Rerank
 from workbench.retrieval.settings import with_settings
-from workbench.systems.registry import LANGUAGES
 from workbench_plugins.calibrate.floors import Floored, Values, levels
 from workbench_plugins.calibrate.promise import allowed, check_enough, check_rates, upper
 
@@ -105,18 +104,18 @@ class Calibrated(Shown):
 
     @property
     def to_paste(self) -> dict[str, Any] | None:
-        """The threshold as a file of the system's settings has it; None if no key sets just this.
-
-        A language belongs to the systems whose names begin as its own: openclaw.json to openclaw-2026.2.13.
-        """
+        """The threshold as an openclaw.json has it; None for another system, and if no key sets just this."""
+        if not self.asked.name.startswith("openclaw"):
+            return None
+        try:
+            from workbench_plugins.openclaw.config import keys_of, to_paste, with_keys
+        except ImportError:
+            return None
         value = next(iter(self.thresholds.values()))
-        for language in LANGUAGES.values():
-            if not self.asked.name.startswith(language.name.partition(".")[0]):
-                continue
-            for key in language.keys(self.asked):
-                setting = f"{key.name}={value!r}"
-                if not key.choices and self._made_by(partial(language.with_keys, self.asked, [setting])):
-                    return language.to_paste(self.asked, {key.name: value})
+        for key in keys_of(self.asked):
+            setting = f"{key.name}={value!r}"
+            if not key.choices and self._made_by(partial(with_keys, self.asked, [setting])):
+                return to_paste(self.asked, {key.name: value})
         return None
 
     @property

@@ -7,10 +7,8 @@ when it is read, and with another model or memory when a question is asked.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NoReturn
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -27,7 +25,8 @@ from workbench.retrieval.cutoff import Floor
 from workbench.retrieval.index_adapters import innermost
 from workbench.retrieval.pipeline import Pipeline
 from workbench.retrieval.settings import with_settings
-from workbench.systems.registry import RERANKED, SYSTEMS, Language, reranker_named, with_reranker
+from workbench.systems.languages import Language
+from workbench.systems.registry import RERANKED, SYSTEMS, reranker_named, with_reranker
 from workbench_plugins.calibrate.calibrated import Calibrated
 from workbench_plugins.calibrate.floors import with_floor
 
@@ -150,40 +149,25 @@ def calibrated_by(pipeline: Pipeline, file: str) -> Pipeline:
     return changed.with_new_stage(MadeFor(made.model, made.memory, made.promise), before=stage.slot)
 
 
-def _named_file(setting: str) -> str:
-    name, _, file = setting.partition("=")
-    return file.strip() if name.strip() == KEY else ""
+class CalibrationFile(Language):
+    """A calibration as a setting, `--set calibration=FILE`, and as a system, `-s SYSTEM@FILE`."""
+
+    name = KEY
+    endings = (SUFFIX,)
+
+    def system(self, file: str) -> Pipeline:
+        """The system that a calibration was made for, with its thresholds; another one is refused."""
+        system, at, path = file.partition("@")
+        return calibrated_by(SYSTEMS.named(system if at else load(file).system), path or file)
+
+    def key_of(self, setting: str) -> str:
+        """The key, if it is followed by the name of a file."""
+        name, _, file = setting.partition("=")
+        return KEY if name.strip() == KEY and file.strip() else ""
+
+    def with_setting(self, pipeline: Pipeline, setting: str) -> Pipeline:
+        """The pipeline with the thresholds of the file; another system than the file's is refused."""
+        return calibrated_by(pipeline, setting.partition("=")[2].strip())
 
 
-def _set(pipeline: Pipeline, settings: Sequence[str]) -> Pipeline:
-    for one in settings:
-        pipeline = calibrated_by(pipeline, _named_file(one))
-    return pipeline
-
-
-def _system(name: str) -> Pipeline:
-    system, at, file = name.partition("@")
-    return calibrated_by(SYSTEMS.named(system if at else load(name).system), file or name)
-
-
-def _no_settings(*_: Any) -> NoReturn:
-    raise InputError("A calibration is no file of settings.", f"Give it as --set {KEY}=FILE.")
-
-
-register(
-    Language(
-        "calibration",
-        reads=lambda name: name.endswith(SUFFIX),
-        system=_system,
-        read=_no_settings,
-        key_of=lambda setting: KEY if _named_file(setting) else "",
-        check=lambda _: None,
-        fits=lambda *_: True,
-        with_keys=_set,
-        parsed=_no_settings,
-        configured=_no_settings,
-        keys=lambda _: [],
-        to_paste=lambda *_: None,
-        pasted=_no_settings,
-    )
-)
+register(CalibrationFile())

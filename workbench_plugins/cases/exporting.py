@@ -10,7 +10,6 @@ from workbench.errors import InputError, unknown_name
 from workbench.retrieval.columns import parameters
 from workbench.retrieval.pipeline import Pipeline
 from workbench.safe_text import one_line
-from workbench.systems.registry import LANGUAGES
 from workbench_plugins.beside import told_beside
 from workbench_plugins.cases.indexing import opened_memory, packed
 from workbench_plugins.cases.making import carried
@@ -101,14 +100,10 @@ def _weights(pipeline: Pipeline) -> list[float]:
 
 def _keys(pipeline: Pipeline) -> dict[str, Any]:
     """The settings as an openclaw.json has them; none for another system."""
-    language = LANGUAGES.get("openclaw.json")
-    if language is None or not pipeline.name.startswith("openclaw-"):
+    if not pipeline.name.startswith("openclaw-"):
         return {}
-    tree: dict[str, Any] = {}
-    for key in language.keys(pipeline):
-        *outer, last = key.name.split(".")
-        inner = tree
-        for part in outer:
-            inner = inner.setdefault(part, {})
-        inner[last] = key.now
-    return tree
+    try:
+        from workbench_plugins.openclaw.config import keys_of, nested
+    except ImportError:
+        return {}
+    return nested({key.name: key.now for key in keys_of(pipeline)})

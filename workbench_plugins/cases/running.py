@@ -24,7 +24,8 @@ from workbench.retrieval.explain import Explanation, Fate, explain
 from workbench.retrieval.legs import legs_of
 from workbench.retrieval.pipeline import Change, Difference, Pipeline, search
 from workbench.retrieval.settings import with_settings
-from workbench.systems.registry import LANGUAGES, SYSTEMS, is_configuration, with_settings_of_any_language
+from workbench.systems.languages import is_configuration, with_keys_of_any_language
+from workbench.systems.registry import SYSTEMS
 from workbench_plugins.cases.indexing import beside, opened_memory
 from workbench_plugins.cases.model import Case, CaseQuestion, CaseSystem, Expected, Observed, read_plain
 from workbench_plugins.history import changes_of, line_of
@@ -51,13 +52,13 @@ def pipeline_of_case(system: CaseSystem, folder: Path | None = None) -> Pipeline
         if name not in known:
             raise unknown_name("change", name, known, f"{system.name} takes {', '.join(known) or 'none'}.")
         pipeline = pipeline.but(known[name])
-    (pipeline,), slots = with_settings_of_any_language([pipeline], system.settings)
+    (pipeline,), slots = with_keys_of_any_language([pipeline], system.settings)
     return with_settings(pipeline.asking(system.limit, system.min_score), slots)
 
 
 def _adapted(pipeline: Pipeline, system: CaseSystem) -> Pipeline:
     """Another pipeline with the limit and floor of a system, and with those of its settings that fit."""
-    (pipeline,), slots = with_settings_of_any_language([pipeline], system.settings, leave_out=True)
+    (pipeline,), slots = with_keys_of_any_language([pipeline], system.settings, leave_out=True)
     asked = pipeline.asking(system.limit, system.min_score)
     return with_settings(asked, [one for one in slots if _has(asked, one)])
 
@@ -82,12 +83,19 @@ def _side(system: CaseSystem) -> Pipeline:
 def _configured(system: CaseSystem, folder: Path | None) -> Pipeline:
     given = system.openclaw
     assert given is not None
-    language, content, name = LANGUAGES.named("openclaw.json"), given.content, "openclaw.json"
+    try:
+        from workbench_plugins.openclaw.config import configured, parsed
+    except ImportError:
+        raise InputError(
+            "The system is an openclaw.json, and nothing here reads that.",
+            "Install the whole package, with the folder workbench_plugins/openclaw.",
+        ) from None
+    content, name = given.content, "openclaw.json"
     if given.file is not None:
         file, name = beside(given.file, folder), given.file
         what = f"The configuration {file}"
-        content = dict(language.parsed(read_plain(file, what), what))
-    return language.configured(content or {}, Path(name), given.agent, given.release)
+        content = parsed(read_plain(file, what), what)
+    return configured(content or {}, Path(name), given.agent, release=given.release).pipeline
 
 
 def system_of_case(pipeline: Pipeline) -> CaseSystem:

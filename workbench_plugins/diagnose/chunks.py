@@ -31,7 +31,8 @@ from workbench.retrieval.pipeline import search
 from workbench.safe_text import counted
 from workbench.systems.registry import INDEXINGS
 from workbench_plugins.diagnose.causes import Prices
-from workbench_plugins.diagnose.fixes import Fix, moved, pasted_works, to_paste
+from workbench_plugins.diagnose.fixes import Fix, moved
+from workbench_plugins.diagnose.keys import pasted_works, to_paste
 from workbench_plugins.diagnose.parameters import Goal
 
 TRIED = (ChunkSizes(100, 20), ChunkSizes(200, 40), ChunkSizes(400, 80), ChunkSizes(800, 160))

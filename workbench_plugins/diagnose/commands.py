@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from workbench.cli.app import (
-    CONFIG_FILE,
     AsJson,
     AskedSystem,
     CaseOut,
@@ -18,6 +17,7 @@ from workbench.cli.app import (
     ReEmbed,
     SystemOptions,
     app,
+    configured_name,
     labelled,
     shared_options,
     workers_at,
@@ -71,7 +71,6 @@ def diagnose(
     With --unwanted: what brings a file in that does not belong there, and what would keep it out. Exit code 1
     if no verified fix is found.
     """
-    from workbench.systems.registry import is_configuration
     from workbench_plugins.diagnose.diagnosis import diagnose as diagnosed
 
     if (target is None) == (unwanted is None):
@@ -81,7 +80,7 @@ def diagnose(
     if config is not None:
         system = config if system is None else f"{system}@{config}"
     name = where.system(system)
-    pipeline, file = changes.pipeline(name), CONFIG_FILE.get()
+    pipeline = changes.pipeline(name)
     questions = _labels(labels, where.memory)
     with where.opened() as opened:
         found = diagnosed(
@@ -92,7 +91,7 @@ def diagnose(
             unwanted=where.relative(unwanted) if unwanted else "",
             questions=questions,
             rechunk=rechunk,
-            file=name if file is None or is_configuration(name) else f"{name}@{file}",
+            file=configured_name(name),
         )
         if case is not None:
             part_of("save", "case").save_diagnosis(case, found, opened)

@@ -21,7 +21,6 @@ from workbench.retrieval.index_adapters import CachedIndex
 from workbench.retrieval.pipeline import Pipeline, check_pipeline
 from workbench.retrieval.query import check_question
 from workbench.safe_text import one_line
-from workbench.systems.registry import language_of_file
 from workbench.views.frames import Frame, Types, frame, made_frame
 from workbench.views.text import (
     ABSENT,
@@ -37,6 +36,7 @@ from workbench.views.text import (
 from workbench_plugins.diagnose.causes import Cause, Marks, Prices, causes_inside, repairs, without_stop_words
 from workbench_plugins.diagnose.chunks import Tried, cut_index, tried, untried
 from workbench_plugins.diagnose.fixes import LARGER, MOST_FIXES, Fix, best_fixes, fixes_of_many, verified
+from workbench_plugins.diagnose.keys import is_of_file
 from workbench_plugins.diagnose.outside import (
     cause_in_chunk,
     causes_outside,
@@ -118,11 +118,10 @@ class Diagnosis(Tabular):
     @property
     def settings_text(self) -> str:
         """For a system from a file of settings: whether a setting of its release can do it. Else empty."""
-        language = language_of_file(self.pipeline.name)
-        if language is None:
+        if not is_of_file(self.pipeline.name):
             return ""
         if any(one.paste for one in self.fixes):
-            return f"Paste the JSON into your {language.name}: it was tried in the whole file."
+            return "Paste the JSON into your openclaw.json: it was tried in the whole file."
         if any(one.is_key for one in self.fixes):
             return (
                 "There is no JSON to paste: it is printed if the file itself is named, and if nothing else "

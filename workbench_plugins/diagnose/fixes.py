@@ -7,7 +7,7 @@ the file of settings that the pipeline comes from.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, is_dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -17,13 +17,13 @@ from workbench.measure.blame import LAYOUT, Edit, Reruns, edited
 from workbench.records import Stage, Trace
 from workbench.retrieval.columns import parameters
 from workbench.retrieval.pipeline import Pipeline, search
-from workbench.systems.registry import SYSTEMS, language_of_file
+from workbench.systems.registry import SYSTEMS
 from workbench_plugins.diagnose.causes import Price, Prices, Repair, combined
+from workbench_plugins.diagnose.keys import keys_of, pasted_works, to_paste
 from workbench_plugins.diagnose.parameters import (
     Goal,
     NearestValue,
     Value,
-    keys_of,
     nearest_values,
     parameters_of,
     setting_text,
@@ -124,12 +124,10 @@ class Fix:
         if self.change is not None:
             return "\n".join(_lines(self.change.edits))
         settings = [f"{self.setting}={setting_text(self.value)}"]
-        language = language_of_file(self.pipeline.name)
-        if self.is_key and language is not None:
-            made = f"LANGUAGES[{language.name!r}].with_keys(pipeline, {settings})"
-            return f"from workbench.systems.registry import LANGUAGES\n\npipeline = {made}"
-        imported = "from workbench.retrieval.settings import with_settings"
-        return f"{imported}\n\npipeline = with_settings(pipeline, {settings})"
+        module, function = "workbench.retrieval.settings", "with_settings"
+        if self.is_key:
+            module, function = "workbench_plugins.openclaw.config", "with_keys"
+        return f"from {module} import {function}\n\npipeline = {function}(pipeline, {settings})"
 
     def as_json(self) -> dict[str, Any]:
         """The fix in the form that docs/diagnose.md describes."""
@@ -259,21 +257,6 @@ def verified(fix: Fix, runs: Reruns, goal: Goal, index: Index, file: str = "") -
     return replace(
         fix, verified=sharp and _reached(fix.pipeline, runs, goal, index), paste=paste if works else None
     )
-
-
-def to_paste(pipeline: Pipeline, values: Mapping[str, Any]) -> dict[str, Any] | None:
-    """What the file of settings of a pipeline has for these keys; None if its release has no such key."""
-    language = language_of_file(pipeline.name)
-    return None if language is None else language.to_paste(pipeline, values)
-
-
-def pasted_works(file: str, content: Mapping[str, Any], works: Callable[[Any], bool]) -> bool:
-    """Whether the file says what works once the content is pasted into it; False without a file."""
-    language = language_of_file(file)
-    try:
-        return language is not None and works(language.pasted(file, content))
-    except InputError:
-        return False
 
 
 def fixes_of_many(

@@ -25,7 +25,6 @@ from workbench.retrieval.columns import parameters
 from workbench.retrieval.cutoff import Limit
 from workbench.retrieval.pipeline import Pipeline
 from workbench.retrieval.settings import NESTED_RANGES, with_settings
-from workbench.systems.registry import Language, language_of_file
 
 Value = float | str | bool
 
@@ -184,22 +183,6 @@ def _choices(pipeline: Pipeline, stage: Stage, parameter: str) -> Sequence[str]:
         return [one for one in columns if one.endswith("score")]
     legs = [column.removesuffix("_score") for column in columns if column.endswith("_score")]
     return legs if now in legs else []
-
-
-def keys_of(pipeline: Pipeline) -> list[Parameter]:
-    """What can be set in the file of settings that a pipeline comes from; empty for another pipeline.
-
-    A key is set as the system reads it: OpenClaw scales weights to sum to 1, for example.
-    """
-    language = language_of_file(pipeline.name)
-    if language is None:
-        return []
-    put = partial(_with_key, language, pipeline)
-    return [Parameter(*one, put=partial(put, one.name)) for one in language.keys(pipeline)]
-
-
-def _with_key(language: Language, pipeline: Pipeline, name: str, value: Value) -> Pipeline:
-    return language.with_keys(pipeline, [f"{name}={setting_text(value)}"])
 
 
 @dataclass(frozen=True)

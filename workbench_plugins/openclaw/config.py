@@ -40,8 +40,9 @@ from workbench.retrieval.columns import parameters
 from workbench.retrieval.pipeline import Pipeline
 from workbench.retrieval.settings import with_settings
 from workbench.safe_text import is_secret_name, masked, one_line
+from workbench.systems.languages import Language
 from workbench.systems.openclaw import WORKAROUND
-from workbench.systems.registry import SYSTEMS, Key, Language
+from workbench.systems.registry import SYSTEMS
 from workbench_plugins.beside import told_beside
 from workbench_plugins.openclaw.indexing import LimitedChunker, SeptemberChunker
 from workbench_plugins.openclaw.releases import DECAY, DIVERSE, HISTORY, WEIGHED
@@ -783,6 +784,20 @@ def check_key(setting: str) -> None:
         )
 
 
+class Key(NamedTuple):
+    """A key that sets something of a pipeline: its present value, and the values that it takes.
+
+    A number goes from `low` to `high`; a `whole` one has no fractions. Anything else takes one of `choices`.
+    """
+
+    name: str
+    now: float | str | bool
+    low: float = 0.0
+    high: float = 1.0
+    whole: bool = False
+    choices: tuple[str | bool, ...] = ()
+
+
 def keys_of(pipeline: Pipeline) -> list[Key]:
     """The keys that a pipeline has stages for, and that its release reads, with the values that they take."""
     found: list[Key] = []
@@ -874,14 +889,14 @@ def _parameter(pipeline: Pipeline, setting: str) -> Any:
     return parameters(pipeline[slot])[parameter]
 
 
-# OpenClaw's settings as a language: `--config openclaw.json` and `--set query.minScore=0.3`
+# OpenClaw's settings as a language
 
 RELEASE = re.compile(r"openclaw-\d+\.\d+\.\d+[\w.-]*")
 
 
 def is_file(name: str) -> bool:
     """Whether a name ends in that of an OpenClaw configuration, with or without `#AGENT`."""
-    return Path(name.partition("#")[0]).suffix in (".json", ".json5")
+    return name.partition("#")[0].endswith(OpenClawJson.endings)
 
 
 def pasted(name: str, content: Mapping[str, Any]) -> Configuration:
@@ -896,20 +911,26 @@ def pasted(name: str, content: Mapping[str, Any]) -> Configuration:
     return read(file, release=release, more=content)
 
 
-register(
-    Language(
-        "openclaw.json",
-        reads=is_file,
-        system=lambda name: pasted(name, {}).pipeline,
-        read=lambda file, release: read(file, release=release),
-        key_of=key_of,
-        check=check_key,
-        fits=fits,
-        with_keys=with_keys,
-        parsed=parsed,
-        configured=lambda data, file, agent, release: configured(data, file, agent, release=release).pipeline,
-        keys=keys_of,
-        to_paste=to_paste,
-        pasted=pasted,
-    )
-)
+class OpenClawJson(Language):
+    """OpenClaw's settings: `--config openclaw.json` and `--set query.minScore=0.3`."""
+
+    name = "openclaw.json"
+    endings = (".json", ".json5")
+
+    def system(self, file: str) -> Pipeline:
+        """The system that a file configures, with or without a release or another system before it."""
+        return pasted(file, {}).pipeline
+
+    def key_of(self, setting: str) -> str:
+        """OpenClaw's key in `KEY=value`, empty if it is none. Raises InputError for a misspelled one."""
+        key = key_of(setting)
+        if not key:
+            check_key(setting)
+        return key
+
+    def with_setting(self, pipeline: Pipeline, setting: str) -> Pipeline | None:
+        """The pipeline with the key set as OpenClaw reads it; None if it has no stage that the key sets."""
+        return with_keys(pipeline, [setting]) if fits(pipeline, key_of(setting)) else None
+
+
+register(OpenClawJson())

@@ -16,7 +16,7 @@ from urllib.parse import unquote_plus
 from workbench.errors import InputError
 from workbench.retrieval.query import STOP_WORDS, check_question, content_words, unicode_words
 from workbench.safe_text import masked, one_line
-from workbench.systems.registry import LANGUAGES, SYSTEMS
+from workbench.systems.registry import SYSTEMS
 from workbench_plugins.cases.model import CaseNote
 from workbench_plugins.history import LINES
 from workbench_plugins.reproduce.expressions import WORDS, form, pattern
@@ -449,16 +449,19 @@ def settings_of(lines: Sequence[Line], parts: Sequence[MarkdownPart] = ()) -> li
 
 def _keys(parts: Sequence[MarkdownPart]) -> Iterator[Fact]:
     """The keys of OpenClaw's settings in the blocks that can be read as an openclaw.json, or a part of it."""
-    language = LANGUAGES.get("openclaw.json")
+    try:
+        from workbench_plugins.openclaw.config import key_of, parsed
+    except ImportError:
+        return
     for part in parts:
-        if language is None or part.kind != "block" or "{" not in part.text[:200] or len(part.text) > 20_000:
+        if part.kind != "block" or "{" not in part.text[:200] or len(part.text) > 20_000:
             continue
         try:
-            content = language.parsed(part.text, "the block")
+            content = parsed(part.text, "the block")
         except InputError:
             continue
         for place, value in _leaves(content):
-            key = language.key_of(f"{place}=") or language.key_of(f"query.{place}=")
+            key = key_of(f"{place}=") or key_of(f"query.{place}=")
             if key and isinstance(value, bool | int | float | str):
                 line = part.text[: part.text.find(key.rpartition(".")[2])].count("\n")
                 yield Fact(

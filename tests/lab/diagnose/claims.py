@@ -19,7 +19,8 @@ from workbench.retrieval.pipeline import Pipeline, search
 from workbench_plugins.diagnose.causes import combined
 from workbench_plugins.diagnose.diagnosis import Diagnosis, becomes_text, diagnosis_text
 from workbench_plugins.diagnose.fixes import Fix
-from workbench_plugins.diagnose.parameters import TYPED, keys_of, parameters_of
+from workbench_plugins.diagnose.keys import keys_of
+from workbench_plugins.diagnose.parameters import TYPED, parameters_of
 
 REPORTED = [one for one in load_questions(SAMPLE / "questions.yaml").questions if one.from_report]
 """The questions of the sample memory in the report's own wording."""

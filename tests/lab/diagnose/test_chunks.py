@@ -26,9 +26,10 @@ from workbench.retrieval.cutoff import MinScore
 from workbench.retrieval.index_adapters import CachedIndex, IndexAdapter
 from workbench.retrieval.pipeline import Pipeline, search
 from workbench.systems.openclaw import WORKAROUND
-from workbench.systems.registry import INDEXINGS, LANGUAGES
+from workbench.systems.registry import INDEXINGS
 from workbench_plugins.diagnose.chunks import chunker_named, cut_index, rebuilt
 from workbench_plugins.diagnose.diagnosis import Diagnosis, diagnose, diagnosis_text
+from workbench_plugins.openclaw.config import read
 from workbench_plugins.openclaw.sessions import Sessions
 from workbench_plugins.providers.clients import Access
 from workbench_plugins.providers.embedder import PROVIDERS, RemoteEmbedder
@@ -189,7 +190,7 @@ def test_the_sizes_are_json_to_paste_where_a_release_has_the_key(
     assert (paste is None) is (release == "2026.9.6")
     if paste is not None:
         file.write_text(json.dumps(merged(given, paste)), encoding="utf-8")
-        made = LANGUAGES["openclaw.json"].read(str(file), "")
+        made = read(file)
         with rebuilt(index, made.chunker, "chunks") as other:
             assert TARGET in search(ASKED, made.pipeline, other).paths()
 
