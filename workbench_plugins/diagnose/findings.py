@@ -12,11 +12,13 @@ from typing import Any
 import numpy as np
 from rich.console import Group, RenderableType
 
+from workbench.contracts import Index
 from workbench.errors import InputError
 from workbench.measure.reach import reaches
 from workbench.memory.embedding.local import LocalEmbedder
 from workbench.memory.index import OpenIndex
-from workbench.records import Tabular, Trace
+from workbench.memory.vector_check import SAME_VECTOR, cosines_again
+from workbench.records import Chunk, Rows, Tabular, Trace
 from workbench.retrieval.columns import ColumnStage
 from workbench.retrieval.cutoff import MinScore
 from workbench.retrieval.fusion import Fusion, RankSum, Weighted
@@ -39,8 +41,6 @@ SHALLOW = 20
 """A pool or an answer of so many is no first page any more."""
 NEIGHBOURS = 10
 DATE = re.compile(r"(?:19|20)\d\d-(?:0\d|1[0-2])-[0-3]\d")
-SAME_VECTOR = 0.98
-"""The least cosine of a chunk's stored vector and its new one; backends and batches differ by far less."""
 
 
 @dataclass(frozen=True)
@@ -451,26 +451,36 @@ def _part_read(index: OpenIndex) -> Iterator[Finding]:
         yield _found("chunks read in part", share, part, shares.size)
 
 
-def _chunks(index: OpenIndex) -> list[Any]:
+def _rows(index: Index) -> Rows:
+    """The rows of all chunks, by the paths of their files."""
     rows = [index.rows_of(path) for path in index.paths()]
-    every = np.concatenate(rows) if rows else np.empty(0, np.int64)
-    return list(index.chunks(every)) if every.size else []
+    return np.concatenate(rows) if rows else np.empty(0, np.int64)
 
 
-def _foreign_vectors(index: OpenIndex) -> Iterator[Finding]:
-    """A chunk that the model reads whole must be its own nearest neighbour, at a distance of about 0."""
-    whole = [one for one in _chunks(index) if one.read_share == 1 and one.text.strip()]
-    sample = whole[:: max(1, len(whole) // SAMPLED_CHUNKS)][:SAMPLED_CHUNKS]
-    if not sample or not isinstance(index, OpenIndex):
+def _chunks(index: Index) -> list[Chunk]:
+    rows = _rows(index)
+    return list(index.chunks(rows)) if rows.size else []
+
+
+def _foreign_vectors(index: Index) -> Iterator[Finding]:
+    """A chunk that the model reads whole must have the vector that the model gives for its text."""
+    if not isinstance(index, OpenIndex):
         return
-    vectors = index.embedder.embed([one.text for one in sample], "passage").vectors
-    if index.vector(vectors[0], index.size).rows.size < index.size:
-        return  # a leg that reaches fewer chunks is another finding
-    cosines = [1 - index.vector(vector, 1).raw[0] for vector in vectors if vector.any()]
-    far = [value for value in cosines if value < SAME_VECTOR]
-    if far:
-        least = f"cosine {min(far):.3f} < {SAME_VECTOR}"
-        yield _found("vectors of another model", least, len(far), len(cosines), index.embedder.name)
+    known, vectors = index.vectors()
+    if known.size < index.size or vectors.shape[1] != index.embedder.dimensions:
+        return  # a leg that reaches fewer chunks is another finding, and a search refuses other lengths
+    rows = zip(_rows(index).tolist(), _chunks(index), strict=True)
+    whole = [(row, one.text) for row, one in rows if one.read_share == 1 and one.text.strip()]
+    sample = whole[:: max(1, len(whole) // SAMPLED_CHUNKS)][:SAMPLED_CHUNKS]
+    if not sample:
+        return
+    stored = vectors[np.searchsorted(known, [row for row, _ in sample])]
+    cosines = cosines_again(index.embedder, [text for _, text in sample], stored)
+    far = cosines[cosines < SAME_VECTOR]
+    if far.size:
+        least = f"cosine {far.min():.3f} < {SAME_VECTOR}"
+        asked = int(np.isfinite(cosines).sum())
+        yield _found("vectors of another model", least, far.size, asked, index.embedder.name)
 
 
 @rendered.register

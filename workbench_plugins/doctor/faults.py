@@ -28,13 +28,12 @@ from workbench.memory.embedding.local import (
 from workbench.memory.files import content_hash, list_files
 from workbench.memory.index import MemoryIndex, OpenIndex
 from workbench.memory.store.sqlite.store import Store
+from workbench.memory.vector_check import SAME_VECTOR, cosines_again
 from workbench.records import Rows
 from workbench.safe_text import counted
 from workbench_plugins.beside import told_beside
 from workbench_plugins.doctor.held import Held, Vectors, ours
 
-SAME = 0.98
-"""The least cosine of a stored vector and that of its text embedded again."""
 SAMPLED = 12
 """So many chunks are embedded again from all over the store, and so many of those that look least at home."""
 FEW = 2
@@ -255,10 +254,8 @@ def _again(held: Held, embedder: Embedder | None, named: bool, only: str) -> Ite
             yield from _fault(held, "other model", says, [_place(held, int(rows[0]))], len(rows))
         return
     texts = [held.texts[rows[one]] for one in sample]
-    fresh = embedder.embed(texts, "passage").vectors
-    known = [bool(one.any()) for one in fresh]  # a toy model has no vector for some texts
-    alike = np.einsum("ij,ij->i", units[sample], fresh)
-    bad = [one for one, cosine, says in zip(sample, alike, known, strict=True) if says and cosine < SAME]
+    alike = cosines_again(embedder, texts, units[sample])
+    bad = [one for one, cosine in zip(sample, alike, strict=True) if cosine < SAME_VECTOR]
     good = [one for one in sample if one not in bad]
     if not named and len(good) < len(bad):
         return
@@ -315,8 +312,8 @@ def _bare(held: Held, embedder: Embedder, texts: Sequence[str], stored: Vectors)
     if wanted is None or not wanted["passage"]:
         return None
     without, with_it = _both(embedder, texts, wanted["passage"], "passage")
-    lacks = np.einsum("ij,ij->i", stored, without) >= SAME
-    has = np.einsum("ij,ij->i", stored, with_it) >= SAME
+    lacks = np.einsum("ij,ij->i", stored, without) >= SAME_VECTOR
+    has = np.einsum("ij,ij->i", stored, with_it) >= SAME_VECTOR
     which = [text for text, one, other in zip(texts, lacks, has, strict=True) if one and not other]
     says = f"Passages were embedded without the prefix {wanted['passage']!r} that {embedder.name} asks for"
     return next(
@@ -330,7 +327,7 @@ def _prefix_of_query(held: Held, embedder: Embedder, asked: str) -> Iterator[Fau
         return
     without, with_it = _both(embedder, [asked], wanted["query"], "query")
     made = embedder.embed([asked], "query").vectors
-    if float(made[0] @ without[0]) >= SAME > float(made[0] @ with_it[0]):
+    if float(made[0] @ without[0]) >= SAME_VECTOR > float(made[0] @ with_it[0]):
         says = f"Questions are embedded without the prefix {wanted['query']!r} that {embedder.name} asks for"
         yield from _fault(
             held, "query prefix", says, [asked], 1, f"put {wanted['query']!r} before each question"
