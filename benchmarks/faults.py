@@ -30,12 +30,12 @@ from workbench.retrieval.index_adapters import CachedIndex, IndexAdapter
 from workbench.retrieval.legs import Depth, FixedDepth, KeywordLeg, Union, VectorLeg
 from workbench.retrieval.pipeline import Pipeline, Source
 from workbench.retrieval.query import JoinedWords, UnicodeWords, ascii_words, with_query
-from workbench.retrieval.rerank import Rerank, reranked_order
 from workbench.retrieval.scoring import Cosine, MinMaxRank, Relevance
 from workbench.retrieval.settings import with_settings
 from workbench.systems.openclaw import THREE_FIXES, WITH_EVIDENCE, WORKAROUND
 from workbench.systems.registry import SYSTEMS
 from workbench_plugins.diagnose.diagnosis import Diagnosis, diagnose, diagnosis_text
+from workbench_plugins.rerank import Rerank, reranked_order
 
 LEVELS = ("a registered system", "own settings", "own code")
 

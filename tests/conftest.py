@@ -48,7 +48,7 @@ LONGEST = (
     "tests/views/test_browser.py", "tests/docs/test_notebooks.py", "tests/cli/test_diagnosing.py",
     "tests/lab/diagnose/test_faults.py", "tests/lab/diagnose/test_diagnosis.py",
     "tests/retrieval/test_properties.py", "tests/memory/test_crash.py", "tests/security/test_http.py",
-    "tests/cli/test_explore.py", "tests/agent/test_hostile_questions.py",
+    "tests/lab/bench/test_stores.py", "tests/cli/test_explore.py", "tests/agent/test_hostile_questions.py",
     "tests/cli/test_installed.py", "tests/lab/cases/test_shrinking.py", "tests/docs/test_commands.py",
     "tests/retrieval/test_written.py", "tests/cli/test_bad_input.py", "tests/lab/cases/test_pytest_plugin.py",
 )  # fmt: skip

@@ -19,10 +19,11 @@ from workbench.memory.embedding.named import EMBEDDERS
 from workbench.memory.opening import OPENERS
 from workbench.memory.store.contract import STORES
 from workbench.systems.languages import LANGUAGES
-from workbench.systems.registry import INDEXINGS, ON_A_SERVER, RERANKERS, SYSTEMS
+from workbench.systems.registry import INDEXINGS, ON_A_SERVER, SYSTEMS
 from workbench.views.text import rendered
 from workbench_plugins.engines.museum import SPECIMENS
 from workbench_plugins.history import LINES
+from workbench_plugins.rerank import RERANKERS
 
 GUESTS = sorted(path.parent.name for path in (PROJECT / "workbench_plugins").glob("*/__init__.py"))
 WRITTEN = [path for path in sorted((PROJECT / "docs").glob("*.md")) if path.name not in GENERATED]
@@ -81,7 +82,8 @@ def guests_in(text: str) -> set[str]:
     modules = re.findall(r"workbench_plugins[./]\w+", code)
     for kind, given in (("command", commands), ("system", words), ("widget", words), ("name", words)):
         modules += [one.module for name, one in registry.declared(kind).items() if name in given]
-    return {re.split("[./]", module)[1] for module in modules if module.startswith("workbench_plugins")}
+    folders = {re.split("[./]", module)[1] for module in modules if module.startswith("workbench_plugins")}
+    return folders & set(GUESTS)
 
 
 @pytest.mark.parametrize("page", WRITTEN, ids=lambda page: page.stem)

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 import workbench as wb
-from workbench.systems.registry import RerankerKind
+from workbench_plugins.rerank import RerankerKind
 
 
 @dataclass(frozen=True)

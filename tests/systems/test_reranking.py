@@ -15,12 +15,12 @@ from workbench.memory.embedding.local import LocalEmbedder
 from workbench.memory.index import MemoryIndex
 from workbench.retrieval.columns import parameters
 from workbench.retrieval.pipeline import Pipeline, search
-from workbench.retrieval.rerank import Rerank
 from workbench.retrieval.settings import with_settings
 from workbench.systems.openclaw import THREE_FIXES
-from workbench.systems.registry import SYSTEMS, reranker_named, with_reranker
+from workbench.systems.registry import SYSTEMS
 from workbench_plugins.providers.reranking import KEY, JudgeReranker, LocalCrossEncoder, RemoteReranker
 from workbench_plugins.recommended.pipelines import RECOMMENDED, LateOfIndex, LateReranker
+from workbench_plugins.rerank import Rerank, reranker_named, with_reranker
 
 QUESTION = "rooibos tea"
 REMOTE = "cohere:some/model@http://127.0.0.1:9/v2"

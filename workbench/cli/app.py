@@ -301,7 +301,7 @@ class RerankOptions(SystemOptions):
         """Each system, followed by itself with the reranker if there is one."""
         if self.rerank is None:
             return systems
-        from workbench.systems.registry import reranker_named, with_reranker
+        from workbench_plugins.rerank import reranker_named, with_reranker
 
         reranker = reranker_named(self.rerank)
         return [both for one in systems for both in (one, with_reranker(one, reranker))]

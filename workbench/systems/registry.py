@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
-
 from workbench.errors import InputError
 from workbench.memory.sources import Indexing
 from workbench.registry import Registry, declared, register, registrar
-from workbench.retrieval.cutoff import Order
 from workbench.retrieval.pipeline import Pipeline
-from workbench.retrieval.rerank import Rerank, Reranker, RerankerOfIndex, reranked_order
 from workbench.systems import openclaw, tutorial
 from workbench.systems.languages import is_configuration, language_of_file
 
@@ -74,51 +69,3 @@ def indexing(name: str) -> Indexing:
     Raises InputError, naming the nearest ones, for a release whose indexing is not known.
     """
     return INDEXINGS.named(name)
-
-
-@dataclass(frozen=True)
-class RerankerKind:
-    """A kind of reranker: `form` is how a person types it, and `make` takes what comes after `NAME:`."""
-
-    name: str
-    form: str
-    make: Callable[[str], Reranker | RerankerOfIndex]
-
-
-RERANKERS = Registry[RerankerKind]("reranker", (), "")
-registrar.register(RerankerKind, RERANKERS.add)
-
-
-def reranker_named(text: str) -> Reranker | RerankerOfIndex:
-    """The reranker that this text describes, such as `late` or `cross-encoder:FOLDER`.
-
-    Raises InputError for a text of another form.
-    """
-    kind, colon, rest = text.strip().partition(":")
-    known = RERANKERS.get(kind)
-    if known is None or (":" in known.form) != bool(rest) or bool(colon) != bool(rest):
-        forms = " or ".join(one.form for one in RERANKERS.values())
-        raise InputError(
-            f"{kind!r} names no reranker, or lacks what comes after it.", f"Give {forms or 'none'}."
-        )
-    return known.make(rest)
-
-
-RERANKED = "+rerank"
-"""The end of the name of a system with a reranker."""
-
-
-def with_reranker(pipeline: Pipeline, reranker: Reranker | RerankerOfIndex) -> Pipeline:
-    """The pipeline, with the best 20 candidates in the order of a reranker; its floor stays on its own score.
-
-    `rerank.count` is how many are read. Raises InputError for a pipeline that reranks already.
-    """
-    order = pipeline["order"]
-    if not isinstance(order, Order) or any(isinstance(stage, Rerank) for stage in pipeline.stages):
-        raise InputError(
-            f"{pipeline.name} has a reranker or an order of its own.",
-            "Choose a system without a reranker, or leave out --rerank.",
-        )
-    stage = Rerank(reranker, fused=order)
-    reranked = pipeline.with_new_stage(stage, before=order.slot).with_stage(reranked_order())
-    return replace(reranked, name=f"{pipeline.name}{RERANKED}")

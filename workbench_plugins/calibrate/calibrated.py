@@ -18,10 +18,10 @@ from workbench.records import Shown, Trace
 from workbench.retrieval.cutoff import AddedFloor
 from workbench.retrieval.pipeline import Pipeline
 from workbench.retrieval.query import unicode_words
-from workbench.retrieval.rerank import Rerank
 from workbench.retrieval.settings import with_settings
 from workbench_plugins.calibrate.floors import Floored, Values, levels
 from workbench_plugins.calibrate.promise import allowed, check_enough, check_rates, upper
+from workbench_plugins.rerank import Rerank
 
 Mistake = Literal["answers", "first"]
 """A mistake is an answer to a question that the memory does not answer, or a wrong first file."""

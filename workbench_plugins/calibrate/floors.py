@@ -15,7 +15,7 @@ from workbench.records import KEPT, Floats, Trace
 from workbench.retrieval.columns import ColumnStage, parameters
 from workbench.retrieval.cutoff import EvidenceFloor, Floor, MinScore
 from workbench.retrieval.pipeline import Pipeline, Running, before, run
-from workbench.retrieval.rerank import Rerank
+from workbench_plugins.rerank import Rerank
 
 EVIDENCE = "evidence"
 """The name of two thresholds at a time: the cosine, and the relevance of the keywords."""

@@ -26,9 +26,10 @@ from workbench.retrieval.index_adapters import innermost
 from workbench.retrieval.pipeline import Pipeline
 from workbench.retrieval.settings import with_settings
 from workbench.systems.languages import Language
-from workbench.systems.registry import RERANKED, SYSTEMS, reranker_named, with_reranker
+from workbench.systems.registry import SYSTEMS
 from workbench_plugins.calibrate.calibrated import Calibrated
 from workbench_plugins.calibrate.floors import with_floor
+from workbench_plugins.rerank import RERANKED, reranker_named, with_reranker
 
 KEY = "calibration"
 SUFFIX = ".calibration.yaml"

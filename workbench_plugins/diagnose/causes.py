@@ -30,7 +30,6 @@ from workbench.retrieval.index_adapters import CachedIndex
 from workbench.retrieval.legs import FixedDepth, KeywordLeg, LegRank, LegStage, Union, VectorLeg, legs_of
 from workbench.retrieval.pipeline import Change, Pipeline
 from workbench.retrieval.query import JoinedWords, PrunedUnicodeWords, PrunedWords, UnicodeWords
-from workbench.retrieval.rerank import Rerank
 from workbench.retrieval.scoring import Cosine, MinMaxRank
 from workbench.systems.openclaw import EVIDENCE_FLOOR, FIXES, SIGN
 from workbench.systems.registry import SYSTEMS
@@ -38,6 +37,7 @@ from workbench.views.text import drop_reason, formula_line, leg_rank_line
 from workbench_plugins.diagnose.parameters import Goal, settings_between
 from workbench_plugins.diagnose.suspects import lost_in, odd_slots
 from workbench_plugins.history import changes
+from workbench_plugins.rerank import Rerank
 
 DEEPEST = 1_000_000
 FEW_DIFFERENCES = 2

@@ -26,13 +26,13 @@ from workbench.retrieval.index_adapters import CachedIndex
 from workbench.retrieval.legs import VectorLeg, legs_of
 from workbench.retrieval.pipeline import Pipeline, Running, search
 from workbench.retrieval.query import unicode_words
-from workbench.retrieval.rerank import Rerank
 from workbench.safe_text import counted
 from workbench.views.frames import Frame, Types, frame, made_frame
 from workbench.views.text import Table, plain, rendered, rich_table
 from workbench_plugins.beside import told_beside
 from workbench_plugins.diagnose.parameters import Parameter, parameters_of
 from workbench_plugins.diagnose.scripts import dead_for, unknown_to
+from workbench_plugins.rerank import Rerank
 
 PROBES = 40
 """The number of questions that are asked when there are no labelled ones."""

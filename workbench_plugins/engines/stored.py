@@ -26,9 +26,9 @@ from workbench.retrieval.fusion import OneLeg, RankSum
 from workbench.retrieval.legs import Depth, KeywordLeg, VectorLeg
 from workbench.retrieval.pipeline import Pipeline, search
 from workbench.retrieval.query import JoinedWords, UnicodeWords
-from workbench.retrieval.rerank import Rerank, reranked_order
 from workbench_plugins.engines.museum import Answer, Made, Reports, Sides, SmallSearch, Specimen, small_memory
 from workbench_plugins.engines.presets import ENGINES, engine_pipeline
+from workbench_plugins.rerank import Rerank, reranked_order
 
 TOLD = Reports(__file__)
 RRF = engine_pipeline(ENGINES["rrf-60"])

@@ -17,8 +17,8 @@ from urllib.parse import urlsplit
 
 from workbench.errors import InputError, ProviderError
 from workbench.registry import register
-from workbench.systems.registry import RerankerKind
 from workbench_plugins.providers.clients import BadAnswerError, Connection, RequestError, is_plain, understood
+from workbench_plugins.rerank import RerankerKind
 
 if TYPE_CHECKING:
     from sentence_transformers import CrossEncoder

@@ -17,8 +17,8 @@ from workbench.records import Chunk, DropKind, Floats, Rows, Threshold, Trace
 from workbench.retrieval.columns import ColumnStage, Numbers, PlainStage, filled
 from workbench.retrieval.cutoff import dropped
 from workbench.retrieval.fusion import MoreLegs, RankSum
-from workbench.retrieval.rerank import Rerank, fused_places
 from workbench_plugins.qmd.legs import FileIndex
+from workbench_plugins.rerank import Rerank, fused_places
 
 CANDIDATES = 40
 VARIANTS: MoreLegs = (("lex", 1.0), ("vec", 1.0), ("hyde", 1.0))

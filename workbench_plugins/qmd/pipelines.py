@@ -14,7 +14,6 @@ from workbench.registry import register
 from workbench.retrieval.cutoff import Limit, MinScore, Order
 from workbench.retrieval.legs import KeywordLeg, Union
 from workbench.retrieval.pipeline import Pipeline
-from workbench.retrieval.rerank import Reranker
 from workbench.retrieval.scoring import Cosine, Relevance
 from workbench_plugins.history import History
 from workbench_plugins.qmd.fusion import (
@@ -41,6 +40,7 @@ from workbench_plugins.qmd.legs import (
     VecLeg,
     VecScore,
 )
+from workbench_plugins.rerank import Reranker
 
 TOLD = History(__file__)
 

@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from workbench.contracts import Index
+from workbench.errors import ProviderError
 from workbench.memory.embedding.local import LocalEmbedder, Windowed
 from workbench.registry import register
 from workbench.retrieval.cutoff import Limit, Order
@@ -21,8 +22,6 @@ from workbench.retrieval.fusion import WeightedSum
 from workbench.retrieval.index_adapters import kept
 from workbench.retrieval.legs import Depth, KeywordLeg, Union, VectorLeg
 from workbench.retrieval.pipeline import Pipeline, Source
-from workbench.retrieval.rerank import RerankerOfIndex, UnusableScoresError
-from workbench.systems.registry import RerankerKind
 from workbench_plugins.recommended.layout import PassagesLayout, word_embedder
 from workbench_plugins.recommended.stages import (
     Answerable,
@@ -37,6 +36,7 @@ from workbench_plugins.recommended.stages import (
     accepting,
 )
 from workbench_plugins.recommended.words import Codes, coded, max_sim, word_vectors
+from workbench_plugins.rerank import RerankerKind, RerankerOfIndex
 
 WORDS, NEAR = Depth(multiplier=60, cap=60), Depth(multiplier=100, cap=100)
 """Chunks that each leg brings, so that late interaction reads a bounded number of them. A chunk's own vector
@@ -158,10 +158,10 @@ class LateOfIndex(RerankerOfIndex):
     name: str = "late interaction"
 
     def of(self, index: Index) -> LateReranker:
-        """The reranker for this index. Raises UnusableScoresError without a model on this machine."""
+        """The reranker for this index. Raises ProviderError without a model on this machine."""
         embedder = word_embedder(index)
         if not isinstance(embedder, LocalEmbedder):
-            raise UnusableScoresError(
+            raise ProviderError(
                 "The model of this index gives no vectors of single words here.",
                 "Index with a model on this machine, or choose another reranker.",
             )

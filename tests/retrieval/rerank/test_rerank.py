@@ -14,9 +14,9 @@ from workbench.memory.embedding.local import packaged_model
 from workbench.memory.index import MemoryIndex
 from workbench.records import Trace
 from workbench.retrieval.pipeline import Pipeline, search
-from workbench.retrieval.rerank import Rerank, Reranker, reranked_order
 from workbench.systems.openclaw import THREE_FIXES
 from workbench_plugins.providers.reranking import JudgeReranker, LocalCrossEncoder, RemoteReranker, Service
+from workbench_plugins.rerank import Rerank, Reranker, reranked_order
 
 QUESTION = "rooibos tea"
 

@@ -1,20 +1,25 @@
-"""The stage that asks a reranker about the best candidates; whatever goes wrong, the fused order is kept."""
+"""Rerankers: the stage that asks one about the best candidates, and the registry behind `--rerank`.
+
+Whatever goes wrong with a reranker, the fused order is kept.
+"""
 
 from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
 from workbench.contracts import Context, Index
-from workbench.errors import ProviderError, WorkbenchError
+from workbench.errors import InputError, ProviderError
 from workbench.records import KEPT, Floats, Rows, Trace
+from workbench.registry import Registry, registrar
 from workbench.retrieval.columns import ColumnStage, Numbers
 from workbench.retrieval.cutoff import Order
+from workbench.retrieval.pipeline import Pipeline
 
 BY_SCORE = Order()
 
@@ -22,7 +27,8 @@ BY_SCORE = Order()
 class Reranker(Protocol):
     """Says how well each text answers a question: one number a text, larger is better.
 
-    The numbers need no scale of their own; only their order counts. It may raise a WorkbenchError.
+    The numbers need no scale of their own; only their order counts. It may raise a ProviderError: the fused
+    order is then kept.
     """
 
     @property
@@ -38,27 +44,21 @@ class RerankerOfIndex(ABC):
 
     @abstractmethod
     def of(self, index: Index) -> Reranker:
-        """The reranker for this index. Raises UnusableScoresError if there is none."""
-
-
-class UnusableScoresError(ProviderError):
-    """A reranker gave something else than one finite number for each text."""
+        """The reranker for this index. Raises ProviderError if there is none."""
 
 
 def checked(reranker: str, scores: Any, count: int) -> Floats:
-    """The scores as an array. Raises UnusableScoresError for too few, for NaN, and for what is no number."""
+    """The scores as an array. Raises ProviderError for too few, for NaN, and for what is no number."""
     remedy = "The fused order is kept. Try another reranker, or leave it out."
     try:
         numbers = np.array([float(one) for one in scores])
     except (TypeError, ValueError) as error:
-        raise UnusableScoresError(f"The reranker {reranker} gave no numbers: {error}.", remedy) from None
+        raise ProviderError(f"The reranker {reranker} gave no numbers: {error}.", remedy) from None
     if numbers.size != count:
-        raise UnusableScoresError(
-            f"The reranker {reranker} gave {numbers.size} scores for {count} texts.", remedy
-        )
+        raise ProviderError(f"The reranker {reranker} gave {numbers.size} scores for {count} texts.", remedy)
     bad = [one for one in numbers.tolist() if not math.isfinite(one)]
     if bad:
-        raise UnusableScoresError(f"The reranker {reranker} gave {bad[0]} as a score.", remedy)
+        raise ProviderError(f"The reranker {reranker} gave {bad[0]} as a score.", remedy)
     return numbers
 
 
@@ -112,14 +112,12 @@ class Rerank(
         return checked(reranker.name, reranker.scores(trace.question, texts), len(texts))
 
     def run(self, trace: Trace, context: Context) -> Trace:
-        if not trace.rows.size:
-            return super().run(trace, context)
         try:
             return super().run(trace, context)
         except ProviderError as error:
             return self._without(trace, error)
 
-    def _without(self, trace: Trace, error: WorkbenchError) -> Trace:
+    def _without(self, trace: Trace, error: ProviderError) -> Trace:
         absent = np.full(trace.rows.size, np.nan)
         columns = {
             "rerank_raw": absent,
@@ -143,3 +141,51 @@ def fused_places(trace: Trace, order: Order = BY_SCORE) -> Floats:
 def reranked_order() -> Order:
     """The order by the reranker's score; candidates that it has not read follow in their fused order."""
     return Order(ties=("fused_place",), by="rerank_score")
+
+
+@dataclass(frozen=True)
+class RerankerKind:
+    """A kind of reranker: `form` is how a person types it, and `make` takes what comes after `NAME:`."""
+
+    name: str
+    form: str
+    make: Callable[[str], Reranker | RerankerOfIndex]
+
+
+RERANKERS = Registry[RerankerKind]("reranker", (), "")
+registrar.register(RerankerKind, RERANKERS.add)
+
+
+def reranker_named(text: str) -> Reranker | RerankerOfIndex:
+    """The reranker that this text describes, such as `late` or `cross-encoder:FOLDER`.
+
+    Raises InputError for a text of another form.
+    """
+    kind, colon, rest = text.strip().partition(":")
+    known = RERANKERS.get(kind)
+    if known is None or not (bool(colon) == bool(rest) == (":" in known.form)):
+        forms = " or ".join(one.form for one in RERANKERS.values())
+        raise InputError(
+            f"{kind!r} names no reranker, or lacks what comes after it.", f"Give {forms or 'none'}."
+        )
+    return known.make(rest)
+
+
+RERANKED = "+rerank"
+"""The end of the name of a system with a reranker."""
+
+
+def with_reranker(pipeline: Pipeline, reranker: Reranker | RerankerOfIndex) -> Pipeline:
+    """The pipeline, with the best 20 candidates in the order of a reranker; its floor stays on its own score.
+
+    `rerank.count` is how many are read. Raises InputError for a pipeline that reranks already.
+    """
+    order = pipeline["order"]
+    if not isinstance(order, Order) or any(isinstance(stage, Rerank) for stage in pipeline.stages):
+        raise InputError(
+            f"{pipeline.name} has a reranker or an order of its own.",
+            "Choose a system without a reranker, or leave out --rerank.",
+        )
+    stage = Rerank(reranker, fused=order)
+    reranked = pipeline.with_new_stage(stage, before=order.slot).with_stage(reranked_order())
+    return replace(reranked, name=f"{pipeline.name}{RERANKED}")
