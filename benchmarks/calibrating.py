@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from openvino import Core, Model
 
 from workbench.memory.embedding.local import packaged_model
-from workbench.memory.embedding.openvino_engine import (
+from workbench_plugins.openvino.openvino_engine import (
     RANGES,
     STEPS,
     Exact,

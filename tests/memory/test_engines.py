@@ -29,10 +29,10 @@ from workbench.memory.embedding.local import (
     local_embedder,
     packaged_model,
 )
-from workbench.memory.embedding.named import embedder_named
-from workbench.memory.embedding.openvino_engine import RANGES, OpenVinoEngine
+from workbench.memory.embedding.torch_engine import TorchEngine
 from workbench.memory.sync import index_folder, open_index
-from workbench_plugins.recommended.words import word_vectors
+from workbench_plugins.openvino.openvino_engine import RANGES, OpenVinoEngine
+from workbench_plugins.recommended.words import for_signs, word_vectors
 
 EVERY = [
     ModelVariant("torch"),
@@ -82,8 +82,8 @@ def test_fp32_is_one_revision_and_every_other_precision_of_a_backend_has_its_own
 def test_signs_are_computed_in_bf16_where_openvino_and_the_processor_have_it(
     has_bf16: bool, places: tuple[int, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("workbench.memory.embedding.local.cpu_has", lambda _: has_bf16)
-    signs = [LocalEmbedder(variant=one).for_signs.variant for one in EVERY]
+    monkeypatch.setattr("workbench_plugins.recommended.words.cpu_has", lambda _: has_bf16)
+    signs = [for_signs(LocalEmbedder(variant=one)).variant for one in EVERY]
     assert signs == [EVERY[place] for place in places]
 
 
@@ -92,6 +92,19 @@ def test_openvino_computes_by_default_and_torch_where_it_is_missing(monkeypatch:
     monkeypatch.setitem(sys.modules, "openvino", None)
     assert LocalEmbedder().backend == "torch"
     assert LocalEmbedder(variant=ModelVariant(precision="int8")).backend == "openvino"
+
+
+def test_without_the_feature_torch_computes_and_its_backend_is_unknown(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    made = LocalEmbedder(variant=ModelVariant("openvino", "int8")).revision
+    monkeypatch.setattr(engines, "declared", lambda _: {})
+    assert isinstance(LocalEmbedder().engine, TorchEngine)
+    assert local_embedder(PACKAGED_MODEL, made) is None
+    with pytest.raises(InputError, match=r"no backend 'openvino'.*\n.*torch"):
+        ModelVariant("openvino")
+    with pytest.raises(InputError, match="no precision 'int8'"):
+        ModelVariant(precision="int8")
 
 
 def test_new_ranges_would_be_another_model() -> None:
@@ -114,9 +127,10 @@ def test_openvino_runs_the_packaged_model_only() -> None:
     assert LocalEmbedder("other").backend == "torch"
 
 
-def test_a_provider_has_no_precision() -> None:
-    with pytest.raises(InputError, match="leave --precision and --backend out"):
-        embedder_named("openai/text-embedding-3-small", variant=ModelVariant("torch", "bf16"))
+def test_a_provider_has_no_precision(run: Run, home: Home) -> None:
+    refused = run("index", home.root, "--model", "openai/text-embedding-3-small", "--precision", "bf16")
+    assert refused.code == 2
+    assert "leave --precision and --backend out" in refused.err
 
 
 @pytest.mark.parametrize("variant", EVERY[1:], ids=str)

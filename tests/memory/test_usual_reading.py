@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests import world
-from workbench.errors import InputError
+from tests.commands import Run
 from workbench.memory.embedding import local
 from workbench.memory.embedding.local import (
     LocalEmbedder,
@@ -17,11 +17,10 @@ from workbench.memory.embedding.local import (
     packaged_model,
     reading_of,
 )
-from workbench.memory.embedding.named import embedder_named
-from workbench.memory.embedding.openvino_engine import OpenVinoEngine
 from workbench.memory.store.sqlite.store import Store
 from workbench.memory.sync import index_folder, usual_reading
 from workbench_plugins.openclaw.sessions import Sessions
+from workbench_plugins.openvino.openvino_engine import OpenVinoEngine
 
 
 @pytest.fixture
@@ -79,12 +78,10 @@ def test_a_revision_names_its_reading() -> None:
     assert [reading_of(one) for one in (*named, *others)] == [Windowed(), Truncated(), None, None, None]
 
 
-def test_a_usual_reading_is_for_local_models() -> None:
-    assert embedder_named("all-MiniLM-L6-v2", usual=Truncated()) == LocalEmbedder(reading=Truncated())
-    assert embedder_named("all-MiniLM-L6-v2", Windowed(), usual=Truncated()) == LocalEmbedder()
-    assert embedder_named("ollama", usual=Truncated()).name == "ollama/nomic-embed-text"
-    with pytest.raises(InputError, match="leave --reading out"):
-        embedder_named("ollama", Windowed())
+def test_a_reading_is_for_local_models(run: Run, folder: Path) -> None:
+    refused = run("index", folder, "--model", "ollama", "--reading", "windowed")
+    assert refused.code == 2
+    assert "leave --reading out" in refused.err
 
 
 def test_a_model_is_read_otherwise_without_being_loaded_again() -> None:

@@ -18,7 +18,6 @@ from workbench.errors import InputError
 from workbench.memory import choices
 from workbench.memory.choices import Choices, choices_for, remember
 from workbench.memory.embedding.local import LocalEmbedder
-from workbench.memory.embedding.named import embedder_named
 from workbench.memory.store.contract import Settings
 from workbench.memory.store.sqlite.store import Store
 from workbench.memory.sync import open_index
@@ -120,7 +119,7 @@ def test_a_model_comes_from_a_hub_only_when_the_user_asks(
 
     monkeypatch.setattr(sentence_transformers, "SentenceTransformer", loaded)
     with pytest.raises(InputError, match="--download gets it"):
-        embedder_named("somebody/model", None, download).embed(["tea"], "query")
+        LocalEmbedder("somebody/model", download=download).embed(["tea"], "query")
     assert asked["name"] == "somebody/model"
     assert asked["local_files_only"] is not download
 

@@ -251,20 +251,23 @@ def configured_embedder(
     Raises InputError when the configuration wants its provider at an address that the user has not named:
     the texts and the user's key would go there.
     """
-    from workbench.memory.embedding.engines import cpu_has
+    from workbench.memory.embedding.engines import ModelVariant, cpu_has
     from workbench.memory.embedding.local import READ_WHOLE, LocalEmbedder, Truncated, reading_named
     from workbench.memory.embedding.named import embedder_named
 
     if not model.strip():
         raise InputError("--model is empty.", "Name a model: --model all-MiniLM-L6-v2, or leave it out.")
     named = None if reading is None else reading_named(reading)
-    embedder, made = embedder_named(model, named, download, variant, usual.reading), context.obj
-    if made is not None and not isinstance(embedder, LocalEmbedder):
-        address = made.unnamed_addresses().get(getattr(embedder, "url_variable", ""))
+    embedder, made = embedder_named(model), context.obj
+    if not isinstance(embedder, LocalEmbedder):
+        _check_choices(model, reading, variant)
+        address = made.unnamed_addresses().get(getattr(embedder, "url_variable", "")) if made else None
         if address is not None:
             raise InputError(*unnamed_message(made, address))
-    if not isinstance(embedder, LocalEmbedder):
         return embedder
+    embedder = replace(
+        embedder, reading=named or usual.reading, download=download, variant=variant or ModelVariant()
+    )
     if reading is None and not usual.kept and embedder.reading == Truncated():
         tell(
             f"The memory has more than {READ_WHOLE / 1e6:.0f} MB: of each chunk, only what fits into the "
@@ -278,3 +281,18 @@ def configured_embedder(
         "The vectors are computed in fp32."
     )
     return replace(embedder, variant=replace(embedder.variant, precision="fp32"))
+
+
+def _check_choices(model: str, reading: str | None, variant: ModelVariant | None) -> None:
+    """Raises InputError for choices that only a local model has."""
+    from workbench.memory.embedding.engines import ModelVariant
+
+    if reading is not None:
+        raise InputError(
+            f"{model} has no reading {reading!r}.", "Only local models have one: leave --reading out."
+        )
+    if variant not in (None, ModelVariant()):
+        raise InputError(
+            f"{model} computes its vectors elsewhere, so its precision is not yours to choose.",
+            "Only local models have one: leave --precision and --backend out.",
+        )

@@ -35,6 +35,7 @@ from workbench_plugins.recommended.words import (
     WordVectors,
     coded,
     coded_passages,
+    for_signs,
     means,
     packed_width,
     pooled,
@@ -359,7 +360,7 @@ def newly_read(files: Mapping[str, IndexedFile], embedder: LocalEmbedder) -> Ite
         for group in [*_groups(files), []]:  # while a group is coded, the model reads the next one
             cuts = [windows_of(files[key].chunks, files[key].path, count, embedder.window) for key in group]
             texts = [window.embedded for cut in cuts for window in cut]
-            read = iter(word_vectors(embedder.for_signs, texts, "passage") if texts else [])
+            read = iter(word_vectors(for_signs(embedder), texts, "passage") if texts else [])
             for key, one in coding:
                 yield key, one.result()
                 for _ in files[key].chunks:

@@ -7,14 +7,21 @@ code. The question's own vectors stay exact.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.memory.embedding.engines import ModelEngine, PieceVectors, Role
+from workbench.memory.embedding.engines import (
+    TORCH,
+    ModelEngine,
+    ModelVariant,
+    PieceVectors,
+    Role,
+    cpu_has,
+)
 from workbench.memory.embedding.local import LocalEmbedder, unit
 from workbench.records import Floats
 from workbench.retrieval.query import STOP_WORDS
@@ -52,6 +59,16 @@ class AskedWords:
     texts: tuple[str, ...]
     pieces: NDArray[np.float32]
     owners: NDArray[np.int64]
+
+
+def for_signs(embedder: LocalEmbedder) -> LocalEmbedder:
+    """The same model for vectors of which only the signs are kept: in bf16 where that is faster.
+
+    It is faster in another backend than torch, on a processor with instructions for it.
+    """
+    if embedder.backend == TORCH or embedder.variant.precision != "fp32" or not cpu_has("bf16"):
+        return embedder
+    return replace(embedder, variant=ModelVariant(embedder.backend, "bf16"))
 
 
 def word_vectors(embedder: LocalEmbedder, texts: Sequence[str], role: Role) -> list[WordVectors]:

@@ -1,27 +1,30 @@
 """Engines run a model: which backend, in which precision, and which of them this processor can use.
 
-In fp32 both backends compute the same vectors, to the sixth decimal. Any other precision is part of a model's
+torch is the reference. A feature can add a faster backend for the packaged model.
+In fp32 all backends compute the same vectors, to the sixth decimal. Any other precision is part of a model's
 identity, together with its backend: vectors of one do not belong among those of another.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from importlib.util import find_spec
-from itertools import product
 from pathlib import Path
-from typing import Literal, Protocol, get_args
+from typing import Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from workbench.errors import InputError
+from workbench.registry import declared, part_of
 
-Backend = Literal["torch", "openvino"]
 Precision = Literal["fp32", "bf16", "int8"]
 Role = Literal["query", "passage"]
+
+TORCH = "torch"
+IN_TORCH: Mapping[Precision, str] = {"fp32": "fp32", "bf16": "bf16"}
+"""The precisions of torch, each with its name in a revision."""
 
 PIECES_A_BATCH = 1000
 """Larger batches are no faster, and leave more threads without work at the end."""
@@ -30,49 +33,6 @@ INSTRUCTIONS = {
     "int8": ("avx512_vnni", "avx_vnni", "amx_int8", "i8mm"),
 }
 """What /proc/cpuinfo calls the instructions; any one of them is enough."""
-
-
-ARITHMETIC = {"int8": "int8-2"}
-"""What a revision calls a precision whose vectors changed: int8-2 rounds no queries and keys, as int8 did."""
-
-
-@dataclass(frozen=True)
-class ModelVariant:
-    """A backend and a precision. Raises InputError for a pair that does not exist.
-
-    A backend of None is OpenVINO for the packaged model where it is installed, and torch otherwise.
-    """
-
-    backend: Backend | None = None
-    precision: Precision = "fp32"
-
-    def __post_init__(self) -> None:
-        for kind, value, known in (
-            ("backend", self.backend or "torch", get_args(Backend)),
-            ("precision", self.precision, get_args(Precision)),
-        ):
-            if value not in known:
-                raise InputError(f"There is no {kind} {value!r}.", f"Choose one of: {', '.join(known)}.")
-        if (self.backend, self.precision) == ("torch", "int8"):
-            raise InputError(
-                "The backend torch has no precision int8.", "Add --backend openvino, or choose bf16."
-            )
-
-    @property
-    def name(self) -> str:
-        """Backend and precision in a word."""
-        return f"{self.backend}-{ARITHMETIC.get(self.precision, self.precision)}"
-
-
-def variant_named(name: str) -> ModelVariant | None:
-    """The variant of that `name`; None when there is none."""
-    pairs = [pair for pair in product(get_args(Backend), get_args(Precision)) if pair != ("torch", "int8")]
-    return {one.name: one for one in (ModelVariant(*pair) for pair in pairs)}.get(name)
-
-
-def openvino_is_installed() -> bool:
-    """Whether OpenVINO, and what it needs to read texts and weights, is installed; nothing is imported."""
-    return all(find_spec(package) for package in ("openvino", "safetensors", "tokenizers"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +65,78 @@ class ModelEngine(Protocol):
 
     def piece(self, number: int) -> str:
         """How the vocabulary writes a word piece; empty for the model's own markers."""
+
+
+@dataclass(frozen=True)
+class Backend:
+    """A backend that a feature adds: it runs the packaged model, and torch runs all others.
+
+    `precisions` are those that it computes in, each with its name in a revision. `load` is given the folder
+    of the model, and raises InputError when a package is missing.
+    """
+
+    name: str
+    precisions: Mapping[Precision, str]
+    is_installed: Callable[[], bool]
+    load: Callable[[Path, Precision], ModelEngine]
+
+
+def added_backends() -> dict[str, Backend]:
+    """The backends that features add, by name."""
+    return {name: part_of("backend", name).BACKEND for name in declared("backend")}
+
+
+def precisions() -> dict[str, Mapping[Precision, str]]:
+    """The precisions of each backend by its name, torch first; each precision has its name in a revision."""
+    return {TORCH: IN_TORCH} | {name: one.precisions for name, one in added_backends().items()}
+
+
+def best_backend(precision: Precision) -> str:
+    """The backend that computes the packaged model if nobody names one: an added one, if it is installed.
+
+    A precision that torch does not have names the backend that has it, installed or not.
+    """
+    able = [one for one in added_backends().values() if precision in one.precisions]
+    return next((one.name for one in able if one.is_installed() or precision not in IN_TORCH), TORCH)
+
+
+@dataclass(frozen=True)
+class ModelVariant:
+    """A backend and a precision. Raises InputError for a pair that does not exist.
+
+    A backend of None is the best one that is installed: `best_backend` for the packaged model, and torch for
+    any other.
+    """
+
+    backend: str | None = None
+    precision: Precision = "fp32"
+
+    def __post_init__(self) -> None:
+        known = precisions()
+        if self.backend is not None and self.backend not in known:
+            raise InputError(f"There is no backend {self.backend!r}.", f"Choose one of: {', '.join(known)}.")
+        able = [name for name, some in known.items() if self.precision in some]
+        if not able:
+            every = ", ".join(dict.fromkeys(one for some in known.values() for one in some))
+            raise InputError(f"There is no precision {self.precision!r}.", f"Choose one of: {every}.")
+        if self.backend is not None and self.backend not in able:
+            raise InputError(
+                f"The backend {self.backend} has no precision {self.precision}.",
+                f"Add --backend {able[0]}, or choose one of: {', '.join(known[self.backend])}.",
+            )
+
+    @property
+    def name(self) -> str:
+        """Backend and precision in a word."""
+        known = precisions()
+        able = self.backend or next(one for one, some in known.items() if self.precision in some)
+        return f"{self.backend}-{known[able][self.precision]}"
+
+
+def variant_named(name: str) -> ModelVariant | None:
+    """The variant of that `name`; None when there is none."""
+    every = [ModelVariant(backend, one) for backend, some in precisions().items() for one in some]
+    return {one.name: one for one in every}.get(name)
 
 
 def cores() -> int:

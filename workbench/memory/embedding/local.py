@@ -26,13 +26,14 @@ from numpy.typing import NDArray
 from workbench.errors import InputError, ProviderError
 from workbench.memory.embedding.digests import file_digest
 from workbench.memory.embedding.engines import (
-    Backend,
+    IN_TORCH,
+    TORCH,
     ModelEngine,
     ModelVariant,
     Precision,
     Role,
-    cpu_has,
-    openvino_is_installed,
+    added_backends,
+    best_backend,
     variant_named,
 )
 
@@ -220,8 +221,8 @@ class LocalEmbedder:
     The default name means the packaged model. Any other is a folder, or the name of a model on a hub that
     is on this machine already; `download` allows sentence-transformers to get it from the hub. A folder's
     name becomes its absolute path, so that the index finds it from everywhere. `variant` is the backend and
-    precision that compute the vectors; OpenVINO runs the packaged model only. The packaged weights are
-    verified when the model is loaded. Raises InputError when the model cannot be loaded.
+    precision that compute the vectors; only torch runs other models than the packaged one. The packaged
+    weights are verified when the model is loaded. Raises InputError when the model cannot be loaded.
     """
 
     name: str = PACKAGED_MODEL
@@ -235,19 +236,19 @@ class LocalEmbedder:
     def __post_init__(self) -> None:
         if self.name == PACKAGED_MODEL:
             return
-        if self.variant.backend == "openvino" or self.variant.precision == "int8":
+        if self.backend != TORCH:
             raise InputError(
-                f"The backend openvino runs {PACKAGED_MODEL} only, not {self.name!r}.",
+                f"The backend {self.backend} runs {PACKAGED_MODEL} only, not {self.name!r}.",
                 "Leave --backend and --precision out, or leave --model out.",
             )
         if os.path.isdir(given := os.path.expanduser(self.name)):
             self.name = os.path.abspath(given)
 
     @cached_property
-    def backend(self) -> Backend:
+    def backend(self) -> str:
         """What computes the vectors: that of the variant, or the best one that is installed."""
-        best = self.name == PACKAGED_MODEL and (openvino_is_installed() or self.variant.precision == "int8")
-        return self.variant.backend or ("openvino" if best else "torch")
+        only_torch = self.name != PACKAGED_MODEL and self.variant.precision in IN_TORCH
+        return self.variant.backend or (TORCH if only_torch else best_backend(self.variant.precision))
 
     @cached_property
     def _folder(self) -> str:
@@ -256,16 +257,9 @@ class LocalEmbedder:
     @cached_property
     def engine(self) -> ModelEngine:
         """What runs the model, loaded."""
-        if self.backend == "torch":
+        if self.backend == TORCH:
             return self._in_torch(self.variant.precision)
-        try:
-            from workbench.memory.embedding.openvino_engine import loaded
-        except ModuleNotFoundError as error:
-            raise InputError(
-                f"The backend openvino needs the package {error.name}, which is not installed.",
-                "Install it: pip install 'hybrid-search-workbench[fast]', or leave --backend out.",
-            ) from None
-        return loaded(Path(self._folder), self.variant.precision)
+        return added_backends()[self.backend].load(Path(self._folder), self.variant.precision)
 
     def _in_torch(self, precision: Precision) -> TorchEngine:
         from workbench.memory.embedding.torch_engine import TorchEngine
@@ -293,17 +287,11 @@ class LocalEmbedder:
         return other
 
     @cached_property
-    def for_signs(self) -> LocalEmbedder:
-        """The same model for vectors whose signs are kept: OpenVINO in bf16, if the processor has it."""
-        halved = (self.backend, self.variant.precision) == ("openvino", "fp32") and cpu_has("bf16")
-        return replace(self, variant=ModelVariant("openvino", "bf16")) if halved else self
-
-    @cached_property
     def model(self) -> SentenceTransformer:
         """The model as sentence-transformers loads it; in fp32 if another backend computes the vectors."""
         from workbench.memory.embedding.torch_engine import TorchEngine
 
-        loaded = self.engine if self.backend == "torch" else self._in_torch("fp32")
+        loaded = self.engine if self.backend == TORCH else self._in_torch("fp32")
         assert isinstance(loaded, TorchEngine)
         return loaded.model
 

@@ -7,7 +7,7 @@ In int8 the linear layers are rounded to 8 bits: weights per output, inputs by r
 Some inputs of a layer are far larger than the others, so 256 steps over all of them would be too coarse.
 SmoothQuant (Xiao et al. 2023) divides the inputs by a scale per channel and multiplies the weights by it.
 The attention is not rounded: with queries and keys in 8 bits it is slower where the processor has bfloat16.
-`benchmarks/calibrating.py` measures the ranges, once for a model; they are a file beside this one.
+`benchmarks/calibrating.py` measures the ranges, once for a model; they are the file int8_ranges.npz.
 """
 
 from __future__ import annotations
