@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import PurePath
 from typing import Any
 
 from tests.adapters import Given, adapts
 from tests.adapters.openclaw_february import FEBRUARY as RELEASES
 from tests.adapters.openclaw_files import empty_folder, plant
-from workbench_plugins.agent.contracts import FEBRUARY, Read, September, citation
+from workbench_plugins.agent.contracts import FEBRUARY, SEPTEMBER, citation
+from workbench_plugins.agent.note_files import Read
 from workbench_plugins.agent.tools import AgentTools
 
 MEMORY = "# m\nl2\nl3\nl4\n"
@@ -30,7 +32,7 @@ def memory_get(given: Given) -> dict[str, Any]:
 
 @adapts("memory-get-9.6", "2026.9.6")
 def memory_get_bounded(given: Given) -> dict[str, Any]:
-    contract = September(most_units=given["maxChars"]) if "maxChars" in given else September()
+    contract = replace(SEPTEMBER, most_units=given.get("maxChars", SEPTEMBER.most_units))
     return contract.read(Read("memory/a.md", given["content"]), given.get("from"), given.get("lines"))
 
 

@@ -16,8 +16,8 @@ from workbench.errors import InputError
 from workbench.memory.sources import utf16_length
 from workbench.memory.sync import index_folder
 from workbench.systems.registry import SYSTEMS, openclaw
-from workbench_plugins.agent import contracts
-from workbench_plugins.agent.contracts import CONTRACTS, FEBRUARY, SEPTEMBER, Citations, February
+from workbench_plugins.agent.contracts import CONTRACTS, FEBRUARY, SEPTEMBER, Citations, Contract
+from workbench_plugins.agent.excerpts import MOST_UNITS, bounded
 from workbench_plugins.agent.tools import AgentTools
 
 QUESTION = "where is the rooibos tea"
@@ -98,7 +98,7 @@ def snippets(tools: AgentTools, path: str) -> list[str]:
 
 @pytest.mark.parametrize(("contract", "begins"), [(FEBRUARY, "# Tea"), (SEPTEMBER, " \n# Tea")])
 def test_february_trims_a_cited_snippet_and_september_only_its_end(
-    contract: February, begins: str, folder: Path
+    contract: Contract, begins: str, folder: Path
 ) -> None:
     add(folder, "memory/tea.md", " \n# Tea\nrooibos tea cup\n \n")
     cited = f"{begins}\nrooibos tea cup\n\nSource: memory/tea.md#L1-L5"
@@ -248,10 +248,10 @@ def test_a_long_file_comes_in_parts_that_make_the_whole() -> None:
     start: int | None = 1
     whole: list[str] = []
     while start is not None:
-        part = contracts.bounded(text, start)
+        part = bounded(text, start)
         assert part.start == start
         lines = part.text.split("\n")[: part.lines]
-        assert utf16_length("\n".join(lines)) <= contracts.MOST_UNITS
+        assert utf16_length("\n".join(lines)) <= MOST_UNITS
         whole += lines
         start = part.next_start
     assert "\n".join(whole) + "\n" == text

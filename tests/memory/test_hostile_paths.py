@@ -16,14 +16,8 @@ import pytest
 import yaml
 
 from tests import world
-from workbench_plugins.agent.contracts import (
-    FEBRUARY,
-    SEPTEMBER,
-    Answer,
-    February,
-    MemoryFiles,
-    PathRefusedError,
-)
+from workbench_plugins.agent.contracts import FEBRUARY, SEPTEMBER, Answer, Contract
+from workbench_plugins.agent.note_files import MemoryFiles, PathRefusedError
 from workbench_plugins.agent.tools import AgentTools
 
 PATHS = 5_000
@@ -129,7 +123,7 @@ def allowed_texts(root: Path) -> set[str]:
 
 
 @pytest.mark.parametrize("contract", [FEBRUARY, SEPTEMBER], ids=lambda one: one.release)
-def test_no_path_brings_a_byte_from_outside(contract: February, memory: Path) -> None:
+def test_no_path_brings_a_byte_from_outside(contract: Contract, memory: Path) -> None:
     tools, allowed = AgentTools(memory, contract=contract), allowed_texts(memory)
     outcomes: Counter[str] = Counter()
     for path in hostile_paths(memory):

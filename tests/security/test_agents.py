@@ -26,7 +26,8 @@ from workbench.memory.store.contract import stopped_after
 from workbench.memory.store.sqlite.store import Store
 from workbench.retrieval.pipeline import search
 from workbench.systems.openclaw import SHIPPED
-from workbench_plugins.agent.contracts import FEBRUARY, SEPTEMBER, WORKBENCH, February, Read, quoted_lines
+from workbench_plugins.agent.contracts import FEBRUARY, SEPTEMBER, WORKBENCH, Contract, quoted_lines
+from workbench_plugins.agent.note_files import Read
 from workbench_plugins.agent.server import memory_server
 from workbench_plugins.agent.tools import AgentTools, IndexPool
 
@@ -98,7 +99,7 @@ def test_no_part_of_a_file_gets_a_line_without_the_mark_but_the_notice(
 
 @pytest.mark.parametrize("contract", [FEBRUARY, SEPTEMBER])
 def test_the_released_forms_stay_exact_and_the_tool_has_the_last_line(
-    contract: February, folder: Path
+    contract: Contract, folder: Path
 ) -> None:
     with over(folder, contract=contract) as tools:
         found = result(tools, "memory/evil.md")
@@ -139,7 +140,7 @@ class Failing:
 
 
 @pytest.mark.parametrize("contract", [FEBRUARY, SEPTEMBER, WORKBENCH])
-def test_no_key_reaches_an_agent_in_an_error(contract: February, folder: Path) -> None:
+def test_no_key_reaches_an_agent_in_an_error(contract: Contract, folder: Path) -> None:
     with over(folder, contract=contract, embedder=Failing()) as tools:
         answers = [tools.memory_search(QUESTION), tools.memory_explain(QUESTION)]
     assert all(one["disabled"] for one in answers)

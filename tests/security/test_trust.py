@@ -21,7 +21,7 @@ from workbench.memory.embedding.local import LocalEmbedder
 from workbench.memory.store.contract import Settings
 from workbench.memory.store.sqlite.store import Store
 from workbench.memory.sync import open_index
-from workbench_plugins.agent.contracts import PathRefusedError
+from workbench_plugins.agent.note_files import PathRefusedError
 from workbench_plugins.agent.tools import AgentTools
 
 

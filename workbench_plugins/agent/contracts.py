@@ -1,345 +1,25 @@
-"""What the memory tools take and answer, under two releases of OpenClaw and under our own contract.
-
-The arguments of a tool are checked before anything is searched or read. The contract gives each answer its
-form, and cuts the part of a file that an agent asks for as its release does. Files are read so that no byte
-comes from another file.
-"""
+"""What the memory tools answer, under two releases of OpenClaw and under our own contract."""
 
 from __future__ import annotations
 
-import errno
-import os
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
-from itertools import accumulate
-from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal, NamedTuple, TypeVar
+from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
-
-from workbench.errors import InputError, WorkbenchError
-from workbench.memory.files import HEADS, LARGEST_FILE, SUFFIX, TREE, Place, open_below, place_beside
-from workbench.memory.sources import beginning, utf16_length, whole_characters
+from workbench.errors import WorkbenchError
+from workbench.memory.files import HEADS
+from workbench.memory.sources import whole_characters
 from workbench.records import Candidate, Trace
 from workbench.registry import declared
-from workbench.retrieval.cutoff import Limit
 from workbench.retrieval.query import BLANKS
 from workbench.safe_text import counted, masked, one_line
 from workbench.systems.openclaw import snippet
-
-MOST_RESULTS = int(Limit.ranges["count"][1])
-
-Number = Annotated[float, Field(allow_inf_nan=False)]
-Count = Annotated[Number, Field(le=MOST_RESULTS)]
-Whole = Annotated[int, Field(ge=1, le=2**31)]
-
-
-class Arguments(BaseModel):
-    """A tool's arguments under OpenClaw's names; `max_results` is accepted for `maxResults` too."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, validate_by_name=True, validate_by_alias=True)
-
-
-class FebruarySearch(Arguments):
-    """The arguments of `memory_search` in 2026.2.13: numbers of any size and sign, also written as text."""
-
-    query: str = Field(description="What to look for, in words that the note itself uses.")
-    max_results: Count | None = Field(None, alias="maxResults", description="Return at most this many.")
-    min_score: Number | None = Field(
-        None,
-        alias="minScore",
-        description="Drop what scores below this. Leave it out unless the user asks for it.",
-    )
-
-    @property
-    def corpora(self) -> tuple[str, ...]:
-        """The sources that are searched; empty means all of them."""
-        return ()
-
-
-class SeptemberSearch(FebruarySearch):
-    """The arguments of `memory_search` in 2026.9.6."""
-
-    max_results: Annotated[Whole, Field(le=MOST_RESULTS)] | None = Field(
-        None, alias="maxResults", description="Return at most this many."
-    )
-    corpus: Literal["memory", "wiki", "all", "sessions"] | None = Field(
-        None, description="memory: only notes; sessions: only chat transcripts; all, or left out: both."
-    )
-
-    @property
-    def corpora(self) -> tuple[str, ...]:
-        return () if self.corpus in (None, "all") else (str(self.corpus),)
-
-
-class FebruaryGet(Arguments):
-    """The arguments of `memory_get` in 2026.2.13: a fraction is cut off, and less than 1 counts as 1."""
-
-    path: str = Field(description="A path as memory_search returns it, such as memory/tea.md.")
-    from_: Number | None = Field(None, alias="from", description="The first line, counting from 1.")
-    lines: Number | None = Field(None, description="How many lines.")
-
-    @property
-    def is_of_wiki(self) -> bool:
-        """Whether the file is in a wiki. The workbench has no wiki."""
-        return False
-
-
-class SeptemberGet(FebruaryGet):
-    """The arguments of `memory_get` in 2026.9.6."""
-
-    from_: Whole | None = Field(None, alias="from", description="The first line, counting from 1.")
-    lines: Whole | None = Field(None, description="How many lines; 120 when left out.")
-    corpus: Literal["memory", "wiki", "all"] | None = Field(
-        None, description="Where the file is; memory when left out."
-    )
-
-    @property
-    def is_of_wiki(self) -> bool:
-        return self.corpus == "wiki"
-
-
-class OfOneSearch(Arguments):
-    """The arguments of the workbench's own tools, which are about one search: OpenClaw has none like them."""
-
-    query: str = Field(description="The question of the search, word for word.")
-    max_results: Count | None = Field(None, alias="maxResults", description="The same as in the search.")
-    min_score: Number | None = Field(None, alias="minScore", description="The same as in the search.")
-
-
-class Explain(OfOneSearch):
-    """The arguments of `memory_explain`."""
-
-    path: str | None = Field(
-        None, description="A file whose fate is explained, such as one that should have been found."
-    )
-
-
-class Diagnose(OfOneSearch):
-    """The arguments of `memory_diagnose`."""
-
-    path: str | None = Field(None, description="A file that should be in the answer, or first in it.")
-    unwanted: str | None = Field(
-        None, description="Instead of path: a file that should not be in the answer."
-    )
-
-
-class SaveCase(OfOneSearch):
-    """The arguments of `memory_case`: the name of the file is not among them."""
-
-    path: str = Field(description="The file of the memory that should have been found.")
-
-
-A = TypeVar("A", bound=Arguments)
-
-
-def checked(kind: type[A], tool: str, given: Mapping[str, Any]) -> A:
-    """The arguments of a tool; null means absent.
-
-    Raises InputError, naming each argument that is missing, unknown or of a value that is not allowed.
-    """
-    try:
-        return kind.model_validate({name: value for name, value in given.items() if value is not None})
-    except ValidationError as error:
-        wrong = "; ".join(f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors())
-    takes = ", ".join(
-        (field.alias or name) + (" (required)" if field.is_required() else "")
-        for name, field in kind.model_fields.items()
-    )
-    raise InputError(f"{tool} cannot use its arguments: {wrong}.", f"It takes {takes}.")
-
-
-DEFAULT_LINES = 120
-MOST_UNITS = 12_000
-"""In 2026.9.6: the number of lines when none is given, and the most UTF-16 units of an answer."""
-
-TOO_LONG = "[More content available. Requested excerpt exceeded the default maxChars budget.]"
-
-
-def window(text: str, start: int | None, count: int | None) -> str:
-    """`count` lines from line `start`, both at least 1; the whole text when neither is given, or both are 0.
-
-    Source: openclaw 2026.2.13, src/memory/manager.ts, readFile.
-
-    >>> window("a\\nb\\nc\\n", 2, 1), window("a\\nb\\nc\\n", 3, None), window("a\\nb\\nc\\n", 9, 1)
-    ('b', 'c\\n', '')
-    """
-    if not start and not count:
-        return text
-    lines = text.split("\n")
-    first = max(1, start or 1)
-    wanted = len(lines) if count is None else max(1, count)
-    return "\n".join(lines[first - 1 : first - 1 + wanted])
-
-
-class Excerpt(NamedTuple):
-    """Some lines of a file: the number of the first, how many, and the line to continue from, if any."""
-
-    text: str
-    start: int
-    lines: int
-    truncated: bool
-    next_start: int | None
-
-
-def bounded(text: str, start: int | None = None, count: int | None = None, most: int = MOST_UNITS) -> Excerpt:
-    """`count` lines from line `start`, whole ones up to `most` UTF-16 units, and a notice if more follows.
-
-    Without `count`, up to 120 lines. A first line longer than `most` is cut, without a line to continue from.
-    Source: openclaw 2026.9.6, packages/memory-host-sdk/src/host/read-file-shared.ts.
-
-    >>> print(bounded("a\\nb\\nc\\n", 2, 1).text)
-    b
-    <BLANKLINE>
-    [More content available. Use from=3 to continue.]
-    """
-    lines = text.removesuffix("\n").split("\n") if text else []
-    first = start or 1
-    asked = lines[first - 1 : first - 1 + (count or DEFAULT_LINES)]
-    sizes = list(accumulate(utf16_length(line) + 1 for line in asked))
-    fitting = max(sum(size - 1 <= most for size in sizes), min(1, len(asked)))
-    kept = "\n".join(asked[:fitting])
-    if utf16_length(kept) > most:
-        return Excerpt(f"{beginning(kept, most)}\n\n{TOO_LONG}", first, fitting, True, None)
-    after = first + fitting
-    if not asked or after > len(lines):
-        return Excerpt(kept, first, fitting, False, None)
-    notice = f"[More content available. Use from={after} to continue.]"
-    return Excerpt(f"{kept}\n\n{notice}" if kept else kept, first, fitting, True, after)
-
-
-REMEDY = "Give a path as memory_search returns it, such as MEMORY.md or memory/tea.md."
-
-
-class PathRefusedError(InputError):
-    """A path that is not a file of the memory, whether or not the file exists.
-
-    Its one message does not tell these apart: it must not answer what else is on the machine.
-    """
-
-    def __init__(self) -> None:
-        super().__init__("This path is not an allowed Markdown file of the memory.", REMEDY)
-
-
-class FileMissingError(InputError):
-    """A file of the memory that does not exist; `path` is relative to the memory."""
-
-    def __init__(self, path: str) -> None:
-        super().__init__(f"The memory has no file {path}.", "Search again: it may have been renamed.")
-        self.path = path
-
-
-class FileUnreadableError(InputError):
-    """A file of the memory that exists and cannot be read; `code` is the name of the system's error."""
-
-    def __init__(self, path: str, code: str, why: str) -> None:
-        super().__init__(f"{path} cannot be read: {why}.", "Tell the user; the file has to be repaired.")
-        self.path = path
-        self.code = code
-
-
-class Read(NamedTuple):
-    """A file's path relative to the memory, and its text."""
-
-    path: str
-    text: str
-
-
-@dataclass(frozen=True)
-class MemoryFiles:
-    """The files of one memory that may be read, by their paths.
-
-    These are the files in `heads` (such as MEMORY.md), every *.md below memory/, and what `extra` allows:
-    folders with every *.md below them, and single *.md files. Relative paths start at `root`. In a folder
-    without heads and without memory/, every *.md that is not in a hidden folder can be read.
-    Source: openclaw 2026.2.13, src/memory/manager.ts, readFile; the links from 2026.9.6, read-file.ts.
-    """
-
-    root: Path
-    heads: tuple[str, ...] = HEADS
-    extra: tuple[str, ...] = ()
-
-    def read(self, path: str) -> Read:
-        """The file at `path`, which is relative to the memory or absolute, read whole.
-
-        Raises PathRefusedError for a path outside the memory and for one with a symbolic link,
-        FileMissingError when there is no such file, and FileUnreadableError for a file of more than 10 MB
-        or without permission. Bytes that are not UTF-8 become U+FFFD.
-        """
-        absolute = _absolute(self.root, path)
-        name = os.path.relpath(absolute, self.root)
-        place = self._place(absolute, name)
-        try:
-            data = _read_below(place)
-        except FileNotFoundError:
-            raise FileMissingError(name) from None
-        except OSError as error:
-            raise _refusal(name, error) from None
-        return Read(name, data.decode("utf-8", "replace"))
-
-    def _place(self, absolute: Path, name: str) -> Place:
-        if not name.endswith(SUFFIX):
-            raise PathRefusedError
-        if not name.startswith("..") and self._is_memory(name):
-            return Place(self.root, Path(name).parts)
-        place = place_beside(self.root, absolute, self.extra)
-        if place is None:
-            raise PathRefusedError
-        return place
-
-    def _is_memory(self, name: str) -> bool:
-        if self._is_workspace:
-            return name in self.heads or name.startswith(f"{TREE}/")
-        return not any(part.startswith(".") for part in Path(name).parts)
-
-    @property
-    def _is_workspace(self) -> bool:
-        tree = self.root / TREE
-        return tree.is_dir() or tree.is_symlink() or any(os.path.lexists(self.root / one) for one in HEADS)
-
-
-def _absolute(root: Path, path: str) -> Path:
-    """`path` relative to `root`, without `.` and `..`. Only the text is used, not the disk."""
-    cleaned = path.strip(BLANKS)
-    try:
-        cleaned.encode()
-    except UnicodeEncodeError:
-        raise PathRefusedError from None
-    if not cleaned or "\0" in cleaned:
-        raise PathRefusedError
-    # In POSIX, two leading slashes can mean something else than one; here they do not.
-    return Path("/" + os.path.normpath(root / cleaned).lstrip("/"))
-
-
-def _read_below(place: Place) -> bytes:
-    """The bytes of a plain file. Raises OSError, with EFBIG for more than 10 MB."""
-    with open_below(place) as file:
-        data = file.read(LARGEST_FILE + 1)
-    if len(data) > LARGEST_FILE:
-        raise OSError(errno.EFBIG, "it has more than 10 MB")
-    return data
-
-
-NOT_THE_MEMORY = {
-    errno.ELOOP,
-    errno.ENOTDIR,
-    errno.EISDIR,
-    errno.ENXIO,
-    errno.ENAMETOOLONG,
-    errno.EILSEQ,
-    errno.EINVAL,
-}
-"""A link, a folder, a pipe, a socket, a device, or an impossible name: not a file of the memory."""
-
-
-def _refusal(path: str, error: OSError) -> InputError:
-    number = error.errno or 0
-    if number in NOT_THE_MEMORY:
-        return PathRefusedError()
-    return FileUnreadableError(path, errno.errorcode.get(number, "EIO"), error.strerror or "an error")
-
+from workbench_plugins.agent.arguments import FebruaryGet, FebruarySearch, SeptemberGet, SeptemberSearch
+from workbench_plugins.agent.excerpts import MOST_UNITS, Excerpt, bounded, window
+from workbench_plugins.agent.note_files import FileMissingError, FileUnreadableError, Read
+from workbench_plugins.beside import told_beside
 
 Answer = dict[str, Any]
 
@@ -386,66 +66,124 @@ class SearchOutcome:
 
 
 @dataclass(frozen=True)
-class February:
-    """The contract of OpenClaw 2026.2.13: src/agents/tools/memory-tool.ts."""
+class Contract:
+    """What one release takes and answers. `contracts.yaml` lists the fields of each kind of answer.
 
-    release: ClassVar[str] = "2026.2.13"
-    heads: ClassVar[tuple[str, ...]] = HEADS
-    searching: ClassVar[type[FebruarySearch]] = FebruarySearch
-    getting: ClassVar[type[FebruaryGet]] = FebruaryGet
+    Simplified for 2026.9.6: an answer is complete or an error, and never a part after a deadline. There is no
+    wiki, and a search of it says so. `most_units` is the number of UTF-16 units of a file that one answer can
+    contain; without it, an answer has all lines that are asked for.
+
+    The contract `workbench` is that of 2026.9.6 with every line of a note marked as the note's (`quotes`). A
+    released snippet ends with a line `Source: PLACE`, and a note can contain such a line too. Here each line
+    from a note begins with `> `, and the place is in fields alone.
+    """
+
+    release: str
+    searching: type[FebruarySearch]
+    getting: type[FebruaryGet]
+    fields: Mapping[str, Sequence[str]]
+    heads: tuple[str, ...] = HEADS
+    most_units: int | None = None
+    quotes: bool = False
+
+    def _answer(self, kind: str, values: Mapping[str, Any]) -> Answer:
+        """The fields of an answer of this kind, in their order; a field without a value is left out."""
+        return {name: values[name] for name in self.fields[kind] if values[name] is not None}
 
     def found(self, found: SearchOutcome) -> Answer:
         """The answer of a search."""
         rows = [self.row(one, found.trace) for one in found.trace.results]
         provider, model = _provider_and_model(found.model)
-        return {
+        asked = found.corpora or ("memory",)
+        legs = found.trace.legs
+        values = {
             "results": [self.with_citation(row) for row in rows] if found.cited else rows,
             "provider": provider,
             "model": model,
             "citations": found.citations.value,
+            "mode": "hybrid" if len(legs) > 1 else "".join(legs),
+            "corpora": [
+                {"corpus": one, "outcome": "unavailable" if one == "wiki" else "ok"} for one in asked
+            ],
+            "debug": {"backend": "builtin", "system": found.trace.system, "hits": len(rows)},
+            "stale": True if found.changed else None,
+            "action": REINDEX if found.changed else None,
+            "warning": _warning(found) or None,
+            "untrusted": UNTRUSTED,
         }
+        return self._answer("found", values)
 
     def row(self, candidate: Candidate, trace: Trace) -> Answer:
-        """One result. Without a keyword leg it is the row of the vector leg, with the chunk's id."""
+        """One result. 2026.2.13 adds the chunk's id where there is no keyword leg."""
         chunk = candidate.chunk
-        return {
-            **({} if "keyword" in trace.legs else {"id": chunk.id}),
+        values = {
+            "id": None if "keyword" in trace.legs else chunk.id,
             "path": chunk.path,
             "startLine": chunk.start_line,
             "endLine": chunk.end_line,
             "score": candidate.score,
-            "snippet": snippet(chunk),
+            "snippet": quoted_lines(snippet(chunk)) if self.quotes else snippet(chunk),
             "source": chunk.source,
+            "corpus": chunk.source,
         }
+        return self._answer("row", values)
 
     def with_citation(self, row: Answer) -> Answer:
-        """The row with its citation, as a field and at the end of its snippet."""
+        """The row with its citation, as a field and, unless notes are marked, at the end of its snippet."""
         place = citation(row["path"], row["startLine"], row["endLine"])
-        text = f"{self.trimmed(row['snippet'])}\n\nSource: {place}"
-        return {**row, "snippet": text, "citation": place}
+        if self.quotes:
+            return {**row, "citation": place}
+        text = row["snippet"].rstrip(BLANKS) if self._has_status else row["snippet"].strip(BLANKS)
+        return {**row, "snippet": f"{text}\n\nSource: {place}", "citation": place}
 
-    def trimmed(self, text: str) -> str:
-        """A snippet without the blanks that the release removes before it adds a citation."""
-        return text.strip(BLANKS)
+    @property
+    def _has_status(self) -> bool:
+        """Whether the answer about a file has a status, and an error has a code, as since 2026.9."""
+        return "status" in self.fields["read"]
 
     def unavailable(self, error: WorkbenchError) -> Answer:
         """The answer of a search that fails, for example because there is no index."""
-        return {"results": [], "disabled": True, "error": masked(f"{error.problem} {error.remedy}")}
+        has_action = "action" in self.fields["unavailable"]
+        told = {
+            "error": masked(error.problem if has_action else f"{error.problem} {error.remedy}"),
+            "warning": UNAVAILABLE,
+            "action": masked(error.remedy),
+        }
+        corpora = [{"corpus": "memory", "outcome": "unavailable"}]
+        values = {"results": [], "disabled": True, "unavailable": True, "corpora": corpora, "debug": told}
+        return self._answer("unavailable", values | told)
 
     def read(self, file: Read, start: float | None, count: float | None) -> Answer:
         """The answer that holds lines of a file."""
-        return {"text": window(file.text, _cut(start), _cut(count)), "path": file.path}
+        first, lines = _cut(start), _cut(count)
+        if self.most_units is None:
+            return self._answer("read", {"text": window(file.text, first, lines), "path": file.path})
+        cut = bounded(file.text, first, lines, self.most_units)
+        values = {
+            "status": "ok",
+            "text": _marked(cut) if self.quotes else cut.text,
+            "path": file.path,
+            "from": cut.start,
+            "lines": cut.lines,
+            "truncated": cut.truncated or None,
+            "nextFrom": cut.next_start,
+            "untrusted": UNTRUSTED,
+        }
+        return self._answer("read", values)
 
     def not_read(self, path: str, error: WorkbenchError) -> Answer:
         """The answer when a file is not read. Every path that is not allowed gets the same message."""
-        match error:
-            case FileMissingError(path=missing):
-                why = f"ENOENT: no such file or directory, lstat '{missing}'"
-            case FileUnreadableError():
-                why = f"{error.code}: {error.problem}"
-            case _:
-                why = "path required"
-        return {"path": whole_characters(path), "text": "", "disabled": True, "error": why}
+        missing = error.path if isinstance(error, FileMissingError) else None
+        code = error.code if isinstance(error, FileUnreadableError) else "MEMORY_PATH_NOT_ALLOWED"
+        values = {
+            "status": "error" if missing is None else "not_found",
+            "code": code,
+            "error": masked(f"{error.problem} {error.remedy}") if self._has_status else _reason(error),
+            "path": missing if missing and self._has_status else whole_characters(path),
+            "text": "",
+            "disabled": True,
+        }
+        return self._answer("not read" if missing is None else "missing", values)
 
 
 def _provider_and_model(name: str) -> tuple[str, str]:
@@ -453,104 +191,34 @@ def _provider_and_model(name: str) -> tuple[str, str]:
     return (provider, model) if provider in declared("embedder") else ("local", name)
 
 
+def _warning(found: SearchOutcome) -> str:
+    """What the agent must know about a search: there is no wiki, or files have changed since."""
+    told = [NO_WIKI] if "wiki" in found.corpora else []
+    if found.changed:
+        differ = counted(len(found.changed), "file") + (" differs" if len(found.changed) == 1 else " differ")
+        told += [f"The index is older than the memory: {differ}, {one_line(found.changed[0])} first."]
+    return " ".join(told)
+
+
 def _cut(number: float | None) -> int | None:
     return None if number is None else int(number)
 
 
-@dataclass(frozen=True)
-class September(February):
-    """The contract of OpenClaw 2026.9.6: extensions/memory-core/src/tools.ts, memory-tool-contract.ts.
-
-    Simplified: an answer is complete or an error, and never a part after a deadline. There is no wiki, and a
-    search of it says so. `most_units` is the number of UTF-16 units of a file that one answer can contain.
-    """
-
-    most_units: int = MOST_UNITS
-
-    release: ClassVar[str] = "2026.9.6"
-    heads: ClassVar[tuple[str, ...]] = (*HEADS, "USER.md", "DREAMS.md")
-    searching: ClassVar[type[FebruarySearch]] = SeptemberSearch
-    getting: ClassVar[type[FebruaryGet]] = SeptemberGet
-
-    def found(self, found: SearchOutcome) -> Answer:
-        asked = found.corpora or ("memory",)
-        told = [NO_WIKI] if "wiki" in asked else []
-        if found.changed:
-            differ = counted(len(found.changed), "file") + (
-                " differs" if len(found.changed) == 1 else " differ"
-            )
-            told += [f"The index is older than the memory: {differ}, {one_line(found.changed[0])} first."]
-        return super().found(found) | {
-            "mode": "hybrid" if len(found.trace.legs) > 1 else "".join(found.trace.legs),
-            "corpora": [
-                {"corpus": one, "outcome": "unavailable" if one == "wiki" else "ok"} for one in asked
-            ],
-            "debug": {"backend": "builtin", "system": found.trace.system, "hits": len(found.trace.results)},
-            **({"stale": True, "action": REINDEX} if found.changed else {}),
-            **({"warning": " ".join(told)} if told else {}),
-        }
-
-    def row(self, candidate: Candidate, trace: Trace) -> Answer:
-        row = super().row(candidate, trace) | {"corpus": candidate.chunk.source}
-        row.pop("id", None)
-        return row
-
-    def trimmed(self, text: str) -> str:
-        return text.rstrip(BLANKS)
-
-    def unavailable(self, error: WorkbenchError) -> Answer:
-        told = {"error": masked(error.problem), "warning": UNAVAILABLE, "action": masked(error.remedy)}
-        corpora = [{"corpus": "memory", "outcome": "unavailable"}]
-        return {
-            "results": [], "disabled": True, "unavailable": True, **told, "corpora": corpora, "debug": told
-        }  # fmt: skip
-
-    def read(self, file: Read, start: float | None, count: float | None) -> Answer:
-        cut = bounded(file.text, _cut(start), _cut(count), self.most_units)
-        return {
-            "status": "ok",
-            "text": cut.text,
-            "path": file.path,
-            "from": cut.start,
-            "lines": cut.lines,
-            **({"truncated": True} if cut.truncated else {}),
-            **({"nextFrom": cut.next_start} if cut.next_start is not None else {}),
-        }
-
-    def not_read(self, path: str, error: WorkbenchError) -> Answer:
-        if isinstance(error, FileMissingError):
-            return {"status": "not_found", "text": "", "path": error.path}
-        code = error.code if isinstance(error, FileUnreadableError) else "MEMORY_PATH_NOT_ALLOWED"
-        why = masked(f"{error.problem} {error.remedy}")
-        return {"status": "error", "code": code, "error": why, "path": whole_characters(path), "text": ""}
+def _marked(cut: Excerpt) -> str:
+    """The text with each line of the note marked; the notice below them is the tool's own."""
+    lines = cut.text.split("\n")
+    marked = quoted_lines("\n".join(lines[: cut.lines])) if cut.text else ""
+    return "\n".join([marked, *lines[cut.lines :]])
 
 
-@dataclass(frozen=True)
-class Workbench(September):
-    """The workbench's own contract: that of 2026.9.6 with every line of a note marked as the note's.
-
-    A released snippet ends with a line `Source: PLACE`, and a note can contain such a line too. Here each
-    line from a note begins with `> `, and the place is in fields alone.
-    """
-
-    release: ClassVar[str] = "workbench"
-
-    def found(self, found: SearchOutcome) -> Answer:
-        return super().found(found) | {"untrusted": UNTRUSTED}
-
-    def row(self, candidate: Candidate, trace: Trace) -> Answer:
-        row = super().row(candidate, trace)
-        return row | {"snippet": quoted_lines(row["snippet"])}
-
-    def with_citation(self, row: Answer) -> Answer:
-        return {**row, "citation": citation(row["path"], row["startLine"], row["endLine"])}
-
-    def read(self, file: Read, start: float | None, count: float | None) -> Answer:
-        answer = super().read(file, start, count)
-        lines = answer["text"].split("\n")
-        own, notice = lines[: answer["lines"]], lines[answer["lines"] :]
-        marked = quoted_lines("\n".join(own)) if answer["text"] else ""
-        return answer | {"text": "\n".join([marked, *notice]), "untrusted": UNTRUSTED}
+def _reason(error: WorkbenchError) -> str:
+    """Why 2026.2.13 does not read a file."""
+    match error:
+        case FileMissingError(path=missing):
+            return f"ENOENT: no such file or directory, lstat '{missing}'"
+        case FileUnreadableError():
+            return f"{error.code}: {error.problem}"
+    return "path required"
 
 
 LINE_ENDS = re.compile("\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
@@ -580,5 +248,17 @@ def failed(answer: Answer) -> bool:
     return bool(answer.get("disabled")) or answer.get("status") == "error"
 
 
-FEBRUARY, SEPTEMBER, WORKBENCH = February(), September(), Workbench()
+FIELDS: Mapping[str, Mapping[str, Sequence[str]]] = told_beside(__file__)
+"""The fields of each kind of answer, in order, by contract."""
+
+FEBRUARY = Contract("2026.2.13", FebruarySearch, FebruaryGet, FIELDS["2026.2.13"])
+SEPTEMBER = Contract(
+    "2026.9.6",
+    SeptemberSearch,
+    SeptemberGet,
+    FIELDS["2026.9.6"],
+    heads=(*HEADS, "USER.md", "DREAMS.md"),
+    most_units=MOST_UNITS,
+)
+WORKBENCH = replace(SEPTEMBER, release="workbench", fields=FIELDS["workbench"], quotes=True)
 CONTRACTS = {one.release: one for one in (FEBRUARY, SEPTEMBER, WORKBENCH)}

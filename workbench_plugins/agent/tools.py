@@ -34,21 +34,16 @@ from workbench.retrieval.query import check_question
 from workbench.systems.openclaw import WITH_EVIDENCE
 from workbench.views.data import explanation_data, trace_data
 from workbench.views.text import asked_lines, explanation_text, outcome_lines
-from workbench_plugins.agent.contracts import (
-    SEPTEMBER,
-    Answer,
-    Citations,
+from workbench_plugins.agent.arguments import (
     Diagnose,
     Explain,
-    February,
     FebruaryGet,
     FebruarySearch,
-    FileMissingError,
-    MemoryFiles,
     SaveCase,
-    SearchOutcome,
     checked,
 )
+from workbench_plugins.agent.contracts import SEPTEMBER, Answer, Citations, Contract, SearchOutcome
+from workbench_plugins.agent.note_files import FileMissingError, MemoryFiles
 
 MOST_SEARCHES = 8
 SEARCH_SECONDS = 20.0
@@ -159,7 +154,7 @@ class AgentTools:
 
     memory: str | os.PathLike[str]
     pipeline: Pipeline = WITH_EVIDENCE
-    contract: February = SEPTEMBER
+    contract: Contract = SEPTEMBER
     citations: Citations = Citations.AUTO
     session_key: str = ""
     extra_paths: tuple[str, ...] | None = None
