@@ -1,13 +1,13 @@
 """Record what a release of Basic Memory answers about folders of notes.
 
-    python3.12 -m venv RELEASE && RELEASE/bin/pip install basic-memory==0.23.2 pysqlite3-binary
-    python -m benchmarks.recording.basic_memory RELEASE/bin/python OUT.json --release 0.23.2 \\
+    python -m benchmarks.recording.basic_memory 0.23.2 OUT.json \\
         --workspace sample=sample_memory --questions RECORD.json
 
-The release runs unmodified, in a process and a home of its own, and is asked over MCP, through its tool
-search_notes. Only two things are given to it: the address of a server of vectors on this machine, and
-pysqlite3 in place of a sqlite3 that cannot load extensions. The questions are those of another record. The
-result is results[workspace][mode][question] = rows of permalink and score.
+The release is installed from PyPI into the cache of `workbench case confirm`. It runs unmodified, in a
+process and a home of its own, and is asked over MCP, through its tool search_notes. Only two things are given
+to it: the address of a server of vectors on this machine, and pysqlite3 in place of a sqlite3 that cannot
+load extensions. The questions are those of another record. The result is results[workspace][mode][question]
+= rows of permalink and score.
 
 With `--postgres URL` (postgresql+asyncpg://…) the notes are indexed in that database, which must be empty and
 have the extensions vector and pg_trgm. `forms` of the record are then the searchable forms of each title,
@@ -17,15 +17,15 @@ seed. `--seed` fixes the seed.
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Sequence
-from pathlib import Path
+from functools import partial
 
-from benchmarks.recording import questions_of, write
+from benchmarks.recording import arguments_of, recorded, write
 from workbench_plugins.basic_memory.notes import variants
-from workbench_plugins.cases.released.basic_memory import LEAST, recorded
-from workbench_plugins.cases.released.embeddings import served
+from workbench_plugins.cases.released.basic_memory import LEAST, running
+from workbench_plugins.cases.released.installing import Installed
 
+MODES = ("text", "vector", "hybrid")
 ABOUT = (
     "search_notes of the real server, ten results a page; files without front matter in the project main; "
     f"packaged all-MiniLM-L6-v2, truncated, min similarity {LEAST:g}; rows are (permalink, score)"
@@ -57,25 +57,17 @@ def forms_written(url: str) -> dict[str, list[str]]:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.recording.basic_memory")
-    parser.add_argument("python", help="the interpreter of the environment that has the release")
-    parser.add_argument("out", type=Path, help="the record to write, .json or .json.gz")
-    parser.add_argument("--release", required=True, help="what the record says of the release")
-    parser.add_argument("--workspace", required=True, action="append", metavar="NAME=FOLDER")
-    parser.add_argument(
-        "--questions", required=True, type=Path, help="a record that asks the same workspaces"
-    )
+    parser = arguments_of("basic_memory", "the release on PyPI, such as 0.23.2")
+    parser.add_argument("--python", default="python3.12", help="a Python 3.12 or newer, to install it with")
     parser.add_argument("--postgres", metavar="URL", help="an empty database for the one workspace")
     parser.add_argument("--seed", help="Python's hash seed in the release's process")
     given = parser.parse_args(arguments)
+    release = Installed("basic-memory", given.release, python=given.python).install(lambda _: True)
     more = {"PYTHONHASHSEED": given.seed} if given.seed else {}
     if given.postgres:
         more |= {"BASIC_MEMORY_DATABASE_BACKEND": "postgres", "BASIC_MEMORY_DATABASE_URL": given.postgres}
-    results = {}
-    with served() as server:
-        for name, folder in (one.split("=", 1) for one in given.workspace):
-            asked = questions_of(given.questions, name)
-            results[name] = recorded(given.python, Path(folder), asked, server.url, more=more)
+    calls = {mode: {"search_type": mode} for mode in MODES}
+    results = recorded(given, partial(running, release, more=more), calls)
     record = {"release": f"basic-memory {given.release}", "about": ABOUT, "results": results}
     forms = {"forms": forms_written(given.postgres)} if given.postgres else {}
     write(given.out, record | forms)

@@ -11,7 +11,6 @@ result is results[workspace]["search"][question] = rows of path and score.
 
 from __future__ import annotations
 
-import argparse
 import json
 import subprocess
 import tempfile
@@ -19,7 +18,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks.recording import questions_of, write
+from benchmarks.recording import arguments_of, workspaces, write
 
 LIMIT = 20
 COLLECTION = "notes"
@@ -60,17 +59,13 @@ def heading_words(folder: Path) -> list[str]:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.recording.qmd")
-    parser.add_argument("modules", type=Path, help="the folder node_modules that has the release and bun")
-    parser.add_argument("out", type=Path, help="the record to write, .json or .json.gz")
-    parser.add_argument("--workspace", required=True, action="append", metavar="NAME=FOLDER")
-    parser.add_argument("--questions", required=True, type=Path, help="a record that asks the workspaces")
-    given = parser.parse_args(arguments)
-    release = json.loads((given.modules / "@tobilu" / "qmd" / "package.json").read_text())["version"]
-    results = {}
-    for name, folder in (one.split("=", 1) for one in given.workspace):
-        asked = [*questions_of(given.questions, name), *heading_words(Path(folder))]
-        results[name] = {"search": recorded(given.modules, Path(folder), asked)}
+    given = arguments_of("qmd", "the folder node_modules that has the release and bun").parse_args(arguments)
+    modules = Path(given.release)
+    release = json.loads((modules / "@tobilu" / "qmd" / "package.json").read_text())["version"]
+    results = {
+        name: {"search": recorded(modules, folder, [*questions, *heading_words(folder)])}
+        for name, folder, questions in workspaces(given)
+    }
     about = (
         f"searchFTS(db, question, {LIMIT}, {COLLECTION!r}) after reindexCollection; rows are (path, score)"
     )

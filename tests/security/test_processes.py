@@ -7,6 +7,8 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Mapping
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +17,7 @@ import pytest
 from tests.conftest import PROJECT
 from workbench.cli import lab
 from workbench_plugins.cases.released import basic_memory
+from workbench_plugins.cases.released.installing import Installed
 
 NAMES = ("yaml", "numpy", "typer", "voila", "jupyterlab", "ipykernel_launcher", "sitecustomize", "workbench")
 STARTING = {"subprocess", "multiprocessing", "pty"}
@@ -111,10 +114,13 @@ def test_a_release_runs_in_a_folder_of_its_own(hostile: Path, monkeypatch: pytes
     runs: list[dict[str, Any]] = []
     done = subprocess.CompletedProcess([], 0, "", "")
     monkeypatch.setattr(subprocess, "run", lambda _, **given: runs.append(given) or done)
-    monkeypatch.setattr(basic_memory, "answers", None)
-    monkeypatch.setattr("anyio.run", lambda *_: {})
+    served: list[Mapping[str, str]] = []
+    monkeypatch.setattr(basic_memory, "_served", lambda _, given: nullcontext(served.append(given)))
     (hostile / "notes").mkdir()
-    basic_memory.recorded("python", hostile / "notes", [], "http://127.0.0.1:1")
+    release = Installed("basic-memory", "0.24.1")
+    with basic_memory.running(release, hostile / "notes", "http://127.0.0.1:1"):
+        pass
+    assert [dict(one) for one in served] == [one["env"] for one in runs]
     (given,) = runs
     assert given["env"]["PYTHONSAFEPATH"] == "1"
     assert not given["cwd"].is_relative_to(hostile)

@@ -10,14 +10,14 @@ import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from workbench.progress import progress_bar
-from workbench_plugins.cases.released.installing import settings
+from workbench_plugins.cases.released.asking import Ask
+from workbench_plugins.cases.released.installing import Installed, settings
 
-MODES = ("text", "vector", "hybrid")
 LEAST = 0.3
 SQLITE = """
 import sys
@@ -53,58 +53,52 @@ def _is_no_note(name: str) -> bool:
     return "." in name and not name.endswith(".md")
 
 
-async def answers(
-    python: str, variables: Mapping[str, str], questions: Iterable[str], modes: Sequence[str] = MODES
-) -> dict[str, Any]:
-    """The rows of every mode and question."""
-    from mcp import Client, StdioServerParameters
-
-    server = StdioServerParameters(
-        command=python, args=[*COMMAND, "mcp"], env=dict(variables), cwd=variables["HOME"]
-    )
-    every = list(questions)
-    async with Client(server) as client:
-        return {
-            mode: {
-                one: await _rows(client, mode, one) for one in progress_bar(every, desc=mode, unit="question")
-            }
-            for mode in modes
-        }
-
-
-async def _rows(client: Any, mode: str, question: str) -> list[list[Any]]:
-    import anyio
-
-    with anyio.fail_after(120):
-        result = await client.call_tool(
-            "search_notes",
-            {**settings("search_notes"), "query": question, "search_type": mode},
-        )
-    said = result.structured_content or {}
-    found = said.get("result", said)
-    return [[row["permalink"], row["score"]] for row in found["results"]]
-
-
-def recorded(
-    python: str,
+@contextmanager
+def running(
+    installed: Installed,
     folder: Path,
-    questions: Iterable[str],
     url: str,
     dimensions: int = 384,
     least: float = LEAST,
-    modes: Sequence[str] = MODES,
     more: Mapping[str, str] | None = None,
-) -> dict[str, Any]:
-    """A folder indexed by a release and asked every question in every mode: rows of permalink and score.
+) -> Iterator[Ask]:
+    """A release that has indexed a copy of the folder; its tool search_notes returns (permalink, score).
 
-    `more` are variables of the release's process, such as those of another database.
+    `url` is the server of vectors, which have so many `dimensions`, and `least` the least similarity of a
+    result. `more` are further variables of the release's process, such as those of another database.
     """
-    import anyio
-
     with tempfile.TemporaryDirectory() as scratch:
         home = Path(scratch)
         prepare(home, folder)
         variables = environment(home, url, dimensions, least) | dict(more or {})
-        command = [python, *COMMAND, "reindex"]
+        command = [installed.interpreter, *COMMAND, "reindex"]
         subprocess.run(command, cwd=home, env=variables, check=True, capture_output=True)
-        return anyio.run(answers, python, variables, questions, modes)
+        with _served(installed, variables) as ask:
+            yield ask
+
+
+@contextmanager
+def _served(installed: Installed, variables: Mapping[str, str]) -> Iterator[Ask]:
+    """The release as an MCP server on stdio, in whose event loop each question is asked."""
+    from anyio.from_thread import start_blocking_portal
+    from mcp import Client, StdioServerParameters
+
+    server = StdioServerParameters(
+        command=installed.interpreter, args=[*COMMAND, "mcp"], env=dict(variables), cwd=variables["HOME"]
+    )
+    with start_blocking_portal() as portal, portal.wrap_async_context_manager(Client(server)) as client:
+
+        def ask(question: str, **arguments: Any) -> list[list[Any]]:
+            return portal.call(_rows, client, {"query": question, **arguments})
+
+        yield ask
+
+
+async def _rows(client: Any, arguments: Mapping[str, Any]) -> list[list[Any]]:
+    import anyio
+
+    with anyio.fail_after(120):
+        result = await client.call_tool("search_notes", {**settings("search_notes"), **arguments})
+    said = result.structured_content or {}
+    found = said.get("result", said)
+    return [[row["permalink"], row["score"]] for row in found["results"]]

@@ -28,6 +28,7 @@ from workbench.views.text import Table, plain, rendered, rich_table
 from workbench_plugins.cases.indexing import CaseEmbedder, chunker_of, cut_note, notes_of, unpacked
 from workbench_plugins.cases.model import Case, CaseQuestion
 from workbench_plugins.cases.released import basic_memory, openclaw
+from workbench_plugins.cases.released.asking import answers
 from workbench_plugins.cases.released.embeddings import served
 from workbench_plugins.cases.released.installing import Installed, numbered
 from workbench_plugins.cases.running import judged, run_case, systems_named
@@ -164,10 +165,8 @@ def confirm(case: Case, installed: Installed, ours: Pipeline, folder: Path | Non
                 text = server.refused[0][:60]
                 problem = f"{installed.package} embeds a text for which the case has no vector: {text!r}."
             raise InputError(problem, "Give --node or --python; or write the case without vectors.") from None
-    return Confirmation(
-        installed.package, installed.version, ours.name,
-        tuple(_side(one, mine[one.question], theirs[one.question]) for one in case.questions),
-    )  # fmt: skip
+    sides = tuple(_side(one, mine[one.question], theirs[one.question]) for one in case.questions)
+    return Confirmation(installed.package, installed.version, ours.name, sides)
 
 
 def _side(asked: CaseQuestion, ours: Row, theirs: Row) -> Side:
@@ -204,12 +203,16 @@ def _openclaw(case: Case, installed: Installed, ours: Pipeline, notes: Path, url
     given = {"maxResults": case.system.limit, "minScore": case.system.min_score}
     arguments = {name: value for name, value in given.items() if value is not None}
     tokenizer = "trigram" if ours.name.endswith("-trigram") else ""
-    with openclaw.gateway(installed, notes, url, tokenizer) as address:
-        found = {one.question: openclaw.results(address, one.question, arguments) for one in case.questions}
+    with openclaw.running(installed, notes, url, tokenizer) as ask:
+        found = answers(ask, _questions(case), arguments)
     return {
         question: [] if isinstance(rows, dict) else [(_place(one), float(one["score"])) for one in rows]
         for question, rows in found.items()
     }
+
+
+def _questions(case: Case) -> list[str]:
+    return [one.question for one in case.questions]
 
 
 def _place(row: Mapping[str, Any]) -> str:
@@ -222,18 +225,16 @@ def _basic_memory(
     from workbench_plugins.basic_memory.notes import note_of
     from workbench_plugins.basic_memory.pipelines import MinSimilarity
 
-    asked = [one.question for one in case.questions]
     similar = next((one.least for one in ours.stages if isinstance(one, MinSimilarity)), basic_memory.LEAST)
-    answers = basic_memory.recorded(
-        installed.interpreter, notes, asked, url, case.model.dimensions, similar, basic_memory.MODES[-1:]
-    )
+    with basic_memory.running(installed, notes, url, case.model.dimensions, similar) as ask:
+        found = answers(ask, _questions(case), {"search_type": "hybrid"})
     files = {one.relative_to(notes).as_posix(): one.read_text("utf-8") for one in notes.rglob("*.md")}
     documents = (Document(path, "memory", text, "", 0, 0) for path, text in files.items())
     paths = {note_of(one, "main").permalink: one.path for one in documents}
     least = max((one.floor for one in ours.stages if isinstance(one, MinScore)), default=-inf)
     return {
         question: [(paths.get(one, one), float(score)) for one, score in rows if score >= least]
-        for question, rows in answers["hybrid"].items()
+        for question, rows in found.items()
     }
 
 

@@ -17,10 +17,12 @@ import urllib.error
 import urllib.request
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from workbench.errors import InputError
+from workbench_plugins.cases.released.asking import Ask
 from workbench_plugins.cases.released.installing import Installed, settings
 
 TOKEN = "recording"
@@ -69,8 +71,12 @@ def configuration(workspace: Path, url: str, port: int, tokenizer: str, version:
 
 
 @contextmanager
-def gateway(installed: Installed, folder: Path, url: str, tokenizer: str) -> Iterator[str]:
-    """The address of a running gateway that has indexed a copy of the folder."""
+def running(installed: Installed, folder: Path, url: str, tokenizer: str = "") -> Iterator[Ask]:
+    """A gateway that has indexed a copy of the folder; its tool memory_search returns rows or an error.
+
+    `url` is the server of vectors, and `tokenizer` that of the keyword index, where the release has the
+    setting.
+    """
     with tempfile.TemporaryDirectory() as scratch:
         state, workspace, port = Path(scratch) / "state", Path(scratch) / "workspace", _free_port()
         shutil.copytree(folder, workspace)
@@ -82,13 +88,13 @@ def gateway(installed: Installed, folder: Path, url: str, tokenizer: str) -> Ite
             given: dict[str, Any] = {"env": environment(installed, state), "cwd": scratch}
             given |= {"stdout": log, "stderr": log}
             _index(command(installed, "memory", "index", "--force"), given)
-            running = subprocess.Popen(command(installed, "gateway", "run"), start_new_session=True, **given)
+            gateway = subprocess.Popen(command(installed, "gateway", "run"), start_new_session=True, **given)
             try:
-                _wait_for(port, running)
-                yield f"http://127.0.0.1:{port}"
+                _wait_for(port, gateway)
+                yield partial(_results, f"http://127.0.0.1:{port}")
             finally:
-                os.killpg(running.pid, signal.SIGTERM)
-                running.wait(timeout=60)
+                os.killpg(gateway.pid, signal.SIGTERM)
+                gateway.wait(timeout=60)
 
 
 def _index(command: Sequence[str], given: Mapping[str, Any]) -> None:
@@ -105,10 +111,10 @@ def _free_port() -> int:
         return port
 
 
-def _wait_for(port: int, running: subprocess.Popen[bytes]) -> None:
+def _wait_for(port: int, gateway: subprocess.Popen[bytes]) -> None:
     for _ in range(int(STARTS_IN / 0.2)):
-        if running.poll() is not None:
-            raise InputError(f"The gateway ended with {running.returncode}.", "Run it with another --node.")
+        if gateway.poll() is not None:
+            raise InputError(f"The gateway ended with {gateway.returncode}.", "Run it with another --node.")
         with socket.socket() as one:
             if one.connect_ex(("127.0.0.1", port)) == 0:
                 return
@@ -116,7 +122,7 @@ def _wait_for(port: int, running: subprocess.Popen[bytes]) -> None:
     raise InputError(f"The gateway did not listen within {STARTS_IN:g} s.", "Try again.")
 
 
-def results(address: str, question: str, arguments: Mapping[str, Any]) -> Any:
+def _results(address: str, question: str, **arguments: Any) -> Any:
     """The results of memory_search, or the tool's error as a mapping with the key `error`."""
     body = {"tool": "memory_search", "args": {"query": question, **arguments}}
     headers = {"Authorization": f"Bearer {TOKEN}", "Content-Type": "application/json"}
