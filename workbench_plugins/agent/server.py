@@ -311,9 +311,14 @@ def serve_http(tools: AgentTools, host: str = "127.0.0.1", port: int = 8765) -> 
         family = "[{}]:{}" if ":" in host else "{}:{}"
         print(f"http://{family.format(host, opened.getsockname()[1])}{PATH}", file=sys.stderr, flush=True)
         config = uvicorn.Config(
-            http_app(tools), http=BoundedConnection, backlog=BACKLOG, access_log=False, log_config=None,
-            ws="none", timeout_graceful_shutdown=SHUTDOWN_SECONDS,
-        )  # fmt: skip
+            http_app(tools),
+            http=BoundedConnection,
+            backlog=BACKLOG,
+            access_log=False,
+            log_config=None,
+            ws="none",
+            timeout_graceful_shutdown=SHUTDOWN_SECONDS,
+        )
         uvicorn.Server(config).run(sockets=[opened])
 
 

@@ -125,17 +125,9 @@ def new(
         within=within,
     )
     with where.opened() as opened:
-        made = making.case_of(
-            cleaned,
-            asked,
-            opened,
-            expect=expected,
-            vectors=making.travelling(vectors),
-            known_bug=known_bug,
-            references=reference or (),
-        )
+        made = making.case_of(cleaned, asked, opened, expected, vectors=making.travelling(vectors))
         here = search(cleaned, asked, opened).paths()
-    _save(made, out, overwrite)
+    _save(made.but(known_bug=known_bug, references=reference or []), out, overwrite)
     observed = made.questions[0].observed
     if observed and observed.returned is not None and list(observed.returned) != here[:MOST_RETURNED]:
         tell(

@@ -9,13 +9,13 @@ from __future__ import annotations
 import os
 import platform
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from importlib import import_module
 from importlib.metadata import version
 from itertools import chain, count
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, Literal, cast, get_args
+from typing import TYPE_CHECKING, Literal, cast, get_args
 
 import numpy as np
 
@@ -62,26 +62,22 @@ def case_of(
     question: str,
     pipeline: Pipeline,
     index: Index,
-    target: str = "",
+    expected: str | Expected = "",
     *,
-    expect: Expected | None = None,
     vectors: Travelling = "float32",
     title: str = "",
-    known_bug: str = "",
-    references: Iterable[str] = (),
-    note: str = "",
 ) -> Case:
     """A case of one question: its memory is that of `index`, and its observation is made by running the case.
 
-    `target` is the file that should be found, or `expect` says what should be the answer. With the vectors
+    `expected` is the file that should be found, or another expectation of the answer. With the vectors
     inside, the case runs without the model.
 
     Raises InputError for an index that does not give its vectors, and for a pipeline with unnamed stages.
     """
-    asked = CaseQuestion(question=question, expect=expect or Expected(found=target))
+    wanted = expected if isinstance(expected, Expected) else Expected(found=expected)
+    asked = CaseQuestion(question=question, expect=wanted)
     title = title or f"{pipeline.name}: {question}"[:200]
-    case = _case([asked], pipeline, index, vectors, title=title, note=note, known_bug=known_bug)
-    return with_observations(run_case(case.but(references=list(references))))
+    return with_observations(run_case(_case([asked], pipeline, index, vectors, title)))
 
 
 def case_of_questions(
@@ -99,7 +95,7 @@ def case_of_questions(
         CaseQuestion(question=one.question, expect=Expected(nothing=True)) for one in questions.controls
     ]
     title = f"{pipeline.name}: {counted(len(asked), 'question')}"
-    run = run_case(_case(asked, pipeline, index, vectors, title=title))
+    run = run_case(_case(asked, pipeline, index, vectors, title))
     known = ["" if one.holds else f"{pipeline.name}: {one.says}" for one in run.answers]
     case = with_observations(run)
     seen = [one.but(known_bug=bug) for one, bug in zip(case.questions, known, strict=True)]
@@ -107,12 +103,12 @@ def case_of_questions(
 
 
 def _case(
-    asked: Sequence[CaseQuestion], pipeline: Pipeline, index: Index, vectors: Travelling, **texts: Any
+    asked: Sequence[CaseQuestion], pipeline: Pipeline, index: Index, vectors: Travelling, title: str
 ) -> Case:
     with index.snapshot():
         memory, model, questions = carried(asked, index, vectors, pipeline)
     return Case(
-        **texts,
+        title=title,
         system=system_of_case(pipeline),
         questions=questions,
         model=model,
@@ -279,19 +275,18 @@ def save_beside(case: Case, folder: Path) -> Path:
 def case_of_trace(
     trace: Trace,
     index: Index,
-    target: str = "",
+    expected: str | Expected = "",
     *,
-    expect: Expected | None = None,
     vectors: Travelling = "float32",
 ) -> Case:
     """A case of the search that made `trace`; `index` is the one that was searched.
 
-    `target` is the file that should be found, or `expect` says what should be the answer. Raises InputError
-    as `case_of` does.
+    `expected` is the file that should be found, or another expectation of the answer. Raises InputError as
+    `case_of` does.
     """
     source = Source("the trace", "", trace.system)
     pipeline = Pipeline(trace.system, trace.stages, source, layout=trace.layout)
-    return case_of(trace.question, pipeline, index, target, expect=expect, vectors=vectors)
+    return case_of(trace.question, pipeline, index, expected, vectors=vectors)
 
 
 def case_of_diagnosis(diagnosis: Diagnosis, index: Index, vectors: Travelling = "float32") -> Case:
@@ -309,7 +304,7 @@ def case_of_diagnosis(diagnosis: Diagnosis, index: Index, vectors: Travelling = 
             expected = Expected(found=goal.path, within=1)
         case Aim.IN:
             expected = Expected(found=goal.path)
-    return case_of(diagnosis.question, diagnosis.pipeline, index, expect=expected, vectors=vectors)
+    return case_of(diagnosis.question, diagnosis.pipeline, index, expected, vectors=vectors)
 
 
 # The museum's specimens

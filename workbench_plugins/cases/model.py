@@ -544,7 +544,16 @@ class _Writer(yaml.SafeDumper):
 
     def analyze_scalar(self, scalar: str) -> ScalarAnalysis:
         if BASE64.fullmatch(scalar):
-            return ScalarAnalysis(scalar, False, False, True, True, True, True, False)
+            return ScalarAnalysis(
+                scalar,
+                empty=False,
+                multiline=False,
+                allow_flow_plain=True,
+                allow_block_plain=True,
+                allow_single_quoted=True,
+                allow_double_quoted=True,
+                allow_block=False,
+            )
         return super().analyze_scalar(scalar)
 
 

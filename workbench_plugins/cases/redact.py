@@ -300,8 +300,12 @@ REDACTED = (
 DRAWN = 4
 """How often each way to replace words is tried, with other words each time."""
 KINDS: Sequence[tuple[Kind, bool]] = (
-    ("words", True), ("words", False), ("prefixes", True), ("prefixes", False), ("letters", False),
-)  # fmt: skip
+    ("words", True),
+    ("words", False),
+    ("prefixes", True),
+    ("prefixes", False),
+    ("letters", False),
+)
 """The ways to replace words, the safest first, each with or without moving dates."""
 
 

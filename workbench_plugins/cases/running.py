@@ -317,7 +317,15 @@ def run_on(
                 stage=_stage(explanation) if explanation else "",
                 returned=trace.paths()[:MOST_RETURNED],
             )
-            return Answered(asked, trace, holds, wanted, seen, observed, explanation)
+            return Answered(
+                asked=asked,
+                trace=trace,
+                holds=holds,
+                wanted=wanted,
+                seen=seen,
+                observed=observed,
+                explanation=explanation,
+            )
 
         return [
             CaseRun(case, one, tuple(answered(asked, one) for asked in case.questions)) for one in pipelines

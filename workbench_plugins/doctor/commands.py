@@ -112,7 +112,15 @@ def examine_store(held: Held, notes: Path | None = None, model: str | None = Non
     """The faults of a store, one check each, and below them what it holds."""
     embedder = None if model is None else embedder_named(model)
     found = [
-        Check(one.kind, False, str(one), one.count, one.of, one.example, one.repair)
+        Check(
+            one.kind,
+            False,
+            str(one),
+            count=one.count,
+            of=one.of,
+            example=one.example,
+            repair=one.repair,
+        )
         for one in faults(held, embedder, notes)
     ]
     chunks, model_named = counted(len(held.ids), "chunk"), held.model or "no model named"

@@ -264,7 +264,7 @@ def _again(held: Held, embedder: Embedder | None, named: bool, only: str) -> Ite
     if bare:
         yield bare
         return
-    yield from _foreign(held, rows, units, good, bad, alike[[sample.index(one) for one in bad]], len(sample))
+    yield from _foreign(held, rows, units, good, bad, alike[[sample.index(one) for one in bad]])
 
 
 def _sample(held: Held, rows: Rows, units: Vectors) -> list[int]:
@@ -281,11 +281,15 @@ def _sample(held: Held, rows: Rows, units: Vectors) -> list[int]:
 
 
 def _foreign(
-    held: Held, rows: Rows, units: Vectors, good: list[int], bad: list[int], alike: NDArray[Any], of: int
+    held: Held, rows: Rows, units: Vectors, good: list[int], bad: list[int], alike: NDArray[Any]
 ) -> Iterator[Fault]:
-    """Another model, all over or mixed in, or another text: a vector of this model lies among its others."""
+    """Another model, all over or mixed in, or another text: a vector of this model lies among its others.
+
+    `good` and `bad` are places of `rows` and `units`; `alike` has the cosines of the bad ones.
+    """
     if not bad:
         return
+    of = len(good) + len(bad)
     told = [_place(held, int(rows[one])) for one in bad]
     cosines = f"; cosines of {min(alike):.2f} to {max(alike):.2f} with their texts embedded again"
     if not good:
@@ -388,14 +392,14 @@ def held_by(index: OpenIndex) -> Held | None:
         return None
     chunks = index.chunks(rows)
     return Held(
-        index.name,
-        "an open index",
-        "workbench index FOLDER --rebuild",
-        [one.id for one in chunks],
-        [one.path for one in chunks],
-        [one.text for one in chunks],
-        list(vectors),
-        index.model,
+        name=index.name,
+        kind="an open index",
+        repair="workbench index FOLDER --rebuild",
+        ids=[one.id for one in chunks],
+        paths=[one.path for one in chunks],
+        texts=[one.text for one in chunks],
+        vectors=list(vectors),
+        model=index.model,
         shares=[one.read_share for one in chunks],
     )
 

@@ -128,8 +128,17 @@ def vector_of(stored: Any, wide: bool = False) -> Vectors:
 
 def _held(name: str, kind: str, repair: str, rows: Iterable[Sequence[Any]], **more: Any) -> Held:
     """A store of rows: the id, path, text and vector of each chunk, and what else they have."""
-    columns = [*zip(*((str(row[0]), *row[1:4]) for row in rows), strict=True)] or [()] * 4
-    return Held(name, kind, repair, *map(list, columns), **more)  # type: ignore[arg-type]
+    every = list(rows)
+    return Held(
+        name,
+        kind,
+        repair,
+        ids=[str(row[0]) for row in every],
+        paths=[row[1] for row in every],
+        texts=[row[2] for row in every],
+        vectors=[row[3] for row in every],
+        **more,
+    )
 
 
 # SQLite files
