@@ -120,8 +120,8 @@ class FixedIndex(Index):
 @adapts("hybrid-merge", *FEBRUARY)
 def hybrid_merge(given: Mapping[str, Any]) -> list[dict[str, Any]]:
     index = FixedIndex(
-        [(_merge_chunk(hit), hit["textScore"]) for hit in given["keyword"]],
-        [(_merge_chunk(hit), hit["vectorScore"]) for hit in given["vector"]],
+        [(merge_chunk(hit), hit["textScore"]) for hit in given["keyword"]],
+        [(merge_chunk(hit), hit["vectorScore"]) for hit in given["vector"]],
     )
     fusion = WeightedSum(given["vectorWeight"], given["textWeight"], absent=0.0)
     everything = openclaw.SHIPPED.asking(limit=max(1, index.size), min_score=-math.inf)
@@ -139,7 +139,7 @@ def hybrid_merge(given: Mapping[str, Any]) -> list[dict[str, Any]]:
     ]
 
 
-def _merge_chunk(hit: Mapping[str, Any]) -> Chunk:
+def merge_chunk(hit: Mapping[str, Any]) -> Chunk:
     return Chunk(hit["id"], hit["path"], hit["source"], hit["startLine"], hit["endLine"], hit["snippet"])
 
 

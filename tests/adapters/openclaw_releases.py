@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from tests.adapters import Case, adapts, adapts_every
-from tests.adapters.openclaw_february import FixedIndex, content
+from tests.adapters import Case, Given, adapts, adapts_every
+from tests.adapters.openclaw_february import FixedIndex, content, merge_chunk
 from tests.world import compiled
 from workbench.memory.sources import utf16_length
 from workbench.records import KEPT, Chunk, Stage, Trace
@@ -30,8 +30,6 @@ WINTER = ("2026.2.15", "2026.2.17", "2026.2.26", "2026.2.27", "2026.3.2")
 SPRING = ("2026.3.7", "2026.3.13", "2026.7.1")
 AUTUMN = ("2026.9.6",)
 LATER = (*WINTER, *SPRING, *AUTUMN)
-
-Given = Mapping[str, Any]
 
 
 def only(given: Given, *keys: str) -> None:
@@ -280,7 +278,7 @@ def hybrid_merge(given: Given) -> list[dict[str, Any]]:
     mmr = given.get("mmr", {})
     if mmr.get("enabled"):
         stages.append(ranking.TieredMMR(mmr.get("lambda", 0.7)))
-    trace = traced([_hit_chunk(hit) for hit in hits.values()], _merge_columns(hits.values(), given), *stages)
+    trace = traced([merge_chunk(hit) for hit in hits.values()], _merge_columns(hits.values(), given), *stages)
     for stage in stages:
         trace = stage.run(trace, Running(FixedIndex([], []), "X", len(hits)))
     rows = list(hits.values())
@@ -300,10 +298,6 @@ def _joined(vector: Mapping[str, Any], keyword: Mapping[str, Any]) -> dict[str, 
     tier = max(vector.get("exactPathSpecificity", 0), keyword.get("exactPathSpecificity", 0))
     snippet = keyword["snippet"] or vector.get("snippet", "")
     return {**keyword, **vector, "snippet": snippet, "exactPathSpecificity": tier}
-
-
-def _hit_chunk(hit: Mapping[str, Any]) -> Chunk:
-    return Chunk(hit["id"], hit["path"], hit["source"], hit["startLine"], hit["endLine"], hit["snippet"])
 
 
 def _merge_columns(hits: Any, given: Given) -> dict[str, list[float]]:

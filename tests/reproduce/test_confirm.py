@@ -112,7 +112,7 @@ def test_a_difference_is_told_and_a_rounding_is_none() -> None:
     assert not confirming.Side("tea", ours, ours[:1]).same
     assert not confirming.Side("tea", ours, ours[::-1]).same
     found = confirming.Confirmation("openclaw", "2026.3.7", "x", (confirming.Side("tea", ours, ours[:1]),))
-    assert found.says == "openclaw 2026.3.7 and x differ in 1 of 1 list: a finding about ours."
+    assert found.says == "openclaw 2026.3.7 and x differ in 1 of 1 list: our model of the release is wrong."
     held = confirming.Confirmation("a", "1", "x", (confirming.Side("tea", ours, close, False),))
     assert held.says.endswith("scores within 0.0001. Expectations that hold on it: 0 of 1.")
 

@@ -347,7 +347,7 @@ def run_releases(case: Case, *, folder: Path | None = None) -> Matrix:
     releases = releases_of_case(case, folder)
     if not releases:
         raise InputError(
-            "This case was compared with its original on no release.", "Run the original on its releases."
+            "No release ran both this case and its original.", "Run the original on its releases."
         )
     return Matrix(tuple(run_on(case, releases, folder=folder)))
 

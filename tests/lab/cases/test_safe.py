@@ -135,7 +135,7 @@ def test_a_report_states_nothing_of_a_release_that_was_not_compared_with_the_ori
     ]
     assert "openclaw-2026.9.6" not in told
     none = case.model_copy(update={"compared": []})
-    with pytest.raises(InputError, match="compared with its original on no release"):
+    with pytest.raises(InputError, match="No release ran both this case and its original"):
         run_releases(none)
 
 

@@ -71,8 +71,8 @@ def confirm(
 ) -> None:
     """Let the released OpenClaw or Basic Memory answer a case, and compare its lists with ours.
 
-    The release is installed once, after asking. Exit code 1 if a list differs: a finding about our system,
-    which is saved as a record.
+    The release is installed once, after asking. Exit code 1 if a list differs, which means that our
+    model of the release is wrong. The difference is saved as a record.
     """
     loaded = load_case(file)
     found = how.confirmed(loaded, pipeline_of_case(loaded.case.system, loaded.folder), release, out)

@@ -37,8 +37,8 @@ from workbench_plugins.history import line_of
 Row = Sequence[tuple[str, float]]
 """The results of a question in order: the place of each, and its score."""
 OWN_CHUNKS = (
-    "Basic Memory cuts notes in its own way and embeds title and permalink with them, and the case has the "
-    "workbench's chunks: similarities differ."
+    "Either our model of the release is wrong, or the chunks differ: Basic Memory cuts notes in its own way "
+    "and embeds their titles and permalinks, and the case has the workbench's chunks."
 )
 OUTSIDE = "memory/outside-of-memory/"
 TOLERANCE = 1e-4
@@ -92,8 +92,10 @@ class Confirmation(Shown):
             said = f"returns what {self.system} returns: {lists}, scores within {TOLERANCE:g}."
             return f"{release} {said}{held}"
         differ = sum(not one.same for one in self.sides)
-        said = f"{release} and {self.system} differ in {differ} of {lists}: a finding about ours.{held}"
-        return f"{said} {OWN_CHUNKS}" if self.package == "basic-memory" else said
+        said = f"{release} and {self.system} differ in {differ} of {lists}"
+        if self.package == "basic-memory":
+            return f"{said}.{held} {OWN_CHUNKS}"
+        return f"{said}: our model of the release is wrong.{held}"
 
     def as_json(self) -> dict[str, Any]:
         """The lists of both sides."""
