@@ -23,8 +23,8 @@ from workbench.systems.languages import with_keys_of_any_language
 from workbench.systems.registry import system
 from workbench_plugins.calibrate.calibrated import Calibrated, calibrated
 from workbench_plugins.calibrate.floors import Floored, levels, with_floor
-from workbench_plugins.calibrate.made import Exchange, Without, exchanged, left_out
-from workbench_plugins.calibrate.promise import allowed, check_enough, fewest, upper
+from workbench_plugins.calibrate.made import Exchange, MadeLabels, Without, exchanged, left_out
+from workbench_plugins.calibrate.promise import Promise, allowed, check_enough, fewest, upper
 from workbench_plugins.calibrate.stored import calibrated_by, calibration_of, load, save
 from workbench_plugins.cases.running import system_of_case
 from workbench_plugins.rerank import with_reranker
@@ -53,7 +53,7 @@ def made(
 ) -> Calibrated:
     pipeline = with_floor(system(name), on)
     (evaluation,) = evaluate(labels(silent), [pipeline], index)
-    return calibrated(system(name), evaluation, index, **{"accept": 0.2, **more})
+    return calibrated(system(name), evaluation, index, Promise(**{"accept": 0.2, **more}))
 
 
 def test_the_bound_is_kept_as_often_as_it_says() -> None:
@@ -162,7 +162,7 @@ def test_made_labels_are_compared_with_those_by_hand(toy: MemoryIndex) -> None:
     pipeline = with_floor(system(VECTORS))
     traces: list[Trace] = [search(one, pipeline, toy) for one in SILENT]
     (evaluation,) = evaluate(labels(["disk and tea"]), [pipeline], toy)
-    found = calibrated(system(VECTORS), evaluation, toy, 0.2, made=traces, how="exchange")
+    found = calibrated(system(VECTORS), evaluation, toy, Promise(0.2), MadeLabels("exchange", traces))
     assert found.made is not None
     assert (found.made.made.n, found.made.by_hand.n) == (len(SILENT), 1)
     assert "labels made by exchange" in str(found)
@@ -241,7 +241,7 @@ def test_a_reader_that_fails_calibrates_nothing_and_keeps_the_promise(toy: Memor
     down = with_floor(with_reranker(system(FIXES), Told(failing)))
     (evaluation,) = evaluate(labels(SILENT), [down], toy)
     with pytest.raises(InputError, match=r"failed for 18 of 18 labels.*it is down"):
-        calibrated(down, evaluation, toy, 0.2)
+        calibrated(down, evaluation, toy, Promise(0.2))
 
     strict = search("rooibos tea", Floored(down, toy).at((0.5,)), toy)
     assert not strict.paths()

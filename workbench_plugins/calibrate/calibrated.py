@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from math import isfinite
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -20,11 +20,10 @@ from workbench.retrieval.pipeline import Pipeline
 from workbench.retrieval.query import unicode_words
 from workbench.retrieval.settings import with_settings
 from workbench_plugins.calibrate.floors import Floored, Values, levels
-from workbench_plugins.calibrate.promise import allowed, check_enough, check_rates, upper
+from workbench_plugins.calibrate.made import MadeLabels
+from workbench_plugins.calibrate.promise import Promise, allowed, check_enough, upper
 from workbench_plugins.rerank import Rerank
 
-Mistake = Literal["answers", "first"]
-"""A mistake is an answer to a question that the memory does not answer, or a wrong first file."""
 ACCEPTED = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5)
 """The rates of the curve."""
 
@@ -66,18 +65,16 @@ class Made:
 class Calibrated(Shown):
     """Thresholds for a system, what they promise, and what they cost.
 
-    With `confidence`, mistakes stay below `accept` among questions that are drawn as the labels were. `bound`
-    is the rate that the labels promise, at most `accept`. `hits` counts the answered questions whose file is
-    returned, and `before` the same at the system's own thresholds; `change` compares them in pairs.
+    `bound` is the rate that the labels promise, at most `promise.accept`. `hits` counts the answered
+    questions whose file is returned, and `before` the same at the system's own thresholds; `change` compares
+    them in pairs.
     """
 
     asked: Pipeline
     pipeline: Pipeline
     thresholds: Mapping[str, float]
     own: Mapping[str, float]
-    mistake: Mistake
-    accept: float
-    confidence: float
+    promise: Promise
     labels: int
     mistakes: int
     hits: Share
@@ -89,7 +86,7 @@ class Calibrated(Shown):
     @property
     def bound(self) -> float:
         """The rate that the labels promise."""
-        return upper(self.mistakes, self.labels, self.confidence)
+        return upper(self.mistakes, self.labels, self.promise.confidence)
 
     @property
     def options(self) -> str | None:
@@ -131,18 +128,19 @@ class Calibrated(Shown):
 
     def __str__(self) -> str:
         """The promise in words."""
-        where = "that this memory does not answer" if self.mistake == "answers" else "like the labels"
-        what = "get an answer" if self.mistake == "answers" else "get a wrong first file"
+        answers = self.promise.mistake == "answers"
+        where = "that this memory does not answer" if answers else "like the labels"
+        what = "get an answer" if answers else "get a wrong first file"
         kind = f" made by {self.made.how}" if self.made else ""
+        verb = "does" if self.mistakes == 1 else "do"
         return (
-            f"With {self.confidence:.0%} confidence, at most {self.accept:.0%} of the questions {where} "
-            f"{what}, if they are drawn as your {self.labels} labels{kind} were. Of these, {self.mistakes} "
-            f"do, so the rate is at most {self.bound:.1%} (Clopper and Pearson)."
+            f"With {self.promise.confidence:.0%} confidence, at most {self.promise.accept:.0%} of the "
+            f"questions {where} {what}, if they are drawn as your {self.labels} labels{kind} were. Of these, "
+            f"{self.mistakes} {verb}, so the rate is at most {self.bound:.1%} (Clopper and Pearson)."
         )
 
     def as_json(self) -> dict[str, Any]:
         """The figures for `--json`."""
-        plain = ["thresholds", "mistake", "accept", "confidence", "labels", "mistakes", "bound", "options"]
         made = self.made and {
             "how": self.made.how,
             "answered": _shown(self.made.made),
@@ -151,7 +149,14 @@ class Calibrated(Shown):
         }
         return {
             "system": self.pipeline.name,
-            **{name: getattr(self, name) for name in plain},
+            "thresholds": self.thresholds,
+            "mistake": self.promise.mistake,
+            "accept": self.promise.accept,
+            "confidence": self.promise.confidence,
+            "labels": self.labels,
+            "mistakes": self.mistakes,
+            "bound": self.bound,
+            "options": self.options,
             "own": {name: value for name, value in self.own.items() if isfinite(value)},
             "paste": self.to_paste,
             "promise": str(self),
@@ -168,67 +173,63 @@ def _shown(share: Share) -> dict[str, Any]:
 
 
 def calibrated(
-    asked: Pipeline,
-    evaluation: Evaluation,
-    index: Index,
-    accept: float,
-    confidence: float = 0.9,
-    mistake: Mistake = "answers",
-    made: Sequence[Trace] = (),
-    how: str = "",
+    asked: Pipeline, evaluation: Evaluation, index: Index, promise: Promise, made: MadeLabels | None = None
 ) -> Calibrated:
-    """The loosest thresholds that keep mistakes below `accept`, with this confidence.
+    """The loosest thresholds that keep a promise.
 
     `evaluation` is that of the system that was asked, `with_floor`. Its controls are the questions without
-    an answer; `made` takes their place, and `how` says how they were made. Raises InputError for labels of
-    one kind, for contradictory ones, for too few of them, for a score that is the same for all of them, and
-    for a reranker that failed: what it did not read would pass for a silence.
+    an answer, and `made` takes their place. Raises InputError for labels of one kind, for contradictory ones,
+    for too few of them, for a score that is the same for all of them, and for a reranker that failed: what it
+    did not read would pass for a silence.
     """
-    check_rates(accept, confidence)
-    if mistake not in get_args(Mistake):
-        raise InputError(f"There is no mistake {mistake!r}.", f"Choose {' or '.join(get_args(Mistake))}.")
     answered = _once([Labelled(one.trace, one.question.target) for one in evaluation.asked])
     by_hand = _once([Labelled(one, None) for one in evaluation.controls])
-    _check_read([*(one.trace for one in (*answered, *by_hand)), *made])
+    _check_read([*(one.trace for one in (*answered, *by_hand)), *(made.traces if made else ())])
     _check_one_truth(answered, by_hand)
-    silent = _once([Labelled(one, None) for one in made]) if made else by_hand
-    labels = silent if mistake == "answers" else [*answered, *silent]
-    if not silent and mistake == "answers":
+    silent = _once([Labelled(one, None) for one in made.traces]) if made else by_hand
+    labels = silent if promise.mistake == "answers" else [*answered, *silent]
+    floored = Floored(evaluation.pipeline, index)
+    _check_labels(labels, floored, promise)
+    points = walked(floored, labels, answered, (promise.accept, *ACCEPTED), promise.confidence)
+    values, mistakes = points[promise.accept]
+    hits = _hits(floored, answered, values)
+    before = np.array([float(one.target in one.trace.paths()) for one in answered])
+    curve = (
+        Point(rate, some, count, _share(_hits(floored, answered, some)))
+        for rate, (some, count) in sorted(points.items())
+    )
+    compared = None
+    if made is not None:
+        compared = Made(made.how, _answered(floored, silent, values), _answered(floored, by_hand, values))
+    return Calibrated(
+        asked=asked,
+        pipeline=floored.at(values),
+        thresholds=_named(floored, values),
+        own=_named(floored, floored.own()),
+        promise=promise,
+        labels=len(labels),
+        mistakes=mistakes,
+        hits=_share(hits),
+        before=_share(before),
+        change=paired_values(before, hits) if answered else None,
+        curve=tuple(curve),
+        made=compared,
+    )
+
+
+def _check_labels(labels: Sequence[Labelled], floored: Floored, promise: Promise) -> None:
+    if not labels and promise.mistake == "answers":
         raise InputError(
             "All labels are questions that the memory answers.",
             "Add `controls:`, questions that it does not answer, or make some: --make leave-one-out",
         )
-    check_enough(len(labels), accept, confidence)
-    floored = Floored(evaluation.pipeline, index)
-    if mistake == "first" and len(floored.names) == 2:
+    check_enough(len(labels), promise.accept, promise.confidence)
+    if promise.mistake == "first" and len(floored.names) == 2:
         raise InputError(
             "Two thresholds cannot be set from wrong first files: the questions that order the thresholds "
             "must be others than those that the promise is about.",
             "Calibrate one score with --on, or count answers.",
         )
-    points = walked(floored, labels, answered, (accept, *ACCEPTED), confidence)
-    chosen = points[accept]
-    hits = _hits(floored, answered, chosen[0])
-    before = np.array([float(one.target in one.trace.paths()) for one in answered])
-    return Calibrated(
-        asked,
-        floored.at(chosen[0]),
-        _named(floored, chosen[0]),
-        _named(floored, floored.own()),
-        mistake,
-        accept,
-        confidence,
-        len(labels),
-        chosen[1],
-        _share(hits),
-        _share(before),
-        paired_values(before, hits) if answered else None,
-        tuple(
-            Point(rate, values, mistakes, _share(_hits(floored, answered, values)))
-            for rate, (values, mistakes) in sorted(points.items())
-        ),
-        Made(how, *(_answered(floored, some, chosen[0]) for some in (silent, by_hand))) if made else None,
-    )
 
 
 def _once(labels: Sequence[Labelled]) -> list[Labelled]:

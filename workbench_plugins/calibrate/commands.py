@@ -61,12 +61,14 @@ def calibrate(
     from workbench.retrieval.index_adapters import CachedIndex
     from workbench_plugins.calibrate.calibrated import calibrated
     from workbench_plugins.calibrate.floors import with_floor
-    from workbench_plugins.calibrate.made import MAKE
+    from workbench_plugins.calibrate.made import MAKE, MadeLabels
+    from workbench_plugins.calibrate.promise import Promise
     from workbench_plugins.calibrate.stored import calibration_of
     from workbench_plugins.calibrate.stored import save as keep
 
     if make is not None and make not in MAKE:
         raise InputError(f"There is no way {make!r} to make questions.", f"Choose {' or '.join(MAKE)}.")
+    promise = Promise(accept, confidence, mistake)  # type: ignore[arg-type]  # which checks it
     asked = changes.pipeline(where.system(system))
     floored = with_floor(asked, on)
     labels = labelled(where.memory, questions)
@@ -74,8 +76,8 @@ def calibrate(
         check_targets(labels, opened.paths())
         index = CachedIndex(opened)
         (evaluation,) = evaluate(labels, [floored], index)
-        made = MAKE[make](labels.questions, floored, index) if make else ()
-        found = calibrated(asked, evaluation, index, accept, confidence, mistake, made, make or "")  # type: ignore[arg-type]
+        made = MadeLabels(make, MAKE[make](labels.questions, floored, index)) if make else None
+        found = calibrated(asked, evaluation, index, promise, made)
         kept = calibration_of(found, opened, on, changes.rerank or "")
     put({**found.as_json(), "calibration": kept.model_dump()} if as_json else found, as_json)
     if save is not None:

@@ -11,7 +11,6 @@ import hashlib
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
 
 import numpy as np
 
@@ -22,8 +21,15 @@ from workbench.retrieval.index_adapters import IndexAdapter
 from workbench.retrieval.pipeline import Pipeline, search
 from workbench_plugins.names import MONTHS, WEEKDAYS, names_of
 
-How = Literal["leave-one-out", "exchange"]
 WORD = re.compile(r"[^\W_]+")
+
+
+@dataclass(frozen=True)
+class MadeLabels:
+    """Searches for made questions that the memory does not answer, and how the questions were made."""
+
+    how: str
+    traces: Sequence[Trace]
 
 
 class Without(IndexAdapter):

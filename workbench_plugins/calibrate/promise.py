@@ -11,18 +11,38 @@ labels: with 20 labels they promise 20 in 100 for no mistake, this one for one.
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
+from typing import Literal, get_args
 
 from scipy.special import bdtr, bdtri
 
 from workbench.errors import InputError
 from workbench.safe_text import counted
 
+Mistake = Literal["answers", "first"]
 
-def check_rates(accept: float, confidence: float) -> None:
-    """Raises InputError for rates outside 0 to 1; none of the ends can be promised."""
-    for name, value in (("accepted rate", accept), ("confidence", confidence)):
-        if not 0 < value < 1:
-            raise InputError(f"The {name} is {value:g}.", "Give a number between 0 and 1, such as 0.2.")
+
+@dataclass(frozen=True)
+class Promise:
+    """With this confidence, mistakes stay below the rate `accept` among questions drawn as the labels were.
+
+    A mistake is an answer to a question that the memory does not answer (`answers`), or a wrong first file
+    (`first`). Raises InputError for another mistake, and for rates outside 0 to 1, whose ends cannot be
+    promised.
+    """
+
+    accept: float
+    confidence: float = 0.9
+    mistake: Mistake = "answers"
+
+    def __post_init__(self) -> None:
+        for name, value in (("accepted rate", self.accept), ("confidence", self.confidence)):
+            if not 0 < value < 1:
+                raise InputError(f"The {name} is {value:g}.", "Give a number between 0 and 1, such as 0.2.")
+        if self.mistake not in get_args(Mistake):
+            raise InputError(
+                f"There is no mistake {self.mistake!r}.", f"Choose {' or '.join(get_args(Mistake))}."
+            )
 
 
 def upper(mistakes: int, labels: int, confidence: float) -> float:

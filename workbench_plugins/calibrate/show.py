@@ -38,18 +38,20 @@ def curve_table(found: Calibrated) -> Table:
     """A row for each accepted rate: the thresholds, the mistakes among the labels, and the hits."""
     known = {one.accept: one for one in found.curve}
     rows = []
-    for rate in sorted({*ACCEPTED, found.accept}):
+    for rate in sorted({*ACCEPTED, found.promise.accept}):
         if rate in known:
             one = known[rate]
             values = ", ".join(f"{value:g}" for value in one.values)
             rows.append((f"{rate:.0%}", values, f"{one.mistakes} of {found.labels}", _share(one.hits)))
         else:
-            needed = fewest(rate, found.confidence)
-            few = allowed(found.labels, rate, found.confidence) < 0
+            needed = fewest(rate, found.promise.confidence)
+            few = allowed(found.labels, rate, found.promise.confidence) < 0
             why = f"needs {needed} labels" if few else "no threshold keeps it"
             rows.append((f"{rate:.0%}", why, "", ""))
     heads = numbers("threshold", "mistakes", "hits, 95 % interval")
-    return Table(f"What other rates cost, at {found.confidence:.0%} confidence", ["accepted", *heads], rows)
+    return Table(
+        f"What other rates cost, at {found.promise.confidence:.0%} confidence", ["accepted", *heads], rows
+    )
 
 
 def _values(thresholds: Mapping[str, float]) -> str:

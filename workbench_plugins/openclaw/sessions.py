@@ -66,7 +66,7 @@ class Sessions:
             said, self.broken[path] = messages(_lines(file))
         text, line_map = "\n".join(said.values()), tuple(said)
         digest = hashlib.sha256(f"{text}\n{','.join(map(str, line_map))}".encode()).hexdigest()
-        return Transcript(path, self.name, text, digest, info.st_size, info.st_mtime_ns, line_map)
+        return Transcript(path, self.name, text, digest, info.st_size, info.st_mtime_ns, line_map=line_map)
 
     def cut(self, document: Document, chunker: Chunker) -> list[Passage]:
         """The passages of a transcript, blank ones left out, with line numbers of its JSONL file."""
