@@ -42,7 +42,7 @@ def with_settings_where_they_fit(pipelines: Sequence[Pipeline], settings: Sequen
     changed = list(pipelines)
     for text in settings:
         slot, parameter, _ = _parts(text)
-        fits = [_has(one, slot, parameter) for one in changed]
+        fits = [has_parameter(one, f"{slot}.{parameter}") for one in changed]
         if changed and not any(fits):
             with_settings(next((one for one in changed if _has_slot(one, slot)), changed[0]), [text])
         changed = [with_settings(one, [text]) if fit else one for one, fit in zip(changed, fits, strict=True)]
@@ -53,7 +53,9 @@ def _has_slot(pipeline: Pipeline, slot: str) -> bool:
     return any(stage.slot == slot for stage in pipeline.stages)
 
 
-def _has(pipeline: Pipeline, slot: str, parameter: str) -> bool:
+def has_parameter(pipeline: Pipeline, name: str) -> bool:
+    """Whether a pipeline has the stage and the parameter in `slot.parameter`."""
+    slot, _, parameter = name.partition(".")
     return _has_slot(pipeline, slot) and parameter in parameters(pipeline[slot])
 
 

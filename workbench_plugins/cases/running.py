@@ -23,7 +23,7 @@ from workbench.retrieval.cutoff import AddedFloor, Limit, MinScore
 from workbench.retrieval.explain import Explanation, Fate, explain
 from workbench.retrieval.legs import legs_of
 from workbench.retrieval.pipeline import Change, Difference, Pipeline, search
-from workbench.retrieval.settings import with_settings
+from workbench.retrieval.settings import has_parameter, with_settings
 from workbench.systems.languages import is_configuration, with_keys_of_any_language
 from workbench.systems.registry import SYSTEMS
 from workbench_plugins.cases.indexing import beside, opened_memory
@@ -60,13 +60,7 @@ def _adapted(pipeline: Pipeline, system: CaseSystem) -> Pipeline:
     """Another pipeline with the limit and floor of a system, and with those of its settings that fit."""
     (pipeline,), slots = with_keys_of_any_language([pipeline], system.settings, leave_out=True)
     asked = pipeline.asking(system.limit, system.min_score)
-    return with_settings(asked, [one for one in slots if _has(asked, one)])
-
-
-def _has(pipeline: Pipeline, setting: str) -> bool:
-    slot, _, rest = setting.partition(".")
-    stages = [one for one in pipeline.stages if one.slot == slot]
-    return any(rest.partition("=")[0] in parameters(one) for one in stages)
+    return with_settings(asked, [one for one in slots if has_parameter(asked, one.partition("=")[0])])
 
 
 def _side(system: CaseSystem) -> Pipeline:

@@ -38,7 +38,7 @@ from workbench.memory.sources import Chunker, LineChunker
 from workbench.registry import register
 from workbench.retrieval.columns import parameters
 from workbench.retrieval.pipeline import Pipeline
-from workbench.retrieval.settings import with_settings
+from workbench.retrieval.settings import has_parameter, with_settings
 from workbench.safe_text import is_secret_name, masked, one_line
 from workbench.systems.languages import Language
 from workbench.systems.openclaw import WORKAROUND
@@ -706,9 +706,9 @@ def _why_not(one: Given, made: Configuration) -> str:
 
 def has(pipeline: Pipeline, setting: str) -> bool:
     """Whether a pipeline has that parameter; a rescue down to 0 does not follow the keyword weight."""
-    slot, _, parameter = setting.partition(".")
-    known = next((parameters(stage) for stage in pipeline.stages if stage.slot == slot), {})
-    return parameter in known and not (slot == "rescue" and known[parameter] == 0)
+    if not has_parameter(pipeline, setting):
+        return False
+    return not (setting.startswith("rescue.") and _parameter(pipeline, setting) == 0)
 
 
 def tuned(base: Pipeline, search: Search, keys: Collection[str] | None = None) -> Pipeline:
