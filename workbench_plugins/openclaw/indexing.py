@@ -31,7 +31,6 @@ from workbench.memory.sources import (
     Segment,
     chunker_of_file,
     parts,
-    sizes_in,
     utf16_length,
 )
 from workbench.records import Chunk, Document, Passage
@@ -518,28 +517,6 @@ JULY = Indexing(
 SEPTEMBER = Indexing("openclaw-2026.9.6", SeptemberChunker(), SEPTEMBER_FILES, ties_by_row=True)
 
 INDEXINGS = (FEBRUARY, JULY, SEPTEMBER)
-
-KINDS = (LineChunker, JulyChunker, WeightedChunker, EntryChunker, SeptemberChunker)
-
-
-def chunker_named(name: str) -> Chunker | None:
-    """The chunker that has this name, as an index keeps it; None for one that is not OpenClaw's.
-
-    >>> chunker_named("openclaw-2026.2.13 tokens=200 overlap=40")
-    LineChunker(tokens=200, overlap=40)
-    """
-    sizes = sizes_in(name)
-    if sizes is None:
-        return None
-    plain, _, most = name.partition(" bytes=")
-    limit = int(most) if most.isdecimal() else 0
-    for kind in KINDS:
-        made: Chunker = kind(*sizes)
-        limited = LimitedChunker(made, limit) if limit >= LONGEST_CHARACTER else made
-        if made.name == plain and limited.name == name:
-            return limited
-    return None
-
 
 SAME = {
     "openclaw-2026.2.12": FEBRUARY,
