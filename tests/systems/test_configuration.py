@@ -18,18 +18,9 @@ from workbench.retrieval.columns import parameters
 from workbench.retrieval.pipeline import Pipeline
 from workbench.systems.openclaw import SHIPPED
 from workbench.systems.registry import SYSTEMS, system
-from workbench_plugins.openclaw.config import (
-    USUAL,
-    Configuration,
-    KeyReport,
-    configured,
-    keys_of,
-    merged,
-    nested,
-    read,
-    to_paste,
-    with_keys,
-)
+from workbench_plugins.openclaw.config import Configuration, KeyReport, configured, read
+from workbench_plugins.openclaw.config_keys import keys_of, to_paste, with_keys
+from workbench_plugins.openclaw.config_values import USUAL, merged, nested
 from workbench_plugins.openclaw.releases import HISTORY, SEPTEMBER
 from workbench_plugins.openclaw.sessions import Thresholds
 from workbench_plugins.providers.embedder import PROVIDERS

@@ -105,7 +105,7 @@ class Calibrated(Shown):
         if not self.asked.name.startswith("openclaw"):
             return None
         try:
-            from workbench_plugins.openclaw.config import keys_of, to_paste, with_keys
+            from workbench_plugins.openclaw.config_keys import keys_of, to_paste, with_keys
         except ImportError:
             return None
         value = next(iter(self.thresholds.values()))

@@ -103,7 +103,8 @@ def _keys(pipeline: Pipeline) -> dict[str, Any]:
     if not pipeline.name.startswith("openclaw-"):
         return {}
     try:
-        from workbench_plugins.openclaw.config import keys_of, nested
+        from workbench_plugins.openclaw.config_keys import keys_of
+        from workbench_plugins.openclaw.config_values import nested
     except ImportError:
         return {}
     return nested({key.name: key.now for key in keys_of(pipeline)})

@@ -78,7 +78,8 @@ def _configured(system: CaseSystem, folder: Path | None) -> Pipeline:
     given = system.openclaw
     assert given is not None
     try:
-        from workbench_plugins.openclaw.config import configured, parsed
+        from workbench_plugins.openclaw.config import configured
+        from workbench_plugins.openclaw.config_values import parsed
     except ImportError:
         raise InputError(
             "The system is an openclaw.json, and nothing here reads that.",

@@ -126,7 +126,7 @@ class Fix:
         settings = [f"{self.setting}={setting_text(self.value)}"]
         module, function = "workbench.retrieval.settings", "with_settings"
         if self.is_key:
-            module, function = "workbench_plugins.openclaw.config", "with_keys"
+            module, function = "workbench_plugins.openclaw.config_keys", "with_keys"
         return f"from {module} import {function}\n\npipeline = {function}(pipeline, {settings})"
 
     def as_json(self) -> dict[str, Any]:

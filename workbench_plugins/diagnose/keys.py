@@ -33,14 +33,14 @@ def keys_of(pipeline: Pipeline) -> list[Parameter]:
     """
     if not is_of_file(pipeline.name):
         return []
-    from workbench_plugins.openclaw import config
+    from workbench_plugins.openclaw import config_keys
 
     put = partial(_with_key, pipeline)
-    return [Parameter(*one, put=partial(put, one.name)) for one in config.keys_of(pipeline)]
+    return [Parameter(*one, put=partial(put, one.name)) for one in config_keys.keys_of(pipeline)]
 
 
 def _with_key(pipeline: Pipeline, name: str, value: Value) -> Pipeline:
-    from workbench_plugins.openclaw.config import with_keys
+    from workbench_plugins.openclaw.config_keys import with_keys
 
     return with_keys(pipeline, [f"{name}={setting_text(value)}"])
 
@@ -49,9 +49,9 @@ def to_paste(pipeline: Pipeline, values: Mapping[str, Any]) -> dict[str, Any] | 
     """The values as the file of a pipeline has them; None without a file, or if its release lacks a key."""
     if not is_of_file(pipeline.name):
         return None
-    from workbench_plugins.openclaw import config
+    from workbench_plugins.openclaw import config_keys
 
-    return config.to_paste(pipeline, values)
+    return config_keys.to_paste(pipeline, values)
 
 
 def pasted_works(file: str, content: Mapping[str, Any], works: Callable[[Configuration], bool]) -> bool:

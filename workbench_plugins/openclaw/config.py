@@ -1,335 +1,56 @@
 """An openclaw.json as a system: the pipeline, the model and the chunker that it configures, key by key.
 
-The settings are resolved as OpenClaw does it: defaults, ranges, and overrides of an agent. `keys.yaml` has
-the keys, their types and defaults, and what becomes of each here. Null means absent.
-
-Two forms are read: `agents.defaults.memorySearch`, with an agent's own under `agents.list`, and
-`memory.search` since 2026.9.6, with an agent's own under `agents.entries`. A configuration is read for the
-release that you name, or for the one that wrote it. The keys are parameters of a pipeline's stages, also
-when they are typed as `--set KEY=value`.
+A configuration is read for the release that you name, or for the one that wrote it. `config_values` has the
+value of each key, and `config_keys` sets the keys as parameters of a pipeline's stages.
 """
 
 from __future__ import annotations
 
 import difflib
-import json
-import math
 import os
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
-
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    TypeAdapter,
-    ValidationError,
-)
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from workbench.errors import InputError
-from workbench.memory.files import read_input
 from workbench.memory.sources import Chunker, LineChunker
 from workbench.registry import register
-from workbench.retrieval.columns import parameters
 from workbench.retrieval.pipeline import Pipeline
-from workbench.retrieval.settings import has_parameter, with_settings
-from workbench.safe_text import is_secret_name, masked, one_line
+from workbench.safe_text import masked, one_line
 from workbench.systems.languages import Language
 from workbench.systems.openclaw import WORKAROUND
 from workbench.systems.registry import SYSTEMS
-from workbench_plugins.beside import told_beside
+from workbench_plugins.openclaw.config_keys import check_key, fits, has, key_of, tuned, with_keys
+from workbench_plugins.openclaw.config_values import (
+    AUTO,
+    FEBRUARY_FORM,
+    KINDS,
+    NO_EFFECT,
+    NOT_SHOWN,
+    RETIRED_KEYS,
+    SEPTEMBER_FORM,
+    SLOTS,
+    Given,
+    Search,
+    at,
+    below,
+    leaves,
+    load,
+    merged,
+    providers,
+    resolved,
+    shown,
+    trees,
+)
 from workbench_plugins.openclaw.indexing import LimitedChunker, SeptemberChunker
 from workbench_plugins.openclaw.releases import DECAY, DIVERSE, HISTORY, WEIGHED
 from workbench_plugins.openclaw.sessions import Thresholds
 
 if TYPE_CHECKING:
     from workbench_plugins.providers.embedder import Provider
-
-AUTO = "auto"
-"""The provider that is the first one whose key is in the environment."""
-
-
-def providers() -> Mapping[str, Provider]:
-    """The services that compute embeddings, by name; none without the guest `providers`."""
-    try:
-        from workbench_plugins.providers.embedder import PROVIDERS
-    except ImportError:
-        return {}
-    return PROVIDERS
-
-
-def _whole(value: Any) -> Any:
-    """JavaScript has one type of number: 1e5 is the integer 100000."""
-    return int(value) if isinstance(value, float) and value.is_integer() else value
-
-
-def _floored(value: Any) -> Any:
-    return math.floor(value) if isinstance(value, float) and math.isfinite(value) else value
-
-
-FEBRUARY_FORM, SEPTEMBER_FORM = "agents.defaults.memorySearch", "memory.search"
-
-
-class ExtraPath(BaseModel):
-    """A file or folder outside the memory to index too."""
-
-    model_config = ConfigDict(frozen=True, strict=True)
-    path: Annotated[str, AfterValidator(str.strip)]
-    pattern: str | None = None
-
-
-Extra = Annotated[
-    ExtraPath, BeforeValidator(lambda value: {"path": value} if isinstance(value, str) else value)
-]
-
-_TYPES: Mapping[str, Any] = {
-    "anything": Any,
-    "count": Annotated[int, BeforeValidator(_whole), Field(ge=0)],
-    "days": Annotated[float, Field(gt=0)],
-    "driver": Literal["sqlite"],
-    "floored": Annotated[int, BeforeValidator(_floored)],
-    "headers": dict[str, str],
-    "multiplier": Annotated[float, AfterValidator(lambda value: min(20, max(1, math.floor(value))))],
-    "paths": list[Extra],
-    "positive": Annotated[int, BeforeValidator(_whole), Field(ge=1)],
-    "share": Annotated[float, AfterValidator(lambda value: min(1.0, max(0.0, value)))],
-    "sources": list[Literal["memory", "sessions"]],
-    "switch": bool,
-    "text": str,
-    "tokenizer": Literal["unicode61", "trigram"],
-    "whole": Annotated[int, BeforeValidator(_whole)],
-}
-TYPES: Mapping[str, TypeAdapter[Any]] = {
-    name: TypeAdapter(kind, config=ConfigDict(strict=True, allow_inf_nan=False))
-    for name, kind in _TYPES.items()
-}
-"""What a key can be; a value of another type is an error."""
-
-TABLE: Mapping[str, Any] = told_beside(__file__, "keys.yaml")
-KINDS: Mapping[str, TypeAdapter[Any]] = {key: TYPES[one["is"]] for key, one in TABLE["keys"].items()}
-USUAL: Mapping[str, Any] = {key: one.get("usual") for key, one in TABLE["keys"].items()}
-"""The type of each key of memory search, and its default value."""
-SLOTS: Mapping[str, str] = TABLE["slots"]
-SWITCHES: Mapping[str, str] = TABLE["switches"]
-COUNTS: Mapping[str, tuple[float, float]] = TABLE["counts"]
-RETIRED_KEYS: Sequence[str] = TABLE["retired"]
-NO_EFFECT: Mapping[str, str] = TABLE["no effect"]
-
-Search = Mapping[str, Any]
-"""The settings of one agent's memory search: the value of each key, None where it is absent."""
-
-WEIGHTS = ("query.hybrid.vectorWeight", "query.hybrid.textWeight")
-PREFIXES = (f"{FEBRUARY_FORM}.", f"{SEPTEMBER_FORM}.", "memorySearch.")
-
-
-def completed(search: Search) -> Search:
-    """The settings with what depends on several keys.
-
-    Weights are scaled to sum to 1. An overlap is less than a chunk. Sessions need two settings, each provider
-    has a default model, and paths are unique.
-    """
-    vector, text = (search[key] for key in WEIGHTS)
-    total = vector + text
-    asked = search["sources"] if search["experimental.sessionMemory"] else ["memory"]
-    paths = {one.path: one for one in search["extraPaths"] if one.path}
-    provider = providers().get(search["provider"])
-    bare = search["model"].strip().removeprefix("models/").removeprefix(f"{search['provider']}/")
-    return {
-        **search,
-        WEIGHTS[0]: vector / total if total else USUAL[WEIGHTS[0]],
-        WEIGHTS[1]: text / total if total else USUAL[WEIGHTS[1]],
-        "chunking.overlap": min(search["chunking.tokens"] - 1, max(0, search["chunking.overlap"])),
-        "sources": [one for one in ("memory", "sessions") if one in asked] or ["memory"],
-        "extraPaths": list(paths.values()),
-        "model": bare or (provider.model if provider else ""),
-    }
-
-
-def merged(defaults: Mapping[str, Any], overrides: Mapping[str, Any]) -> dict[str, Any]:
-    """The defaults with an agent's overrides, key by key; lists of extra paths are concatenated.
-
-    >>> merged({"extraPaths": ["a"], "model": "m"}, {"extraPaths": ["b"], "query": {"minScore": 0}})
-    {'extraPaths': ['a', 'b'], 'model': 'm', 'query': {'minScore': 0}}
-    """
-    both = dict(defaults)
-    for key, value in overrides.items():
-        there = both.get(key)
-        if isinstance(there, Mapping) and isinstance(value, Mapping) and key != "headers":
-            both[key] = merged(there, value)
-        elif key == "extraPaths" and isinstance(there, list) and isinstance(value, list):
-            both[key] = [*there, *value]
-        elif value is not None:
-            both[key] = value
-    return both
-
-
-NOT_SHOWN, A_SECRET = "(not shown)", "(a secret)"
-LARGEST_FILE = 250_000
-"""Bytes. The JSON5 parser takes about 25 µs for each."""
-
-
-class Given(NamedTuple):
-    """A key with its value: its path in the file, and its path below the settings of memory search."""
-
-    place: str
-    key: str
-    value: Any
-
-
-class Tree(NamedTuple):
-    """Settings of memory search with their path in the file."""
-
-    place: str
-    settings: Mapping[str, Any]
-
-    def given(self) -> list[Given]:
-        """Every key that has a value, in the order of the file."""
-        return list(leaves(self.settings, self.place))
-
-
-class Trees(NamedTuple):
-    """The form of a file, the agent, the settings of all agents, and the settings of this agent."""
-
-    form: str
-    agent: str
-    defaults: Tree
-    overrides: Tree
-
-
-def load(file: Path) -> dict[str, Any]:
-    """The object in a JSON5 file. Raises InputError for any other file, and for one of more than 250 kB."""
-    return parsed(read_input(file, "The configuration", LARGEST_FILE), f"The configuration {file}")
-
-
-def parsed(text: str, name: str) -> dict[str, Any]:
-    """The object in a JSON5 text; messages call it `name`. Raises InputError as `load` does."""
-    import json5
-
-    if len(text.encode()) > LARGEST_FILE:
-        raise InputError(f"{name} has more than {LARGEST_FILE:,} bytes.", "Keep its memory settings only.")
-    try:
-        data = json5.loads(text, allow_duplicate_keys=False)
-    except (ValueError, OverflowError, RecursionError) as error:
-        raise InputError(
-            f"{name} cannot be read: {error}.", "Give an openclaw.json: JSON5, in UTF-8."
-        ) from None
-    if not isinstance(data, dict):
-        raise InputError(f"{name} is not a JSON object.", "Give an openclaw.json.")
-    return data
-
-
-def trees(data: Mapping[str, Any], file: Path, agent: str = "") -> Trees:
-    """The settings in `data`: in the newer form when that is there, for the file's usual agent or `agent`.
-
-    Raises InputError for an agent that is not there, and for settings that are no object.
-    """
-    newer = at(data, SEPTEMBER_FORM) is not None or at(data, "agents.entries") is not None
-    agents = _entries(data, file) if newer else _listed(data, file)
-    usual = next((name for name, one in agents.items() if at(one.settings, "default")), "main")
-    agent = agent or (usual if usual in agents else next(iter(agents), "main"))
-    if agent != "main" and agent not in agents:
-        raise InputError(
-            f"The configuration {file} has no agent {agent!r}.",
-            f"It has {', '.join(agents) or 'main alone'}.",
-        )
-    place, inner = (SEPTEMBER_FORM, SEPTEMBER_FORM) if newer else (FEBRUARY_FORM, "memorySearch")
-    mine = agents.get(agent, Tree("", {}))
-    own = Tree(f"{mine.place}.{inner}", _mapping(mine.settings, inner, file))
-    return Trees(place, agent, Tree(place, _mapping(data, place, file)), own)
-
-
-def _entries(data: Mapping[str, Any], file: Path) -> dict[str, Tree]:
-    """The agents of the newer form."""
-    entries = _mapping(data, "agents.entries", file)
-    if not all(isinstance(one, Mapping) for one in entries.values()):
-        raise InputError(f"{file}: agents.entries has an entry that is not an object.", "Correct the file.")
-    return {name: Tree(f"agents.entries.{name}", one) for name, one in entries.items()}
-
-
-def _listed(data: Mapping[str, Any], file: Path) -> dict[str, Tree]:
-    """The agents of the older form."""
-    listed = at(data, "agents.list", [])
-    if not isinstance(listed, list) or not all(isinstance(one, Mapping) for one in listed):
-        raise InputError(f"{file}: agents.list is not a list of objects.", "Correct the file.")
-    return {
-        str(one.get("id", "main")): Tree(f"agents.list[{place}]", one) for place, one in enumerate(listed)
-    }
-
-
-def at(data: Mapping[str, Any], place: str, default: Any = None) -> Any:
-    """The value at a dotted path; `default` if it is missing or null."""
-    found: Any = data
-    for key in place.split("."):
-        found = found.get(key) if isinstance(found, Mapping) else None
-    return default if found is None else found
-
-
-def _mapping(data: Mapping[str, Any], place: str, file: Path) -> Mapping[str, Any]:
-    found = at(data, place, {})
-    if not isinstance(found, Mapping):
-        raise InputError(f"{file}: {place} is not an object.", "Correct the file.")
-    return found
-
-
-def leaves(tree: Mapping[str, Any], place: str, above: str = "") -> Iterator[Given]:
-    """The leaves of a tree in order. The keys below a secret are not listed."""
-    for key, value in tree.items():
-        path = f"{above}{key}"
-        if value is None:
-            continue
-        if isinstance(value, Mapping) and value and not is_secret_name(key):
-            yield from leaves(value, place, f"{path}.")
-        else:
-            yield Given(f"{place}.{path}", path, value)
-
-
-def resolved(raw: Mapping[str, Any], place: str, retired: Sequence[str] = ()) -> tuple[Search, list[str]]:
-    """The settings with all defaults, and the unknown keys, which are ignored, as the `retired` ones are.
-
-    Raises InputError for values that cannot be used, each with its key.
-    """
-    search, wrong = dict(USUAL), []
-    for key, kind in KINDS.items():
-        value = None if below(key, retired) else at(raw, key)
-        try:
-            search[key] = search[key] if value is None else kind.validate_python(value)
-        except ValidationError as error:
-            for one in error.errors(include_url=False, include_context=False):
-                name = ".".join(map(str, (key, *one["loc"])))
-                wrong.append(f"{place}.{name} is {shown(name, one['input'])}: {one['msg']}")
-    unknown = []
-    for given in leaves(raw, place):
-        group = any(key.startswith(f"{given.key}.") for key in KINDS)
-        if below(given.key, retired):
-            continue
-        if group and not isinstance(given.value, Mapping):
-            wrong.append(f"{given.place} is {shown(given.key, given.value)}: it is no object")
-        elif at(raw, given.key) is None or not (group or below(given.key, KINDS)):
-            unknown.append(given.key)
-    if wrong:
-        raise InputError("\n".join(wrong), "Correct the file; `workbench config FILE` names every key.")
-    return completed(search), unknown
-
-
-def below(key: str, keys: Sequence[str] | Mapping[str, Any]) -> str:
-    """The one of `keys` that is this key or a parent of it; empty if there is none."""
-    return next((one for one in keys if key == one or key.startswith(f"{one}.")), "")
-
-
-def shown(key: str, value: Any) -> str:
-    """A value in one line. Secrets are masked, by the name of the key and by the look of the value."""
-    if is_secret_name(key):
-        return A_SECRET
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-    text = one_line(masked(text.partition("?")[0] if "://" in text else text))
-    return text if len(text) <= 60 else f"{text[:60]}…"
-
 
 SINCE_15 = ("query.hybrid.mmr", "query.hybrid.temporalDecay")
 NEWEST = HISTORY[-1]
@@ -699,194 +420,6 @@ def _why_not(one: Given, made: Configuration) -> str:
     if one.key == "remote.baseUrl":
         return f"{made.provider} is not available here"
     return f"{made.pipeline.name} has no such stage"
-
-
-# OpenClaw's own keys as parameters of a pipeline's stages
-
-
-def has(pipeline: Pipeline, setting: str) -> bool:
-    """Whether a pipeline has that parameter; a rescue down to 0 does not follow the keyword weight."""
-    if not has_parameter(pipeline, setting):
-        return False
-    return not (setting.startswith("rescue.") and _parameter(pipeline, setting) == 0)
-
-
-def tuned(base: Pipeline, search: Search, keys: Collection[str] | None = None) -> Pipeline:
-    """`base` with the values of `search` in its stages: of all keys, or of `keys` alone.
-
-    One weight changes the other too, since OpenClaw scales them to sum to 1.
-    """
-    if keys is not None and set(keys) & set(WEIGHTS):
-        keys = {*keys, *WEIGHTS}
-    settings = [
-        f"{slot}={search[key]}"
-        for slot, key in SLOTS.items()
-        if has(base, slot) and (keys is None or key in keys)
-    ]
-    return with_settings(base, settings)
-
-
-def key_of(setting: str) -> str:
-    """OpenClaw's key in `KEY=value`, with or without the path of its settings before it; empty if it is none.
-
-    >>> key_of("agents.defaults.memorySearch.query.minScore=0.2"), key_of("fusion.vector=1")
-    ('query.minScore', '')
-    """
-    bare = _bare(setting)
-    return bare if bare in (*SLOTS.values(), *SWITCHES) else ""
-
-
-def _bare(setting: str) -> str:
-    name = setting.partition("=")[0].strip()
-    return next((name.removeprefix(one) for one in PREFIXES if name.startswith(one)), name)
-
-
-def fits(pipeline: Pipeline, key: str) -> bool:
-    """Whether a pipeline has what a key sets."""
-    return key in SWITCHES or any(has(pipeline, slot) for slot, one in SLOTS.items() if one == key)
-
-
-def with_keys(pipeline: Pipeline, settings: Sequence[str]) -> Pipeline:
-    """`pipeline` with each `KEY=value` set as OpenClaw would read it: ranges, scaled weights, switches.
-
-    Raises InputError for a value that cannot be used, and for a key that the pipeline has no stage for.
-    """
-    typed = {key_of(one): _value(one.partition("=")[2].strip()) for one in settings}
-    if not typed:
-        return pipeline
-    try:
-        search, _ = resolved(nested(_present(pipeline) | typed), "--set")
-    except InputError as error:
-        problem = error.problem.replace("--set.", "--set ")
-        raise InputError(problem, "Give a value that OpenClaw accepts.") from None
-    for key in SWITCHES:
-        if key in typed:
-            pipeline = _with_values_of(pipeline, _switched(pipeline, key, bool(typed[key])))
-    missing = [key for key in typed if not fits(pipeline, key)]
-    if missing:
-        raise InputError(
-            f"{pipeline.name} has no stage that {missing[0]} sets.",
-            f"See its stages: workbench show {pipeline.name.partition('@')[0]}",
-        )
-    return tuned(pipeline, search, typed)
-
-
-def check_key(setting: str) -> None:
-    """Raises InputError for text that is meant as an OpenClaw key and is none, naming the nearest."""
-    name, bare = setting.partition("=")[0].strip(), _bare(setting)
-    known = [*dict.fromkeys(SLOTS.values()), *SWITCHES]
-    same = [key for key in known if key.lower() == bare.lower() or key.lower().endswith(f".{bare.lower()}")]
-    if bare != name or same:
-        near = same or difflib.get_close_matches(bare, known, n=2, cutoff=0.3)
-        raise InputError(
-            f"--set takes no OpenClaw key {bare}{f'; the nearest is {near[0]}' if near else ''}.",
-            f"It takes {', '.join(known)}; every other key belongs in a file: --config FILE",
-        )
-
-
-class Key(NamedTuple):
-    """A key that sets something of a pipeline: its present value, and the values that it takes.
-
-    A number goes from `low` to `high`; a `whole` one has no fractions. Anything else takes one of `choices`.
-    """
-
-    name: str
-    now: float | str | bool
-    low: float = 0.0
-    high: float = 1.0
-    whole: bool = False
-    choices: tuple[str | bool, ...] = ()
-
-
-def keys_of(pipeline: Pipeline) -> list[Key]:
-    """The keys that a pipeline has stages for, and that its release reads, with the values that they take."""
-    found: list[Key] = []
-    for slot, key in SLOTS.items():
-        if has(pipeline, slot) and key not in [one.name for one in found]:
-            low, high = COUNTS.get(key, (0.0, 1.0))
-            found.append(Key(key, _parameter(pipeline, slot), low, high, key in COUNTS))
-    slots = {stage.slot for stage in pipeline.stages}
-    for key, slot in SWITCHES.items():
-        on = slot in slots
-        if on or (slot != "keyword_leg" and _has_switches(pipeline)):
-            found.append(Key(key, on, choices=(not on,)))
-    return [one for one in found if reads(pipeline, one.name)]
-
-
-def reads(pipeline: Pipeline, key: str) -> bool:
-    """Whether the release of a pipeline reads a key."""
-    return not (pipeline.name.startswith(HISTORY[-1].name) and below(key, RETIRED_KEYS))
-
-
-def to_paste(pipeline: Pipeline, values: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The values as an openclaw.json has them; None if the pipeline's release no longer reads a key.
-
-    Both weights are written, since OpenClaw scales them together.
-    """
-    if not all(reads(pipeline, key) for key in values):
-        return None
-    if set(values) & set(WEIGHTS):
-        values = {**values, **_present(pipeline)}
-    form = SEPTEMBER_FORM if pipeline.name.startswith(HISTORY[-1].name) else FEBRUARY_FORM
-    return nested({f"{form}.{key}": value for key, value in values.items()})
-
-
-def _value(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except ValueError:
-        return text
-
-
-def _present(pipeline: Pipeline) -> dict[str, Any]:
-    """The weights that the pipeline has now: a weight that is set is scaled together with the other one."""
-    slots = {key: slot for slot, key in SLOTS.items() if slot.startswith("fusion.") and has(pipeline, slot)}
-    return {key: _parameter(pipeline, slot) for key, slot in slots.items()}
-
-
-def nested(flat: Mapping[str, Any]) -> dict[str, Any]:
-    """The values of dotted keys as one tree."""
-    tree: dict[str, Any] = {}
-    for key, value in flat.items():
-        *outer, last = key.split(".")
-        inner = tree
-        for part in outer:
-            inner = inner.setdefault(part, {})
-        inner[last] = value
-    return tree
-
-
-def _switched(pipeline: Pipeline, key: str, on: bool) -> Pipeline:
-    slots = [stage.slot for stage in pipeline.stages]
-    if key == "query.hybrid.enabled":
-        base, at_file, file = pipeline.name.partition("@")
-        return pipeline if on else replace(WORKAROUND, name=f"{base}-vector-only{at_file}{file}")
-    slot, changes = ("diversity", [DIVERSE]) if "mmr" in key else ("recency", [WEIGHED, DECAY])
-    if on == (slot in slots):
-        return pipeline
-    if not on:
-        return replace(pipeline, stages=tuple(one for one in pipeline.stages if one.slot != slot))
-    if not _has_switches(pipeline):
-        raise InputError(
-            f"{pipeline.name} cannot switch {key} on.",
-            "Name a release from 2026.2.15 to 2026.7.1, such as -s openclaw-2026.2.15.",
-        )
-    return replace(pipeline.but(*changes), name=pipeline.name)
-
-
-def _has_switches(pipeline: Pipeline) -> bool:
-    return any(pipeline.name.startswith(one.name) for one in HISTORY[1:-1])
-
-
-def _with_values_of(own: Pipeline, switched: Pipeline) -> Pipeline:
-    """The switched pipeline with the values of all keys that the pipeline had, and that it still has."""
-    slots = [slot for slot in SLOTS if has(switched, slot) and has(own, slot)]
-    return with_settings(switched, [f"{slot}={_parameter(own, slot)}" for slot in slots])
-
-
-def _parameter(pipeline: Pipeline, setting: str) -> Any:
-    slot, _, parameter = setting.partition(".")
-    return parameters(pipeline[slot])[parameter]
 
 
 # OpenClaw's settings as a language

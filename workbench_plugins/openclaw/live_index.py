@@ -751,7 +751,7 @@ def _embedder_of(store: LiveStore, given: Embedder | None) -> Embedder:
     made_with = store.made_with
     if given is not None and given.name in (made_with.model, str(made_with)):
         return given
-    from workbench_plugins.openclaw.config import providers
+    from workbench_plugins.openclaw.config_values import providers
 
     provider = providers().get(made_with.provider)
     why = _why_not(made_with, given, provider)

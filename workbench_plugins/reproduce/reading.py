@@ -450,7 +450,8 @@ def settings_of(lines: Sequence[Line], parts: Sequence[MarkdownPart] = ()) -> li
 def _keys(parts: Sequence[MarkdownPart]) -> Iterator[Fact]:
     """The keys of OpenClaw's settings in the blocks that can be read as an openclaw.json, or a part of it."""
     try:
-        from workbench_plugins.openclaw.config import key_of, parsed
+        from workbench_plugins.openclaw.config_keys import key_of
+        from workbench_plugins.openclaw.config_values import parsed
     except ImportError:
         return
     for part in parts:

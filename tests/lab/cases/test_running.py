@@ -36,7 +36,7 @@ from workbench_plugins.cases.model import (
 )
 from workbench_plugins.cases.running import Matrix, run_case, systems_named
 from workbench_plugins.cases.shrink import in_passages
-from workbench_plugins.openclaw.config import with_keys
+from workbench_plugins.openclaw.config_keys import with_keys
 
 SHIPPED = system("openclaw-2026.2.13")
 
