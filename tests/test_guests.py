@@ -18,11 +18,11 @@ from workbench import registry
 from workbench.memory.embedding.named import EMBEDDERS
 from workbench.memory.opening import OPENERS
 from workbench.memory.store.contract import STORES
+from workbench.systems.history import LINES
 from workbench.systems.languages import LANGUAGES
 from workbench.systems.registry import INDEXINGS, ON_A_SERVER, SYSTEMS
 from workbench.views.text import rendered
 from workbench_plugins.engines.museum import SPECIMENS
-from workbench_plugins.history import LINES
 from workbench_plugins.rerank import RERANKERS
 
 GUESTS = sorted(path.parent.name for path in (PROJECT / "workbench_plugins").glob("*/__init__.py"))

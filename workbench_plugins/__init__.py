@@ -1,4 +1,4 @@
-"""The guests: each folder adds systems, commands or results to the workbench, and can be taken out.
+"""The features: each folder adds systems, commands or results to the workbench, and can be taken out.
 
-The modules beside the folders are what several guests share, and none of them is part of the heart.
+The one module beside the folders, `rerank`, is what several features share.
 """

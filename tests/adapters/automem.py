@@ -15,7 +15,7 @@ from tests.adapters import automem_quality as lab
 from workbench.retrieval.columns import Columns, ColumnStage
 from workbench_plugins.automem import components, memories
 from workbench_plugins.automem import pipelines as automem
-from workbench_plugins.frontmatter import age_in_days
+from workbench_plugins.automem.frontmatter import age_in_days
 
 Given = Mapping[str, Any]
 

@@ -7,7 +7,7 @@ import pytest
 
 from workbench.memory.store.postings import fts5_idf
 from workbench.records import Clause, Query
-from workbench_plugins.bm25 import bm25, lucene_idf
+from workbench_plugins.engines.bm25 import bm25, lucene_idf
 from workbench_plugins.engines.museum import small_memory
 from workbench_plugins.engines.specimens import YOUNG_MEMORY
 

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from workbench.errors import InputError
-from workbench_plugins.frontmatter import NOTHING, front_matter
+from workbench_plugins.automem.frontmatter import NOTHING, front_matter
 
 BLOCK = """---
 # what this note is

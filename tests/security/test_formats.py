@@ -18,8 +18,8 @@ from tests.conftest import SAMPLE
 from workbench.errors import InputError
 from workbench.measure.questions import load_questions
 from workbench.retrieval.query import check_question
+from workbench_plugins.automem.frontmatter import front_matter
 from workbench_plugins.engines.whose_fusion import read_lists
-from workbench_plugins.frontmatter import front_matter
 from workbench_plugins.openclaw import config_values as configuration
 from workbench_plugins.openclaw import sessions
 from workbench_plugins.openclaw.sessions import Sessions

@@ -9,6 +9,7 @@ from enum import StrEnum
 from typing import Any
 
 from workbench.errors import WorkbenchError
+from workbench.memory.data_files import told_beside
 from workbench.memory.files import HEADS
 from workbench.memory.sources import whole_characters
 from workbench.records import Candidate, Trace
@@ -19,7 +20,6 @@ from workbench.systems.openclaw import snippet
 from workbench_plugins.agent.arguments import FebruaryGet, FebruarySearch, SeptemberGet, SeptemberSearch
 from workbench_plugins.agent.excerpts import MOST_UNITS, Excerpt, bounded, window
 from workbench_plugins.agent.note_files import FileMissingError, FileUnreadableError, Read
-from workbench_plugins.beside import told_beside
 
 Answer = dict[str, Any]
 

@@ -43,10 +43,10 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from workbench.errors import InputError, WorkbenchError
+from workbench.memory.data_files import told_beside
 from workbench.safe_text import masked, visible
 from workbench_plugins.agent.contracts import failed
 from workbench_plugins.agent.tools import AgentTools, side_by_side
-from workbench_plugins.beside import told_beside
 
 MOST_CONNECTIONS = 128
 """How many connections are open at once. Processes may usually have 1,024 descriptors, on macOS 256."""

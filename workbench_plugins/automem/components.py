@@ -24,6 +24,7 @@ from workbench.retrieval.columns import ColumnStage, Numbers, PlainStage, filled
 from workbench.retrieval.cutoff import Order, dropped
 from workbench.retrieval.legs import Depth, QueryLeg, no_hits, with_leg
 from workbench.retrieval.query import with_query
+from workbench_plugins.automem.frontmatter import age_in_days
 from workbench_plugins.automem.memories import (
     Memory,
     graph_query,
@@ -34,7 +35,6 @@ from workbench_plugins.automem.memories import (
     newest_date,
     query_tokens,
 )
-from workbench_plugins.frontmatter import age_in_days
 
 MOST_RESULTS = 100
 """RECALL_MAX_LIMIT: a search with tags fetches this number for any limit."""

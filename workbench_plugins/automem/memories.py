@@ -16,10 +16,10 @@ import numpy as np
 
 from workbench.contracts import Index
 from workbench.memory.store.sqlite.fts5 import quoted
+from workbench.memory.whole_files import whole_documents
 from workbench.records import Chunk, Clause, Document, Hits, Query, Rows, Trace
 from workbench.retrieval.index_adapters import IndexAdapter, adapted, kept
-from workbench_plugins.frontmatter import BLOCK, NOTHING, FrontMatter, front_matter
-from workbench_plugins.whole_files import whole_documents
+from workbench_plugins.automem.frontmatter import BLOCK, NOTHING, FrontMatter, front_matter
 
 STOPWORDS = frozenset({
     "the", "and", "for", "with", "that", "this", "from", "into", "using", "have", "will", "your", "about",

@@ -13,9 +13,9 @@ from workbench.retrieval.cutoff import Limit, MinScore
 from workbench.retrieval.legs import Union, VectorLeg
 from workbench.retrieval.pipeline import Change, Pipeline
 from workbench.retrieval.scoring import Cosine
+from workbench.systems.history import History, ReleaseLine
 from workbench_plugins.automem import components
 from workbench_plugins.automem.memories import GraphOfMemories
-from workbench_plugins.history import History, ReleaseLine
 
 TOLD = History(__file__)
 

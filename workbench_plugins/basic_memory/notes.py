@@ -27,6 +27,7 @@ from workbench.memory.files import content_hash
 from workbench.memory.safe_yaml import RefusedYamlError, check_yaml
 from workbench.memory.sources import whole_characters
 from workbench.memory.store.sqlite.fts5 import match_expression
+from workbench.memory.whole_files import WholeFiles, whole_documents, whole_files
 from workbench.records import Chunk, Document, Hits, Query, Rows, Vector
 from workbench.retrieval.index_adapters import IndexAdapter, kept
 from workbench_plugins.basic_memory.rows import (
@@ -41,7 +42,6 @@ from workbench_plugins.basic_memory.rows import (
     target_of,
     without_code,
 )
-from workbench_plugins.whole_files import WholeFiles, whole_documents, whole_files
 
 CREATE_SQL = """
     CREATE VIRTUAL TABLE notes USING fts5 (

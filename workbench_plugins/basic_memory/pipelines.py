@@ -26,6 +26,7 @@ from workbench.retrieval.legs import Depth, KeywordLeg, Union, VectorLeg, with_l
 from workbench.retrieval.pipeline import Change, Pipeline
 from workbench.retrieval.scoring import over_largest
 from workbench.retrieval.written import Symbols, as_data, step
+from workbench.systems.history import History, ReleaseLine
 from workbench_plugins.basic_memory.notes import EachColumn, NotesLayout, OneMatch
 from workbench_plugins.basic_memory.query import (
     AnyPlainWord,
@@ -37,7 +38,6 @@ from workbench_plugins.basic_memory.query import (
     PunctuationStripped,
 )
 from workbench_plugins.basic_memory.scripts import WORDS, AnyWordBesideScripts, EachWordApart, NotesWithNgrams
-from workbench_plugins.history import History, ReleaseLine
 
 Ranges = Mapping[str, tuple[float, float]]
 

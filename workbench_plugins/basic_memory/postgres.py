@@ -13,6 +13,7 @@ import numpy as np
 
 from workbench.contracts import Context, Index, Layout
 from workbench.errors import InputError
+from workbench.memory.whole_files import whole_documents
 from workbench.records import Clause, Hits, Query, Trace
 from workbench.registry import register
 from workbench.retrieval.index_adapters import IndexAdapter, kept
@@ -42,7 +43,6 @@ from workbench_plugins.basic_memory.ranks import (
     RankedNotesLayout,
 )
 from workbench_plugins.stores.pipelines import TextIndex, TextLeg, text_table
-from workbench_plugins.whole_files import whole_documents
 
 if TYPE_CHECKING:
     from workbench_plugins.stores.postgres import PostgresTexts

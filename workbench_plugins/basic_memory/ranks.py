@@ -16,6 +16,7 @@ import numpy as np
 
 from workbench.contracts import Context, Index
 from workbench.errors import InputError
+from workbench.memory.whole_files import whole_documents
 from workbench.records import Clause, Hits, Query, Rows, Trace
 from workbench.retrieval.index_adapters import IndexAdapter, kept
 from workbench.retrieval.query import with_query
@@ -39,7 +40,6 @@ from workbench_plugins.basic_memory.scripts import (
 )
 from workbench_plugins.stores.pipelines import TextIndex, text_table
 from workbench_plugins.stores.tsquery import quoted, tsquery
-from workbench_plugins.whole_files import whole_documents
 
 if TYPE_CHECKING:
     from workbench_plugins.stores.postgres import PostgresTexts

@@ -19,7 +19,7 @@ from workbench.measure.questions import Question
 from workbench.records import Hits, Query, Trace, Vector
 from workbench.retrieval.index_adapters import IndexAdapter
 from workbench.retrieval.pipeline import Pipeline, search
-from workbench_plugins.names import MONTHS, WEEKDAYS, names_of
+from workbench.retrieval.proper_nouns import MONTHS, WEEKDAYS, names_of
 
 WORD = re.compile(r"[^\W_]+")
 

@@ -7,10 +7,10 @@ import re
 from typing import Any
 
 from workbench.errors import InputError, unknown_name
+from workbench.memory.data_files import told_beside
 from workbench.retrieval.columns import parameters
 from workbench.retrieval.pipeline import Pipeline
 from workbench.safe_text import one_line
-from workbench_plugins.beside import told_beside
 from workbench_plugins.cases.indexing import opened_memory, packed
 from workbench_plugins.cases.making import carried
 from workbench_plugins.cases.model import CaseFile

@@ -24,11 +24,11 @@ from workbench.retrieval.explain import Explanation, Fate, explain
 from workbench.retrieval.legs import legs_of
 from workbench.retrieval.pipeline import Change, Difference, Pipeline, search
 from workbench.retrieval.settings import has_parameter, with_settings
+from workbench.systems.history import changes_of, line_of
 from workbench.systems.languages import is_configuration, with_keys_of_any_language
 from workbench.systems.registry import SYSTEMS
 from workbench_plugins.cases.indexing import beside, opened_memory
 from workbench_plugins.cases.model import Case, CaseQuestion, CaseSystem, Expected, Observed, read_plain
-from workbench_plugins.history import changes_of, line_of
 
 
 def pipeline_of_case(system: CaseSystem, folder: Path | None = None) -> Pipeline:

@@ -31,12 +31,12 @@ from workbench.retrieval.legs import FixedDepth, KeywordLeg, LegRank, LegStage, 
 from workbench.retrieval.pipeline import Change, Pipeline
 from workbench.retrieval.query import JoinedWords, PrunedUnicodeWords, PrunedWords, UnicodeWords
 from workbench.retrieval.scoring import Cosine, MinMaxRank
+from workbench.systems.history import changes
 from workbench.systems.openclaw import EVIDENCE_FLOOR, FIXES, SIGN
 from workbench.systems.registry import SYSTEMS
 from workbench.views.text import drop_reason, formula_line, leg_rank_line
 from workbench_plugins.diagnose.parameters import Goal, settings_between
 from workbench_plugins.diagnose.suspects import lost_in, odd_slots
-from workbench_plugins.history import changes
 from workbench_plugins.rerank import Rerank
 
 DEEPEST = 1_000_000

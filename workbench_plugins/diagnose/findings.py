@@ -15,6 +15,7 @@ from rich.console import Group, RenderableType
 from workbench.contracts import Index
 from workbench.errors import InputError
 from workbench.measure.reach import reaches
+from workbench.memory.data_files import told_beside
 from workbench.memory.embedding.local import LocalEmbedder
 from workbench.memory.index import OpenIndex
 from workbench.memory.vector_check import SAME_VECTOR, cosines_again
@@ -29,7 +30,6 @@ from workbench.retrieval.query import unicode_words
 from workbench.safe_text import counted
 from workbench.views.frames import Frame, Types, frame, made_frame
 from workbench.views.text import Table, plain, rendered, rich_table
-from workbench_plugins.beside import told_beside
 from workbench_plugins.diagnose.parameters import Parameter, parameters_of
 from workbench_plugins.diagnose.scripts import dead_for, unknown_to
 from workbench_plugins.rerank import Rerank

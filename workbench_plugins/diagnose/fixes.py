@@ -17,6 +17,7 @@ from workbench.measure.blame import LAYOUT, Edit, Reruns, edited
 from workbench.records import Stage, Trace
 from workbench.retrieval.columns import parameters
 from workbench.retrieval.pipeline import Pipeline, search
+from workbench.systems.history import where_is
 from workbench.systems.registry import SYSTEMS
 from workbench_plugins.diagnose.causes import Price, Prices, Repair, combined
 from workbench_plugins.diagnose.keys import keys_of, pasted_works, to_paste
@@ -29,7 +30,6 @@ from workbench_plugins.diagnose.parameters import (
     setting_text,
     settings_between,
 )
-from workbench_plugins.history import where_is
 
 if TYPE_CHECKING:
     from workbench_plugins.diagnose.chunks import OtherChunks

@@ -16,6 +16,7 @@ from workbench.errors import InputError, WorkbenchError
 from workbench.measure.blame import Reruns
 from workbench.measure.questions import nearest
 from workbench.memory.choices import extra_paths_of
+from workbench.memory.data_files import told_beside
 from workbench.memory.embedding.local import LocalEmbedder, Windowed
 from workbench.memory.index import MemoryIndex, OpenIndex
 from workbench.memory.sync import index_folder, open_index
@@ -25,7 +26,6 @@ from workbench.retrieval.index_adapters import IndexAdapter, adapted, innermost
 from workbench.retrieval.legs import VectorLeg
 from workbench.retrieval.pipeline import Pipeline, search
 from workbench.safe_text import counted
-from workbench_plugins.beside import told_beside
 from workbench_plugins.diagnose.causes import Cause
 from workbench_plugins.diagnose.parameters import Aim, Goal
 

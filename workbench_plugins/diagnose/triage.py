@@ -13,6 +13,7 @@ from rich.console import Group, RenderableType
 from workbench.contracts import Index
 from workbench.errors import StorageError
 from workbench.memory.choices import index_home
+from workbench.memory.data_files import told_beside
 from workbench.memory.embedding.local import Embedder, LocalEmbedder
 from workbench.memory.files import replaced
 from workbench.memory.store.sqlite.place import make_folder
@@ -26,7 +27,6 @@ from workbench.retrieval.pipeline import Pipeline, Source, search
 from workbench.retrieval.query import JoinedWords, check_question
 from workbench.retrieval.scoring import Cosine, MinMaxRank
 from workbench.views.text import plain, rendered
-from workbench_plugins.beside import told_beside
 
 if TYPE_CHECKING:
     from workbench_plugins.engines.museum import Specimen

@@ -20,8 +20,8 @@ from workbench.systems.registry import SYSTEMS, system
 from workbench.views.blame import by_share, number, share_text, shares_table, signed
 from workbench.views.living.controls import Choice, Text
 from workbench.views.text import Table
+from workbench.views.widgets.asking import GIVEN, Answering
 from workbench.views.widgets.panel import Link, pipeline_code
-from workbench_plugins.asking import GIVEN, Answering
 from workbench_plugins.diagnose.diagnosis import Diagnosis, becomes_text, diagnose, fixes_table
 from workbench_plugins.diagnose.sweep import Sweep, best, held_out, right_answers, sweep
 

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from workbench.cli.output import tell
 from workbench.errors import WorkbenchError
 from workbench.memory.choices import extra_paths_of
+from workbench.memory.data_files import told_beside
 from workbench.memory.embedding.local import (
     PACKAGED_MODEL,
     Embedder,
@@ -31,7 +32,6 @@ from workbench.memory.store.sqlite.store import Store
 from workbench.memory.vector_check import SAME_VECTOR, cosines_again
 from workbench.records import Rows
 from workbench.safe_text import counted
-from workbench_plugins.beside import told_beside
 from workbench_plugins.doctor.held import Held, Vectors, ours
 
 SAMPLED = 12

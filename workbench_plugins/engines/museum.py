@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 from rich.console import Group, RenderableType
 
 from workbench.errors import InputError
+from workbench.memory.data_files import told_beside
 from workbench.memory.embedding.local import ToyEmbedder
 from workbench.memory.files import content_hash
 from workbench.memory.index import MemoryIndex
@@ -27,7 +28,6 @@ from workbench.retrieval.fusion import Fusion
 from workbench.retrieval.pipeline import Pipeline, search
 from workbench.views.frames import Frame, Types, frame, made_frame
 from workbench.views.text import Column, PlainTable, Table, plain, rendered, rich_table
-from workbench_plugins.beside import told_beside
 from workbench_plugins.engines.presets import fuse, fusion_of_lists
 
 Answer = Mapping[str, float]

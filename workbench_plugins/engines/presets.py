@@ -16,6 +16,7 @@ import numpy as np
 
 from workbench.contracts import Context, Index
 from workbench.errors import InputError
+from workbench.memory.data_files import told_beside
 from workbench.records import Chunk, Floats, Hits, Leg, Query, Rows, Stage, Trace, Vector
 from workbench.registry import Registry, registrar
 from workbench.retrieval.columns import Columns, ColumnStage, Numbers
@@ -27,7 +28,6 @@ from workbench.retrieval.pipeline import Pipeline, Source
 from workbench.retrieval.query import JoinedWords
 from workbench.retrieval.scoring import Cosine
 from workbench.systems.registry import register
-from workbench_plugins.beside import told_beside
 from workbench_plugins.engines import fusions
 from workbench_plugins.engines.fusions import Normalisation
 

@@ -16,6 +16,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from workbench.contracts import Context
+from workbench.memory.data_files import told_beside
 from workbench.records import KEPT, DropKind, Floats, Stage, Threshold, Trace
 from workbench.retrieval.columns import ColumnStage, Numbers, PlainStage
 from workbench.retrieval.cutoff import Limit, MinScore, Order, dropped
@@ -25,7 +26,6 @@ from workbench.retrieval.pipeline import Change, Pipeline, Source
 from workbench.retrieval.query import STOP_WORDS, UnicodeWords
 from workbench.retrieval.scoring import Cosine
 from workbench.systems.registry import register
-from workbench_plugins.beside import told_beside
 from workbench_plugins.engines.fusions import legs_present
 from workbench_plugins.engines.presets import ENGINES, PositiveRank
 

@@ -24,7 +24,7 @@ from workbench.retrieval.fusion import RankSum, WeightedSum, reciprocal_rank
 from workbench.retrieval.legs import Depth, KeywordLeg, Union, VectorLeg
 from workbench.retrieval.scoring import absolute_rank, relevance
 from workbench.systems.openclaw import OR_JOIN, SHIPPED
-from workbench_plugins.bm25 import bm25, lucene_idf
+from workbench_plugins.engines.bm25 import bm25, lucene_idf
 from workbench_plugins.engines.fusions import (
     AS_GIVEN,
     SATURATING,

@@ -22,8 +22,8 @@ from workbench.retrieval.pipeline import Pipeline, search
 from workbench.retrieval.written import Symbols, as_data, said
 from workbench.views.living.controls import Choice, Control, Span, Text
 from workbench.views.text import ABSENT, Table, apart
+from workbench.views.widgets.asking import Answering
 from workbench.views.widgets.panel import Link, Selection, number_text
-from workbench_plugins.asking import Answering
 from workbench_plugins.engines.presets import (
     ENGINES,
     LEGS,

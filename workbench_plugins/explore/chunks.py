@@ -10,8 +10,8 @@ from workbench.contracts import Index
 from workbench.safe_text import visible
 from workbench.views.living.controls import Control, Text
 from workbench.views.text import Table
+from workbench.views.widgets.asking import GIVEN, Answering
 from workbench.views.widgets.panel import Link, Selection
-from workbench_plugins.asking import GIVEN, Answering
 from workbench_plugins.explore.held import (
     HeldChunk,
     HeldFile,

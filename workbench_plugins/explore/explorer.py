@@ -25,8 +25,8 @@ from workbench.systems.registry import SYSTEMS, default_system
 from workbench.views.living.controls import Choice, Control, Living, Text
 from workbench.views.living.data import Chunks, trace_data
 from workbench.views.text import ABSENT, Table, explanation_text, formula_lines
+from workbench.views.widgets.asking import GIVEN, Answering
 from workbench.views.widgets.panel import Link, Selection, put
-from workbench_plugins.asking import GIVEN, Answering
 
 SIDES = ("left", "right")
 

@@ -12,8 +12,8 @@ from workbench.contracts import Index
 from workbench.retrieval.query import ascii_words, unicode_words
 from workbench.views.living.controls import Choice, Text
 from workbench.views.text import ABSENT, Table
+from workbench.views.widgets.asking import GIVEN, Answering, rows
 from workbench.views.widgets.panel import Link, Selection
-from workbench_plugins.asking import GIVEN, Answering, rows
 from workbench_plugins.explore.microscope import (
     Dissection,
     MatchAttempt,

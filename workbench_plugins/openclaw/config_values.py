@@ -25,9 +25,9 @@ from pydantic import (
 )
 
 from workbench.errors import InputError
+from workbench.memory.data_files import told_beside
 from workbench.memory.files import read_input
 from workbench.safe_text import is_secret_name, masked, one_line
-from workbench_plugins.beside import told_beside
 
 if TYPE_CHECKING:
     from workbench_plugins.providers.embedder import Provider

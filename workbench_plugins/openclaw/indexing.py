@@ -22,6 +22,7 @@ from typing import NamedTuple, Protocol, runtime_checkable
 
 from workbench.contracts import Index
 from workbench.errors import InputError
+from workbench.memory.data_files import told_beside
 from workbench.memory.files import HEADS, SOURCE, TREE, FileRules, content_hash
 from workbench.memory.sources import (
     USUAL_LONGEST,
@@ -37,7 +38,6 @@ from workbench.records import Chunk, Document, Passage
 from workbench.registry import register
 from workbench.retrieval.index_adapters import innermost, kept
 from workbench.retrieval.query import BLANKS
-from workbench_plugins.beside import told_beside
 
 ROOT_FILES = ("MEMORY.md", "USER.md")
 """The files that are cut by entry, and whose comments give importance and triggers."""

@@ -26,17 +26,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.contracts import Context, Index, Layout
+from workbench.memory.data_files import told_beside
 from workbench.memory.sources import utf16_length
 from workbench.memory.store.contract import hits_of
 from workbench.memory.store.sqlite.fts5 import match_expression
+from workbench.memory.whole_files import whole_documents
 from workbench.records import Chunk, Floats, Hits, Leg, Query, Rows, Trace
 from workbench.retrieval.columns import ColumnStage, Numbers, PlainStage, filled, with_column
 from workbench.retrieval.index_adapters import IndexAdapter, adapted, kept
 from workbench.retrieval.legs import Depth, FixedDepth, QueryLeg, no_hits, with_leg
 from workbench.retrieval.query import BLANKS, UnicodeWords, unicode_words, words_query
 from workbench.retrieval.scoring import relevance
-from workbench_plugins.beside import told_beside
-from workbench_plugins.whole_files import whole_documents
 
 WORDS: dict[str, list[str]] = {
     language: " ".join(some).split() for language, some in told_beside(__file__, "stop_words.yaml").items()

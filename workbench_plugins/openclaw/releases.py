@@ -16,8 +16,8 @@ from workbench.registry import register
 from workbench.retrieval.legs import VectorLeg
 from workbench.retrieval.pipeline import Change, Pipeline
 from workbench.retrieval.query import UnicodeWords
+from workbench.systems.history import History, ReleaseLine
 from workbench.systems.openclaw import DEPTH, SHIPPED, SIGN, SIMPLIFIED
-from workbench_plugins.history import History, ReleaseLine
 from workbench_plugins.openclaw import keyword, ranking
 
 TOLD = History(__file__, simplified=SIMPLIFIED)

@@ -24,12 +24,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.errors import InputError, ProviderError
+from workbench.memory.data_files import told_beside
 from workbench.memory.embedding.engines import Role
 from workbench.memory.embedding.local import Embedded, PartlyEmbeddedError, mean_vectors, unit
 from workbench.memory.embedding.named import EmbedderKind
 from workbench.memory.sources import USUAL_LONGEST, parts
 from workbench.registry import register
-from workbench_plugins.beside import told_beside
 from workbench_plugins.providers.clients import (
     API,
     GEMINI,

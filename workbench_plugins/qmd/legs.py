@@ -34,10 +34,10 @@ import numpy as np
 
 from workbench.memory.sources import whole_characters
 from workbench.memory.store.sqlite.fts5 import match_expression
+from workbench.memory.whole_files import WholeFiles, whole_documents, whole_files
 from workbench.records import Chunk, Clause, Document, Vector
 from workbench.retrieval.index_adapters import IndexAdapter, kept
 from workbench.retrieval.query import with_query
-from workbench_plugins.whole_files import WholeFiles, whole_documents, whole_files
 
 BLANKS = "\t\n\v\f\r \u00a0\u1680\u2028\u2029\u202f\u205f\u3000\ufeff" + "".join(
     map(chr, range(0x2000, 0x200B))

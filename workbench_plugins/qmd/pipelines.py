@@ -15,7 +15,7 @@ from workbench.retrieval.cutoff import Limit, MinScore, Order
 from workbench.retrieval.legs import KeywordLeg, Union
 from workbench.retrieval.pipeline import Pipeline
 from workbench.retrieval.scoring import Cosine, Relevance
-from workbench_plugins.history import History
+from workbench.systems.history import History
 from workbench_plugins.qmd.fusion import (
     Blend,
     BonusRankSum,

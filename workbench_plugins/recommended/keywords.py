@@ -17,10 +17,10 @@ import apsw
 import numpy as np
 from numpy.typing import NDArray
 
+from workbench.memory.data_files import told_beside
 from workbench.memory.store.postings import K1, B
 from workbench.records import Floats
 from workbench.retrieval.query import STOP_WORDS
-from workbench_plugins.beside import told_beside
 
 _CONNECTIONS = threading.local()
 UNSPACED = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+")

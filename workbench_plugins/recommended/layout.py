@@ -15,8 +15,8 @@ from workbench.memory.choices import index_home
 from workbench.memory.embedding.local import Embedder, LocalEmbedder
 from workbench.records import Floats, Hits, Query, Rows, Vector
 from workbench.retrieval.index_adapters import IndexAdapter, adapted, innermost, kept
+from workbench.retrieval.proper_nouns import is_name
 from workbench.retrieval.query import unicode_words
-from workbench_plugins.names import is_name
 from workbench_plugins.recommended.arranged import HeldWords, Passages, WordEmbedder, arrange, held
 from workbench_plugins.recommended.keywords import StemIndex, content_stems, porter_stems, question_stems
 from workbench_plugins.recommended.windows import lines_of, outline

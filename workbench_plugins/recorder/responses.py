@@ -7,7 +7,7 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from workbench.errors import InputError, unknown_name
-from workbench_plugins.beside import told_beside
+from workbench.memory.data_files import told_beside
 from workbench_plugins.recorder.recording import Recording, record
 from workbench_plugins.runs.files import number, plain_id
 

@@ -6,7 +6,7 @@ import re
 from functools import cache
 from typing import Any
 
-from workbench_plugins.beside import told_beside
+from workbench.memory.data_files import told_beside
 
 WORDS: dict[str, Any] = told_beside(__file__, "words.toml")
 """The words that reports use."""

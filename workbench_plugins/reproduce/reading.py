@@ -16,9 +16,9 @@ from urllib.parse import unquote_plus
 from workbench.errors import InputError
 from workbench.retrieval.query import STOP_WORDS, check_question, content_words, unicode_words
 from workbench.safe_text import masked, one_line
+from workbench.systems.history import LINES
 from workbench.systems.registry import SYSTEMS
 from workbench_plugins.cases.model import CaseNote
-from workbench_plugins.history import LINES
 from workbench_plugins.reproduce.expressions import WORDS, form, pattern
 from workbench_plugins.reproduce.markdown import FENCE, PRE, MarkdownPart, parts_of
 from workbench_plugins.reproduce.results import Scored, number, results_of, tables

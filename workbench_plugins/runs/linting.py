@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from rich.console import Group, RenderableType
 
+from workbench.memory.data_files import told_beside
 from workbench.records import Floats
 from workbench.views.text import Table, plain, rendered, rich_table
-from workbench_plugins.beside import told_beside
 from workbench_plugins.runs.runs import Run, RunRanking
 
 TOLD: Mapping[str, Mapping[str, Any]] = told_beside(__file__)

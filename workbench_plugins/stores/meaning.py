@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from workbench.errors import InputError, WorkbenchError
+from workbench.memory.data_files import told_beside
 from workbench.memory.store.contract import DamagedError, LockedError, UnwritableError
-from workbench_plugins.beside import told_beside
 
 Row = Mapping[str, Any]
 MEANINGS: Mapping[str, list[Row]] = told_beside(__file__, "errors.yaml")

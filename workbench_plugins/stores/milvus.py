@@ -32,6 +32,7 @@ from numpy.typing import NDArray
 
 from workbench.errors import InputError, WorkbenchError
 from workbench.memory.choices import index_home
+from workbench.memory.data_files import told_beside
 from workbench.memory.store.contract import (
     Cached,
     DamagedError,
@@ -45,7 +46,6 @@ from workbench.memory.store.contract import (
 )
 from workbench.records import Chunk, Clause, Document, Hits, Passage, Query, Rows, Vector
 from workbench.registry import register
-from workbench_plugins.beside import told_beside
 from workbench_plugins.stores.meaning import Row, has_words, meaning
 
 Search = Literal["scan", "engine"]

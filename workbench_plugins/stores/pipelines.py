@@ -28,9 +28,9 @@ from workbench.retrieval.legs import FixedDepth, KeywordLeg, Union, VectorLeg
 from workbench.retrieval.pipeline import Pipeline
 from workbench.retrieval.query import UNICODE_WORDS, UnicodeWords, with_query
 from workbench.retrieval.scoring import Cosine
+from workbench.systems.history import History
 from workbench_plugins.engines.fusions import MinMax, WeightedScores
 from workbench_plugins.engines.presets import ENGINES
-from workbench_plugins.history import History
 from workbench_plugins.stores.tsquery import quoted, tsquery
 
 if TYPE_CHECKING:

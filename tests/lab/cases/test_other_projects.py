@@ -13,7 +13,7 @@ import yaml
 
 from tests.commands import Run
 from tests.conftest import PROJECT
-from workbench_plugins.beside import told_beside
+from workbench.memory.data_files import told_beside
 from workbench_plugins.cases import exporting
 
 CASE = PROJECT / "tests" / "cases" / "basic-memory-577.case.yaml"

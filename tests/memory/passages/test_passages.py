@@ -15,7 +15,7 @@ from workbench.memory.embedding.local import unit
 from workbench.memory.sources import LineChunker
 from workbench.memory.store.postings import K1, B
 from workbench.records import Chunk
-from workbench_plugins.names import is_name, names_of
+from workbench.retrieval.proper_nouns import is_name, names_of
 from workbench_plugins.recommended import words as words_module
 from workbench_plugins.recommended.arranged import PassageCache
 from workbench_plugins.recommended.keywords import StemIndex, content_stems, question_stems

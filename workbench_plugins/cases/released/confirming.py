@@ -24,6 +24,7 @@ from workbench.retrieval.cutoff import MinScore
 from workbench.retrieval.pipeline import Pipeline
 from workbench.retrieval.query import BLANKS
 from workbench.safe_text import counted
+from workbench.systems.history import line_of
 from workbench.views.text import Table, plain, rendered, rich_table
 from workbench_plugins.cases.indexing import CaseEmbedder, chunker_of, cut_note, notes_of, unpacked
 from workbench_plugins.cases.model import Case, CaseQuestion
@@ -32,7 +33,6 @@ from workbench_plugins.cases.released.asking import answers
 from workbench_plugins.cases.released.embeddings import served
 from workbench_plugins.cases.released.installing import Installed, numbered
 from workbench_plugins.cases.running import judged, run_case, systems_named
-from workbench_plugins.history import line_of
 
 Row = Sequence[tuple[str, float]]
 """The results of a question in order: the place of each, and its score."""

@@ -16,7 +16,7 @@ from typing import Any
 
 from workbench.errors import InputError
 from workbench.memory.choices import index_home
-from workbench_plugins.beside import told_beside
+from workbench.memory.data_files import told_beside
 
 NO_SUCH = re.compile(r"notarget|No matching version|No matching distribution|E404|No match found")
 REGISTRY = {"openclaw": "npm", "basic-memory": "PyPI"}

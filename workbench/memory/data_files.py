@@ -1,4 +1,4 @@
-"""Facts that stand as data in a file beside the module that uses them."""
+"""Reads data from the YAML or TOML file that belongs to a module."""
 
 from __future__ import annotations
 

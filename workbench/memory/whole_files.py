@@ -1,4 +1,4 @@
-"""Whole files instead of chunks: what guests share that index and return files."""
+"""Whole files instead of chunks, for systems that search and return files."""
 
 from __future__ import annotations
 

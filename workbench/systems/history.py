@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from types import ModuleType
 
 from workbench.errors import InputError
+from workbench.memory.data_files import told_beside
 from workbench.records import Stage
 from workbench.registry import Registry, declared, declared_module, registrar
 from workbench.retrieval.pipeline import Change, Pipeline, Source
 from workbench.systems import openclaw, tutorial
 from workbench.systems.registry import SYSTEMS
-from workbench_plugins.beside import told_beside
 
 
 def _modules(names: Iterable[str] | None = None) -> Iterator[ModuleType]:

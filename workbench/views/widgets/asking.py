@@ -1,4 +1,4 @@
-"""Widgets whose facts come from Python: the base that several guests share."""
+"""The base of widgets that ask Python for their facts."""
 
 from __future__ import annotations
 
