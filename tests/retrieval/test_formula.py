@@ -15,10 +15,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.arithmetic import evaluated
-from workbench.retrieval.columns import Columns, FormulaError, Row, Term, term
+from workbench.retrieval.columns import Columns, Names
+from workbench.retrieval.expressions import Expression, FormulaError, constant, expression
 from workbench.retrieval.scoring import MinMaxRank
 
-Pair = tuple[Term, Fraction]
+Pair = tuple[Expression, Fraction]
 Function = Callable[..., Any]
 
 # Each operation on terms, and the same on exact fractions.
@@ -43,7 +44,7 @@ def changed(made: tuple[tuple[Function, Function], Pair]) -> Pair:
     return on_terms(inner), on_fractions(exact)
 
 
-NUMBERS = st.integers(-9, 9).map(lambda n: (term(n), Fraction(n)))
+NUMBERS = st.integers(-9, 9).map(lambda n: (constant(n), Fraction(n)))
 SMALL = st.tuples(st.sampled_from(TWO_SIDED), NUMBERS, NUMBERS).map(combined)
 PARTS = st.one_of(NUMBERS, SMALL, st.tuples(st.sampled_from(ONE_SIDED), SMALL).map(changed))
 MIDDLING = st.tuples(st.sampled_from(TWO_SIDED), PARTS, PARTS).map(combined)
@@ -60,32 +61,32 @@ def test_a_terms_value_and_its_text_are_what_was_computed(pair: Pair) -> None:
 
 @given(st.floats(allow_nan=False, allow_infinity=False))
 def test_a_number_of_17_digits_is_read_back_exactly(value: float) -> None:
-    assert evaluated(str(term(value, 17))) == value
+    assert evaluated(str(constant(value, 17))) == value
 
 
 @pytest.mark.parametrize(
     ("made", "text"),
     [
-        (term(0.7) * term(0.438) + term(0.3) * term(0), "0.7 × 0.438 + 0.3 × 0"),
-        (term(1) - (term(2) - term(3)), "1 - (2 - 3)"),
-        (term(1) - term(2) - term(3), "1 - 2 - 3"),
-        ((term(1) + 2) * 3, "(1 + 2) × 3"),
-        (term(1) / (term(2) * 3), "1 / (2 × 3)"),
-        (1 - term(-0.5), "1 - (-0.5)"),
-        (term(-2) * term(-3), "(-2) × (-3)"),
-        (-(term(1) + 2), "-(1 + 2)"),
-        (1 / (1 + np.maximum(0.0, term(-4.2))), "1 / (1 + max(0, -4.2))"),
-        (np.exp(term(0) - 1), "exp(0 - 1)"),
+        (constant(0.7) * constant(0.438) + constant(0.3) * constant(0), "0.7 × 0.438 + 0.3 × 0"),
+        (constant(1) - (constant(2) - constant(3)), "1 - (2 - 3)"),
+        (constant(1) - constant(2) - constant(3), "1 - 2 - 3"),
+        ((constant(1) + 2) * 3, "(1 + 2) × 3"),
+        (constant(1) / (constant(2) * 3), "1 / (2 × 3)"),
+        (1 - constant(-0.5), "1 - (-0.5)"),
+        (constant(-2) * constant(-3), "(-2) × (-3)"),
+        (-(constant(1) + 2), "-(1 + 2)"),
+        (1 / (1 + np.maximum(0.0, constant(-4.2))), "1 / (1 + max(0, -4.2))"),
+        (np.exp(constant(0) - 1), "exp(0 - 1)"),
     ],
 )
-def test_a_formula_has_the_brackets_it_needs_and_no_more(made: Term, text: str) -> None:
+def test_a_formula_has_the_brackets_it_needs_and_no_more(made: Expression, text: str) -> None:
     assert str(made) == text
 
 
 def test_a_choice_keeps_only_the_side_that_was_taken() -> None:
-    assert str(np.where(np.isnan(term(math.nan)), 0.0, term(2) * 3)) == "0"
-    assert str(np.where(np.isnan(term(1)), 0.0, term(2) * 3)) == "2 × 3"
-    assert str(np.where(~np.isnan(term(2.0)), term(2.0), 0.0)) == "2"
+    assert str(np.where(np.isnan(constant(math.nan)), 0.0, constant(2) * 3)) == "0"
+    assert str(np.where(np.isnan(constant(1)), 0.0, constant(2) * 3)) == "2 × 3"
+    assert str(np.where(~np.isnan(constant(2.0)), constant(2.0), 0.0)) == "2"
 
 
 @pytest.mark.parametrize(
@@ -97,7 +98,7 @@ def test_a_choice_keeps_only_the_side_that_was_taken() -> None:
 )
 def test_numbers_have_the_digits_that_their_difference_needs(relevances: list[float], printed: str) -> None:
     columns = {"keyword_relevance": np.array(relevances)}
-    made = MinMaxRank().term(columns, 2)
+    made = MinMaxRank().in_row(columns, 2)
     assert str(made) == printed
     assert evaluated(str(made)) == pytest.approx(made.value, rel=0.01)
 
@@ -151,8 +152,8 @@ def test_a_formula_of_a_row_is_that_of_the_column(formula: Formula, rows: list[t
     with np.errstate(all="ignore"):
         column = np.broadcast_to(np.asarray(formula(Columns(values)), float), len(rows))
     for place, expected in enumerate(column):
-        made = formula(Row(values, place, 17))
-        assert float(made) == pytest.approx(expected, rel=1e-9, abs=1e-12, nan_ok=True)
+        made = expression(formula(Names(values))).in_row(values, place)
+        assert made.value == pytest.approx(expected, rel=1e-9, abs=1e-12, nan_ok=True)
 
 
 @pytest.mark.parametrize(
@@ -168,4 +169,4 @@ def test_a_formula_of_a_row_is_that_of_the_column(formula: Formula, rows: list[t
 )
 def test_what_has_no_written_form_is_refused_by_name(formula: Function, name: str) -> None:
     with pytest.raises(FormulaError, match=re.escape(name)):
-        formula(term(0.5))
+        formula(constant(0.5))

@@ -19,6 +19,7 @@ from workbench.measure.questions import QuestionSet
 from workbench.memory.index import MemoryIndex
 from workbench.records import Trace
 from workbench.retrieval.columns import ColumnStage, Numbers
+from workbench.retrieval.expressions import FormulaError
 from workbench.retrieval.index_adapters import CachedIndex
 from workbench.retrieval.pipeline import Pipeline, search
 from workbench.retrieval.settings import with_settings
@@ -129,11 +130,25 @@ class Branching(ColumnStage, slot="branching"):
         return of["vector_raw"] if of["vector_raw"] else 0.0
 
 
-def test_a_formula_that_branches_on_a_column_is_only_recorded(toy: MemoryIndex) -> None:
-    columns = search("tea", SHIPPED, toy).columns
-    made = written(SHIPPED.with_new_stage(Branching(), before="fusion"), columns)
-    (step,) = (one for one in made["steps"] if one["slot"] == "branching")
-    assert step["recorded"] == ["branching"]
+def test_a_formula_that_branches_on_a_column_is_refused_when_the_pipeline_is_made() -> None:
+    with pytest.raises(FormulaError, match=r"a branch of Python on a column.*\n.*np\.where"):
+        SHIPPED.with_new_stage(Branching(), before="fusion")
+
+
+class OverTheMedian(ColumnStage, slot="over"):
+    """A stage with a statistic that the page does not have."""
+
+    says = "over = vector distance / the median"
+
+    def formula(self, of: Numbers) -> Any:
+        return of["vector_raw"] / of.over(np.median, "vector_raw")
+
+
+def test_a_formula_with_a_statistic_that_the_page_lacks_is_only_recorded(toy: MemoryIndex) -> None:
+    changed = SHIPPED.with_new_stage(OverTheMedian(), before="fusion")
+    made = written(changed, search("tea", SHIPPED, toy).columns)
+    (step,) = (one for one in made["steps"] if one["slot"] == "over")
+    assert step["recorded"] == ["over"]
 
 
 def test_another_branch_on_a_parameter_is_asked_of_python(toy: MemoryIndex) -> None:

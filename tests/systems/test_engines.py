@@ -16,7 +16,6 @@ from hypothesis import strategies as st
 from tests.arithmetic import evaluated
 from tests.hand import answering
 from workbench.errors import InputError
-from workbench.retrieval.columns import Row
 from workbench.retrieval.fusion import Fusion, Weighted
 from workbench.retrieval.pipeline import Pipeline, search
 from workbench.systems.tutorial import DAY_13
@@ -208,7 +207,7 @@ def test_every_printed_formula_is_the_number(name: str) -> None:
         ids, of = two_legs(vector, keyword)
         computed = {hit.id: hit.score for hit in fuse(fusion, vector, keyword)}
         for row, one_id in enumerate(ids):
-            formula = fusion.formula(Row(of.values, row, digits=17))
+            formula = fusion.in_row(of.values, row, digits=17)
             assert evaluated(str(formula)) == pytest.approx(computed[one_id], abs=1e-12)
 
 

@@ -11,8 +11,9 @@ import numpy as np
 from workbench.contracts import Index, Observer
 from workbench.errors import InputError
 from workbench.records import KEPT, Floats, Trace, Vector
-from workbench.retrieval.columns import ColumnStage, Term
+from workbench.retrieval.columns import ColumnStage
 from workbench.retrieval.cutoff import Order
+from workbench.retrieval.expressions import Expression
 from workbench.retrieval.legs import LegStage, legs_of
 from workbench.retrieval.pipeline import Pipeline, run
 
@@ -24,7 +25,7 @@ class Reach:
     leg: str
     score: float
     floor: float
-    formula: Term
+    formula: Expression
 
     @property
     def passes(self) -> bool:
@@ -48,7 +49,7 @@ def reach(pipeline: Pipeline, leg: str) -> Reach | None:
     best = max(found, key=lambda trace: trace.columns[_ranked_by(pipeline)][0])
     column = _ranked_by(pipeline)
     (writer,) = [one for one in pipeline.stages if isinstance(one, ColumnStage) and column in one.writes()]
-    formula = writer.term(best.columns, 0)
+    formula = writer.in_row(best.columns, 0)
     return Reach(leg, float(best.columns[column][0]), pipeline.floor, formula)
 
 

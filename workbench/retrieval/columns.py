@@ -1,149 +1,37 @@
 """The base of all stages: how they join into a pipeline, and how they read and write a trace's columns.
 
-The formulas of `scoring` and `fusion` are written once, for NumPy columns. A term is a number that knows how
-it was computed. With terms instead of columns a formula computes the same number and prints itself:
+The formulas of `scoring` and `fusion` are written once, for NumPy columns. With the names of columns a
+formula becomes an expression, which prints itself, and the names are noted:
 
->>> round((term(0.7) * term(0.438)).value, 4)
-0.3066
->>> print(term(0.7) * term(0.438) + term(0.3) * term(0))
-0.7 × 0.438 + 0.3 × 0
->>> print(1 / (1 + np.maximum(0.0, term(-4.2))))
-1 / (1 + max(0, -4.2))
+>>> of = Names()
+>>> print(of["vector_score"] + 2 * of["rare_words"])
+vector_score + 2 × rare_words
+>>> list(of.needed)
+['vector_score', 'rare_words']
 """
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from workbench.contracts import Context
 from workbench.errors import InputError
 from workbench.records import Floats, Stage, Trace
+from workbench.retrieval.expressions import Expression, expression, over_present
 
-SUM, PRODUCT, POWER, ATOM = 1, 2, 3, 4
 EXACT = 17
 """With so many digits every float64 is read back as itself."""
 
 
-class FormulaError(InputError):
-    """A formula uses a NumPy function that cannot be written down."""
-
-    def __init__(self, name: str) -> None:
-        super().__init__(
-            f"A formula uses {name}, which has no written form.",
-            f"Use one of {', '.join(sorted(one.__name__ for one in (*WRITERS, *PREDICATES)))}, np.where; "
-            "or add a writer to workbench.retrieval.columns.WRITERS.",
-        )
-
-
-def number(value: float, digits: int) -> str:
-    """`value` with `digits` significant digits, without an exponent where a plain number is shorter."""
-    return f"{float(value):.{digits}g}"
-
-
-@dataclass(frozen=True, eq=False)
-class Term(NDArrayOperatorsMixin):
-    """A number, the text of the formula that made it, what that text comes to, and how tightly it binds.
-
-    The numbers of the text are rounded to `digits` significant digits, so it may come to another number.
-    """
-
-    value: float
-    text: str
-    printed: float
-    binds: int = ATOM
-    digits: int = 4
-
-    def __str__(self) -> str:
-        return self.text
-
-    def __float__(self) -> float:
-        return self.value
-
-    def _within(self, level: int) -> str:
-        return f"({self.text})" if self.binds < level else self.text
-
-    def _lift(self, other: Any) -> Term:
-        return other if isinstance(other, Term) else term(float(other), self.digits)
-
-    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **_: Any) -> Any:
-        if method != "__call__" or not (ufunc in WRITERS or ufunc in PREDICATES):
-            raise FormulaError(f"np.{ufunc.__name__}" + ("" if method == "__call__" else f".{method}"))
-        terms = [self._lift(x) for x in inputs]
-        with np.errstate(all="ignore"):
-            result = ufunc(*[t.value for t in terms])
-            exact = all(t.printed == t.value for t in terms)
-            printed = result if exact else ufunc(*[t.printed for t in terms])
-        if ufunc in PREDICATES:
-            # A NumPy bool, because `~` of a Python bool is an integer that is always true.
-            return np.bool_(result)
-        text, binds = WRITERS[ufunc](*terms)
-        return Term(float(result), text, float(printed), binds, self.digits)
-
-    def __array_function__(self, function: Any, _: Any, args: Any, keywords: Any) -> Any:
-        if function is not np.where or len(args) != 3 or keywords:
-            raise FormulaError(f"np.{function.__name__}")
-        condition, yes, no = args
-        if isinstance(condition, Term):
-            raise FormulaError("np.where with a number for its condition")
-        return self._lift(yes if condition else no)
-
-
-def term(value: float, digits: int = 4) -> Term:
-    """A plain number as a term."""
-    text = number(value, digits)
-    return Term(float(value), text, float(text), SUM if text.startswith("-") else ATOM, digits)
-
-
-def _infix(symbol: str, level: int) -> Callable[[Term, Term], tuple[str, int]]:
-    tighter = level + (symbol in "-/")
-    return lambda a, b: (f"{a._within(level)} {symbol} {b._within(tighter)}", level)
-
-
-def _call(name: str) -> Callable[..., tuple[str, int]]:
-    return lambda *terms: (f"{name}({', '.join(t.text for t in terms)})", ATOM)
-
-
-CALLED = (np.sqrt, np.exp, np.expm1, np.log, np.log1p, np.log2, np.log10, np.tanh, np.floor, np.ceil, np.sign)
-"""Functions that are written under their own names."""
-
-WRITERS: dict[np.ufunc, Callable[..., tuple[str, int]]] = {
-    np.add: _infix("+", SUM),
-    np.subtract: _infix("-", SUM),
-    np.multiply: _infix("×", PRODUCT),
-    np.divide: _infix("/", PRODUCT),
-    np.power: lambda a, b: (f"{a._within(ATOM)} ^ {b._within(ATOM)}", POWER),
-    np.negative: lambda a: (f"-{a._within(POWER)}", SUM),
-    np.positive: lambda a: (a.text, a.binds),
-    np.arctan: _call("atan"),
-    np.maximum: _call("max"),
-    np.minimum: _call("min"),
-    np.absolute: _call("abs"),
-    np.square: lambda a: (f"{a._within(ATOM)} ^ 2", POWER),
-    **{function: _call(function.__name__) for function in CALLED},
-}
-
-PREDICATES = (
-    np.isnan,
-    np.isfinite,
-    np.isinf,
-    np.less,
-    np.less_equal,
-    np.greater,
-    np.greater_equal,
-    np.equal,
-    np.not_equal,
-)
-
-
 class Numbers(ABC):
-    """Named numbers: whole columns, or one row of them as terms."""
+    """What a formula is computed from: the columns of a trace, or their names."""
 
     values: Mapping[str, Floats]
 
@@ -157,6 +45,10 @@ class Numbers(ABC):
     @abstractmethod
     def over(self, statistic: Callable[[Floats], Any], name: str) -> Any:
         """A statistic of a column, over the candidates that have a number there."""
+
+    @abstractmethod
+    def whole(self, function: Callable[[Floats], Floats], name: str) -> Any:
+        """A column that a function makes of a whole column, such as ranks."""
 
     def given(self, name: str) -> Any:
         """A column that an earlier stage may have written; None when no stage has."""
@@ -186,61 +78,56 @@ class Columns(Numbers):
     def over(self, statistic: Callable[[Floats], Any], name: str) -> Any:
         return over_present(statistic, self.values[name])
 
-
-@dataclass(frozen=True)
-class Row(Numbers):
-    """One row of the columns, as terms: `of["score"]` is a number that prints itself."""
-
-    values: Mapping[str, Floats]
-    row: int
-    digits: int = 4
-
-    def __getitem__(self, name: str) -> Term:
-        return self.constant(float(self.values[name][self.row]))
-
-    def constant(self, value: float) -> Term:
-        return term(value, self.digits)
-
-    def over(self, statistic: Callable[[Floats], Any], name: str) -> Term:
-        return self.constant(over_present(statistic, self.values[name]))
+    def whole(self, function: Callable[[Floats], Floats], name: str) -> Floats:
+        return function(self.values[name])
 
 
-class _Listener(Numbers):
-    """Numbers that note which columns a formula asks for."""
+class Names(Numbers):
+    """The names of columns: a formula of them is an expression.
 
-    def __init__(self) -> None:
+    `needed` and `optional` are the columns that the formula has read. `known` are the columns that there are;
+    without it, every column counts as there.
+    """
+
+    def __init__(self, known: Mapping[str, Floats] | None = None) -> None:
+        self.values = {} if known is None else known
+        self._every = known is None
         self.needed: dict[str, None] = {}
         self.optional: dict[str, None] = {}
+        self.guards: list[Any] = []
 
-    def __getitem__(self, name: str) -> Term:
+    def __getitem__(self, name: str) -> Expression:
         self.needed[name] = None
-        return term(1.0)
+        return self._made("column", name)
 
-    def constant(self, value: float) -> Term:
-        return term(value)
+    def constant(self, value: Any) -> Expression:
+        return value if isinstance(value, Expression) else self._made("number", float(value))
 
-    def over(self, statistic: Callable[[Floats], Any], name: str) -> Term:
-        return self[name]
+    def over(self, statistic: Callable[[Floats], Any], name: str) -> Expression:
+        self.needed[name] = None
+        return self._made("statistic", statistic, name)
 
-    def given(self, name: str) -> Term:
+    def whole(self, function: Callable[[Floats], Floats], name: str) -> Expression:
+        self.needed[name] = None
+        return self._made("whole", function, name)
+
+    def given(self, name: str) -> Expression | None:
+        if not self._every and name not in self.values:
+            return None
         self.optional[name] = None
-        return term(1.0)
+        return self._made("column", name)
+
+    def parameter(self, name: str, value: float) -> Expression:
+        """A number that a person can set, under its name."""
+        return self._made("parameter", name, value)
+
+    def _made(self, operation: str, *inputs: Any) -> Expression:
+        return Expression(operation, inputs, self.guards)
 
 
 def filled(score: Any, absent: float) -> Any:
     """`score`, with `absent` where the leg did not bring the candidate."""
     return np.where(np.isnan(score), absent, score)
-
-
-def over_present(reduce: Callable[[Floats], Any], column: Floats) -> Any:
-    """A statistic of the numbers of a column that are present; NaN if none is.
-
-    For columns of many questions, shape (candidates, questions), one number for each question.
-    """
-    if column.ndim > 1:
-        return np.array([over_present(reduce, one) for one in column.T])
-    present = column[~np.isnan(column)]
-    return float(reduce(present)) if present.size else float("nan")
 
 
 class Stages(tuple[Stage, ...]):
@@ -302,7 +189,7 @@ class ColumnStage(PlainStage):
             cls.output = cls.slot
 
     def formula(self, of: Numbers) -> Any:
-        """The output, as a column or as a term, depending on what `of` gives."""
+        """The output, as a column or as an expression, depending on what `of` gives."""
         raise NotImplementedError(f"{type(self).__name__} has no formula")
 
     def observe(self, trace: Trace, context: Context) -> Mapping[str, Floats]:
@@ -315,20 +202,18 @@ class ColumnStage(PlainStage):
         return None
 
     def reads(self) -> tuple[str, ...]:
-        return self._heard[0]
+        return self._read_columns[0]
 
     def may_read(self) -> tuple[str, ...]:
-        return self._heard[1]
+        return self._read_columns[1]
 
     @cached_property
-    def _heard(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    def _read_columns(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """The columns that the formula needs of earlier stages, and those that it uses where they exist."""
-        listener = _Listener()
-        self.formula(listener)
-        if self.present is not None:
-            listener.needed[self.present] = None
-        needed = tuple(name for name in listener.needed if name not in self.observed)
-        return needed, tuple(listener.optional)
+        of = Names()
+        self.formula(of)
+        needed = {**of.needed} if self.present is None else {**of.needed, self.present: None}
+        return tuple(name for name in needed if name not in self.observed), tuple(of.optional)
 
     def writes(self) -> tuple[str, ...]:
         return (*self.observed, self.output)
@@ -365,19 +250,23 @@ class ColumnStage(PlainStage):
             return column
         return np.where(np.isnan(columns[self.present]), np.nan, column)
 
-    def term(self, columns: Mapping[str, Floats], row: int, digits: int = 4) -> Term:
+    def in_row(self, columns: Mapping[str, Floats], row: int, digits: int = 4) -> Expression:
         """How the output of one row was computed, from the columns as they were then.
 
         Its numbers have `digits` digits, or as many more as the text needs to come to the output within 1 %:
         the difference of two numbers that agree in four digits would be 0.
         """
-        for enough in range(digits, EXACT + 1):
-            formula = self.formula(Row(columns, row, enough))
-            made = formula if isinstance(formula, Term) else term(float(formula), enough)
-            same = made.printed == made.value
-            if same or np.isclose(made.printed, made.value, rtol=0.01, atol=0.0, equal_nan=True):
-                break
-        return made
+        made = expression(self.formula(Names(columns))).in_row(columns, row)
+        value = made.value
+        enough = next((one for one in range(digits, EXACT) if _agrees(made.printed(one), value)), EXACT)
+        return replace(made, digits=enough)
+
+
+def _agrees(printed: float, value: float) -> bool:
+    """Whether a printed formula comes to its value within 1 %."""
+    if math.isfinite(value):
+        return abs(printed - value) <= 0.01 * abs(value)
+    return printed == value or (math.isnan(printed) and math.isnan(value))
 
 
 def with_column(trace: Trace, name: str, column: Floats) -> Trace:

@@ -11,8 +11,9 @@ import numpy as np
 from workbench.contracts import Context, Index
 from workbench.errors import InputError
 from workbench.records import KEPT, Candidate, Chunk, Compared, DropKind, Shown, Stage, Trace, Vector
-from workbench.retrieval.columns import ColumnStage, Term
+from workbench.retrieval.columns import ColumnStage
 from workbench.retrieval.cutoff import Limit
+from workbench.retrieval.expressions import Expression
 from workbench.retrieval.legs import LegRank, legs_of
 from workbench.retrieval.pipeline import Running
 
@@ -117,7 +118,7 @@ class Step:
     """One computed number of a candidate: its column, and the formula that computed it."""
 
     column: str
-    formula: Term
+    formula: Expression
 
 
 def steps(trace: Trace, row: int, digits: int = 4) -> list[Step]:
@@ -129,7 +130,7 @@ def steps(trace: Trace, row: int, digits: int = 4) -> list[Step]:
     made = []
     for stage, moment in zip(trace.stages, trace.moments, strict=False):
         if isinstance(stage, ColumnStage) and not np.isnan(moment.columns[stage.output][row]):
-            formula = stage.term(moment.columns, row, digits)
+            formula = stage.in_row(moment.columns, row, digits)
             _check_value(stage, formula.value, float(moment.columns[stage.output][row]))
             made.append(Step(stage.output, formula))
     return made

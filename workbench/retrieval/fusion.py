@@ -1,6 +1,6 @@
 """The scores or ranks of the legs become one score.
 
-Each function works on columns, on single numbers and on terms (see `formula`).
+Each function works on columns, on single numbers and on expressions (see `columns`).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """An engine's raw numbers become scores: BM25 conversions and similarities.
 
-Each function works on columns, on single numbers and on terms (see `formula`). A stage applies them only
-where its `present` column has a number, so the score of an absent candidate stays absent.
+Each function works on columns, on single numbers and on expressions (see `columns`). A stage applies them
+only where its `present` column has a number, so the score of an absent candidate stays absent.
 """
 
 from __future__ import annotations

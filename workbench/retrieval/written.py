@@ -6,114 +6,50 @@ columns and parameters. `workbench/views/living/pipeline.js` evaluates what this
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import singledispatch
 from math import isnan
 from typing import Any
 
 import numpy as np
-from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from workbench.errors import InputError
 from workbench.records import KEPT, Floats, Stage, Trace
-from workbench.retrieval.columns import PREDICATES, WRITERS, ColumnStage, FormulaError, Numbers, parameters
+from workbench.retrieval.columns import ColumnStage, Names, parameters
 from workbench.retrieval.cutoff import Floor, Limit, Order
+from workbench.retrieval.expressions import expression
 from workbench.retrieval.legs import LegStage, Union, legs_of
 from workbench.retrieval.pipeline import Pipeline
 from workbench.retrieval.settings import replaced
-
-LOGIC = (np.invert, np.logical_not, np.bitwise_and, np.logical_and, np.bitwise_or, np.logical_or)
-STATISTICS: dict[Callable[..., Any], str] = {np.min: "min", np.max: "max"}
-"""The statistics that `pipeline.js` has, with their names there. A guest adds its own."""
 
 MOST = 5_000
 """A page gets so many candidates of a trace at most: the best ones."""
 
 
-class Formula(NDArrayOperatorsMixin):
-    """A formula as nested lists, such as `["multiply", 0.7, ["column", "vector_score"]]`.
-
-    In the words of a stage it stands in braces, so that the words follow the parameters.
-
-    A formula of parameters alone has a `value`. Where the code branches on one, `guards` notes the condition
-    and how it turned out: with other parameters the formula holds only as long as that is the same.
-    """
-
-    def __init__(self, data: Any, guards: list[Any], value: Any = None) -> None:
-        self.data, self.guards, self.value = data, guards, value
-
-    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **_: Any) -> Formula:
-        if method != "__call__" or not (ufunc in WRITERS or ufunc in PREDICATES or ufunc in LOGIC):
-            raise FormulaError(f"np.{ufunc.__name__}")
-        values = [one.value if isinstance(one, Formula) else one for one in inputs]
-        with np.errstate(all="ignore"):
-            value = None if None in values else ufunc(*values)
-        return Formula([ufunc.__name__, *map(as_data, inputs)], self.guards, value)
-
-    def __array_function__(self, function: Any, _: Any, args: Any, keywords: Any) -> Formula:
-        if function is not np.where or len(args) != 3 or keywords:
-            raise FormulaError(f"np.{function.__name__}")
-        return Formula(["where", *map(as_data, args)], self.guards)
-
-    def __bool__(self) -> bool:
-        if self.value is None:
-            raise FormulaError("a branch of Python on a column")
-        self.guards.append([self.data, bool(self.value)])
-        return bool(self.value)
-
-    def __format__(self, spec: str) -> str:
-        if spec not in ("", "g"):
-            raise FormulaError(f"the format {spec}")
-        return f"{{{json.dumps(self.data)}}}"
-
-    __hash__ = None  # type: ignore[assignment]
-
-
 def as_data(value: Any) -> Any:
-    """A formula's lists, or a number: those that JSON does not have are written as text."""
-    if isinstance(value, Formula):
-        return value.data
-    return float(value) if np.isfinite(value) else json.dumps(float(value))
+    """A formula or a number as data: see `Expression.data`."""
+    return expression(value).data
 
 
-class Symbols(Numbers):
-    """Columns by their names alone: a formula that is run with them writes itself."""
-
-    def __init__(self, known: Mapping[str, Floats]) -> None:
-        self.values = known
-        self.guards: list[Any] = []
-
-    def __getitem__(self, name: str) -> Formula:
-        return Formula(["column", name], self.guards)
-
-    def constant(self, value: Any) -> Formula:
-        return value if isinstance(value, Formula) else Formula(as_data(value), self.guards, value)
-
-    def over(self, statistic: Callable[[Floats], Any], name: str) -> Formula:
-        if statistic not in STATISTICS:
-            raise FormulaError(f"the statistic {getattr(statistic, '__name__', statistic)}")
-        return Formula(["over", STATISTICS[statistic], ["column", name]], self.guards)
-
-    def symbolic(self, stage: Stage) -> Stage:
-        """The stage with a name in place of each number that a person can set."""
-        for name, value in parameters(stage).items():
-            if isinstance(value, int | float) and not isinstance(value, bool):
-                stage = replaced(stage, name, Formula(["parameter", name], self.guards, value))
-        return stage
+def symbolic(stage: Stage, of: Names) -> Stage:
+    """The stage with a name in place of each number that a person can set."""
+    for name, value in parameters(stage).items():
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            stage = replaced(stage, name, of.parameter(name, value))
+    return stage
 
 
 @singledispatch
-def step(_: Any, __: Symbols) -> dict[str, Any] | None:
+def step(_: Any, __: Names) -> dict[str, Any] | None:
     """What a stage does, as data; None for one that cannot be computed from the columns alone.
 
-    A guest registers its own kinds of stages.
+    A feature registers its own kinds of stages.
     """
     return None
 
 
 @step.register
-def _column(stage: ColumnStage, of: Symbols) -> dict[str, Any] | None:
+def _column(stage: ColumnStage, of: Names) -> dict[str, Any] | None:
     if not _kept(stage, ColumnStage, "run", "computed"):
         return None
     made = stage.formula(of)
@@ -121,13 +57,13 @@ def _column(stage: ColumnStage, of: Symbols) -> dict[str, Any] | None:
 
 
 @step.register
-def _order(stage: Order, of: Symbols) -> dict[str, Any] | None:
+def _order(stage: Order, of: Names) -> dict[str, Any] | None:
     ties = [name for name in stage.ties if name in of.values]
     return {"by": stage.by, "ties": ties} if _kept(stage, Order, "run", "rows") else None
 
 
 @step.register
-def _floor(stage: Floor, of: Symbols) -> dict[str, Any] | None:
+def _floor(stage: Floor, of: Names) -> dict[str, Any] | None:
     if not _kept(stage, Floor, "run"):
         return None
     compared = stage.thresholds({name: of[name] for name in of.values})  # type: ignore[misc]
@@ -140,7 +76,7 @@ def _floor(stage: Floor, of: Symbols) -> dict[str, Any] | None:
 
 
 @step.register
-def _limit(stage: Limit, _: Symbols) -> dict[str, Any] | None:
+def _limit(stage: Limit, _: Names) -> dict[str, Any] | None:
     return {"count": as_data(stage.count)} if _kept(stage, Limit, "run") else None
 
 
@@ -175,16 +111,16 @@ def written(pipeline: Pipeline, columns: Mapping[str, Floats]) -> dict[str, Any]
 def said(stage: Stage) -> str:
     """What a stage says, with formulas in braces in place of the numbers that can be moved."""
     try:
-        return Symbols({}).symbolic(stage).says
+        return symbolic(stage, Names()).says
     except (InputError, TypeError):
         return stage.says
 
 
 def _step(stage: Stage, known: Mapping[str, Floats]) -> dict[str, Any]:
     for named in (True, False):
-        of = Symbols(known)
+        of = Names(known)
         try:
-            found = step(of.symbolic(stage) if named else stage, of)
+            found = step(symbolic(stage, of) if named else stage, of)
         except (InputError, TypeError, KeyError):
             continue  # with names in place of its parameters, or at all, this stage has no written form
         if found is not None:

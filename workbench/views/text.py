@@ -410,7 +410,7 @@ def formula_lines(trace: Trace, candidate: Candidate) -> list[str]:
 
 def formula_line(step: Step) -> str:
     """How one number of a candidate was computed."""
-    value = f"{float(step.formula):.4g}"
+    value = f"{step.formula.value:.4g}"
     equals = "" if step.formula.text == value else f" = {value}"
     return f"{step.column.replace('_', ' ')} = {step.formula}{equals}"
 

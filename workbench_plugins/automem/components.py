@@ -1,7 +1,7 @@
 """The stages of AutoMem's recall: its candidates, the components of its score, its order, its adaptive floor.
 
 Each component has its own column and formula. The score is their weighted sum, which is not normalised. The
-functions work on columns, on single numbers and on terms (see `retrieval.formula`).
+functions work on columns, on single numbers and on expressions (see `retrieval.columns`).
 """
 
 from __future__ import annotations

@@ -19,13 +19,13 @@ from workbench.contracts import Context
 from workbench.memory.store.sqlite.store import LARGEST_KNN
 from workbench.records import DropKind, Threshold, Trace
 from workbench.registry import register
-from workbench.retrieval.columns import ColumnStage, Numbers, filled
+from workbench.retrieval.columns import ColumnStage, Names, Numbers, filled
 from workbench.retrieval.cutoff import Limit, Order, dropped
 from workbench.retrieval.fusion import Fusion, OneLeg, max_plus_min
 from workbench.retrieval.legs import Depth, KeywordLeg, Union, VectorLeg, with_leg
 from workbench.retrieval.pipeline import Change, Pipeline
 from workbench.retrieval.scoring import over_largest
-from workbench.retrieval.written import Symbols, as_data, step
+from workbench.retrieval.written import as_data, step
 from workbench.systems.history import History, ReleaseLine
 from workbench_plugins.basic_memory.notes import EachColumn, NotesLayout, OneMatch
 from workbench_plugins.basic_memory.query import (
@@ -157,7 +157,7 @@ class MinSimilarity(
 
 
 @step.register
-def _similarity(stage: MinSimilarity, of: Symbols) -> dict[str, Any]:
+def _similarity(stage: MinSimilarity, of: Names) -> dict[str, Any]:
     compared = {"measure": "similarity", "value": ["column", "similarity"], "limit": as_data(stage.least)}
     alone = np.isnan(of["keyword_rank"]) if "keyword_rank" in of.values else 1
     made = {"column": stage.output, "formula": as_data(stage.formula(of)), "present": stage.present}

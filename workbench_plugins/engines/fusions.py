@@ -16,6 +16,7 @@ import numpy as np
 
 from workbench.records import Floats
 from workbench.retrieval.columns import Numbers, filled
+from workbench.retrieval.expressions import STATISTICS
 from workbench.retrieval.fusion import (
     Fusion,
     RankSum,
@@ -27,7 +28,6 @@ from workbench.retrieval.fusion import (
     weighted_sum,
 )
 from workbench.retrieval.scoring import clamped_rank, min_max, over_largest, relevance
-from workbench.retrieval.written import STATISTICS
 
 # Parts of several legs
 

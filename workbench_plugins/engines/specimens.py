@@ -16,9 +16,9 @@ import numpy as np
 from workbench.contracts import Context
 from workbench.memory.store.postings import fts5_idf
 from workbench.memory.store.sqlite.fts5 import quoted
-from workbench.records import Query, Trace
+from workbench.records import Floats, Query, Trace
 from workbench.registry import register
-from workbench.retrieval.columns import Numbers, Term
+from workbench.retrieval.columns import Numbers
 from workbench.retrieval.cutoff import MinScore
 from workbench.retrieval.fusion import RankSum, WeightedSum, reciprocal_rank
 from workbench.retrieval.legs import Depth, KeywordLeg, Union, VectorLeg
@@ -205,15 +205,12 @@ class SharedRankSum(RankSum):
         return f"{super().says}; equal scores share a rank"
 
     def part(self, of: Numbers, leg: str) -> Any:
-        name = f"{leg}_score"
-        score = of[name]
-
-        def shared(own: float) -> Any:
-            return of.over(lambda column: 1.0 + np.sum(column > own), name)
-
-        # One row is a term, whose rank counts over the whole column.
-        rank = shared(float(score)) if isinstance(score, Term) else np.array([shared(one) for one in score])
+        rank = of.whole(_shared_ranks, f"{leg}_score")
         return reciprocal_rank(rank, self.weight(of, leg), of.constant(self.k))
+
+
+def _shared_ranks(scores: Floats) -> Floats:
+    return np.array([1.0 + np.sum(scores > one) for one in scores])
 
 
 CHUNKS = ("manual", "manual", "manual", "exact"), ("exact", "minutes")

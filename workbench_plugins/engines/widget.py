@@ -15,11 +15,11 @@ import numpy as np
 from workbench.contracts import Index
 from workbench.errors import InputError
 from workbench.records import Candidate, Trace
-from workbench.retrieval.columns import Columns, parameters
+from workbench.retrieval.columns import Columns, Names, parameters
 from workbench.retrieval.fusion import Fusion
 from workbench.retrieval.index_adapters import CachedIndex
 from workbench.retrieval.pipeline import Pipeline, search
-from workbench.retrieval.written import Symbols, as_data, said
+from workbench.retrieval.written import as_data, said, symbolic
 from workbench.views.living.controls import Choice, Control, Span, Text
 from workbench.views.text import ABSENT, Table, apart
 from workbench.views.widgets.asking import Answering
@@ -263,9 +263,9 @@ def written_method(engine: Engine, of: Columns) -> dict[str, Any]:
     fusion, moved = engine.fusion, {}
     score, parts = _nulls(fusion.formula(of)), [_nulls(one) for one in fusion.contributions(of)]
     with suppress(InputError, TypeError):
-        symbols = Symbols(of.values)
-        named: Any = symbols.symbolic(fusion)
-        score, parts = as_data(named.formula(symbols)), [as_data(one) for one in named.contributions(symbols)]
+        names = Names(of.values)
+        named: Any = symbolic(fusion, names)
+        score, parts = as_data(named.formula(names)), [as_data(one) for one in named.contributions(names)]
         moved = {name: span for name in PARAMETERS if (span := _span(fusion, name))[0] is not None}
     return {
         "name": engine.name,

@@ -25,11 +25,11 @@ from workbench.contracts import Context, Index
 from workbench.errors import InputError
 from workbench.memory.sources import beginning
 from workbench.records import KEPT, Chunk, Document, DropKind, Floats, Rows, Threshold, Trace
-from workbench.retrieval.columns import Columns, ColumnStage, Numbers, PlainStage, filled, with_column
+from workbench.retrieval.columns import Columns, ColumnStage, Names, Numbers, PlainStage, filled, with_column
 from workbench.retrieval.cutoff import MinScore, Order, dropped
 from workbench.retrieval.fusion import weighted_sum
 from workbench.retrieval.index_adapters import kept
-from workbench.retrieval.written import Symbols, as_data, step
+from workbench.retrieval.written import as_data, step
 from workbench_plugins.openclaw.indexing import INVALID_PROJECT, annotations_of
 from workbench_plugins.openclaw.keyword import ordered, path_key
 
@@ -612,7 +612,7 @@ class KeywordRescue(PlainStage, slot="rescue"):
 
 
 @step.register
-def _rescue(stage: KeywordRescue, _: Symbols) -> dict[str, Any]:
+def _rescue(stage: KeywordRescue, _: Names) -> dict[str, Any]:
     return RESCUED | {"least": as_data(stage.floor)}
 
 
@@ -644,7 +644,7 @@ class SpareSlots(PlainStage, slot="rescue"):
 
 
 @step.register
-def _spare(_: SpareSlots, __: Symbols) -> dict[str, Any]:
+def _spare(_: SpareSlots, __: Names) -> dict[str, Any]:
     return RESCUED | {"unseen": ["column", "vector_score"]}
 
 

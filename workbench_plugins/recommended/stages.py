@@ -14,10 +14,10 @@ import numpy as np
 from workbench.contracts import Context
 from workbench.errors import InputError
 from workbench.records import KEPT, DropKind, Floats, Threshold, Trace
-from workbench.retrieval.columns import ColumnStage, Numbers, PlainStage, filled
+from workbench.retrieval.columns import ColumnStage, Names, Numbers, PlainStage, filled
 from workbench.retrieval.cutoff import MinScore, dropped
 from workbench.retrieval.query import PrunedUnicodeWords, unicode_words
-from workbench.retrieval.written import Symbols, step
+from workbench.retrieval.written import step
 from workbench_plugins.recommended.keywords import content_stems
 from workbench_plugins.recommended.layout import PassageIndex, passages_of
 
@@ -172,7 +172,7 @@ class BestOfFile(PlainStage, slot="fold"):
 
 
 @step.register
-def _fold(_: BestOfFile, __: Symbols) -> dict[str, Any]:
+def _fold(_: BestOfFile, __: Names) -> dict[str, Any]:
     return {"each": "file"}
 
 
