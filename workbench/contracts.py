@@ -28,7 +28,7 @@ class Layout(Protocol):
 
 
 class Index(ABC):
-    """What a search needs of an index. Subclass it; six members are required.
+    """What a search needs of an index. A subclass writes the six abstract methods; the others are optional.
 
     Every answer is ordered best first. Ties are ordered by chunk id.
     """
