@@ -7,7 +7,7 @@ pipelines for one question, from the first changed stage on.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from fractions import Fraction
 from itertools import combinations, permutations
@@ -285,12 +285,11 @@ def blame(
     *,
     target: str = "",
     measure: Any = HITS,
-    most_exact: int = MOST_EXACT,
 ) -> Blame:
     """Which changes make `other` differ from `one`, for labelled questions or for a single one.
 
     A change is a slot in which the two differ; slots that do not fit without each other are one change. For
-    a single question without a target the measure is OVERLAP. Up to `most_exact` changes the shares are
+    a single question without a target the measure is OVERLAP. Up to MOST_EXACT changes the shares are
     exact; beyond, they come from drawn orders and have an error, but still sum to the difference.
 
     Raises InputError for two pipelines that do not differ, for a target that is not in the index, and for an
@@ -301,7 +300,7 @@ def blame(
     parts = changes_between(one, other)
     with index.snapshot():
         value = _value_of(one, other, index, questions, target, measure)
-        return _blamed(one, other, parts, value, most_exact)
+        return _blamed(one, other, parts, value)
 
 
 def changes_between(one: Pipeline, other: Pipeline) -> list[tuple[Edit, ...]]:
@@ -343,7 +342,12 @@ def _partners(one: Pipeline, parts: Sequence[tuple[Edit, ...]], some: tuple[int,
 
 
 def _fits(one: Pipeline, parts: Sequence[tuple[Edit, ...]], some: Sequence[int]) -> bool:
-    return fits(one, [edit for place in sorted(some) for edit in parts[place]])
+    return fits(one, _edits(parts, some))
+
+
+def _edits(parts: Sequence[tuple[Edit, ...]], some: Iterable[int]) -> list[Edit]:
+    """The edits of some changes, in the order of the changes."""
+    return [edit for place in sorted(some) for edit in parts[place]]
 
 
 # The value of a set of changes, for each question
@@ -392,55 +396,79 @@ def _overlap(wanted: set[str], found: Sequence[str]) -> Fraction:
 # Shares
 
 
-def _blamed(
-    one: Pipeline, other: Pipeline, parts: Sequence[tuple[Edit, ...]], value: _Value, most_exact: int
-) -> Blame:
-    known: dict[Chosen, list[Fraction]] = {}
-    count, exact = len(parts), len(parts) <= most_exact
-    every, none = frozenset(range(count)), frozenset[int]()
-    names = [" and ".join(edit.slot for edit in part) for part in parts]
-    with progress_bar(total=2**count if exact else None, desc="running", unit="set", delay=1) as bar:
+class _Sets:
+    """The value of every set of changes that is asked for; each is run once. `ran` is called after a run."""
 
-        def per_question(chosen: Chosen) -> list[Fraction]:
-            if chosen not in known:
-                edits = [edit for place in sorted(chosen) for edit in parts[place]]
-                known[chosen] = value.of(edited(one, edits))
-                bar.update()
-            return known[chosen]
+    def __init__(
+        self, one: Pipeline, parts: Sequence[tuple[Edit, ...]], value: _Value, ran: Callable[[], object]
+    ) -> None:
+        self.one, self.parts, self.value, self.ran = one, parts, value, ran
+        self.none, self.every = frozenset[int](), frozenset(range(len(parts)))
+        self.names = [" and ".join(edit.slot for edit in part) for part in parts]
+        self.known: dict[Chosen, list[Fraction]] = {}
 
-        def worth(chosen: Chosen) -> Fraction:
-            return sum(per_question(chosen), Fraction())
+    def per_question(self, chosen: Chosen) -> list[Fraction]:
+        """The value of each question when these changes are made."""
+        if chosen not in self.known:
+            self.known[chosen] = self.value.of(edited(self.one, _edits(self.parts, chosen)))
+            self.ran()
+        return self.known[chosen]
 
-        shares = exact_shares(count, worth) if exact else drawn_shares(count, worth)
-        singles = [per_question(frozenset({place})) for place in range(count)]
-        made = [
-            BlamePart(
-                names[place],
-                tuple(part),
-                worth(frozenset({place})) - worth(none),
-                worth(every) - worth(every - {place}),
-                *shares[place],
-            )
-            for place, part in enumerate(parts)
-        ]
-    first, last = known[none], known[every]
-    flips = [
-        Flipped(
-            *value.asked[row],
-            float(before),
-            float(after),
-            tuple(name for name, single in zip(names, singles, strict=True) if single[row] != before),
+    def worth(self, chosen: Chosen) -> Fraction:
+        """The sum over the questions."""
+        return sum(self.per_question(chosen), Fraction())
+
+    def part(self, place: int, share: Fraction, error: float) -> BlamePart:
+        """One change with its share."""
+        alone = frozenset({place})
+        return BlamePart(
+            name=self.names[place],
+            edits=tuple(self.parts[place]),
+            alone=self.worth(alone) - self.worth(self.none),
+            last=self.worth(self.every) - self.worth(self.every - alone),
+            share=share,
+            error=error,
         )
-        for row, (before, after) in enumerate(zip(first, last, strict=True))
-        if before != after
-    ]
+
+    def flips(self) -> Iterator[Flipped]:
+        """The questions whose value all changes together have changed."""
+        singles = [self.per_question(frozenset({place})) for place in range(len(self.parts))]
+        pairs = zip(self.per_question(self.none), self.per_question(self.every), strict=True)
+        for row, (first, last) in enumerate(pairs):
+            if first != last:
+                alone = (name for name, one in zip(self.names, singles, strict=True) if one[row] != first)
+                question, target = self.value.asked[row]
+                yield Flipped(question, target, float(first), float(last), tuple(alone))
+
+    def together(self) -> dict[tuple[str, ...], Fraction]:
+        """The value of each set that was run, by the names of its changes."""
+        return {
+            tuple(self.names[place] for place in sorted(chosen)): self.worth(chosen) for chosen in self.known
+        }
+
+
+def _blamed(one: Pipeline, other: Pipeline, parts: Sequence[tuple[Edit, ...]], value: _Value) -> Blame:
+    count, exact = len(parts), len(parts) <= MOST_EXACT
+    with progress_bar(total=2**count if exact else None, desc="running", unit="set", delay=1) as bar:
+        sets = _Sets(one, parts, value, bar.update)
+        shares = exact_shares(count, sets.worth) if exact else drawn_shares(count, sets.worth)
+        flips = tuple(sets.flips())
+        made = tuple(sets.part(place, share, error) for place, (share, error) in enumerate(shares))
+    first, last = sets.per_question(sets.none), sets.per_question(sets.every)
     return Blame(
-        one, other, value.measure, len(value.asked), worth(none), worth(every), tuple(made), tuple(flips),
-        paired_values(np.array(first, float), np.array(last, float), value.measure),
-        exact,
-        len(known),
-        {tuple(names[place] for place in sorted(chosen)): worth(chosen) for chosen in known},
-    )  # fmt: skip
+        one=one,
+        other=other,
+        measure=value.measure,
+        questions=len(value.asked),
+        before=sets.worth(sets.none),
+        after=sets.worth(sets.every),
+        parts=made,
+        flips=flips,
+        verdict=paired_values(np.array(first, float), np.array(last, float), value.measure),
+        exact=exact,
+        runs=len(sets.known),
+        together=sets.together(),
+    )
 
 
 def exact_shares(count: int, worth: Callable[[Chosen], Fraction]) -> list[tuple[Fraction, float]]:

@@ -173,9 +173,17 @@ def paired_values(before: Floats, after: Floats, measure: str = HITS) -> Paired:
     p = _sign_p(wins, losses) if counted else _permutation_p(changes)
     interval = _adjusted_interval(wins, losses, changes.size) if counted else _bootstrap_interval(changes)
     return Paired(
-        measure, changes.size, wins, losses, float(changes.mean()), interval, p, p, comparisons=1,
+        measure=measure,
+        n=changes.size,
+        wins=wins,
+        losses=losses,
+        difference=float(changes.mean()),
+        interval=interval,
+        p=p,
+        p_holm=p,
+        comparisons=1,
         counted=counted,
-    )  # fmt: skip
+    )
 
 
 def _sign_p(wins: int, losses: int) -> float:

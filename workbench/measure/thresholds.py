@@ -156,14 +156,14 @@ def scores(evaluation: Evaluation) -> Scores:
     mine = [_of_file(one.trace, one.question.target) for one in evaluation.asked]
     fused = [compared(one.trace, evaluation.pipeline) for one in evaluation.asked]
     return Scores(
-        evaluation.pipeline.name,
-        evaluation.pipeline.floor,
-        _flat([column[yes] for column, yes in zip(fused, mine, strict=True)]),
-        _flat([column[~yes] for column, yes in zip(fused, mine, strict=True)]),
-        _flat([compared(trace, evaluation.pipeline) for trace in evaluation.controls]),
-        len(evaluation.asked),
-        _cut(evaluation, mine),
-        floored_column(evaluation.pipeline),
+        system=evaluation.pipeline.name,
+        floor=evaluation.pipeline.floor,
+        target=_flat([column[yes] for column, yes in zip(fused, mine, strict=True)]),
+        other=_flat([column[~yes] for column, yes in zip(fused, mine, strict=True)]),
+        control=_flat([compared(trace, evaluation.pipeline) for trace in evaluation.controls]),
+        questions=len(evaluation.asked),
+        cut=_cut(evaluation, mine),
+        column=floored_column(evaluation.pipeline),
     )
 
 

@@ -71,7 +71,7 @@ class Summary:
     seconds: float = 0.0
 
     def __str__(self) -> str:
-        later = f", {self.later} left until a system compares them" if self.later else ""
+        later = f", {self.later} postponed until a search needs them" if self.later else ""
         return (
             f"{len(self.new)} new, {len(self.changed)} changed, {len(self.deleted)} deleted, "
             f"{self.unchanged} unchanged; {counted(self.embedded, 'chunk')} embedded, "

@@ -100,7 +100,7 @@ class LegStage(PlainStage):
         raise NotImplementedError(f"{type(self).__name__} does not define which candidates it brings")
 
     def every(self, trace: Trace, context: Context) -> Hits | None:
-        """All matches, ignoring the depth, the hits that the leg brought first; None if it was not asked."""
+        """All matches without the depth limit, the leg's own hits first; None if it was not asked."""
         raise NotImplementedError(f"{type(self).__name__} does not list all of its matches")
 
     def missing(self, trace: Trace, index: Index, rows: Rows) -> list[tuple[str, ...]]:
@@ -116,12 +116,16 @@ class LegStage(PlainStage):
 
 
 def _leg_rank(leg: Leg, every: Hits | None, row: int, missing: tuple[str, ...]) -> LegRank:
-    if every is None:
-        return LegRank(leg.name, None, 0, leg.depth, None, leg.number, missing)
-    place = np.flatnonzero(every.rows == row)
-    rank = int(place[0]) + 1 if place.size else None
-    raw = float(every.raw[place[0]]) if place.size else None
-    return LegRank(leg.name, rank, every.rows.size, leg.depth, raw, leg.number, missing)
+    place = [] if every is None else np.flatnonzero(every.rows == row).tolist()
+    return LegRank(
+        leg=leg.name,
+        rank=place[0] + 1 if place else None,
+        matched=every.rows.size if every else 0,
+        depth=leg.depth,
+        raw=float(every.raw[place[0]]) if every and place else None,
+        number=leg.number,
+        missing=missing,
+    )
 
 
 @dataclass(frozen=True)

@@ -205,8 +205,11 @@ def written_trace(trace: Trace, made: Mapping[str, Any]) -> dict[str, Any]:
         "columns": {name: _numbers(trace.columns[name][kept]) for name in read},
         "ties": np.argsort(np.argsort(trace.ids[kept])).tolist(),
         "files": [one.path for one in chunks],
-        "recorded": recorded, "kept": kept, "cut": len(trace.chunks) * cut, "spots": spots,
-    }  # fmt: skip
+        "recorded": recorded,
+        "kept": kept,
+        "cut": len(trace.chunks) * cut,
+        "spots": spots,
+    }
 
 
 def _numbers(column: Floats) -> Any:

@@ -70,9 +70,10 @@ def test_a_question_without_a_target_is_measured_by_overlap(toy: MemoryIndex) ->
 
 
 def test_beyond_the_limit_orders_are_drawn_with_an_error_and_still_sum(
-    three_bugs: Blame, kept: CachedIndex, questions: QuestionSet
+    three_bugs: Blame, kept: CachedIndex, questions: QuestionSet, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    drawn = blame(SHIPPED, THREE_FIXES, kept, questions, most_exact=2)
+    monkeypatch.setattr("workbench.measure.blame.MOST_EXACT", 2)
+    drawn = blame(SHIPPED, THREE_FIXES, kept, questions)
     assert not drawn.exact
     assert sum(part.share for part in drawn.parts) == drawn.difference == three_bugs.difference
 

@@ -48,9 +48,13 @@ class TorchEngine:
 
     def offsets(self, texts: Sequence[str]) -> list[list[tuple[int, int]]]:
         encoded = self.model.tokenizer(
-            list(texts), return_offsets_mapping=True, add_special_tokens=False, truncation=False,
-            padding=False, verbose=False,
-        )  # fmt: skip
+            list(texts),
+            return_offsets_mapping=True,
+            add_special_tokens=False,
+            truncation=False,
+            padding=False,
+            verbose=False,
+        )
         offsets: list[list[tuple[int, int]]] = encoded["offset_mapping"]
         return offsets
 
