@@ -34,7 +34,7 @@ from workbench.retrieval.scoring import Cosine, MinMaxRank, Relevance
 from workbench.retrieval.settings import with_settings
 from workbench.systems.openclaw import THREE_FIXES, WITH_EVIDENCE, WORKAROUND
 from workbench.systems.registry import SYSTEMS
-from workbench_plugins.diagnose.diagnosis import Diagnosis, diagnose, diagnosis_text
+from workbench_plugins.diagnose.diagnosis import Diagnosis, diagnose
 from workbench_plugins.rerank import Rerank, reranked_order
 
 LEVELS = ("a registered system", "own settings", "own code")
@@ -435,7 +435,7 @@ def main() -> None:
                 f"{fault.level + 1} cause {mark} fix {touched} {fault.name}: {cause:.90} | {fix}", flush=True
             )
             if listed and not one.named:
-                print(diagnosis_text(one.found))
+                print(one.found.text)
     for level, name in enumerate(LEVELS):
         _print(name, [one for one in told if one.fault.level == level])
     _print("all", told)

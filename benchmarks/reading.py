@@ -9,16 +9,13 @@ import sys
 import tempfile
 from pathlib import Path
 
-from rich.console import Console
-
 from workbench.measure.evaluation import evaluate
 from workbench.measure.questions import load_questions
 from workbench.memory.embedding.local import READINGS, LocalEmbedder
 from workbench.memory.files import memory_root
 from workbench.memory.sync import index_folder, open_index
 from workbench.systems.openclaw import SHIPPED, THREE_FIXES, WORKAROUND
-from workbench.views.results import evaluation_table
-from workbench.views.text import rich_table
+from workbench.views.show import show
 
 
 def main() -> None:
@@ -33,7 +30,7 @@ def main() -> None:
                 share = index.store.db.execute("SELECT avg(read_share) FROM chunks").get
                 print(f"\n{reading.name}: {share:.0%} of the average chunk is read")
                 found = evaluate(questions, [SHIPPED, WORKAROUND, THREE_FIXES], index)
-                Console(width=120).print(rich_table(evaluation_table(found)))
+                show(found.figures_table())
 
 
 if __name__ == "__main__":

@@ -17,7 +17,6 @@ from typing import Annotated, Any
 
 import numpy as np
 import typer
-from rich.console import Group, RenderableType
 
 from workbench.cli import main
 from workbench.cli.app import SAMPLE, AsJson, Settings, SystemOptions
@@ -34,7 +33,7 @@ from workbench.progress import progress
 from workbench.records import Clause, Floats, Hits, Query, Rows, Trace, Vector
 from workbench.retrieval.index_adapters import CachedIndex, IndexAdapter
 from workbench.retrieval.pipeline import Pipeline, search
-from workbench.views.text import PlainTable, plain
+from workbench.tables import Part, Table, numbers
 
 script = typer.Typer(
     add_completion=False, rich_markup_mode=None, context_settings={"help_option_names": ["-h", "--help"]}
@@ -244,15 +243,12 @@ def _array(rows: Sequence[int]) -> Rows:
     return np.array(rows, np.int64)
 
 
-def rendered_stores(found: StoreComparison) -> RenderableType:
+def stores_view(found: StoreComparison) -> list[Part]:
     """One line per system and store, then how often each reason changes ranks, then every such question."""
-    table = PlainTable()
-    table.add_column("system")
-    for name in ("store", "hits", "same ranks"):
-        table.add_column(name, justify="right")
-    for score in found.scores:
-        hits = score.hits
-        table.add_row(score.system, score.store, f"{hits.hits}/{hits.n}", f"{score.same}/{hits.n}")
+    rows = [
+        (one.system, one.store, f"{one.hits.hits}/{one.hits.n}", f"{one.same}/{one.hits.n}")
+        for one in found.scores
+    ]
     lines = [f"{one.system}, {one.store}: {one.paired}" for one in found.scores if one.paired]
     kinds = Counter((one.system, one.store, why.kind) for one in found.differing for why in one.reasons)
     counted = [f"{system}, {store}: {kind}: {n}" for (system, store, kind), n in sorted(kinds.items())]
@@ -260,15 +256,17 @@ def rendered_stores(found: StoreComparison) -> RenderableType:
         f"{one.store}, {one.question!r}: " + "; ".join(f"{why.kind} ({why.text})" for why in one.reasons)
         for one in found.differing
     ]
-    return Group(
-        table,
-        plain("\nCompared with the first store:"),
-        *map(plain, lines),
-        plain("\nQuestions with other ranks than in the first store, by reason:"),
-        *map(plain, counted or ["none"]),
-        plain(""),
-        *map(plain, each),
-    )
+    return [
+        Table("", ["system", *numbers("store", "hits", "same ranks")], rows),
+        "",
+        "Compared with the first store:",
+        *lines,
+        "",
+        "Questions with other ranks than in the first store, by reason:",
+        *(counted or ["none"]),
+        "",
+        *each,
+    ]
 
 
 @script.command()
@@ -306,7 +304,7 @@ def stores(
             name, taken = index.store.engine, sum(known.startswith(index.store.engine) for known, _ in opened)
             opened.append((f"{name} {taken + 1}" if taken else name, index))
         found = compare_stores(opened, chosen, asked)
-    put(found.as_json() if as_json else rendered_stores(found), as_json)
+    put(found.as_json() if as_json else stores_view(found), as_json)
     raise typer.Exit(1 if found.unexplained else 0)
 
 

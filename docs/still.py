@@ -13,7 +13,7 @@ import ipywidgets as w
 from IPython.core.interactiveshell import InteractiveShell
 from IPython.display import display
 
-from workbench.views.html import html_table
+from workbench.tables import html_table
 from workbench.views.living import placed, script, style
 from workbench.views.living.controls import Living
 from workbench.views.widgets.panel import Panel

@@ -13,7 +13,7 @@ from tests.conftest import PROJECT
 
 HEART, GUESTS = PROJECT / "workbench", PROJECT / "workbench_plugins"
 FILES = sorted([*HEART.rglob("*.py"), *GUESTS.rglob("*.py")])
-BESIDE = ("errors", "safe_text", "progress", "records", "contracts", "registry")
+BESIDE = ("errors", "safe_text", "progress", "tables", "terminal", "records", "contracts", "registry")
 ROOMS = (*BESIDE, "memory", "retrieval", "systems", "measure", "views", "cli")
 
 LATE = {

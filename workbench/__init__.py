@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from workbench.systems.registry import indexing as indexing
     from workbench.systems.registry import register as register
     from workbench.systems.registry import system as system
-    from workbench.views.frames import table as table
-    from workbench.views.text import show as show
+    from workbench.views.show import show as show
+    from workbench.views.show import table as table
     from workbench.views.widgets.panel import selection as selection
 
 __version__ = "0.1.0"
@@ -55,8 +55,8 @@ _HOMES = {
     "evaluate": "workbench.measure.evaluation",
     "scores": "workbench.measure.thresholds",
     "selection": "workbench.views.widgets.panel",
-    "show": "workbench.views.text",
-    "table": "workbench.views.frames",
+    "show": "workbench.views.show",
+    "table": "workbench.views.show",
 }
 
 # Inside the package no function hides Python's own `open`.

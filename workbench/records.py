@@ -2,14 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from importlib import import_module
+from textwrap import shorten
 from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+
+from workbench.safe_text import beginning
+from workbench.tables import (
+    ABSENT,
+    Block,
+    Column,
+    Fold,
+    Line,
+    Part,
+    Table,
+    Types,
+    apart,
+    frame,
+    framed,
+    html_of,
+    numbers,
+    tidy,
+)
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.int64]
@@ -20,17 +41,22 @@ KEPT = -1
 
 
 class Shown:
-    """A value that shows itself: as HTML in a notebook, and as the text of `workbench.show` elsewhere.
-
-    Its look belongs to `workbench.views`, which imports this module. The view is therefore found by its name
-    when it is first needed, as `import workbench` finds its names, so no room imports one above it.
-    """
+    """A value that shows itself: as HTML in a notebook, and as the text of `workbench.show` elsewhere."""
 
     __slots__ = ()
 
+    def view(self) -> Sequence[Part]:
+        """The parts that are printed: by default the text of the value."""
+        return [Block(str(self))]
+
+    def page(self) -> Sequence[Part]:
+        """The parts that a notebook shows: by default those that are printed."""
+        return self.view()
+
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
-        bundle: dict[str, str] = import_module("workbench.views.html").bundle(self)
-        return bundle
+        from workbench.terminal import text_of  # which loads rich
+
+        return {"text/plain": text_of(self.view()), "text/html": framed(html_of(self.page()))}
 
 
 class Tabular(Shown):
@@ -38,9 +64,13 @@ class Tabular(Shown):
 
     __slots__ = ()
 
+    def observations(self) -> Table:
+        """The value as a table with one row for each observation, for pandas."""
+        raise NotImplementedError
+
     def to_frame(self) -> Any:
         """The value as a `pandas.DataFrame`. Raises InputError if pandas is not installed."""
-        return import_module("workbench.views.frames").frame(self)
+        return frame(self.observations())
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +95,10 @@ class Passage:
     hash: str
 
 
+FRONT_MATTER = re.compile(r"\A---\n.*?\n(?:---|\.\.\.)(?:\n|\Z)", re.DOTALL)
+SNIPPET = 700
+
+
 @dataclass(frozen=True, slots=True)
 class Chunk:
     """A stored passage. `read_share` is the part of its word pieces that the model has read, 0 to 1."""
@@ -81,6 +115,16 @@ class Chunk:
     def place(self) -> str:
         """Where to look: `memory/a.md:3-17`."""
         return f"{self.path}:{self.start_line}-{self.end_line}"
+
+    @property
+    def body(self) -> str:
+        """The text after its front matter; all of it if there is nothing else."""
+        return FRONT_MATTER.sub("", self.text).strip() or self.text
+
+    @property
+    def snippet(self) -> str:
+        """The first 700 UTF-16 code units of the text, as OpenClaw answers; no surrogate pair is split."""
+        return beginning(self.text, SNIPPET)
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,6 +211,11 @@ class Stage(Protocol):
     def run(self, trace: Trace, context: Any) -> Trace: ...
 
 
+def stage_name(stage: Stage) -> str:
+    """The slot of a stage in words."""
+    return stage.slot.replace("_", " ")
+
+
 class DropKind(StrEnum):
     """Why a stage drops a candidate."""
 
@@ -175,6 +224,30 @@ class DropKind(StrEnum):
     FILTER = "filter"
     FOLD = "fold"
     LIMIT = "limit"
+
+
+class Fate(StrEnum):
+    """What happened to a chunk, from best to worst."""
+
+    RETURNED = "returned"
+    BEYOND_LIMIT = "beyond the limit"
+    BELOW_FLOOR = "below the floor"
+    BELOW_LEG_FLOOR = "below the floor of its leg"
+    FILTERED = "removed by a filter"
+    FOLDED = "folded under a better chunk of its file"
+    BEYOND_POOL = "beyond the pool"
+    NO_MATCH = "listed by no leg"
+    NEVER_INDEXED = "not in the index"
+
+
+FATES = {
+    DropKind.LIMIT: Fate.BEYOND_LIMIT,
+    DropKind.FLOOR: Fate.BELOW_FLOOR,
+    DropKind.LEG_FLOOR: Fate.BELOW_LEG_FLOOR,
+    DropKind.FILTER: Fate.FILTERED,
+    DropKind.FOLD: Fate.FOLDED,
+}
+"""The fate of a candidate, by the kind of cut that dropped it."""
 
 
 Value = float | str
@@ -204,6 +277,18 @@ class Compared:
     def reached(self) -> bool:
         """Whether the value is within the limit; an absent value never is."""
         return bool(reaches(self.value, self.limit, self.at_most))
+
+    def __str__(self) -> str:
+        """The value beside its limit: `score 0.349 < 0.350`, with as many decimals as tell them apart."""
+        value, limit = self.value, self.limit
+        if isinstance(value, str) or isinstance(limit, str):
+            return f"{self.measure} {value} is {'one' if self.reached else 'none'} of {limit}"
+        if math.isnan(value):
+            return f"{self.measure} is absent"
+        if self.at_most:
+            return f"{self.measure} {value:g} {'≤' if self.reached else '>'} {limit:g}"
+        shown, least = apart(value, limit)
+        return f"{self.measure} {shown} {'≥' if self.reached else '<'} {least}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,6 +335,19 @@ class Drop:
     kind: DropKind
     misses: tuple[Compared, ...]
 
+    def as_json(self) -> dict[str, Any]:
+        """The stage, the kind, and what was missed; `value` and `limit` are those of the first threshold."""
+        misses = [
+            {"measure": one.measure, "value": _finite(one.value), "limit": _finite(one.limit)}
+            for one in self.misses
+        ]
+        first = {"value": misses[0]["value"], "limit": misses[0]["limit"]}
+        return {"stage": self.stage.slot, "kind": self.kind.value, **first, "missed": misses}
+
+
+def _finite(value: Value) -> Value | None:
+    return value if isinstance(value, str) or math.isfinite(value) else None
+
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
@@ -275,6 +373,31 @@ class Candidate:
         """The stage that dropped the candidate; None for a result."""
         return self.drop.stage if self.drop else None
 
+    @property
+    def fate(self) -> Fate:
+        """What happened to the candidate: it was returned, or dropped by a cut of some kind."""
+        return Fate.RETURNED if self.drop is None else FATES[self.drop.kind]
+
+    @property
+    def reason(self) -> str:
+        """Why the candidate was dropped, in words: the thresholds that it missed, and the stage."""
+        if self.drop is None:
+            return "returned"
+        missed = " and ".join(map(str, self.drop.misses))
+        return f"{missed}, so the {stage_name(self.drop.stage)} drops it"
+
+    def as_json(self) -> dict[str, Any]:
+        """The path and lines, the numbers (null if absent), and the stage that dropped the candidate."""
+        chunk = self.chunk
+        return {
+            "id": chunk.id, "path": chunk.path, "start_line": chunk.start_line, "end_line": chunk.end_line,
+            "position": self.position,
+            **{name: _finite(value) for name, value in self.numbers.items()},
+            "dropped_by": self.dropped_by.says if self.dropped_by else None,
+            "dropped": self.drop.as_json() if self.drop else None,
+            "snippet": chunk.snippet,
+        }  # fmt: skip
+
 
 @dataclass(frozen=True, slots=True)
 class Moment:
@@ -283,6 +406,20 @@ class Moment:
     columns: Mapping[str, Floats]
     dropped: NDArray[np.int64]
     order: NDArray[np.int64]
+
+
+CANDIDATES: Types = {
+    "question": "str", "system": "str", "position": "int64", "path": "str", "start_line": "int64",
+    "end_line": "int64", "source": "str", "chunk_id": "str", "fate": "str", "returned": "bool",
+    "dropped_by": "str", "reason": "str", "read_share": "float64", "text": "str",
+}  # fmt: skip
+"""The columns of a trace's table of pandas, before those of its numbers."""
+
+BEGINNING = 24
+"""The number of characters of a chunk that a table of candidates shows."""
+
+MOST_ON_PAGE = 48
+"""The number of candidates that a trace lists on a page; `to_frame()` has all."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -379,3 +516,106 @@ class Trace(Tabular):
         """The files of the results, each once, in the order of their best chunk."""
         kept = self.order[self.dropped[self.order] == KEPT]
         return list(dict.fromkeys(self.chunks[row].path for row in kept))
+
+    def view(self) -> list[Part]:
+        """The queries, a table of the results, and what was dropped."""
+        parts: list[Part] = [Line(line, "dim") for line in self.asked_lines()]
+        if self.results:
+            parts.append(self.candidates_table(self.results))
+        return [*parts, *self.outcome_lines()]
+
+    def page(self) -> list[Part]:
+        """The printed view, and the candidates with their fates below it, folded."""
+        every = self.candidates
+        if len(self.results) == len(every):
+            return self.view()
+        some = (
+            f"the first {MOST_ON_PAGE} of {len(every)}" if len(every) > MOST_ON_PAGE else f"all {len(every)}"
+        )
+        table = self.candidates_table(every[:MOST_ON_PAGE], fates=True)
+        return [*self.view(), Fold(f"{some} candidates and their fates", [table])]
+
+    def asked_lines(self) -> list[str]:
+        """The system, one line per leg with its query and its number of hits, and the notes."""
+        lines = [self.system]
+        for leg in self.legs.values():
+            asked = leg.asked or "no query, since the question has no word that this leg can search"
+            lines.append(f"{leg.name} leg: {asked} → {leg.hits.rows.size} of at most {leg.depth}")
+        return [*lines, *self.notes]
+
+    def candidates_table(self, candidates: Sequence[Candidate], fates: bool = False) -> Table:
+        """One line per candidate: its scores, its rank in each leg, its path and lines, and how it begins.
+
+        The first column numbers the lines. With `fates`, also what happened to a candidate, and why.
+        """
+        patterns = self._number_patterns()
+        rows = [
+            (
+                str(rank),
+                *(_number(found.numbers[name], pattern) for name, pattern in patterns.items()),
+                found.chunk.place,
+                shorten(found.chunk.body, BEGINNING, placeholder="…"),
+                *((found.fate.value, found.reason) if fates else ()),
+            )
+            for rank, found in enumerate(candidates, 1)
+        ]
+        # The beginning is the only column that gives way where the page is narrow.
+        texts = [Column("chunk", "whole"), Column("text", "beginning")]
+        texts += [Column("fate"), Column("why")] if fates else []
+        return Table("", [*numbers("#", *map(self._head, patterns)), *texts], rows)
+
+    def _number_patterns(self) -> dict[str, str]:
+        """The columns that a table of candidates shows, with the pattern of each."""
+        shown = {self.ranked_by: ".3f", "score": ".3f"}
+        for leg in sorted(self.legs, key=lambda name: name != "vector"):
+            shown |= {f"{leg}_score": ".3f", f"{leg}_rank": ".0f"}
+        return {name: pattern for name, pattern in shown.items() if name in self.columns}
+
+    def _head(self, column: str) -> str:
+        """The head of a column: its name, and under it the scale that the stage which computed it names."""
+        leg, _, what = column.rpartition("_")
+        if what == "rank":
+            named = f"{leg}_score" in self.columns  # the score of the leg, beside it, names the leg
+            return "\nrank" if named else f"{leg}\nrank"
+        name = leg if leg in self.legs else column.replace("_", " ")
+        return f"{name}\n{self.scales.get(column, what)}"
+
+    def outcome_lines(self) -> list[str]:
+        """How many candidates each stage dropped, in the stages' order, and how near an empty answer came."""
+        candidates = self.candidates
+        dropped = Counter(self.stages[place].says for place in sorted(self.dropped) if place != KEPT)
+        lines = [f"{count} dropped by the {says}" for says, count in dropped.items()]
+        if not candidates:
+            return ["Nothing found: no leg brought a candidate."]
+        if self.results:
+            return lines
+        best = candidates[0]
+        return ["Nothing returned.", *lines, f"The first in order was {best.chunk.place}: {best.reason}."]
+
+    def observations(self) -> Table:
+        """One row for each candidate, in order; `CANDIDATES` are the first columns."""
+        rows = []
+        for one in self.candidates:
+            chunk, drop = one.chunk, one.drop
+            place = [self.question, self.system, one.position, chunk.path, chunk.start_line, chunk.end_line]
+            fate = [chunk.source, chunk.id, one.fate.value, drop is None]
+            why = [drop.stage.slot, one.reason] if drop else [None, None]
+            rows.append([*place, *fate, *why, chunk.read_share, chunk.text, *one.numbers.values()])
+        return tidy({**CANDIDATES, **dict.fromkeys(self.columns, "float64")}, rows)
+
+    def as_json(self) -> dict[str, Any]:
+        """The question, the hits of each leg, the results, and why others were dropped."""
+        return {
+            "question": self.question, "system": self.system, "match": self.match,
+            "legs": {
+                leg.name: {"asked": leg.asked, "depth": leg.depth, "brought": int(leg.hits.rows.size)}
+                for leg in self.legs.values()
+            },
+            "notes": list(self.notes),
+            "results": [{"rank": rank, **one.as_json()} for rank, one in enumerate(self.results, 1)],
+            "dropped": [one.as_json() for one in self.candidates if one.dropped_by],
+        }  # fmt: skip
+
+
+def _number(value: float, pattern: str) -> str:
+    return ABSENT if value != value else format(value, pattern)

@@ -33,6 +33,11 @@ def counted(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
+def beginning(text: str, units: int) -> str:
+    """The first `units` UTF-16 code units of a text; a surrogate pair is never split."""
+    return text.encode("utf-16-le", "surrogatepass")[: units * 2].decode("utf-16-le", "ignore")
+
+
 def visible(text: str) -> str:
     r"""The text with control characters replaced by visible ones; line ends and tabs stay.
 

@@ -15,7 +15,7 @@ import typer
 
 from benchmarks.published import ranking
 from benchmarks.published.runs import Bench, sessions_as_files
-from benchmarks.published.view import ranked_data, rendered_ranked, rendered_results
+from benchmarks.published.view import ranked_data, ranked_view, results_view
 from workbench.cli import main
 from workbench.cli.app import (
     AsJson,
@@ -116,7 +116,7 @@ def published(
     data = collections.load(path, corrections)
     with cluster_at(cluster) as workers:
         results = list(Bench(data, path, workers).run(chosen))
-    put([one.as_json() for one in results] if as_json else rendered_results(results), as_json)
+    put([one.as_json() for one in results] if as_json else results_view(results), as_json)
 
 
 @bench.command()
@@ -183,7 +183,7 @@ def _run(
     compared = ranking.compared(options.compare, before, runs) if options.compare else {}
     chosen = options.against if options.against in names else names[0]
     put(
-        ranked_data(runs, chosen, compared) if options.as_json else rendered_ranked(runs, chosen, compared),
+        ranked_data(runs, chosen, compared) if options.as_json else ranked_view(runs, chosen, compared),
         options.as_json,
     )
 

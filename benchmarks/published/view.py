@@ -5,31 +5,26 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from rich.console import Group, RenderableType
-
 from benchmarks.published.figures import Figures
 from benchmarks.published.ranking import RankedRun
 from benchmarks.published.runs import Result
 from workbench.measure.paired import Paired, corrected, paired_values
-from workbench.views.text import PlainTable, plain
+from workbench.tables import Part, Table, numbers
 
 
-def rendered_results(results: Sequence[Result]) -> RenderableType:
+def results_view(results: Sequence[Result]) -> list[Part]:
     """One line per system, and below recall@5 by LoCoMo's category number."""
-    heading = plain("recall@5 (and questions) by category number")
-    return Group(_overall(results), plain(""), heading, _by_category(results))
+    heading = "recall@5 (and questions) by category number"
+    return [_overall(results), "", heading, _by_category(results)]
 
 
-def _overall(results: Sequence[Result]) -> PlainTable:
-    table = PlainTable()
-    table.add_column("system")
-    for name in ("unit", "n", "recall@5", "recall@10", "MRR"):
-        table.add_column(name, justify="right")
-    table.add_column("also counted")
+def _overall(results: Sequence[Result]) -> Table:
+    rows = []
     for one in results:
         counted = ", ".join(f"{name.replace('_', ' ')} {value:g}" for name, value in one.counted.items())
-        table.add_row(one.system, one.unit, *_numbers(one.overall), counted)
-    return table
+        rows.append((one.system, one.unit, *_numbers(one.overall), counted))
+    figures = numbers("unit", "n", "recall@5", "recall@10", "MRR")
+    return Table("", ["system", *figures, "also counted"], rows)
 
 
 def _numbers(figures: Figures) -> list[str]:
@@ -41,16 +36,13 @@ def _numbers(figures: Figures) -> list[str]:
     ]
 
 
-def _by_category(results: Sequence[Result]) -> PlainTable:
-    table = PlainTable()
-    table.add_column("system")
-    numbers = sorted({number for one in results for number in one.by_category})
-    for number in numbers:
-        table.add_column(str(number), justify="right")
+def _by_category(results: Sequence[Result]) -> Table:
+    categories = sorted({number for one in results for number in one.by_category})
+    rows = []
     for one in results:
-        found = [one.by_category.get(number) for number in numbers]
-        table.add_row(one.system, *(f"{f.recall_5:.3f} ({f.n})" if f else "–" for f in found))
-    return table
+        found = [one.by_category.get(number) for number in categories]
+        rows.append((one.system, *(f"{f.recall_5:.3f} ({f.n})" if f else "–" for f in found)))
+    return Table("", ["system", *numbers(*map(str, categories))], rows)
 
 
 MOST_GROUPS = 12
@@ -65,23 +57,21 @@ def against_chosen(runs: Sequence[RankedRun], chosen: str) -> dict[str, Paired]:
     return {one.system: verdict for one, verdict in zip(others, found, strict=True)}
 
 
-def rendered_ranked(runs: Sequence[RankedRun], chosen: str, saved: Mapping[str, Paired]) -> RenderableType:
+def ranked_view(runs: Sequence[RankedRun], chosen: str, saved: Mapping[str, Paired]) -> list[Part]:
     """One line per system, the same by group and by kind, then each against the chosen and the saved one."""
-    table = PlainTable()
-    table.add_column("system")
-    for name in ("n", *runs[0].figures()):
-        table.add_column(name, justify="right")
-    for run in runs:
-        table.add_row(run.system, str(len(run.answers)), *(f"{one:.3f}" for one in run.figures().values()))
-    parts: list[RenderableType] = [table, plain(SAID)]
+    rows = [
+        (run.system, str(len(run.answers)), *(f"{one:.3f}" for one in run.figures().values())) for run in runs
+    ]
+    table = Table("", ["system", *numbers("n", *runs[0].figures())], rows)
+    parts: list[Part] = [table, SAID]
     for what, split in (("group", _by_group), ("kind", _by_kind)):
         if 1 < len(split(runs[0])) <= MOST_GROUPS:
-            parts += [plain(""), plain(f"evidence@5 (and questions) by {what}"), _split_table(runs, split)]
+            parts += ["", f"evidence@5 (and questions) by {what}", _split_table(runs, split)]
     lines = [
         f"{system} against {chosen}: {paired}" for system, paired in against_chosen(runs, chosen).items()
     ]
     lines += [f"{system} against its saved run: {paired}" for system, paired in saved.items()]
-    return Group(*parts, plain(""), *(plain(line) for line in lines))
+    return [*parts, "", *lines]
 
 
 SAID = (
@@ -98,17 +88,14 @@ def _by_kind(run: RankedRun) -> dict[str, RankedRun]:
     return run.split(lambda question: question.kind)
 
 
-def _split_table(
-    runs: Sequence[RankedRun], split: Callable[[RankedRun], Mapping[str, RankedRun]]
-) -> PlainTable:
-    table = PlainTable()
-    table.add_column("system")
+def _split_table(runs: Sequence[RankedRun], split: Callable[[RankedRun], Mapping[str, RankedRun]]) -> Table:
     parts = [split(run) for run in runs]
-    for name, part in sorted(parts[0].items()):
-        table.add_column(f"{name} ({len(part.answers)})", justify="right")
-    for run, its in zip(runs, parts, strict=True):
-        table.add_row(run.system, *(f"{its[name].values().mean():.3f}" for name in sorted(its)))
-    return table
+    names = numbers(*(f"{name} ({len(part.answers)})" for name, part in sorted(parts[0].items())))
+    rows = [
+        (run.system, *(f"{its[name].values().mean():.3f}" for name in sorted(its)))
+        for run, its in zip(runs, parts, strict=True)
+    ]
+    return Table("", ["system", *names], rows)
 
 
 def ranked_data(runs: Sequence[RankedRun], chosen: str, saved: Mapping[str, Paired]) -> list[dict[str, Any]]:

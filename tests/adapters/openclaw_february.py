@@ -132,7 +132,7 @@ def hybrid_merge(given: Mapping[str, Any]) -> list[dict[str, Any]]:
             "startLine": one.chunk.start_line,
             "endLine": one.chunk.end_line,
             "score": one.score,
-            "snippet": openclaw.snippet(one.chunk),
+            "snippet": one.chunk.snippet,
             "source": one.chunk.source,
         }
         for one in trace.results
@@ -162,7 +162,7 @@ def search_pipeline(given: Mapping[str, Any]) -> dict[str, Any]:
     trace = search(given["query"], _asked(given["opts"], given["settingsOverride"]), index)
     return {
         "results": [
-            {"path": one.chunk.path, "score": one.score, "snippet": openclaw.snippet(one.chunk)}
+            {"path": one.chunk.path, "score": one.score, "snippet": one.chunk.snippet}
             for one in trace.results
         ],
         "calls": [_call(leg, depth, trace) for leg, depth in index.calls],

@@ -12,8 +12,8 @@ import workbench as wb
 from tests.commands import Run
 from tests.conftest import PROJECT
 from tests.lab.diagnose.claims import merged, missed
+from workbench.measure.blame import SHOWN_FLIPS
 from workbench.measure.questions import load_questions
-from workbench.views.blame import SHOWN_FLIPS
 
 QUESTION = "how should I evaluate if a claim is actually true"
 TARGET = "memory/protocols/falsification-first.md"

@@ -21,7 +21,7 @@ from tests.docs.prose import differences, is_check, is_code, says, untied, with_
 from tests.forked import ForkedKernels
 from tests.test_guests import GUESTS
 from workbench.memory.index import MemoryIndex
-from workbench.views.text import WIDTH
+from workbench.tables import WIDTH
 from workbench_plugins.recommended.pipelines import RECOMMENDED
 
 LESSONS = sorted((PROJECT / "notebooks").glob("*.ipynb"))

@@ -12,7 +12,7 @@ from workbench.memory.embedding.local import LocalEmbedder, Truncated
 from workbench.memory.index import MemoryIndex
 from workbench.memory.sources import LineChunker
 from workbench.memory.sync import index_folder, open_index
-from workbench.views.html import text_of
+from workbench.terminal import text_of
 from workbench_plugins.explore.chunks import held_file
 
 LINES = [f"Line {n} is about tea and the hub of the bike." for n in range(1, 31)]
@@ -45,7 +45,7 @@ def test_chunks_have_the_files_text_and_repeat_the_lines_that_they_share(long_no
 
 def test_what_is_printed_names_each_chunk_and_its_reading(long_note: MemoryIndex) -> None:
     held = held_file(long_note, "long.md")
-    printed = text_of(held)
+    printed = text_of(held.view())
     assert f"long.md is {len(held.chunks)} chunks in the index; the model read all of its text." in printed
     assert all(one.chunk.place in printed for one in held.chunks)
     assert "repeated from the chunk before" in printed
@@ -69,4 +69,4 @@ def test_a_truncated_chunk_says_where_the_model_stopped(tmp_path: Path) -> None:
         assert 0 < first.read_to < len(first.chunk.text)
         read = embedder.offsets([first.chunk.text[: first.read_to]])[0]
         assert len(read) == embedder.window
-        assert f"the model read {first.chunk.read_share:.0%} of it" in text_of(held)
+        assert f"the model read {first.chunk.read_share:.0%} of it" in text_of(held.view())

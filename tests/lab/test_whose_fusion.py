@@ -9,7 +9,7 @@ import pytest
 from tests.systems.test_engines import KEYWORD, VECTOR, scores
 from workbench.errors import InputError
 from workbench.memory.index import MemoryIndex
-from workbench.views.html import text_of
+from workbench.terminal import text_of
 from workbench_plugins.engines.presets import ELEVEN
 from workbench_plugins.engines.whose_fusion import Comparison, legs_of, read_lists, whose_fusion
 
@@ -124,7 +124,9 @@ def test_the_two_legs_of_a_question_are_lists(toy: MemoryIndex) -> None:
 
 
 def test_the_table_shows_ties_in_brackets_and_whether_the_target_passes(eleven: Comparison) -> None:
-    lines = {line.split()[0]: line for line in text_of(eleven).splitlines() if line.split()[0] in TABLE}
+    lines = {
+        line.split()[0]: line for line in text_of(eleven.view()).splitlines() if line.split()[0] in TABLE
+    }
     assert "both (kwonly = v1) (k2 = v2) v3" in lines["rrf-60"]
     assert "2–3 tied" in lines["qdrant-k2"]
     assert "0.5000" in lines["qdrant-k2"]
@@ -133,6 +135,6 @@ def test_the_table_shows_ties_in_brackets_and_whether_the_target_passes(eleven: 
 
 
 def test_the_view_tells_the_flips_of_the_target_first(eleven: Comparison) -> None:
-    text = text_of(eleven)
+    text = text_of(eleven.view())
     assert "basic-memory, against rrf-60:\n  kwonly over both:" in text
     assert "and 1 more" in text

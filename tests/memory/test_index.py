@@ -14,9 +14,9 @@ from workbench.contracts import Context
 from workbench.errors import InputError
 from workbench.memory.store.sqlite.store import Store
 from workbench.memory.sync import open_index
-from workbench.records import Trace
+from workbench.records import Fate, Trace
 from workbench.retrieval.columns import PlainStage
-from workbench.retrieval.explain import Fate, explain
+from workbench.retrieval.explain import explain
 from workbench.retrieval.pipeline import search
 from workbench.systems.openclaw import SHIPPED, WORKAROUND
 

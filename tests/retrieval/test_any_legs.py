@@ -32,7 +32,6 @@ from workbench.retrieval.legs import KeywordLeg, Union, VectorLeg, legs_of
 from workbench.retrieval.pipeline import Pipeline, Source, search
 from workbench.retrieval.query import JoinedWords
 from workbench.retrieval.scoring import Cosine, MinMaxRank
-from workbench.views.text import explanation_text
 from workbench_plugins.engines import fusions
 from workbench_plugins.openclaw.ranking import KeywordRescue
 
@@ -110,10 +109,9 @@ def test_a_third_leg_changes_the_score_of_what_it_brings(toy: MemoryIndex) -> No
     without = 0.5 * weight["vector_score"] + 0.3 * np.nan_to_num(weight["keyword_score"])
     assert weight["score"][found] == pytest.approx((without + 0.2 / weight["phrase_rank"])[found])
     trace = search("rooibos tea", THREE, toy)
-    assert "phrase leg: rank 1 of 1" in explanation_text(explain(trace, toy, "memory/tea.md"))
-    assert "phrase leg: not among the 1 chunk that it lists" in explanation_text(
-        explain(trace, toy, "memory/bike.md")
-    )
+    assert "phrase leg: rank 1 of 1" in explain(trace, toy, "memory/tea.md").text()
+    bike = explain(trace, toy, "memory/bike.md").text()
+    assert "phrase leg: not among the 1 chunk that it lists" in bike
 
 
 def test_a_reranker_decides_order_and_floor_and_the_formulas_stay_true(toy: MemoryIndex) -> None:
@@ -124,7 +122,7 @@ def test_a_reranker_decides_order_and_floor_and_the_formulas_stay_true(toy: Memo
     dropped = next(one for one in trace.candidates if one.drop)
     (miss,) = dropped.drop.misses  # type: ignore[union-attr]
     assert (miss.measure, miss.value, miss.limit) == ("rerank_score", dropped.score, 0.2)
-    told = explanation_text(explain(trace, toy, dropped.chunk.path))
+    told = explain(trace, toy, dropped.chunk.path).text()
     assert "score = 0.7 ×" in told
     assert "rerank score = 10 / " in told
     assert f"rerank_score {miss.value:.3f} < 0.200: the floor drops it" in told

@@ -22,10 +22,10 @@ from workbench.memory.embedding.engines import Role
 from workbench.memory.embedding.local import Embedded, Embedder, unit
 from workbench.memory.index import MemoryIndex
 from workbench.memory.sync import index_folder, open_index
-from workbench.records import KEPT, Candidate, Trace
+from workbench.records import KEPT, Candidate, Fate, Trace
 from workbench.retrieval.columns import ColumnStage
 from workbench.retrieval.cutoff import EvidenceFloor, Limit, MinScore, Order
-from workbench.retrieval.explain import Fate, explain, steps
+from workbench.retrieval.explain import explain, steps
 from workbench.retrieval.index_adapters import CachedIndex
 from workbench.retrieval.pipeline import Pipeline, search
 from workbench.systems.registry import SYSTEMS

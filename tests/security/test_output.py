@@ -19,7 +19,8 @@ from tests.conftest import PROJECT
 from workbench.cli.output import prepare_streams
 from workbench.memory.sync import index_folder
 from workbench.safe_text import VISIBLE, json_text, one_line, visible
-from workbench.views.text import PlainConsole, PlainTable, plain, rendered
+from workbench.tables import Block, Table
+from workbench.terminal import PlainConsole, renderable
 from workbench_plugins.agent.watching import Watcher
 
 SYSTEM, OTHER = "openclaw-2026.2.13", "openclaw-2026.2.13+or+rrf+minmax"
@@ -150,7 +151,7 @@ def test_a_mistake_of_ours_shows_its_place_and_no_control_character(
     def broken(*_: object) -> None:
         raise KeyError("\x1b]0;owned\x07 Authorization: Bearer abcdefgh12345")
 
-    monkeypatch.setattr("workbench.views.text.systems_table", broken)
+    monkeypatch.setattr("workbench.cli.searching.systems_table", broken)
     outcome = run("systems")
     assert outcome.code == 70
     assert "report the lines above" in outcome.err
@@ -206,12 +207,10 @@ def test_json_keeps_every_text(text: str) -> None:
 
 @given(st.text(st.sampled_from("[]/=abx#:@\x1b\x9b\u202e\n ")))
 def test_no_cell_header_or_line_is_read_as_markup(text: str) -> None:
-    table = PlainTable("one")
-    table.add_column(one_line(text))
-    table.add_row(text, text)
+    table = Table("", ["one", one_line(text)], [(text, text)])
     for console in (Console(width=400), PlainConsole(width=400)):
         with console.capture() as captured:
-            console.print(table, plain(text), rendered(text))
+            console.print(renderable([table, text, Block(text)]))
         squeezed = captured.get().replace(" ", "")
         assert squeezed.count(one_line(text).replace(" ", "")) >= 3
     assert not set(squeezed) & FORBIDDEN

@@ -17,8 +17,8 @@ from tests.memory.test_store import bm25
 from tests.world import written
 from workbench.errors import InputError
 from workbench.memory.index import MemoryIndex
-from workbench.records import Document, Trace
-from workbench.retrieval.explain import Fate, explain
+from workbench.records import Document, Fate, Trace
+from workbench.retrieval.explain import explain
 from workbench.retrieval.pipeline import Pipeline, search
 from workbench_plugins.basic_memory import pipelines as bm
 from workbench_plugins.basic_memory.notes import (

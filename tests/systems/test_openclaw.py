@@ -18,7 +18,8 @@ from tests.hand import answering
 from workbench.errors import InputError
 from workbench.memory.index import MemoryIndex
 from workbench.memory.sync import index_folder
-from workbench.retrieval.explain import Fate, explain
+from workbench.records import Fate
+from workbench.retrieval.explain import explain
 from workbench.retrieval.pipeline import Pipeline, search
 from workbench.retrieval.query import unicode_words
 from workbench.systems.openclaw import SHIPPED

@@ -14,7 +14,8 @@ from tests import world
 from tests.world import written
 from workbench.memory.index import MemoryIndex
 from workbench.memory.sync import index_folder
-from workbench.retrieval.explain import Fate, explain
+from workbench.records import Fate
+from workbench.retrieval.explain import explain
 from workbench.retrieval.index_adapters import CachedIndex
 from workbench.retrieval.pipeline import Pipeline, search
 from workbench.retrieval.scoring import relevance

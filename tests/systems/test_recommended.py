@@ -15,7 +15,8 @@ from tests.world import write
 from workbench.errors import InputError
 from workbench.memory.embedding.local import LocalEmbedder
 from workbench.memory.index import MemoryIndex
-from workbench.retrieval.explain import Fate, explain
+from workbench.records import Fate
+from workbench.retrieval.explain import explain
 from workbench.retrieval.pipeline import search
 from workbench_plugins.recommended.arranged import files_of
 from workbench_plugins.recommended.layout import PassagesLayout, passages_of

@@ -35,7 +35,6 @@ from workbench.measure.questions import QuestionSet
 from workbench.memory.index import MemoryIndex
 from workbench.retrieval.pipeline import search
 from workbench.systems.registry import SYSTEMS
-from workbench.views.text import explanation_text
 from workbench_plugins.cases.model import load_case
 from workbench_plugins.cases.running import run_case
 
@@ -204,7 +203,7 @@ def test_the_question_explorer_answers_why_not_and_saves_a_case_that_runs(
     explorer.settings = {"target": TENACITY}
     root.get_by_role("status").filter(has_text=explorer.sentence).wait_for()
     why = root.get_by_role("group", name=f"explanation, {SHOWN_SYSTEMS[0]}", exact=True)
-    becomes(why.inner_text, explanation_text(explorer.explanations[0]).__eq__)
+    becomes(why.inner_text, explorer.explanations[0].text().__eq__)
     root.get_by_label("left system").locator("summary").first.press("Enter")
     root.get_by_label("search the systems, left").fill(SHOWN_SYSTEMS[2])
     root.get_by_label("search the systems, left").press("Enter")

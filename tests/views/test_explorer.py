@@ -10,12 +10,11 @@ import pytest
 
 from workbench.errors import InputError
 from workbench.memory.index import MemoryIndex
-from workbench.records import Trace
-from workbench.retrieval.explain import Explanation, Fate, explain, fate_of
+from workbench.records import Fate, Trace
+from workbench.retrieval.explain import Explanation, explain
 from workbench.retrieval.pipeline import search
 from workbench.systems.openclaw import SHIPPED, THREE_FIXES
 from workbench.systems.registry import SYSTEMS
-from workbench.views.text import explanation_text
 from workbench_plugins.cases.model import load_case
 from workbench_plugins.cases.running import run_case
 from workbench_plugins.explore.explorer import QuestionExplorer, beside
@@ -82,7 +81,7 @@ def test_the_sentence_counts_fates_and_says_what_became_of_the_file(explorer: Qu
 def test_why_not_is_the_explanation_of_each_search(explorer: QuestionExplorer, sample: MemoryIndex) -> None:
     for trace in explorer.traces:
         told = [one["why"] for one in explorer.root.data["sides"]]
-        assert explanation_text(explain(trace, sample, TARGET)) in told
+        assert explain(trace, sample, TARGET).text() in told
 
 
 def test_the_table_has_every_candidate_with_its_formula_and_fate(explorer: QuestionExplorer) -> None:
@@ -153,11 +152,11 @@ def test_the_code_gives_the_widget_s_numbers(explorer: QuestionExplorer, sample:
 
 
 def _fates(explorer: QuestionExplorer) -> list[dict[str, Fate]]:
-    return [{one.chunk.id: fate_of(one) for one in trace.candidates} for trace in explorer.traces]
+    return [{one.chunk.id: one.fate for one in trace.candidates} for trace in explorer.traces]
 
 
 def _told(one: Explanation) -> str:
-    return explanation_text(one, chunks=99)
+    return one.text(chunks=99)
 
 
 # saving the search as a case beside the notebook

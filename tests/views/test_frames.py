@@ -27,13 +27,13 @@ from workbench.measure.missed import SurvivalStep, missed_questions, survivals
 from workbench.measure.questions import Control, Question, QuestionSet
 from workbench.measure.thresholds import scores
 from workbench.memory.index import MemoryIndex
-from workbench.records import Trace
+from workbench.records import CANDIDATES, Trace
 from workbench.retrieval.pipeline import search
 from workbench.systems.openclaw import SHIPPED, THREE_FIXES, WORKAROUND
 from workbench.systems.registry import SYSTEMS
-from workbench.views.frames import CANDIDATES, LONGEST_CELL, NotebookTable, table
-from workbench.views.html import html_of, text_of
-from workbench.views.text import drop_reason
+from workbench.tables import html_of
+from workbench.terminal import text_of
+from workbench.views.show import LONGEST_CELL, NotebookTable, table
 from workbench_plugins.diagnose.diagnosis import diagnose
 from workbench_plugins.diagnose.findings import lint
 from workbench_plugins.diagnose.sweep import sweep
@@ -121,10 +121,10 @@ def test_a_trace_has_all_candidates_with_numbers_fate_and_reason(sample: MemoryI
     assert found["returned"].sum() == len(trace.results)
     for one, (_, row) in zip(trace.candidates, found.iterrows(), strict=True):
         assert [row["path"], row["text"], row["chunk_id"]] == [one.chunk.path, one.chunk.text, one.chunk.id]
-        assert one.drop is None or row["reason"] == drop_reason(one)
+        assert one.drop is None or row["reason"] == one.reason
         for name, value in one.numbers.items():
             assert row[name] == value or (row[name] != row[name] and value != value)
-    printed = text_of(trace)
+    printed = text_of(trace.view())
     for _, row in found[found["returned"]].iterrows():
         assert f"{row['score']:.3f}" in printed
         assert f"{row['path']}:{row['start_line']}-{row['end_line']}" in printed
@@ -132,7 +132,7 @@ def test_a_trace_has_all_candidates_with_numbers_fate_and_reason(sample: MemoryI
 
 def test_evaluations_sum_to_the_printed_figures(evaluations: Evaluations) -> None:
     found = evaluations.to_frame()
-    printed = text_of(evaluations)
+    printed = text_of(evaluations.view())
     for one in evaluations:
         mine = found[found["system"] == one.pipeline.name]
         answerable = mine[mine["answerable"]]
@@ -149,7 +149,7 @@ def test_evaluations_sum_to_the_printed_figures(evaluations: Evaluations) -> Non
 
 def test_scores_have_the_printed_line_of_each_floor(made: dict[str, Any]) -> None:
     found = made["Scores"].to_frame()
-    lines = [line.split() for line in text_of(made["Scores"]).split("\n")[-len(found) :]]
+    lines = [line.split() for line in text_of(made["Scores"].view()).split("\n")[-len(found) :]]
     for line, row in zip(lines, found.itertuples(), strict=True):
         precision = "–" if row.precision != row.precision else f"{row.precision:.1%}"
         counts = [f"{row.hits}/{row.questions}", f"{row.right_chunks}/{row.returned_chunks}", precision]
@@ -161,7 +161,7 @@ def test_scores_have_the_printed_line_of_each_floor(made: dict[str, Any]) -> Non
 def test_a_comparison_has_the_printed_order_and_the_watched_place(made: dict[str, Any]) -> None:
     comparison = made["Comparison"]
     found = comparison.to_frame()
-    printed = text_of(comparison)
+    printed = text_of(comparison.view())
     for order in comparison.orders:
         mine = found[found["engine"] == order.engine.name]
         assert list(mine["candidate"]) == [hit.id for hit in order.hits]
@@ -178,15 +178,15 @@ def test_a_comparison_has_the_printed_order_and_the_watched_place(made: dict[str
 
 def test_survivors_missed_questions_and_specimens_have_what_is_printed(made: dict[str, Any]) -> None:
     found = made["Survival"].to_frame()
-    lines = text_of(made["Survival"]).split("\n")[-len(SurvivalStep) :]
+    lines = text_of(made["Survival"].view()).split("\n")[-len(SurvivalStep) :]
     for step, line in zip(SurvivalStep, lines, strict=True):
         counts = [(found[found["system"] == one.system]["reached"] >= step).sum() for one in made["Survival"]]
         assert (line.startswith(step.says), line.split()[-len(counts) :]) == (True, [*map(str, counts)])
-    missed = text_of(made["MissedQuestions"])
+    missed = text_of(made["MissedQuestions"].view())
     for row in made["MissedQuestions"].to_frame().itertuples():
         assert re.search(rf"{row.fate} +{re.escape(row.question)} +{re.escape(row.target)}", missed)
     specimens = made["SpecimenRuns"].to_frame()
-    printed = html_of(made["SpecimenRuns"])
+    printed = html_of(made["SpecimenRuns"].page())
     for row in specimens.itertuples():
         assert re.search(rf">{row.specimen}</t[dh]>.*?>{'yes' if row.shown else 'no'}</t[dh]>", printed)
     assert f"{specimens['shown'].sum()} of {len(specimens)} specimens" in printed

@@ -23,7 +23,7 @@ from workbench.measure.evaluation import evaluate
 from workbench.measure.questions import Question, QuestionSet, load_questions
 from workbench.memory.index import MemoryIndex
 from workbench.systems.openclaw import SHIPPED, THREE_FIXES, WORKAROUND
-from workbench.views.html import html_table
+from workbench.tables import html_table
 from workbench.views.widgets.threshold import ThresholdLab
 from workbench_plugins.engines.widget import FusionLab
 from workbench_plugins.explore.chunks import FileChunks

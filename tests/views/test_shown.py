@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from workbench.measure.blame import Blame, Flipped, blame
+from workbench.measure.blame import SHOWN_FLIPS, Blame, Flipped, blame
 from workbench.measure.checks import warnings_about
 from workbench.measure.evaluation import evaluate
 from workbench.measure.missed import missed_questions, survivals
@@ -20,12 +20,12 @@ from workbench.measure.thresholds import scores
 from workbench.memory.index import MemoryIndex
 from workbench.records import Chunk
 from workbench.retrieval.explain import explain
+from workbench.retrieval.picture import parallel
 from workbench.retrieval.pipeline import search
 from workbench.systems.openclaw import SHIPPED, THREE_FIXES
 from workbench.systems.registry import SYSTEMS
-from workbench.views.blame import SHOWN_FLIPS
-from workbench.views.html import parallel, passage
-from workbench.views.text import show
+from workbench.tables import html_of
+from workbench.views.show import show
 from workbench_plugins.diagnose.diagnosis import diagnose
 from workbench_plugins.diagnose.findings import lint, lint_pair
 from workbench_plugins.diagnose.sweep import sweep
@@ -174,7 +174,7 @@ def test_the_picture_of_a_search_says_where_the_file_falls_out(name: str, toy: M
     trace = search("rooibos tea", SYSTEMS[name], toy)
     returned = [one.chunk.path for one in trace.results]
     for path in toy.paths():
-        picture = passage(explain(trace, toy, path))
+        picture = html_of([explain(trace, toy, path).picture()])
         lost = re.findall(r'class="stage[^"]*lost"[^>]*>([^<]*)<', picture)
         for leg in trace.legs.values():
             held = dict(zip(trace.rows.tolist(), trace.chunks, strict=True))

@@ -15,14 +15,13 @@ from tests.arithmetic import evaluated
 from tests.home import Home
 from workbench.measure.questions import QuestionSet
 from workbench.memory.index import MemoryIndex
-from workbench.records import Candidate, DropKind, Stage, Trace
+from workbench.records import Candidate, DropKind, Fate, Stage, Trace
 from workbench.retrieval.cutoff import EvidenceFloor, Limit, MinScore
-from workbench.retrieval.explain import Explanation, Fate, Verdict, explain
+from workbench.retrieval.explain import Explanation, Verdict, explain
 from workbench.retrieval.index_adapters import CachedIndex
 from workbench.retrieval.pipeline import Pipeline, search
 from workbench.retrieval.query import STOP_WORDS, UnicodeWords
 from workbench.systems.registry import SYSTEMS
-from workbench.views.text import explanation_text
 from workbench_plugins.automem.components import AdaptiveFloor
 from workbench_plugins.basic_memory.notes import NotesLayout, note_of
 from workbench_plugins.basic_memory.pipelines import MinSimilarity
@@ -151,7 +150,7 @@ def check_found(verdict: Verdict, text: str, trigrams: bool = False) -> None:
 
 def told(explanation: Explanation) -> Mapping[str, list[str]]:
     """The lines of each chunk that the text tells about, by the place of the chunk."""
-    blocks = explanation_text(explanation, chunks=len(explanation.verdicts)).split("\n\n")[1:]
+    blocks = explanation.text(chunks=len(explanation.verdicts)).split("\n\n")[1:]
     return {block.split("\n")[0].rpartition(": ")[0]: block.split("\n") for block in blocks}
 
 

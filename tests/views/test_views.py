@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import re
 from dataclasses import replace
@@ -10,6 +9,7 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
+from workbench import terminal
 from workbench.measure.evaluation import evaluate
 from workbench.measure.questions import QuestionSet
 from workbench.memory.index import MemoryIndex
@@ -17,15 +17,15 @@ from workbench.retrieval.explain import explain
 from workbench.retrieval.pipeline import search
 from workbench.systems.openclaw import SHIPPED, THREE_FIXES, WORKAROUND
 from workbench.systems.registry import SYSTEMS
-from workbench.views import text as views
-from workbench.views.data import explanation_data, trace_data
-from workbench.views.text import WIDTH, candidates_table, diff_text, explanation_text, rendered, show
+from workbench.tables import WIDTH
+from workbench.terminal import renderable
+from workbench.views.show import parts_of, show
 
 
 def printed(thing: object, width: int = 140) -> str:
     console = Console(width=width, record=True, file=None, highlight=False)
     with console.capture() as capture:
-        console.print(rendered(thing))
+        console.print(renderable(parts_of(thing)))
     return capture.get()
 
 
@@ -54,14 +54,14 @@ def test_an_empty_answer_names_the_nearest_chunk_and_the_floor(sample: MemoryInd
 
 def test_an_explanation_says_which_words_are_missing_and_the_formula(toy: MemoryIndex) -> None:
     trace = search("tea for the hub", SHIPPED, toy)
-    text = explanation_text(explain(trace, toy, "memory/tea.md"))
+    text = explain(trace, toy, "memory/tea.md").text()
     assert "it does not find “for”, “hub”" in text
     assert re.search(r"score = 0\.7 × [\d.]+ \+ 0\.3 × 0 = [\d.]+", text)
 
 
 def test_an_explanation_says_what_a_floor_on_evidence_asks_for(sample: MemoryIndex) -> None:
     trace = search("audience calibration rules", SYSTEMS["openclaw-2026.2.13+or+rrf+minmax+evidence"], sample)
-    text = explanation_text(explain(trace, sample, "memory/protocols/audience-calibration.md"))
+    text = explain(trace, sample, "memory/protocols/audience-calibration.md").text()
     assert re.search(r"keyword relevance r / \(1 \+ r\) .*: the floor drops it", text)
 
 
@@ -76,7 +76,7 @@ def test_a_long_line_of_an_explanation_goes_on_below_its_beginning(toy: MemoryIn
 def test_a_notebook_gets_bold_words_that_fit_its_page(
     toy: MemoryIndex, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(views, "_in_notebook", lambda: True)
+    monkeypatch.setattr(terminal, "_in_notebook", lambda: True)
     show(search("rooibos tea", SHIPPED, toy))
     lines = capsys.readouterr().out.splitlines()
     assert any(line.startswith("\x1b[1m") for line in lines)
@@ -94,18 +94,16 @@ def test_a_notebook_gets_bold_words_that_fit_its_page(
 def test_a_result_begins_after_the_front_matter_of_its_file(toy: MemoryIndex, text: str, begins: str) -> None:
     trace = search("rooibos tea", THREE_FIXES, toy)
     found = [replace(one, chunk=replace(one.chunk, text=text)) for one in trace.results]
-    console = Console(file=io.StringIO(), width=200)
-    console.print(candidates_table(found, trace))
-    assert begins in console.file.getvalue()
+    assert begins in printed(trace.candidates_table(found), 200)
 
 
 def test_traces_and_explanations_are_plain_json(toy: MemoryIndex) -> None:
     trace = search("rooibos tea", THREE_FIXES, toy)
-    data = json.loads(json.dumps(trace_data(trace), allow_nan=False))
+    data = json.loads(json.dumps(trace.as_json(), allow_nan=False))
     assert [one["path"] for one in data["results"]] == [one.chunk.path for one in trace.results]
     assert [one["rank"] for one in data["results"]] == list(range(1, len(trace.results) + 1))
     assert len(data["results"]) + len(data["dropped"]) == len(trace.chunks)
-    json.dumps(explanation_data(explain(trace, toy, "memory/bike.md")), allow_nan=False)
+    json.dumps(explain(trace, toy, "memory/bike.md").as_json(), allow_nan=False)
 
 
 def test_evaluations_print_hits_intervals_and_kinds_and_fit_a_notebook(
@@ -123,11 +121,11 @@ def test_evaluations_print_hits_intervals_and_kinds_and_fit_a_notebook(
 
 
 def test_a_diff_prints_only_what_differs() -> None:
-    text = diff_text(SHIPPED.diff(THREE_FIXES))
+    text = str(SHIPPED.diff(THREE_FIXES))
     assert text.count("−") == text.count("  + ") == 3
-    assert diff_text(SHIPPED.diff(SHIPPED)) == "no difference"
+    assert str(SHIPPED.diff(SHIPPED)) == "no difference"
     differences = [SHIPPED.diff(one) for one in SYSTEMS.values()]
-    lines = [line for one in differences for line in diff_text(one).splitlines()]
+    lines = [line for one in differences for line in str(one).splitlines()]
     assert max(map(len, lines)) <= WIDTH
     assert any(line.startswith("    ") for line in lines)  # it goes on below
 
@@ -143,6 +141,6 @@ def test_a_diff_prints_only_what_differs() -> None:
 def test_a_leg_names_its_own_number(toy: MemoryIndex, name: str, question: str, line: str) -> None:
     trace = search(question, SYSTEMS[name], toy)
     explanation = explain(trace, toy, "MEMORY.md")
-    assert re.search(line, explanation_text(explanation))
-    (chunk,) = explanation_data(explanation)["chunks"]
+    assert re.search(line, explanation.text())
+    (chunk,) = explanation.as_json()["chunks"]
     assert any(re.search(rf"\b{leg['number']}\b", line) for leg in chunk["legs"])

@@ -8,8 +8,7 @@ import pytest
 
 from workbench.errors import InputError
 from workbench.systems.openclaw import SHIPPED
-from workbench.views.html import html_table
-from workbench.views.text import Table
+from workbench.tables import Table, html_table
 from workbench.views.widgets.panel import pipeline_code
 from workbench_plugins.engines.widget import FusionLab
 

@@ -28,7 +28,7 @@ def put(what: Any, as_json: bool = False) -> None:
         encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
         print(without_own_keys(json_text(what, only_ascii=not encoding.lower().startswith("utf"))))
     else:
-        from workbench.views.text import show
+        from workbench.views.show import show
 
         show(what)
 

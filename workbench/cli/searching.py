@@ -5,6 +5,7 @@ Commands about systems: list them, show one, compare two.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -24,8 +25,11 @@ from workbench.cli.app import (
 from workbench.cli.output import put, tell
 from workbench.errors import InputError
 from workbench.registry import declared, declared_module, part_of
+from workbench.safe_text import one_line
+from workbench.tables import ABSENT, Column, Part, Table, numbers
 
 if TYPE_CHECKING:
+    from workbench.records import Candidate, Trace
     from workbench.retrieval.pipeline import Pipeline
 
 Question = Annotated[str, typer.Argument(help="The question.")]
@@ -60,7 +64,6 @@ def search(
     """Search a memory. Exit code 1 if nothing is returned."""
     from workbench.retrieval import pipeline
     from workbench.retrieval.query import check_question
-    from workbench.views.data import trace_data
 
     if (case is None) != (target is None):
         raise InputError(
@@ -73,7 +76,7 @@ def search(
         trace = pipeline.search(cleaned, asked, opened)
         if case is not None:
             part_of("save", "case").save_trace(case, trace, opened, where.relative(target or ""))
-    put(trace_data(trace) if as_json else trace, as_json)
+    put(trace.as_json() if as_json else trace, as_json)
     raise typer.Exit(0 if trace.results else 1)
 
 
@@ -89,10 +92,10 @@ def explain(
     case: CaseOut = None,
 ) -> None:
     """Explain why a file is in the answer or not. Exit code 1 if it is not."""
+    from workbench.records import Fate
     from workbench.retrieval import explain as explaining
     from workbench.retrieval import pipeline
     from workbench.retrieval.query import check_question
-    from workbench.views.data import explanation_data
 
     searched = check_question(question), changes.pipeline(where.system(system))
     with where.opened() as opened, opened.snapshot():
@@ -103,13 +106,13 @@ def explain(
         paths = () if explanation.verdicts else opened.paths()
         if case is not None:
             part_of("save", "case").save_trace(case, trace, opened, explanation.target)
-    put(explanation_data(explanation) if as_json else explanation, as_json)
+    put(explanation.as_json() if as_json else explanation, as_json)
     if paths and not as_json:
         from workbench.measure.questions import nearest
 
         if near := nearest(explanation.target, paths):
             put(f"The most similar path in the index is {near}.")
-    raise typer.Exit(0 if explanation.fate is explaining.Fate.RETURNED else 1)
+    raise typer.Exit(0 if explanation.fate is Fate.RETURNED else 1)
 
 
 @app.command()
@@ -153,11 +156,10 @@ def evaluate(
     from workbench.measure.checks import warnings_about
     from workbench.measure.evaluation import evaluate as evaluate_all
     from workbench.measure.missed import evaluations_data, missed_questions
-    from workbench.measure.paired import HITS, known_measure
+    from workbench.measure.paired import HITS, known_measure, verdicts_view
     from workbench.measure.questions import check_targets
     from workbench.retrieval.index_adapters import CachedIndex
     from workbench.systems.registry import SYSTEMS
-    from workbench.views.results import measures_table, rendered_missed, rendered_paired
 
     for measure in measures or ():
         known_measure(measure)
@@ -176,9 +178,9 @@ def evaluate(
             return
         put(evaluations)
         if measures:
-            put(measures_table(evaluations))
+            put(evaluations.measures_view())
         for measure in compared if len(evaluations) > 1 else ():
-            put(rendered_paired(evaluations, measure))
+            put(verdicts_view(evaluations, measure))
         found = warnings_about(evaluations, index, compared[0])
         if found:
             put("")
@@ -186,8 +188,8 @@ def evaluate(
         for one in believed:
             put("")
             put(one)
-        if missed:
-            put(rendered_missed({one.pipeline.name: missed_questions(one, index) for one in evaluations}))
+        for one in evaluations if missed else ():
+            put(missed_questions(one, index))
     if not (systems or every):
         tell(f"These are {len(chosen)} of {len(SYSTEMS)} systems; --all runs every one.")
 
@@ -204,33 +206,68 @@ def compare(
     """Search the same question with several systems, and show the answers side by side."""
     from workbench.retrieval import pipeline
     from workbench.retrieval.query import check_question
-    from workbench.views.data import trace_data
-    from workbench.views.text import comparison_table
 
     cleaned = check_question(question)
     asked = changes.pipelines(names)
     with where.opened() as opened:
         traces = [pipeline.search(cleaned, one, opened) for one in asked]
-    put([trace_data(one) for one in traces] if as_json else comparison_table(traces), as_json)
+    put([one.as_json() for one in traces] if as_json else comparison_view(traces), as_json)
+
+
+SHOWN = 10
+"""The number of results that a comparison shows of each answer."""
+
+
+def comparison_view(traces: Sequence[Trace]) -> list[Part]:
+    """The answers to the same question, with one column per system."""
+    results = [trace.results for trace in traces]
+    places = range(min(SHOWN, max(map(len, results), default=0)))
+    rows = [(str(place + 1), *(_cell(some, place) for some in results)) for place in places]
+    table = Table("", [*numbers("#"), *(one_line(trace.system) for trace in traces)], rows)
+    empty = (
+        f"{trace.system}: nothing returned, of {len(trace.chunks)} candidates"
+        for trace in traces
+        if not trace.results
+    )
+    return [f"“{traces[0].question}”" if traces else "", table, *empty]
+
+
+def _cell(results: Sequence[Candidate], place: int) -> str:
+    if place >= len(results):
+        return ABSENT
+    found = results[place]
+    return f"{found.score:.3f} {found.chunk.place}"
 
 
 SystemName = Annotated[str, typer.Argument(help="The name of a system.")]
 
 
+def systems_table(pipelines: Sequence[Pipeline]) -> Table:
+    """One line per system: its name, its source, and its changes."""
+    rows = [
+        (
+            one.name,
+            " ".join(filter(None, (one.source.repository, one.source.release, one.source.issue))),
+            ", ".join(change.name for change in one.changes) or ABSENT,
+        )
+        for one in pipelines
+    ]
+    return Table("", (Column("system", "whole"), "source", "changes"), rows)
+
+
 def tell_of(asked: list[Pipeline], as_json: bool) -> None:
     """Prints all systems, one with its stages, or the differences between two. Raises InputError for more."""
     from workbench.systems.registry import every_system
-    from workbench.views.text import diff_data, diff_text, system_data, systems_table
 
     match asked:
         case []:
             known = every_system()
-            put([system_data(one) for one in known] if as_json else systems_table(known), as_json)
+            put([one.as_json() for one in known] if as_json else systems_table(known), as_json)
         case [one]:
-            put(system_data(one) if as_json else one, as_json)
+            put(one.as_json() if as_json else one, as_json)
         case [before, after]:
             found = before.diff(after)
-            put(diff_data(found) if as_json else diff_text(found), as_json)
+            put(found.as_json() if as_json else str(found), as_json)
             raise typer.Exit(0 if found else 1)
         case more:
             raise InputError(

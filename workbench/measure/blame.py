@@ -27,6 +27,8 @@ from workbench.retrieval.index_adapters import CachedIndex
 from workbench.retrieval.legs import Union, legs_of
 from workbench.retrieval.pipeline import Pipeline, Running, before, check_pipeline, run, search
 from workbench.retrieval.query import BLANKS, check_question
+from workbench.safe_text import counted
+from workbench.tables import Line, Part, Table, Types, numbers, tidy
 
 LAYOUT = "layout"
 """The name under which the layout of a pipeline counts as a slot, as in `Pipeline.diff`."""
@@ -208,6 +210,16 @@ class BlamePart:
     share: Fraction
     error: float
 
+    @property
+    def becomes(self) -> str:
+        """What the change makes of the pipeline, in words."""
+        return "; ".join(edit.says for edit in self.edits)
+
+    @property
+    def share_text(self) -> str:
+        """The share, with its error if it has one."""
+        return signed_text(self.share) + (f" ± {self.error:.2g}" if self.error else "")
+
 
 @dataclass(frozen=True)
 class Flipped:
@@ -218,6 +230,19 @@ class Flipped:
     before: float
     after: float
     alone: tuple[str, ...]
+
+
+BLAMED: Types = {
+    "before": "str", "after": "str", "measure": "str", "questions": "int64", "change": "str",
+    "becomes": "str", "alone": "float64", "last": "float64", "share": "float64", "error": "float64",
+}  # fmt: skip
+"""The columns of the table of pandas."""
+
+SHOWN_FLIPS = 12
+"""So many flipped questions are printed; `flips` and JSON have all."""
+
+ALL_FLIPS = "the attribute flips has all"
+"""Where Python has the flipped questions that are not printed; the command line says its own way."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -275,6 +300,90 @@ class Blame(Tabular):
             "flips": [asdict(one) for one in self.flips],
             "paired": self.verdict.as_json(),
         }
+
+    def view(self, all_flips: str = ALL_FLIPS) -> list[Part]:
+        """The whole difference, a line for each change, the verdict, and the first questions that flip.
+
+        `all_flips` says where the reader finds all of them.
+        """
+        table = self.shares_table()
+        total = ("all changes", "", "", signed_text(self.difference), "")
+        return [
+            Line(self._heading, "bold"),
+            replace(table, rows=[*table.rows, total]),
+            Line(self._method, "dim"),
+            str(self.verdict),
+            *self._flips_view(all_flips),
+        ]
+
+    @property
+    def by_share(self) -> list[BlamePart]:
+        """The changes, the one with the largest share first."""
+        return sorted(self.parts, key=lambda one: (-abs(one.share), one.name))
+
+    def shares_table(self) -> Table:
+        """A row for each change: its values alone, as the last change and shared, and what it changes."""
+        rows = [
+            (one.name, signed_text(one.alone), signed_text(one.last), one.share_text, one.becomes)
+            for one in self.by_share
+        ]
+        heads = numbers("alone", "last", "share")
+        return Table(f"Shares of the difference in {self.measure}", ["change", *heads, "becomes"], rows)
+
+    @property
+    def _heading(self) -> str:
+        """The two systems with their values: `A 6 → B 51 hits of 57 questions`."""
+        unit = "overlap with the second answer" if self.measure == OVERLAP else self.measure
+        asked = counted(self.questions, "question")
+        values = f"{value_text(self.before)} → {value_text(self.after)} {unit}, {asked}"
+        return f"{self.one.name} → {self.other.name}: {values}"
+
+    @property
+    def _method(self) -> str:
+        """How the shares were computed."""
+        if self.exact:
+            return f"Shapley shares, exact: all {self.runs} sets of the {len(self.parts)} changes were run."
+        return (
+            f"Shapley shares from drawn orders of the {len(self.parts)} changes ({self.runs} sets were run); "
+            "± is the standard error. They sum to the whole difference."
+        )
+
+    def _flips_view(self, all_flips: str) -> list[Part]:
+        if not self.flips:
+            return ["No question has another value."]
+        rows = [
+            (
+                one.question,
+                f"{one.before:.3g}",
+                f"{one.after:.3g}",
+                ", ".join(one.alone) or "no single change",
+            )
+            for one in self.flips[:SHOWN_FLIPS]
+        ]
+        table = Table("", ("question", "before", "after", "changed by one change alone"), rows)
+        rest = len(self.flips) - SHOWN_FLIPS
+        more = [f"{counted(rest, 'more question')}; {all_flips}."] if rest > 0 else []
+        return ["", table, *more]
+
+    def observations(self) -> Table:
+        """One row for each change."""
+        about = [self.one.name, self.other.name, self.measure, self.questions]
+        rows = (
+            [*about, one.name, one.becomes, float(one.alone), float(one.last), float(one.share), one.error]
+            for one in self.parts
+        )
+        return tidy(BLAMED, rows)
+
+
+def value_text(value: Fraction) -> str:
+    """A number with up to four digits, or a whole one."""
+    return f"{float(value):.4g}" if abs(value) < 1000 else f"{float(value):.0f}"
+
+
+def signed_text(value: Fraction) -> str:
+    """A difference with its sign: `+15.67`, `−2`, `0`."""
+    text = value_text(value)
+    return f"+{text}" if value > 0 else text.replace("-", "−")
 
 
 def blame(

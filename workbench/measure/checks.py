@@ -14,6 +14,7 @@ from workbench.measure.evaluation import AskedQuestion, Evaluation
 from workbench.measure.paired import HITS, LEVEL, measured, paired, paired_values
 from workbench.records import KEPT, Shown, Trace
 from workbench.retrieval.cutoff import Limit
+from workbench.tables import Column, Line, Part, Table
 
 FOLDS = 5
 SEED = 0
@@ -34,6 +35,14 @@ class MeasuringWarning(NamedTuple):
 
 class MeasuringWarnings(list[MeasuringWarning], Shown):
     """The warnings about some evaluations, in the order of the checks."""
+
+    def view(self) -> list[Part]:
+        """One row for each warning: its kind, and the system with the sentence."""
+        if not self:
+            return ["No check of the evaluation has found a warning about these numbers."]
+        rows = [(one.kind, str(one)) for one in self]
+        table = Table("", (Column("warning", "narrow"), "what was found"), rows)
+        return [Line("what these numbers do not say", "bold"), table]
 
 
 def warnings_about(evaluations: Sequence[Evaluation], index: Index, measure: Any = HITS) -> MeasuringWarnings:

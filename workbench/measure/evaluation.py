@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
@@ -15,9 +15,18 @@ from workbench.retrieval.index_adapters import CachedIndex
 from workbench.retrieval.legs import VectorLeg, legs_of
 from workbench.retrieval.pipeline import Pipeline, check_pipeline, search
 from workbench.retrieval.query import BLANKS
+from workbench.safe_text import one_line
+from workbench.tables import ABSENT, Part, Table, Types, numbers, tidy
 
 PASSING = 3
 """A file passes if at least this many of its questions hit, as in openclaw#16021."""
+
+QUESTIONS: Types = {
+    "system": "str", "question": "str", "kind": "str", "target": "str", "answerable": "bool",
+    "correct": "bool", "hit": "boolean", "rank": "Int64", "reciprocal_rank": "float64", "returned": "int64",
+    "candidates": "int64", "first": "str", "first_score": "float64",
+}  # fmt: skip
+"""The columns of the table of pandas."""
 
 
 @dataclass(frozen=True)
@@ -140,9 +149,92 @@ class Evaluation(Tabular):
             **({"measures": self.by_measure} if self.measures else {}),
         }
 
+    def view(self) -> list[Part]:
+        """The figures, and the hits by kind of question."""
+        return Evaluations([self]).view()
+
+    def observations(self) -> Table:
+        """One row for each question and each control."""
+        return Evaluations([self]).observations()
+
 
 class Evaluations(list[Evaluation], Tabular):
     """The results of several pipelines on the same questions, in the order of the pipelines."""
+
+    def view(self) -> list[Part]:
+        """The figures of the evaluations, and below the hits by kind of question."""
+        shares = list(self[0].by_file.values()) if self else []
+        few = sum(share.n < PASSING for share in shares)
+        note = (
+            f"files passing: at least {PASSING} of a file's questions hit; "
+            f"{few} of {len(shares)} files have fewer questions and cannot pass"
+        )
+        notes = [note] if 0 < few < len(shares) else []
+        return [self.figures_table(), *notes, "", "hits by kind of question", self._kinds_table()]
+
+    def figures_table(self) -> Table:
+        """One line per pipeline: hits with their interval, files passing, MRR, unanswerable questions.
+
+        The column of files passing is left out if no file has enough questions to pass.
+        """
+        can_pass = any(share.n >= PASSING for one in self for share in one.by_file.values())
+        files = ["files\npassing"] if can_pass else []
+        heads = ("hits", "hit rate", "95 % interval", *files, "MRR", "unanswerable,\nnothing\nreturned")
+        rows = []
+        for one in self:
+            low, high = one.overall.interval
+            rows.append(
+                (
+                    one.pipeline.name,
+                    f"{one.overall.hits}/{one.overall.n}",
+                    f"{one.overall.rate:.1%}",
+                    f"{low:.1%} – {high:.1%}",
+                    *([f"{one.files_passing}/{len(one.by_file)}"] if can_pass else []),
+                    f"{one.mrr:.3f}",
+                    f"{one.silent.hits}/{one.silent.n}" if one.silent.n else ABSENT,
+                )
+            )
+        return Table("evaluations", ["system", *numbers(*heads)], rows)
+
+    def _kinds_table(self) -> Table:
+        kinds = list(self[0].by_kind) if self else []
+        short = [one_line(kind.replace("_", " ")) for kind in kinds]
+        names = short if len(set(short)) == len(short) else [one_line(kind) for kind in kinds]
+        rows = [
+            (one.pipeline.name, *(f"{share.hits}/{share.n}" for share in one.by_kind.values()))
+            for one in self
+        ]
+        return Table("", ["system", *numbers(*names)], rows)
+
+    def measures_view(self) -> list[Part]:
+        """The means of the measures that were asked, one row for each system."""
+        heads = numbers(*map(str, self[0].measures))
+        rows = [(one.pipeline.name, *(f"{mean:.3f}" for mean in one.by_measure.values())) for one in self]
+        return ["", "means over all questions", Table("", ["system", *heads], rows)]
+
+    def observations(self) -> Table:
+        """One row for each question and each control of each pipeline."""
+        return tidy(QUESTIONS, (row for one in self for row in _questions(one)))
+
+
+def _questions(evaluation: Evaluation) -> Iterable[list[Any]]:
+    from workbench.measure.paired import measured  # which imports this module
+
+    name = evaluation.pipeline.name
+    for asked, reciprocal in zip(evaluation.asked, measured(evaluation, "RR").tolist(), strict=True):
+        question, paths = asked.question, asked.trace.paths()
+        rank = paths.index(question.target) + 1 if asked.hit else None
+        about = [name, question.question, question.kind, question.target, True, asked.hit]
+        yield [*about, asked.hit, rank, reciprocal, *_answer(asked.trace)]
+    for trace in evaluation.controls:
+        yield [name, trace.question, None, None, False, not trace.results, None, None, None, *_answer(trace)]
+
+
+def _answer(trace: Trace) -> list[Any]:
+    """How many results and candidates, and the path and score of the first result."""
+    results = trace.results
+    first = [results[0].chunk.path, results[0].score] if results else [None, None]
+    return [len(results), len(trace.chunks), *first]
 
 
 def _share(asked: Sequence[AskedQuestion]) -> Share:

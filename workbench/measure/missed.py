@@ -5,6 +5,7 @@ The questions that a pipeline missed: what happened to the file that answers eac
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
@@ -17,9 +18,16 @@ from workbench.measure.checks import warnings_about
 from workbench.measure.evaluation import AskedQuestion, Evaluation
 from workbench.measure.paired import HITS, paired_with_first
 from workbench.measure.questions import Question
-from workbench.records import KEPT, Tabular, Trace
-from workbench.retrieval.explain import Fate, explain
+from workbench.records import KEPT, Fate, Tabular, Trace
+from workbench.retrieval.explain import explain
 from workbench.retrieval.index_adapters import CachedIndex
+from workbench.tables import Line, Part, Table, Types, numbers, tidy
+
+MISSED: Types = {"system": "str", "fate": "str", "question": "str", "kind": "str", "target": "str"}
+SURVIVED: Types = {
+    "system": "str", "question": "str", "kind": "str", "target": "str", "reached": "int64",
+    "reached_step": "str", "rescued": "bool",
+}  # fmt: skip
 
 
 class Missed(NamedTuple):
@@ -37,6 +45,26 @@ class MissedQuestions(list[Missed], Tabular):
     def __init__(self, system: str, missed: Iterable[Missed]) -> None:
         super().__init__(missed)
         self.system = system
+
+    def view(self) -> list[Part]:
+        """One line per question: the fate of the file, question and file."""
+        parts: list[Part] = ["", Line(self._heading, "bold")]
+        if self:
+            rows = [(one.fate, one.question, one.target) for one in self]
+            parts.append(Table("", ("the file is", "question", "file that answers it"), rows))
+        return parts
+
+    @property
+    def _heading(self) -> str:
+        if not self:
+            return f"{self.system} missed no question"
+        fates = Counter(one.fate for one in self)
+        counted = ", ".join(f"{count} {fate}" for fate, count in fates.most_common())
+        return f"{self.system} missed {len(self)} (file {counted})"
+
+    def observations(self) -> Table:
+        """One row for each missed question."""
+        return tidy(MISSED, ((self.system, one.fate, one.question, one.kind, one.target) for one in self))
 
 
 def missed_questions(evaluation: Evaluation, index: Index) -> MissedQuestions:
@@ -145,9 +173,31 @@ class Survival(Tabular):
         """The questions of one kind."""
         return Survival(self.system, tuple(one for one in self.survivors if one.question.kind == kind))
 
+    def view(self) -> list[Part]:
+        """One line per step: the number of questions whose target is left."""
+        return Survivals([self]).view()
+
+    def observations(self) -> Table:
+        """One row for each question."""
+        return Survivals([self]).observations()
+
 
 class Survivals(list[Survival], Tabular):
     """How far the targets of several evaluations of the same questions got."""
+
+    def view(self) -> list[Part]:
+        """One line per step, one column per system: the number of questions whose target is left."""
+        rows = [(step.says, *(str(one.count(step)) for one in self)) for step in SurvivalStep]
+        return [Table("", ["questions whose target is", *numbers(*(one.system for one in self))], rows)]
+
+    def observations(self) -> Table:
+        """One row for each question of each evaluation."""
+        rows = []
+        for each in self:
+            for one in each.survivors:
+                about = [each.system, one.question.question, one.question.kind, one.question.target]
+                rows.append([*about, int(one.reached), one.reached.says, one.rescued])
+        return tidy(SURVIVED, rows)
 
 
 def survival(evaluation: Evaluation, index: Index) -> Survival:

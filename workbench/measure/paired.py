@@ -13,6 +13,7 @@ from workbench.errors import InputError
 from workbench.measure.evaluation import Evaluation, Judged, values
 from workbench.records import Floats, Shown
 from workbench.safe_text import counted
+from workbench.tables import ABSENT, Part, Table, numbers
 
 HITS = "hits"
 """The measure of the report: 1 if the target is among the results, else 0 (SetR of ir_measures)."""
@@ -78,6 +79,22 @@ class Paired(Shown):
         del told["counted"]
         return told
 
+    def view(self) -> list[Part]:
+        """The verdict in words, and the figures behind it."""
+        heads = numbers("questions", "better on", "worse on", "mean change", "95 % interval", "p")
+        row = (
+            self.measure,
+            *map(str, (self.n, self.wins, self.losses)),
+            _change(self.difference),
+            " to ".join(map(_change, self.interval)) if self.interval else ABSENT,
+            f"{self.p_holm:.3g}",
+        )
+        return [str(self), Table("", ["measure", *heads], [row])]
+
+
+def _change(value: float) -> str:
+    return f"{value:+.3f}".replace("-", "−")
+
 
 def _signed(value: float, pattern: str) -> str:
     """A number with a minus sign that does not read as a dash, and never "−0"."""
@@ -98,6 +115,14 @@ def paired(before: Evaluation, after: Evaluation, measure: Any = HITS) -> Paired
 def paired_with_first(evaluations: Sequence[Evaluation], measure: Any = HITS) -> list[Paired]:
     """Compare each later evaluation with the first, with Holm's correction for their number."""
     return corrected([paired(evaluations[0], one, measure) for one in evaluations[1:]])
+
+
+def verdicts_view(evaluations: Sequence[Evaluation], measure: Any = HITS) -> list[Part]:
+    """The verdict on each later evaluation against the first, one line each; there must be a first."""
+    verdicts = zip(evaluations[1:], paired_with_first(evaluations, measure), strict=True)
+    rows = [(one.pipeline.name, str(verdict)) for one, verdict in verdicts]
+    table = Table("", ("system", f"{measure}, question by question"), rows)
+    return ["", f"compared with {evaluations[0].pipeline.name}", table]
 
 
 def corrected(found: Sequence[Paired]) -> list[Paired]:

@@ -15,6 +15,14 @@ from workbench.measure.evaluation import Evaluation, Share
 from workbench.records import KEPT, Floats, Tabular, Trace
 from workbench.retrieval.cutoff import Limit, MinScore
 from workbench.retrieval.pipeline import Pipeline, Running, before, run
+from workbench.tables import ABSENT, Line, Part, Table, Types, numbers, tidy
+
+FLOORS: Types = {
+    "system": "str", "floor": "float64", "own_floor": "bool", "questions": "int64", "hits": "int64",
+    "returned_chunks": "int64", "right_chunks": "int64", "precision": "float64", "unanswerable": "int64",
+    "nothing_returned": "int64",
+}  # fmt: skip
+"""The columns of the table of pandas."""
 
 STEPS = 20
 """The number of floors that are compared, about."""
@@ -102,6 +110,35 @@ class Scores(Tabular):
     def silent(self, floor: float) -> int:
         """The number of controls with an empty answer at this floor."""
         return self.at(floor).silent.hits
+
+    def view(self) -> list[Part]:
+        """One line per floor: the questions that hit, the precision, and the unanswerable questions."""
+        rows = []
+        for floor in self.floors:
+            found = self.at(floor)
+            rows.append(
+                (
+                    f"{floor:g}",
+                    f"{found.hits.hits}/{found.hits.n}",
+                    f"{found.right.hits}/{found.right.n}",
+                    ABSENT if found.precision is None else f"{found.precision:.1%}",
+                    f"{found.silent.hits}/{found.silent.n}" if found.silent.n else ABSENT,
+                    "its own floor" if floor == self.floor else "",
+                )
+            )
+        heads = ("floor", "questions\nwith a hit", "returned chunks\nof the right file", "precision")
+        table = Table("", [*numbers(*heads, "unanswerable,\nnothing\nreturned"), ""], rows)
+        return [Line(self.system, "dim"), table]
+
+    def observations(self) -> Table:
+        """One row for each floor."""
+        rows = []
+        for floor in self.floors:
+            found = self.at(floor)
+            counts = [found.hits.n, found.hits.hits, found.right.n, found.right.hits, found.precision]
+            own = floor == self.floor
+            rows.append([self.system, floor, own, *counts, found.silent.n, found.silent.hits])
+        return tidy(FLOORS, rows)
 
 
 @dataclass(frozen=True)

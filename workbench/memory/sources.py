@@ -221,11 +221,6 @@ def parts(text: str, most: int) -> list[str]:
     return [*found, data.decode()]
 
 
-def beginning(text: str, units: int) -> str:
-    """The first `units` UTF-16 code units of a text; a surrogate pair is never split."""
-    return text.encode("utf-16-le", "surrogatepass")[: units * 2].decode("utf-16-le", "ignore")
-
-
 class Look(NamedTuple):
     """What is known of a file without reading it: its size in bytes and its modification time."""
 

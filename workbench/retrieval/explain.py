@@ -3,43 +3,25 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections import Counter
+from dataclasses import asdict, dataclass
 from enum import StrEnum
+from pathlib import PurePosixPath
+from typing import Any
 
 import numpy as np
 
 from workbench.contracts import Context, Index
 from workbench.errors import InputError
-from workbench.records import KEPT, Candidate, Chunk, Compared, DropKind, Shown, Stage, Trace, Vector
+from workbench.records import KEPT, Candidate, Chunk, Compared, Fate, Shown, Stage, Trace, Vector, stage_name
 from workbench.retrieval.columns import ColumnStage
 from workbench.retrieval.cutoff import Limit
 from workbench.retrieval.expressions import Expression
-from workbench.retrieval.legs import LegRank, legs_of
+from workbench.retrieval.legs import LegRank, LegStage, Union, legs_of
+from workbench.retrieval.picture import Mark, picture
 from workbench.retrieval.pipeline import Running
-
-
-class Fate(StrEnum):
-    """What happened to a chunk, from best to worst."""
-
-    RETURNED = "returned"
-    BEYOND_LIMIT = "beyond the limit"
-    BELOW_FLOOR = "below the floor"
-    BELOW_LEG_FLOOR = "below the floor of its leg"
-    FILTERED = "removed by a filter"
-    FOLDED = "folded under a better chunk of its file"
-    BEYOND_POOL = "beyond the pool"
-    NO_MATCH = "listed by no leg"
-    NEVER_INDEXED = "not in the index"
-
-
-FATES = {
-    DropKind.LIMIT: Fate.BEYOND_LIMIT,
-    DropKind.FLOOR: Fate.BELOW_FLOOR,
-    DropKind.LEG_FLOOR: Fate.BELOW_LEG_FLOOR,
-    DropKind.FILTER: Fate.FILTERED,
-    DropKind.FOLD: Fate.FOLDED,
-}
-"""The fate of a candidate, by the kind of cut that dropped it."""
+from workbench.safe_text import one_line
+from workbench.tables import Block, Part, Picture, hanging
 
 
 @dataclass(frozen=True)
@@ -50,6 +32,29 @@ class Verdict:
     fate: Fate
     candidate: Candidate | None
     leg_ranks: tuple[LegRank, ...]
+
+    def lines(self, trace: Trace) -> list[str]:
+        """The chunk with its fate, its rank in each leg, its formulas, and what each cut-off stage did."""
+        lines = [one.line(trace.legs[one.leg].asked) for one in self.leg_ranks]
+        if self.candidate is not None:
+            lines += [*formula_lines(trace, self.candidate), *decision_lines(trace, self.candidate)]
+        if self.chunk.read_share < 1:
+            lines.append(f"the model read {self.chunk.read_share:.0%} of this chunk")
+        return [f"{self.chunk.place}: {self.fate}", *(f"  {line}" for line in lines)]
+
+    def as_json(self, trace: Trace) -> dict[str, Any]:
+        """The chunk with its fate, formulas and ranks; `trace` is that of the search."""
+        chunk, found = self.chunk, self.candidate
+        made = steps(trace, trace.chunks.index(chunk)) if found else ()
+        return {
+            "path": chunk.path, "start_line": chunk.start_line, "end_line": chunk.end_line,
+            "fate": self.fate.value,
+            "dropped": found.drop.as_json() if found and found.drop else None,
+            "candidate": found.as_json() if found else None,
+            "formulas": {step.column: f"{step.formula}" for step in made},
+            "legs": [asdict(one) | {"missing": list(one.missing)} for one in self.leg_ranks],
+            "read_share": chunk.read_share,
+        }  # fmt: skip
 
 
 @dataclass(frozen=True, repr=False)
@@ -64,6 +69,72 @@ class Explanation(Shown):
     def __repr__(self) -> str:
         """One line; `workbench.show` prints all, and a notebook shows all."""
         return f"<Explanation: {self.target} is {self.fate} for {self.trace.question!r}, {self.trace.system}>"
+
+    def text(self, chunks: int = 3) -> str:
+        """Why the file is in the answer or not, in words and numbers: the best `chunks` of its chunks."""
+        trace, target = self.trace, self.target
+        head = [f"“{trace.question}”", f"  system {trace.system}, file {target}: {self.fate.upper()}"]
+        if self.fate is Fate.NEVER_INDEXED:
+            return "\n".join(map(one_line, [*head, "", _never_indexed_line(target)]))
+        legs = [f"  {line}" for line in trace.asked_lines()[1:]]
+        body = [line for one in self.verdicts[:chunks] for line in ["", *one.lines(trace)]]
+        rest = Counter(one.fate.value for one in self.verdicts[chunks:])
+        if rest:
+            others = ", ".join(f"{count} {fate}" for fate, count in rest.items())
+            body += ["", f"its other chunks: {others}"]
+        return "\n".join(map(one_line, [*head, *legs, *body]))
+
+    def view(self) -> list[Part]:
+        """The lines of `text`; a long one continues below its own beginning."""
+        return [hanging(line) for line in self.text().split("\n")]
+
+    def page(self) -> list[Part]:
+        """The search as a picture, and the printed lines; those that name question and chunks are bold."""
+        lines = self.text().split("\n")
+        indents = [len(line) - len(line.lstrip()) for line in lines]
+        blocks = zip(lines, indents, strict=True)
+        return [self.picture(), *(Block(line.lstrip(), n, "" if n else "bold") for line, n in blocks)]
+
+    def picture(self) -> Picture:
+        """The stages of the search with what left each of them, and where the file is lost."""
+        trace, target = self.trace, self.target
+        rows = [row for row, one in enumerate(trace.chunks) if one.path == target]
+        drops = [-1 if one.drop is None else trace.place_of(one.drop.stage) for one in trace.candidates]
+        mine = [drop for drop, one in zip(drops, trace.candidates, strict=True) if one.chunk.path == target]
+        marks: dict[str, Mark] = {}
+        for place, stage in enumerate(trace.stages):
+            left = sum(drop < 0 or drop > place for drop in drops)
+            if isinstance(stage, LegStage) and (leg := trace.legs.get(stage.name)):
+                rank = np.fmin.reduce(trace.columns[f"{stage.name}_rank"][rows], initial=np.inf)
+                at = "without the file" if rank == np.inf else f"the file at {rank:.0f}"
+                marks[stage.slot] = Mark("", f"{leg.hits.rows.size} found, {at}")
+            elif isinstance(stage, Union | Limit) or place in drops:
+                marks[stage.slot] = Mark("", f"{left} left")
+            if (place == max(mine) and -1 not in mine) if mine else isinstance(stage, Union):
+                marks[stage.slot] = Mark("lost", f"{left} left; the file is lost here")
+        if -1 in mine:
+            paths = [one.chunk.path for one in trace.results]
+            place = paths.index(target) + 1
+            words = f"{len(paths)} returned; the file at place {place}"
+            marks[trace.stages[-1].slot] = Mark("found", words)
+        return picture(trace.stages, marks, f"“{trace.question}” in {trace.system}: {target} is {self.fate}")
+
+    def as_json(self) -> dict[str, Any]:
+        """The file's fate, and each chunk's, with formulas and ranks."""
+        return {
+            "question": self.trace.question, "system": self.trace.system, "target": self.target,
+            "fate": self.fate.value, "chunks": [one.as_json(self.trace) for one in self.verdicts],
+        }  # fmt: skip
+
+
+def _never_indexed_line(target: str) -> str:
+    ending = PurePosixPath(target).suffix
+    if ending not in ("", ".md", ".jsonl"):
+        return (
+            f"The index has no such file. The workbench reads Markdown (.md) and chat transcripts (.jsonl), "
+            f"not {ending} files: convert it to Markdown."
+        )
+    return "The index has no such file. If it is in the memory's folder, `workbench index FOLDER` adds it."
 
 
 def explain(trace: Trace, index: Index, target: str, vector: Vector | None = None) -> Explanation:
@@ -99,12 +170,7 @@ def _verdict(trace: Trace, row: int, chunk: Chunk, leg_ranks: tuple[LegRank, ...
         matched = any(leg_rank.rank is not None for leg_rank in leg_ranks)
         return Verdict(chunk, Fate.BEYOND_POOL if matched else Fate.NO_MATCH, None, leg_ranks)
     candidate = trace.candidate(int(place[0]))
-    return Verdict(chunk, fate_of(candidate), candidate, leg_ranks)
-
-
-def fate_of(candidate: Candidate) -> Fate:
-    """What happened to a candidate: returned, or dropped by a cut of some kind."""
-    return Fate.RETURNED if candidate.drop is None else FATES[candidate.drop.kind]
+    return Verdict(chunk, candidate.fate, candidate, leg_ranks)
 
 
 def _best_first(verdict: Verdict) -> tuple[int, float, int, str]:
@@ -119,6 +185,12 @@ class Step:
 
     column: str
     formula: Expression
+
+    def __str__(self) -> str:
+        """The column, its formula and its value: `score = 0.7 × 0.438 + 0.3 × 0 = 0.307`."""
+        value = f"{self.formula.value:.4g}"
+        equals = "" if self.formula.text == value else f" = {value}"
+        return f"{self.column.replace('_', ' ')} = {self.formula}{equals}"
 
 
 def steps(trace: Trace, row: int, digits: int = 4) -> list[Step]:
@@ -144,6 +216,11 @@ def _check_value(stage: ColumnStage, value: float, computed: float) -> None:
         )
 
 
+def formula_lines(trace: Trace, candidate: Candidate) -> list[str]:
+    """How each number of a candidate was computed, one line each."""
+    return [str(step) for step in steps(trace, trace.chunks.index(candidate.chunk))]
+
+
 class StageOutcome(StrEnum):
     """What a cut-off stage did with a candidate."""
 
@@ -159,6 +236,26 @@ class Decision:
     stage: Stage
     outcome: StageOutcome
     compared: tuple[Compared, ...] = ()
+
+    def __str__(self) -> str:
+        """What was compared, and what the stage did: `score 0.349 < 0.350: the floor drops it, by 0.0006`."""
+        name = stage_name(self.stage)
+        if self.outcome is StageOutcome.BROUGHT_BACK:
+            return f"brought back by the {name}: {self.stage.says.partition(': ')[2]}"
+        if self.outcome is StageOutcome.PASSED:
+            reached = " and ".join(str(one) for one in self.compared if one.reached)
+            return f"{reached}: passes the {name}"
+        return f"{' and '.join(map(str, self.compared))}: the {name} drops it{self._distance}"
+
+    @property
+    def _distance(self) -> str:
+        """How far a number is from a threshold, if there is one threshold on a number."""
+        if len(self.compared) != 1 or self.compared[0].at_most:
+            return ""
+        value, limit = self.compared[0].value, self.compared[0].limit
+        if isinstance(value, str) or isinstance(limit, str) or math.isnan(value):
+            return ""
+        return f", by {limit - value:.3g}"
 
 
 def decisions(trace: Trace, row: int) -> list[Decision]:
@@ -176,3 +273,10 @@ def decisions(trace: Trace, row: int) -> list[Decision]:
             found.append(Decision(stage, outcome, compared))
         was = now
     return found
+
+
+def decision_lines(trace: Trace, candidate: Candidate) -> list[str]:
+    """What each stage that drops or restores candidates did with this one, and its final position."""
+    lines = [str(one) for one in decisions(trace, trace.chunks.index(candidate.chunk))]
+    ending = "returned" if candidate.drop is None else "not returned"
+    return [*lines, f"{ending}; position {candidate.position} of {len(trace.chunks)}"]

@@ -13,6 +13,7 @@ from workbench.contracts import Context, Index
 from workbench.memory.store.postings import K1, B
 from workbench.records import KEPT, Floats, Hits, Leg, Query, Rows, Trace
 from workbench.retrieval.columns import PlainStage
+from workbench.safe_text import counted
 
 
 @dataclass(frozen=True)
@@ -72,6 +73,23 @@ class LegRank:
     def brought(self) -> bool:
         """Whether the leg brought the chunk."""
         return self.rank is not None and self.rank <= self.depth
+
+    def line(self, asked: str | None) -> str:
+        """Where the leg has the chunk: its rank and the engine's number, or why it has none.
+
+        `asked` is what the leg asked; None for a question that it cannot search.
+        """
+        leg, lacks = f"{self.leg} leg", ", ".join(f"“{word}”" for word in self.missing)
+        if self.rank is None and asked is not None and not lacks:
+            return f"{leg}: not among the {counted(self.matched, 'chunk')} that it lists{self.beyond}"
+        if self.rank is None:
+            reason = f": it does not find {lacks}" if lacks else ", the question has no word to match"
+            verb = "matches" if self.matched == 1 else "match"
+            return f"{leg}: no match{reason} ({counted(self.matched, 'chunk')} {verb})"
+        raw = f"{self.number} {self.raw:.4g}"
+        pool = "" if self.brought else f", beyond this leg's depth of {self.depth}"
+        place = f"{leg}: rank {self.rank} of {self.matched}, {raw}{pool}"
+        return place + (f", without a match for {lacks}" if lacks else "")
 
 
 @dataclass(frozen=True)

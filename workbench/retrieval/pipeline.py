@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property, lru_cache
 from numbers import Real
-from typing import NamedTuple
+from textwrap import wrap
+from typing import Any, NamedTuple
 
 from workbench.contracts import Context, Index, Layout, Observer
 from workbench.errors import InputError
@@ -15,7 +16,9 @@ from workbench.records import Floats, Moment, Shown, Stage, Trace, Vector
 from workbench.retrieval.columns import flow
 from workbench.retrieval.cutoff import AddedFloor, Limit, MinScore, Order
 from workbench.retrieval.legs import LegStage, VectorLeg
+from workbench.retrieval.picture import Mark, picture
 from workbench.retrieval.query import BLANKS
+from workbench.tables import WIDTH, Part
 
 
 class _Wires(NamedTuple):
@@ -154,6 +157,30 @@ class Difference:
 class Differences(list[Difference], Shown):
     """What differs between two pipelines: the layout first, then the slots in running order."""
 
+    def __str__(self) -> str:
+        """The differences as lines of − and +, at most WIDTH wide."""
+        lines = []
+        for one in self:
+            lines.append(one.slot)
+            lines += _signed("−", one.before.says) if one.before else []
+            lines += _signed("+", one.after.says) if one.after else []
+        return "\n".join(lines) or "no difference"
+
+    def as_json(self) -> list[dict[str, Any]]:
+        """The differences by slot; null if a system has no such stage."""
+        return [
+            {
+                "slot": one.slot,
+                "before": one.before and one.before.says,
+                "after": one.after and one.after.says,
+            }
+            for one in self
+        ]
+
+
+def _signed(sign: str, says: str) -> list[str]:
+    return wrap(says, WIDTH, initial_indent=f"  {sign} ", subsequent_indent="    ", break_on_hyphens=False)
+
 
 @dataclass(frozen=True, repr=False)
 class Pipeline(Shown):
@@ -267,6 +294,22 @@ class Pipeline(Shown):
         steps = [f"  {place}. {stage.says}" for place, stage in enumerate(self.stages, 1)]
         changes = [f"  +{change.name}: {change.why}" for change in self.changes]
         return "\n".join([repr(self), *layout, *steps, *changes, f"  source: {self.source}"])
+
+    def page(self) -> list[Part]:
+        """The stages as a picture, with the changed ones marked, and below it what is printed."""
+        used = [change for change in self.changes if change.stage in self.stages]  # and not replaced later
+        marks = {change.stage.slot: Mark("changed", f"+{change.name}") for change in used}
+        return [picture(self.stages, marks, f"the stages of {self.name}"), *self.view()]
+
+    def as_json(self) -> dict[str, Any]:
+        """The stages by slot, the changes, and the source."""
+        return {
+            "name": self.name,
+            "layout": self.layout.says if self.layout else None,
+            "stages": [{"slot": stage.slot, "says": stage.says} for stage in self.stages],
+            "changes": [{"name": one.name, "slot": one.stage.slot, "why": one.why} for one in self.changes],
+            "source": asdict(self.source),
+        }
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
 
-from workbench.memory.sources import beginning
-from workbench.records import Chunk, Stage
+from workbench.records import Stage
 from workbench.retrieval.cutoff import EvidenceFloor, Limit, MinScore, Order
 from workbench.retrieval.fusion import AnsweredSum, OneLeg, WeightedRRF, WeightedSum
 from workbench.retrieval.legs import Depth, KeywordLeg, Union, VectorLeg
@@ -162,11 +161,3 @@ PIPELINES = (
     WORKAROUND,
     WITH_EVIDENCE,
 )
-
-SNIPPET = 700
-"""How many UTF-16 code units of a chunk an answer shows."""
-
-
-def snippet(chunk: Chunk) -> str:
-    """The first 700 UTF-16 code units of a chunk's text; a surrogate pair is never split."""
-    return beginning(chunk.text, SNIPPET)

@@ -16,7 +16,6 @@ from workbench.records import Candidate, Trace
 from workbench.registry import declared
 from workbench.retrieval.query import BLANKS
 from workbench.safe_text import counted, masked, one_line
-from workbench.systems.openclaw import snippet
 from workbench_plugins.agent.arguments import FebruaryGet, FebruarySearch, SeptemberGet, SeptemberSearch
 from workbench_plugins.agent.excerpts import MOST_UNITS, Excerpt, bounded, window
 from workbench_plugins.agent.note_files import FileMissingError, FileUnreadableError, Read
@@ -122,7 +121,7 @@ class Contract:
             "startLine": chunk.start_line,
             "endLine": chunk.end_line,
             "score": candidate.score,
-            "snippet": quoted_lines(snippet(chunk)) if self.quotes else snippet(chunk),
+            "snippet": quoted_lines(chunk.snippet) if self.quotes else chunk.snippet,
             "source": chunk.source,
             "corpus": chunk.source,
         }

@@ -5,7 +5,8 @@ from __future__ import annotations
 from itertools import accumulate
 from typing import NamedTuple
 
-from workbench.memory.sources import beginning, utf16_length
+from workbench.memory.sources import utf16_length
+from workbench.safe_text import beginning
 
 DEFAULT_LINES = 120
 MOST_UNITS = 12_000

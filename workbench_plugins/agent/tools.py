@@ -32,8 +32,6 @@ from workbench.retrieval.explain import explain
 from workbench.retrieval.pipeline import Pipeline, search
 from workbench.retrieval.query import check_question
 from workbench.systems.openclaw import WITH_EVIDENCE
-from workbench.views.data import explanation_data, trace_data
-from workbench.views.text import asked_lines, explanation_text, outcome_lines
 from workbench_plugins.agent.arguments import (
     Diagnose,
     Explain,
@@ -300,10 +298,10 @@ class AgentTools:
             return self.contract.unavailable(error)
         answer = _trace_answer(trace)
         if file is not None:
-            shown = explanation_data(file)
+            shown = file.as_json()
             shown["chunks"] = shown["chunks"][:NEAREST]
             _without_text(one["candidate"] for one in shown["chunks"])
-            answer["file"] = {"says": explanation_text(file), **shown}
+            answer["file"] = {"says": file.text(), **shown}
         return answer
 
     def _diagnose(self, asked: Diagnose) -> Answer:
@@ -319,7 +317,7 @@ class AgentTools:
             found = part_of("tool", "memory_diagnose").diagnose(
                 question, pipeline, index, path, unwanted=unwanted, questions=labels
             )
-        return {"says": part_of("view", "Diagnosis").diagnosis_text(found), **found.as_json()}
+        return {"says": found.text, **found.as_json()}
 
     def _case(self, asked: SaveCase) -> Answer:
         making = part_of("tool", "memory_case")
@@ -340,11 +338,11 @@ class AgentTools:
 
 def _trace_answer(trace: Trace) -> Answer:
     """A trace for an agent, without snippets; of the dropped candidates, the counts and the nearest."""
-    shown = trace_data(trace)
+    shown = trace.as_json()
     dropped = shown["dropped"]
     _without_text([*shown["results"], *dropped])
     return {
-        "says": "\n".join([*asked_lines(trace), *outcome_lines(trace)]),
+        "says": "\n".join([*trace.asked_lines(), *trace.outcome_lines()]),
         **shown,
         "dropped": {
             "count": len(dropped),

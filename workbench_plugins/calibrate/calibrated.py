@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -13,15 +14,16 @@ import numpy as np
 from workbench.contracts import Index
 from workbench.errors import InputError
 from workbench.measure.evaluation import Evaluation, Share
-from workbench.measure.paired import Paired, paired_values
+from workbench.measure.paired import LEVEL, Paired, paired_values
 from workbench.records import Shown, Trace
 from workbench.retrieval.cutoff import AddedFloor
 from workbench.retrieval.pipeline import Pipeline
 from workbench.retrieval.query import unicode_words
 from workbench.retrieval.settings import with_settings
+from workbench.tables import Part, Table, numbers
 from workbench_plugins.calibrate.floors import Floored, Values, levels
 from workbench_plugins.calibrate.made import MadeLabels
-from workbench_plugins.calibrate.promise import Promise, allowed, check_enough, upper
+from workbench_plugins.calibrate.promise import Promise, allowed, check_enough, fewest, upper
 from workbench_plugins.rerank import Rerank
 
 ACCEPTED = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5)
@@ -139,6 +141,20 @@ class Calibrated(Shown):
             f"{self.mistakes} {verb}, so the rate is at most {self.bound:.1%} (Clopper and Pearson)."
         )
 
+    def view(self) -> list[Part]:
+        """The threshold, the promise, its cost, the curve, and how to use it."""
+        parts: list[Part] = [
+            f"{self.pipeline.name}: {_values(self.thresholds)}, instead of {_values(self.own)}",
+            str(self),
+            f"Hits: {_share_text(self.hits)}; before {_share_text(self.before)}.",
+        ]
+        parts += [f"In pairs: {self.change}."] if self.change is not None else []
+        parts += [_compared(self.made)] if self.made is not None else []
+        use = [self.options or "only as a file: no option of this system sets this threshold"]
+        if self.to_paste is not None:
+            use.append(f"openclaw.json: {json.dumps(self.to_paste)}")
+        return [*parts, "", _curve_table(self), "", *(f"Use it: {one}" for one in use)]
+
     def as_json(self) -> dict[str, Any]:
         """The figures for `--json`."""
         made = self.made and {
@@ -166,6 +182,52 @@ class Calibrated(Shown):
             "curve": [{**one._asdict(), "hits": _shown(one.hits)} for one in self.curve],
             "made": made,
         }
+
+
+def _curve_table(found: Calibrated) -> Table:
+    """A row for each accepted rate: the thresholds, the mistakes among the labels, and the hits."""
+    known = {one.accept: one for one in found.curve}
+    rows = []
+    for rate in sorted({*ACCEPTED, found.promise.accept}):
+        if rate in known:
+            one = known[rate]
+            values = ", ".join(f"{value:g}" for value in one.values)
+            rows.append((f"{rate:.0%}", values, f"{one.mistakes} of {found.labels}", _share_text(one.hits)))
+        else:
+            needed = fewest(rate, found.promise.confidence)
+            few = allowed(found.labels, rate, found.promise.confidence) < 0
+            why = f"needs {needed} labels" if few else "no threshold keeps it"
+            rows.append((f"{rate:.0%}", why, "", ""))
+    heads = numbers("threshold", "mistakes", "hits, 95 % interval")
+    return Table(
+        f"What other rates cost, at {found.promise.confidence:.0%} confidence", ["accepted", *heads], rows
+    )
+
+
+def _values(thresholds: Mapping[str, float]) -> str:
+    return ", ".join(
+        f"{name} = {value:g}" if isfinite(value) else f"{name} = none" for name, value in thresholds.items()
+    )
+
+
+def _share_text(share: Share) -> str:
+    low, high = share.interval
+    return f"{share.hits} of {share.n} ({low:.0%} to {high:.0%})"
+
+
+def _compared(made: Made) -> str:
+    """What made labels say about those by hand."""
+    if not made.by_hand.n:
+        return f"Made by {made.how}: no question without an answer was written by hand to compare with."
+    told = (
+        "they differ, so do not take the promise for questions of people"
+        if made.p < LEVEL
+        else "too few questions to tell them apart"
+    )
+    return (
+        f"Made by {made.how}: {_share_text(made.made)} get an answer; of those written by hand "
+        f"{_share_text(made.by_hand)}; {told} (Fisher's exact p = {made.p:.2g})."
+    )
 
 
 def _shown(share: Share) -> dict[str, Any]:

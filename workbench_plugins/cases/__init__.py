@@ -26,7 +26,6 @@ def is_case(file: Path) -> bool:
         return plain and FIRST_KEY.match(opened.read(BEGINNING)) is not None
 
 
-declare("workbench_plugins.cases.show", view="CaseRun Matrix")
 declare(
     "workbench_plugins.cases.commands",
     save="case",

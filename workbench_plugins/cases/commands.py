@@ -47,16 +47,15 @@ from workbench_plugins.cases.model import (
 )
 from workbench_plugins.cases.redact import redacted
 from workbench_plugins.cases.released.commands import bisect, confirm
+from workbench_plugins.cases.report import case_html, case_markdown
+from workbench_plugins.cases.results import CaseRun, Matrix
 from workbench_plugins.cases.running import (
     MOST_RETURNED,
-    CaseRun,
-    Matrix,
     run_case,
     run_on,
     run_releases,
     systems_named,
 )
-from workbench_plugins.cases.show import case_html, case_markdown, run_data
 from workbench_plugins.cases.shrink import original_of, shrink_file
 
 case = typer.Typer(
@@ -238,7 +237,7 @@ def run(
         else:
             ran = run_case(one.case, folder=one.folder)
         fine = fine and ran.holds
-        printed.append({"file": str(one.path), **run_data(ran)})
+        printed.append({"file": str(one.path), **ran.as_json()})
         if not as_json and isinstance(ran, Matrix):
             put(f"{one.path}")
         if not as_json:

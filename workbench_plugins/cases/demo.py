@@ -10,7 +10,6 @@ from workbench.retrieval.pipeline import Change
 from workbench.systems import openclaw
 from workbench_plugins.cases.model import Case, load_case
 from workbench_plugins.cases.running import pipeline_of_case, run_case, run_on
-from workbench_plugins.cases.show import run_data
 
 CASE = Path(__file__).with_name("demo.case.yaml")
 
@@ -22,7 +21,7 @@ def demo(as_json: AsJson = False) -> None:
     run = run_case(case)
     saved = saving(case)
     if as_json:
-        put({**run_data(run), "saved_by": saved}, as_json)
+        put({**run.as_json(), "saved_by": saved}, as_json)
         return
     put(run)
     put("One of these changes alone would save it:" if saved else "No single change would save it.")

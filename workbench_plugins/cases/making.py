@@ -7,24 +7,19 @@ to think of the name of its file: it comes from the question, and is never that 
 from __future__ import annotations
 
 import os
-import platform
 import re
 from collections.abc import Sequence
 from importlib import import_module
-from importlib.metadata import version
 from itertools import chain, count
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Literal, cast, get_args
-
-import numpy as np
 
 from workbench.contracts import Index
 from workbench.errors import InputError
 from workbench.memory.embedding.local import ToyEmbedder
 from workbench.memory.index import MemoryIndex, OpenIndex
 from workbench.memory.sources import LineChunker, sizes_in
-from workbench.memory.store.sqlite.database import libraries
 from workbench.records import Chunk, Trace, Vector
 from workbench.registry import declared, part_of
 from workbench.retrieval.index_adapters import innermost
@@ -36,7 +31,6 @@ from workbench_plugins.cases.model import (
     Case,
     CaseAnnotations,
     CaseChunker,
-    CaseEnvironment,
     CaseLists,
     CaseMemory,
     CaseModel,
@@ -46,6 +40,7 @@ from workbench_plugins.cases.model import (
     CaseSystem,
     Elsewhere,
     Expected,
+    environment,
     save_case,
 )
 from workbench_plugins.cases.running import run_case, system_of_case, with_observations
@@ -122,16 +117,6 @@ def travelling(name: str) -> Travelling:
     if name not in get_args(Travelling):
         raise InputError(f"Vectors do not travel as {name!r}.", "Choose float32, float16 or none.")
     return cast(Travelling, name)
-
-
-def environment() -> CaseEnvironment:
-    """The versions here."""
-    return CaseEnvironment(
-        workbench=version("hybrid-search-workbench"),
-        python=platform.python_version(),
-        sqlite=str(libraries()["sqlite"]),
-        numpy=np.__version__,
-    )
 
 
 def carried(

@@ -11,14 +11,17 @@ a person writes cases by hand, so `question: 12:30` is text here, although YAML 
 from __future__ import annotations
 
 import os
+import platform
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from importlib.metadata import version
 from itertools import zip_longest
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple, Self
 
+import numpy as np
 import yaml
 from pydantic import (
     AfterValidator,
@@ -38,6 +41,7 @@ from workbench.errors import InputError
 from workbench.memory import files
 from workbench.memory.embedding.local import PACKAGED_MODEL
 from workbench.memory.safe_yaml import LOADER, RefusedYamlError, check_yaml
+from workbench.memory.store.sqlite.database import libraries
 from workbench.retrieval.query import BLANKS, LONGEST_QUESTION, MOST_CHARACTERS
 from workbench.safe_text import BIDIRECTIONAL, MASK, SEPARATORS, is_secret_name, masked, one_line
 from workbench_plugins.cases import SUFFIX, is_case
@@ -409,6 +413,16 @@ class CaseEnvironment(CasePart):
     python: str = ""
     sqlite: str = ""
     numpy: str = ""
+
+
+def environment() -> CaseEnvironment:
+    """The versions here."""
+    return CaseEnvironment(
+        workbench=version("hybrid-search-workbench"),
+        python=platform.python_version(),
+        sqlite=str(libraries()["sqlite"]),
+        numpy=np.__version__,
+    )
 
 
 def _no_truth(value: Any) -> Any:

@@ -18,7 +18,7 @@ from workbench_plugins.cases import SUFFIX, is_case
 if TYPE_CHECKING:
     from workbench.retrieval.pipeline import Pipeline
     from workbench_plugins.cases.model import CaseFile
-    from workbench_plugins.cases.running import Answered, CaseRun
+    from workbench_plugins.cases.results import Answered, CaseRun
 
 UPDATE = "--case-update"
 
@@ -111,7 +111,7 @@ class CollectedCase(pytest.File):
 
 
 def _unmet(answer: Answered, run: CaseRun, problem: str) -> UnmetExpectationError:
-    from workbench_plugins.cases.show import answer_text
+    from workbench_plugins.cases.report import answer_text
 
     return UnmetExpectationError(answer_text(answer, run, problem))
 

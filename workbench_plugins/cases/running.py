@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import nullcontext, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import isclose
 from pathlib import Path
 from time import monotonic
@@ -16,11 +16,11 @@ from typing import Any, NamedTuple
 
 from workbench.contracts import Index
 from workbench.errors import InputError, WorkbenchError, unknown_name
-from workbench.records import Trace
+from workbench.records import Fate, Trace
 from workbench.registry import part_of
 from workbench.retrieval.columns import parameters
 from workbench.retrieval.cutoff import AddedFloor, Limit, MinScore
-from workbench.retrieval.explain import Explanation, Fate, explain
+from workbench.retrieval.explain import Explanation, explain
 from workbench.retrieval.legs import legs_of
 from workbench.retrieval.pipeline import Change, Difference, Pipeline, search
 from workbench.retrieval.settings import has_parameter, with_settings
@@ -29,6 +29,7 @@ from workbench.systems.languages import is_configuration, with_keys_of_any_langu
 from workbench.systems.registry import SYSTEMS
 from workbench_plugins.cases.indexing import beside, opened_memory
 from workbench_plugins.cases.model import Case, CaseQuestion, CaseSystem, Expected, Observed, read_plain
+from workbench_plugins.cases.results import Answered, CaseRun, Matrix
 
 
 def pipeline_of_case(system: CaseSystem, folder: Path | None = None) -> Pipeline:
@@ -174,100 +175,6 @@ MOST_SECONDS = 600.0
 """The time that the questions of a case may take on all of its systems together."""
 MOST_RETURNED = 10
 """The number of returned files that an observation keeps."""
-
-
-@dataclass(frozen=True, repr=False)
-class Answered:
-    """The answer to one question of a case: whether it is as expected, in words, and what was observed.
-
-    `wanted` says what should be, and `seen` what is. `explanation` is that of the file that decides; None if
-    no file does.
-    """
-
-    asked: CaseQuestion
-    trace: Trace
-    holds: bool
-    wanted: str
-    seen: str
-    observed: Observed
-    explanation: Explanation | None = None
-
-    @property
-    def says(self) -> str:
-        """What should be, and what is, in a sentence."""
-        return f"{self.wanted}, and {self.seen}"
-
-    @property
-    def reason(self) -> tuple[bool, str, str]:
-        """Whether the expectation holds, and the fate and stage of the file that decides."""
-        return self.holds, self.observed.fate, self.observed.stage
-
-    @property
-    def deciding(self) -> tuple[str, tuple[str, ...]]:
-        """The chunk that decides, and the legs that brought it; the file, where a layout has other chunks."""
-        if self.explanation is None or not self.explanation.verdicts:
-            return "", ()
-        best = self.explanation.verdicts[0]
-        place = best.chunk.place if self.trace.layout is None else best.chunk.path
-        return place, tuple(one.leg for one in best.leg_ranks if one.brought)
-
-    @property
-    def as_observed(self) -> bool:
-        """Whether the observation that the case states is made again; its empty fields are not compared."""
-        then = dict(self.asked.observed or ())
-        return all(not old or old == getattr(self.observed, name) for name, old in then.items())
-
-
-@dataclass(frozen=True, repr=False)
-class CaseRun:
-    """A case that was run on one system: the answer to each of its questions."""
-
-    case: Case
-    pipeline: Pipeline
-    answers: tuple[Answered, ...]
-
-    @property
-    def holds(self) -> bool:
-        """Whether every expectation holds."""
-        return all(one.holds for one in self.answers)
-
-    @property
-    def as_observed(self) -> bool:
-        """Whether every observation is as the case states it."""
-        return all(one.as_observed for one in self.answers)
-
-    @property
-    def reasons(self) -> tuple[tuple[bool, str, str], ...]:
-        """The reason of each answer: two runs with the same reasons show the same failure."""
-        return tuple(one.reason for one in self.answers)
-
-    def __repr__(self) -> str:
-        failing = sum(not one.holds for one in self.answers)
-        return f"<CaseRun: {self.pipeline.name}, {failing} of {len(self.answers)} questions fail>"
-
-
-@dataclass(frozen=True, repr=False)
-class Matrix:
-    """A case on several systems in their order. For releases, the order is that of time."""
-
-    runs: tuple[CaseRun, ...]
-
-    @property
-    def holds(self) -> bool:
-        """Whether every expectation holds on every system."""
-        return self.first_bad is None
-
-    @property
-    def first_bad(self) -> CaseRun | None:
-        """The first run in which an expectation does not hold."""
-        return next((one for one in self.runs if not one.holds), None)
-
-    @property
-    def first_good(self) -> CaseRun | None:
-        """The first run after the first bad one in which every expectation holds again."""
-        bad = self.first_bad
-        later = self.runs[self.runs.index(bad) + 1 :] if bad else ()
-        return next((one for one in later if one.holds), None)
 
 
 def run_case(

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from workbench.registry import declare
 
-declare("workbench_plugins.diagnose.diagnosis", name="diagnose", view="Diagnosis", tool="memory_diagnose")
-declare("workbench_plugins.diagnose.sweep", name="sweep", view="Sweep")
-declare("workbench_plugins.diagnose.findings", view="Findings")
-declare("workbench_plugins.diagnose.triage", view="Triage")
+declare("workbench_plugins.diagnose.diagnosis", name="diagnose", tool="memory_diagnose")
+declare("workbench_plugins.diagnose.sweep", name="sweep")
 declare("workbench_plugins.diagnose.widgets", "lab", widget="BlameChart FixFinder SweepMap")
 declare(
     "workbench_plugins.diagnose.commands",

@@ -34,7 +34,6 @@ from workbench.retrieval.scoring import Cosine, MinMaxRank
 from workbench.systems.history import changes
 from workbench.systems.openclaw import EVIDENCE_FLOOR, FIXES, SIGN
 from workbench.systems.registry import SYSTEMS
-from workbench.views.text import drop_reason, formula_line, leg_rank_line
 from workbench_plugins.diagnose.parameters import Goal, settings_between
 from workbench_plugins.diagnose.suspects import lost_in, odd_slots
 from workbench_plugins.rerank import Rerank
@@ -692,15 +691,13 @@ def evidence(before: Trace, after: Trace, index: Index, target: str, slot: str) 
 def _told(explanation: Explanation, verdict: Verdict, slot: str) -> str:
     """The lines about one chunk that belong to a slot; if there are none, its fate."""
     trace = explanation.trace
-    legs = [
-        leg_rank_line(one, trace.legs[one.leg].asked) for one in verdict.leg_ranks if _concerns(one, slot)
-    ]
+    legs = [one.line(trace.legs[one.leg].asked) for one in verdict.leg_ranks if _concerns(one, slot)]
     if verdict.candidate is None:
         return "; ".join(legs) or str(verdict.fate)
     columns = {name for stage in trace.stages if stage.slot == slot for name in stage.writes()}
     made = steps(trace, trace.chunks.index(verdict.chunk))
-    formulas = [formula_line(one) for one in made if one.column in {*columns, trace.ranked_by}]
-    cut = [drop_reason(verdict.candidate)] if verdict.candidate.drop else []
+    formulas = [str(one) for one in made if one.column in {*columns, trace.ranked_by}]
+    cut = [verdict.candidate.reason] if verdict.candidate.drop else []
     return "; ".join([*legs, *formulas, *cut])
 
 

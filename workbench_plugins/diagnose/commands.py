@@ -152,7 +152,6 @@ def blame(
 
     from workbench.measure.blame import blame as blamed
     from workbench.retrieval.settings import with_settings
-    from workbench.views.blame import rendered_blame
 
     if (other is None) == (not given):
         raise InputError("Blame compares two systems.", "Name a second one, or give --with SETTING.")
@@ -174,7 +173,7 @@ def blame(
     with where.opened() as opened:
         path = where.relative(target) if target else ""
         found = blamed(first, second, opened, asked, target=path, measure=measure)
-    put(found.as_json() if as_json else rendered_blame(found, "--json lists all"), as_json)
+    put(found.as_json() if as_json else [*found.view("--json lists all")], as_json)
     raise typer.Exit(0 if found.difference else 1)
 
 
@@ -210,7 +209,6 @@ def sweep(
     not choose it.
     """
     from workbench.measure.questions import check_targets
-    from workbench_plugins.diagnose.sweep import as_json as data
     from workbench_plugins.diagnose.sweep import sweep as run_sweep
 
     pipeline = changes.pipeline(system)
@@ -224,7 +222,7 @@ def sweep(
 
         with replaced(figure) as file:
             file.write(sweep_figure(found).page)
-    put(data(found) if as_json else found, as_json)
+    put(found.as_json() if as_json else found, as_json)
 
 
 @app.command()
@@ -254,7 +252,7 @@ def lint(
 
     from workbench.measure.questions import load_questions
     from workbench_plugins.diagnose.findings import lint as lint_alone
-    from workbench_plugins.diagnose.findings import lint_on, lint_pair, rendered_findings
+    from workbench_plugins.diagnose.findings import lint_on, lint_pair
 
     pipeline = changes.pipeline(system)
     found = lint_alone(pipeline)
@@ -264,5 +262,5 @@ def lint(
     if memory is not None:
         with IndexOptions(memory, index_file, re_embed).opened() as opened:
             found += lint_on(pipeline, opened, asked)
-    put([asdict(one) for one in found] if as_json else rendered_findings(found), as_json)
+    put([asdict(one) for one in found] if as_json else found, as_json)
     raise typer.Exit(1 if found else 0)

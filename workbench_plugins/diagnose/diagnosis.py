@@ -5,10 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from io import StringIO
 from typing import Any
-
-from rich.console import Group, RenderableType
 
 from workbench.contracts import Index
 from workbench.errors import InputError
@@ -21,18 +18,8 @@ from workbench.retrieval.index_adapters import CachedIndex
 from workbench.retrieval.pipeline import Pipeline, check_pipeline
 from workbench.retrieval.query import check_question
 from workbench.safe_text import one_line
-from workbench.views.frames import Frame, Types, frame, made_frame
-from workbench.views.text import (
-    ABSENT,
-    WIDTH,
-    PlainConsole,
-    Table,
-    explanation_text,
-    hanging,
-    plain,
-    rendered,
-    rich_table,
-)
+from workbench.tables import ABSENT, Line, Part, Table, Types, hanging, tidy
+from workbench.terminal import text_of
 from workbench_plugins.diagnose.causes import Cause, Marks, Prices, causes_inside, repairs, without_stop_words
 from workbench_plugins.diagnose.chunks import Tried, cut_index, tried, untried
 from workbench_plugins.diagnose.fixes import LARGER, MOST_FIXES, Fix, best_fixes, fixes_of_many, verified
@@ -47,6 +34,14 @@ from workbench_plugins.diagnose.parameters import Aim, Goal, parameters_of
 
 FORMAT = 2
 """The version of `Diagnosis.as_json`, which docs/diagnose.md describes."""
+
+
+FIXES: Types = {
+    "system": "str", "question": "str", "target": "str", "setting": "str", "now": "str", "value": "str",
+    "fails": "float64", "verified": "bool", "gained": "int64", "lost": "int64", "hits_before": "int64",
+    "hits_after": "int64", "silent_before": "int64", "silent_after": "int64",
+}  # fmt: skip
+"""The columns of the table of pandas."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -128,6 +123,37 @@ class Diagnosis(Tabular):
                 "in the file is stronger."
             )
         return f"No single setting of {self.pipeline.name} that was tried does it."
+
+    def view(self) -> list[Part]:
+        """The five parts of a diagnosis, one below the other."""
+        parts = {
+            "What happened": _lines(self.explanation.text(1).split("\n")),
+            "Causes": _causes(self) or ["No set of known repairs changes this answer."],
+            f"Fixes: the file is then {self.goal.aim}": _fixes(self),
+            "The price": _lines(_prices(self)),
+            "As settings": _lines(_settings(self)),
+        }
+        return [part for head, some in parts.items() for part in ("", Line(head, "bold"), *some)]
+
+    @property
+    def text(self) -> str:
+        """The same page as plain text, WIDTH columns wide."""
+        return text_of(self.view()).strip()
+
+    def observations(self) -> Table:
+        """One row for each fix."""
+        about = [self.pipeline.name, self.question, self.target]
+        rows = []
+        for fix in self.fixes:
+            told = {
+                **fix.as_json(),
+                "now": str(fix.now) or None,
+                "value": str(fix.value),
+                "gained": len(fix.gained),
+                "lost": len(fix.lost),
+            }
+            rows.append([*about, *(told[name] for name in list(FIXES)[len(about) :])])
+        return tidy(FIXES, rows)
 
     def as_json(self) -> dict[str, Any]:
         """The diagnosis in the form that docs/diagnose.md describes, version FORMAT."""
@@ -307,34 +333,11 @@ def _check_changeable(pipeline: Pipeline) -> None:
 # How a diagnosis is shown
 
 
-@rendered.register
-def rendered_diagnosis(diagnosis: Diagnosis) -> RenderableType:
-    """The five parts of a diagnosis, one below the other."""
-    parts = {
-        "What happened": _lines(explanation_text(diagnosis.explanation, 1).split("\n")),
-        "Causes": _causes(diagnosis) or [plain("No set of known repairs changes this answer.")],
-        f"Fixes: the file is then {diagnosis.goal.aim}": _fixes(diagnosis),
-        "The price": _lines(_prices(diagnosis)),
-        "As settings": _lines(_settings(diagnosis)),
-    }
-    return Group(
-        *(line for head, lines in parts.items() for line in (plain(""), plain(head, "bold"), *lines))
-    )
-
-
-def diagnosis_text(diagnosis: Diagnosis) -> str:
-    """The same page as plain text, WIDTH columns wide."""
-    console = PlainConsole(file=StringIO(), width=WIDTH, color_system=None)
-    with console.capture() as page:
-        console.print(rendered_diagnosis(diagnosis))
-    return "\n".join(line.rstrip() for line in page.get().strip().splitlines())
-
-
-def _lines(lines: Iterable[str]) -> list[RenderableType]:
+def _lines(lines: Iterable[str]) -> list[Part]:
     return [hanging(one_line(line)) for line in lines]
 
 
-def _causes(diagnosis: Diagnosis) -> list[RenderableType]:
+def _causes(diagnosis: Diagnosis) -> list[Part]:
     lines = []
     for place, cause in enumerate(diagnosis.causes, 1):
         settings = f" ({', '.join(cause.parameters)})" if cause.parameters else ""
@@ -359,22 +362,22 @@ def _counts(prices: Prices, after: Marks) -> str:
     return f"{told}; no result for {silent}, now {prices.now.silences}"
 
 
-def _fixes(diagnosis: Diagnosis) -> list[RenderableType]:
+def _fixes(diagnosis: Diagnosis) -> list[Part]:
     if not diagnosis.fixes:
         see = " See the repairs above." if diagnosis.causes else ""
-        return [plain(f"No single setting that was tried and no known change does it.{see}")]
+        return [f"No single setting that was tried and no known change does it.{see}"]
     table, longer = fixes_table(diagnosis), [one.group == LARGER for one in diagnosis.fixes]
-    parts: list[RenderableType] = []
+    parts: list[Part] = []
     for of_group, head in ((False, ""), (True, "With a longer answer:")):
         rows = [row for row, grows in zip(table.rows, longer, strict=True) if grows is of_group]
         if rows:
-            parts += [*([plain(head)] if head else []), rich_table(replace(table, rows=rows))]
+            parts += [*([head] if head else []), replace(table, rows=rows)]
     shown = len(diagnosis.fixes)
     if shown < diagnosis.found:
         note = (
             f"These are the best {shown} of {diagnosis.found} fixes: after the first, those that lose least."
         )
-        parts.append(plain(note))
+        parts.append(note)
     return parts
 
 
@@ -436,29 +439,3 @@ def _ways(fix: Fix) -> list[str]:
     options = fix.chunks.command if fix.chunks is not None else fix.as_set
     lines = [options] if options else [line for line in fix.as_python.split("\n") if line]
     return lines if fix.paste is None else [*lines, json.dumps(fix.paste)]
-
-
-FIXES: Types = {
-    "system": "str", "question": "str", "target": "str", "setting": "str", "now": "str", "value": "str",
-    "fails": "float64", "verified": "bool", "gained": "int64", "lost": "int64", "hits_before": "int64",
-    "hits_after": "int64", "silent_before": "int64", "silent_after": "int64",
-}  # fmt: skip
-
-
-@frame.register
-def _diagnosis(diagnosis: Diagnosis) -> Frame:
-    about = {
-        "system": diagnosis.pipeline.name, "question": diagnosis.question, "target": diagnosis.target
-    }  # fmt: skip
-    rows = (
-        {
-            **about,
-            **fix.as_json(),
-            "now": str(fix.now) or None,
-            "value": str(fix.value),
-            "gained": len(fix.gained),
-            "lost": len(fix.lost),
-        }
-        for fix in diagnosis.fixes
-    )
-    return made_frame(FIXES, ([row[name] for name in FIXES] for row in rows))

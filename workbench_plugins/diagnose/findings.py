@@ -10,7 +10,6 @@ from itertools import islice
 from typing import Any
 
 import numpy as np
-from rich.console import Group, RenderableType
 
 from workbench.contracts import Index
 from workbench.errors import InputError
@@ -28,8 +27,7 @@ from workbench.retrieval.legs import VectorLeg, legs_of
 from workbench.retrieval.pipeline import Pipeline, Running, search
 from workbench.retrieval.query import unicode_words
 from workbench.safe_text import counted
-from workbench.views.frames import Frame, Types, frame, made_frame
-from workbench.views.text import Table, plain, rendered, rich_table
+from workbench.tables import Line, Part, Table, Types, tidy
 from workbench_plugins.diagnose.parameters import Parameter, parameters_of
 from workbench_plugins.diagnose.scripts import dead_for, unknown_to
 from workbench_plugins.rerank import Rerank
@@ -65,12 +63,28 @@ def _found(kind: str, arithmetic: str, *values: object) -> Finding:
     return Finding(told.get("kind", kind), told["says"].format(*values), arithmetic, told["issue"])
 
 
+FINDINGS: Types = {"system": "str", "finding": "str", "meaning": "str", "arithmetic": "str", "issue": "str"}
+
+
 class Findings(list[Finding], Tabular):
     """What a lint found in one system, in the order of the checks."""
 
     def __init__(self, system: str, found: Iterable[Finding] = ()) -> None:
         super().__init__(found)
         self.system = system
+
+    def view(self) -> list[Part]:
+        """One row for each finding: what cannot work, the arithmetic, and the public issue it resembles."""
+        if not self:
+            return [f"{self.system}: nothing found"]
+        count = counted(len(self), "finding")
+        heads, rows = ("finding", "what it means", "arithmetic", "resembles"), [astuple(one) for one in self]
+        return [Line(f"{self.system}: {count}", "bold"), Table("findings", heads, rows)]
+
+    def observations(self) -> Table:
+        """One row for each finding."""
+        rows = ([self.system, one.kind, one.says, one.arithmetic, one.issue] for one in self)
+        return tidy(FINDINGS, rows)
 
 
 def lint(pipeline: Pipeline) -> Findings:
@@ -481,22 +495,3 @@ def _foreign_vectors(index: Index) -> Iterator[Finding]:
         least = f"cosine {far.min():.3f} < {SAME_VECTOR}"
         asked = int(np.isfinite(cosines).sum())
         yield _found("vectors of another model", least, far.size, asked, index.embedder.name)
-
-
-@rendered.register
-def rendered_findings(found: Findings) -> RenderableType:
-    """One row for each finding: what cannot work, the arithmetic, and the public issue it resembles."""
-    if not found:
-        return plain(f"{found.system}: nothing found")
-    count = counted(len(found), "finding")
-    heads, rows = ("finding", "what it means", "arithmetic", "resembles"), [astuple(one) for one in found]
-    return Group(plain(f"{found.system}: {count}", "bold"), rich_table(Table("findings", heads, rows)))
-
-
-FINDINGS: Types = {"system": "str", "finding": "str", "meaning": "str", "arithmetic": "str", "issue": "str"}
-
-
-@frame.register
-def _findings(found: Findings) -> Frame:
-    rows = ([found.system, one.kind, one.says, one.arithmetic, one.issue] for one in found)
-    return made_frame(FINDINGS, rows)

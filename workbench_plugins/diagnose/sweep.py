@@ -7,7 +7,7 @@ candidates. The best setting is chosen and measured on different questions.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import product
@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from rich.console import Group, RenderableType
 
 from workbench.contracts import Index
 from workbench.errors import InputError
@@ -31,8 +30,7 @@ from workbench.retrieval.index_adapters import CachedIndex
 from workbench.retrieval.legs import Union
 from workbench.retrieval.pipeline import Pipeline, before, check_pipeline, run, search
 from workbench.retrieval.settings import with_settings
-from workbench.views.frames import Frame, Types, frame, made_frame
-from workbench.views.text import ABSENT, Table, numbers, plain, rendered, rich_table
+from workbench.tables import ABSENT, Part, Table, Types, numbers, tidy
 from workbench_plugins.diagnose.parameters import setting_text
 
 if TYPE_CHECKING:
@@ -273,6 +271,13 @@ def _joined(parts: Sequence[Answers]) -> Answers:
     )
 
 
+SETTINGS: Types = {
+    "system": "str", "setting": "int64", "now": "bool", "measure": "str", "mean": "float64",
+    "questions": "int64", "nothing_returned": "int64", "unanswerable": "int64",
+}  # fmt: skip
+"""The first columns of the table of pandas."""
+
+
 @dataclass(frozen=True, repr=False)
 class Sweep(Tabular):
     """The answers at each of `settings`, in their order; those of the pipeline as it is come last.
@@ -318,6 +323,54 @@ class Sweep(Tabular):
     def with_setting(self, place: int) -> Pipeline:
         """The pipeline at a setting."""
         return changed(self.pipeline, self.axes, self.settings[place])
+
+    def view(self) -> list[Part]:
+        """The best settings, the Pareto front, the present setting, and the held-out estimate."""
+        lines = [
+            f"{self.pipeline.name}: {len(self.settings):,} settings, {self.values.shape[1]} questions, "
+            f"{self.silent.shape[1]} unanswerable questions"
+        ]
+        if self.by_stages:
+            lines.append(f"The stages ran for each question and setting, since {self.by_stages}.")
+        return [*lines, "", settings_table(self), "", *verdict(self)]
+
+    def observations(self) -> Table:
+        """A row for each setting, and the pipeline's own last; the swept parameters are further columns."""
+        columns = {one.name: "float64" if one.is_number else "str" for one in self.axes}
+        asked, silent = self.values.shape[1], self.silent.shape[1]
+        rows = []
+        for place, setting in enumerate([*self.settings, self.now]):
+            last = place == len(self.settings)
+            figures = [self.measure, self.score(place), asked, self.silence(place).hits, silent]
+            rows.append([self.pipeline.name, place + 1, last, *figures, *setting])
+        return tidy({**SETTINGS, **columns}, rows)
+
+    def as_json(self) -> dict[str, Any]:
+        """The figures of `workbench sweep --json`: every setting, the best, and its held-out worth."""
+        held, front = held_out(self), set(pareto(self))
+        return {
+            "system": self.pipeline.name,
+            "measure": self.measure,
+            "n": self.values.shape[1],
+            "controls": self.silent.shape[1],
+            "axes": [
+                {"name": one.name, "values": list(one.values), "now": one.now(self.pipeline)}
+                for one in self.axes
+            ],
+            "by_stages": self.by_stages,
+            "current": {"setting": list(self.now), "mean": self.score(-1), "silent": self.silence(-1).hits},
+            "best": best(self),
+            "held_out": held.as_json() if held else None,
+            "settings": [
+                {
+                    "setting": list(one),
+                    "mean": self.score(place),
+                    "silent": self.silence(place).hits,
+                    "pareto": place in front,
+                }
+                for place, one in enumerate(self.settings)
+            ],
+        }
 
 
 def sweep(
@@ -514,58 +567,12 @@ def _dealt(count: int, folds: int) -> Numbers:
     return np.random.default_rng(SEED).permutation(count) % folds
 
 
-def as_json(sweep: Sweep) -> dict[str, Any]:
-    """A sweep under the keys of `workbench sweep --json`: every setting, the best, and its held-out worth."""
-    held, front = held_out(sweep), set(pareto(sweep))
-    return {
-        "system": sweep.pipeline.name,
-        "measure": sweep.measure,
-        "n": sweep.values.shape[1],
-        "controls": sweep.silent.shape[1],
-        "axes": [
-            {"name": one.name, "values": list(one.values), "now": one.now(sweep.pipeline)}
-            for one in sweep.axes
-        ],
-        "by_stages": sweep.by_stages,
-        "current": {"setting": list(sweep.now), "mean": sweep.score(-1), "silent": sweep.silence(-1).hits},
-        "best": best(sweep),
-        "held_out": held.as_json() if held else None,
-        "settings": [
-            {
-                "setting": list(one),
-                "mean": sweep.score(place),
-                "silent": sweep.silence(place).hits,
-                "pareto": place in front,
-            }
-            for place, one in enumerate(sweep.settings)
-        ],
-    }
-
-
 # How a sweep is shown
 
 
 SHOWN = 10
 """The number of settings that the table shows beside those of the Pareto front."""
 MOST_OF_FRONT = 10
-
-
-@rendered.register
-def rendered_sweep(sweep: Sweep) -> RenderableType:
-    """The best settings, the Pareto front, the present setting, and the held-out estimate."""
-    lines = [
-        f"{sweep.pipeline.name}: {len(sweep.settings):,} settings, {sweep.values.shape[1]} questions, "
-        f"{sweep.silent.shape[1]} unanswerable questions"
-    ]
-    if sweep.by_stages:
-        lines.append(f"The stages ran for each question and setting, since {sweep.by_stages}.")
-    return Group(
-        *map(plain, lines),
-        plain(""),
-        rich_table(settings_table(sweep)),
-        plain(""),
-        *map(plain, verdict(sweep)),
-    )
 
 
 def settings_table(sweep: Sweep) -> Table:
@@ -617,24 +624,3 @@ def flattery(flattered: float, measure: str) -> str:
         return "The best setting's own number is not better than that."
     points = f"{100 * flattered:.0f} points" if measure == HITS else f"{flattered:.3f} {measure}"
     return f"The best setting's own number flatters it by {points}."
-
-
-SETTINGS: Types = {
-    "system": "str", "setting": "int64", "now": "bool", "measure": "str", "mean": "float64",
-    "questions": "int64", "nothing_returned": "int64", "unanswerable": "int64",
-}  # fmt: skip
-
-
-@frame.register
-def _sweep(sweep: Sweep) -> Frame:
-    """A row for each setting, and the pipeline's own last; the swept parameters are further columns."""
-    columns = {one.name: "float64" if one.is_number else "str" for one in sweep.axes}
-    asked, silent = sweep.values.shape[1], sweep.silent.shape[1]
-
-    def rows() -> Iterable[list[Any]]:
-        for place, setting in enumerate([*sweep.settings, sweep.now]):
-            last = place == len(sweep.settings)
-            figures = [sweep.measure, sweep.score(place), asked, sweep.silence(place).hits, silent]
-            yield [sweep.pipeline.name, place + 1, last, *figures, *setting]
-
-    return made_frame({**SETTINGS, **columns}, rows())

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from rich.console import Group, RenderableType
 
 from workbench.contracts import Index
 from workbench.errors import StorageError
@@ -26,7 +25,7 @@ from workbench.retrieval.legs import FixedDepth, KeywordLeg, Union, VectorLeg
 from workbench.retrieval.pipeline import Pipeline, Source, search
 from workbench.retrieval.query import JoinedWords, check_question
 from workbench.retrieval.scoring import Cosine, MinMaxRank
-from workbench.views.text import plain, rendered
+from workbench.tables import Line, Part
 
 if TYPE_CHECKING:
     from workbench_plugins.engines.museum import Specimen
@@ -106,7 +105,7 @@ class Fit:
 
 
 def _specimens(symptom: Symptom) -> list[Specimen]:
-    museum = declared_module("view", "SpecimenRun")
+    museum = declared_module("museum", "specimens")
     return [museum.SPECIMENS.named(name) for name in symptom.specimens] if museum else []
 
 
@@ -144,6 +143,14 @@ class Triage(Shown):
             for one in self.fits
         ]
         return {"words": self.words, "known": self.known, "other": self.other, "fits": fits}
+
+    def view(self) -> list[Part]:
+        """The best symptom with all that it leads to, and the names of the next ones."""
+        best, *others = self.fits
+        if not self.known:
+            return ["Nothing here fits; these two are nearest.", *map(_other, self.fits[:2])]
+        symptom, *lines = _triage_lines(best)
+        return [Line(symptom, "bold"), *lines, *map(_other, others)]
 
 
 def triage(words: str, embedder: Embedder | None = None) -> Triage:
@@ -228,17 +235,6 @@ def _fits(words: str, index: Index) -> dict[int, Fit]:
 def _cosine(candidate: Candidate) -> float:
     distance = candidate.numbers["vector_raw"]
     return 0.0 if np.isnan(distance) else 1 - distance
-
-
-@rendered.register
-def rendered_triage(found: Triage) -> RenderableType:
-    """The best symptom with all that it leads to, and the names of the next ones."""
-    best, *others = found.fits
-    if found.known:
-        lines = [*_triage_lines(best), *map(_other, others)]
-    else:
-        lines = ["Nothing here fits; these two are nearest.", *map(_other, found.fits[:2])]
-    return Group(*(plain(line, "bold" if line.startswith("symptom: ") else "") for line in lines))
 
 
 def _triage_lines(fit: Fit) -> list[str]:

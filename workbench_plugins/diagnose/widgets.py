@@ -9,7 +9,7 @@ from typing import Any
 
 from workbench.contracts import Index
 from workbench.errors import InputError
-from workbench.measure.blame import Blame, blame
+from workbench.measure.blame import Blame, blame, signed_text, value_text
 from workbench.measure.evaluation import Share
 from workbench.measure.paired import HITS, paired_values
 from workbench.measure.questions import QuestionSet
@@ -17,9 +17,8 @@ from workbench.retrieval.index_adapters import CachedIndex
 from workbench.retrieval.pipeline import Pipeline
 from workbench.systems.openclaw import SHIPPED, THREE_FIXES
 from workbench.systems.registry import SYSTEMS, system
-from workbench.views.blame import by_share, number, share_text, shares_table, signed
+from workbench.tables import Table
 from workbench.views.living.controls import Choice, Text
-from workbench.views.text import Table
 from workbench.views.widgets.asking import GIVEN, Answering
 from workbench.views.widgets.panel import Link, pipeline_code
 from workbench_plugins.diagnose.diagnosis import Diagnosis, becomes_text, diagnose, fixes_table
@@ -140,15 +139,16 @@ class BlameChart(Answering):
     @property
     def finding(self) -> str:
         found = self.blame
-        shares = ", ".join(f"{one.name} {share_text(one)}" for one in by_share(found))
+        shares = ", ".join(f"{one.name} {one.share_text}" for one in found.by_share)
         return (
-            f"{found.other.name} has {signed(found.difference)} {found.measure} over {found.one.name} on "
-            f"{found.questions} questions: {shares}. Question by question: {found.verdict}."
+            f"{found.other.name} has {signed_text(found.difference)} {found.measure} over "
+            f"{found.one.name} on {found.questions} questions: {shares}. "
+            f"Question by question: {found.verdict}."
         )
 
     @property
     def table(self) -> Table:
-        return shares_table(self.blame)
+        return self.blame.shares_table()
 
     @property
     def code(self) -> str:
@@ -161,19 +161,19 @@ class BlameChart(Answering):
 
 def _bars(blame: Blame) -> dict[str, Any]:
     """The bars of a blame: each change begins where the one before ends, the largest share first."""
-    parts = by_share(blame)
+    parts = blame.by_share
     ends = [float(end) for end in accumulate((one.share for one in parts), initial=blame.before)]
     return {
         "measure": blame.measure,
-        "before": {"name": blame.one.name, "value": ends[0], "text": number(blame.before)},
-        "after": {"name": blame.other.name, "value": float(blame.after), "text": number(blame.after)},
+        "before": {"name": blame.one.name, "value": ends[0], "text": value_text(blame.before)},
+        "after": {"name": blame.other.name, "value": float(blame.after), "text": value_text(blame.after)},
         "parts": [
             {
                 "name": one.name,
                 "from": start,
                 "to": end,
-                "text": share_text(one),
-                "told": f"alone {signed(one.alone)}, as the last change {signed(one.last)}",
+                "text": one.share_text,
+                "told": f"alone {signed_text(one.alone)}, as the last change {signed_text(one.last)}",
             }
             for one, (start, end) in zip(parts, pairwise(ends), strict=True)
         ],

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import RenderableType
 
 from workbench.cli.app import SAMPLE, AsJson, IndexFile, Memory, app, shared_options
 from workbench.cli.memory import Removal
@@ -32,7 +31,7 @@ from workbench.memory.store.sqlite.database import libraries
 from workbench.memory.store.sqlite.place import alone
 from workbench.memory.store.sqlite.store import Store
 from workbench.safe_text import counted
-from workbench.views.text import Table, numbers, rich_table
+from workbench.tables import Table, numbers
 from workbench_plugins.doctor.faults import facts, faults
 from workbench_plugins.doctor.held import Held, is_store, read_store
 
@@ -273,13 +272,13 @@ def total_size(indexes: Sequence[IndexInfo]) -> int:
     return sum(one.size for one in indexes)
 
 
-def indexes_table(indexes: Sequence[IndexInfo]) -> RenderableType:
+def indexes_table(indexes: Sequence[IndexInfo]) -> Table:
     """One line per index: its name, the memory's folder, size, age and state."""
     rows = [
         (one.name, one.folder or "not known", f"{one.size / 1e6:.1f} MB", age_text(one.age), state(one))
         for one in indexes
     ]
-    return rich_table(Table("", ["index", "memory", *numbers("size", "changed"), "state"], rows))
+    return Table("", ["index", "memory", *numbers("size", "changed"), "state"], rows)
 
 
 def state(one: IndexInfo) -> str:

@@ -22,8 +22,7 @@ declare(
         "dify-hybrid dify-hybrid-recall50"
     ),
 )
-declare("workbench_plugins.engines.museum", view="SpecimenRun SpecimenRuns", museum="specimens")
-declare("workbench_plugins.engines.whose_fusion", view="Comparison")
+declare("workbench_plugins.engines.museum", museum="specimens")
 declare("workbench_plugins.engines.widget", "lab", widget="FusionLab")
 declare(
     "workbench_plugins.engines.specimens",

@@ -6,13 +6,11 @@ same lists (`fused`), two pipelines over the same few notes (`searched`), or two
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
-
-from rich.console import Group, RenderableType
 
 from workbench.errors import InputError
 from workbench.memory.data_files import told_beside
@@ -26,8 +24,7 @@ from workbench.records import Document, Tabular
 from workbench.registry import Registry, registrar
 from workbench.retrieval.fusion import Fusion
 from workbench.retrieval.pipeline import Pipeline, search
-from workbench.views.frames import Frame, Types, frame, made_frame
-from workbench.views.text import Column, PlainTable, Table, plain, rendered, rich_table
+from workbench.tables import Column, Line, Part, Table, Types, tidy
 from workbench_plugins.engines.presets import fuse, fusion_of_lists
 
 Answer = Mapping[str, float]
@@ -333,57 +330,36 @@ class SpecimenRun(Tabular):
         named = {"name": one.name, "references": list(one.references), **self.report, "note": one.note}
         return {**named, **sides, "shows": self.shows}
 
+    def view(self) -> list[Part]:
+        """The specimen in full: the report in words, both answers, and whether each is as expected."""
+        one = self.specimen
+        words = [("input" if name == "world" else name, text) for name, text in self.report.items()]
+        rows = [
+            (name, side.says, answer_text(answer), "yes" if healthy else "no")
+            for name, side, answer, healthy in self.by_side
+        ]
+        return [
+            Line(one.name, "bold"),
+            Line(", ".join(one.references), "dim"),
+            Table("", [Column("", "label"), ""], words, padded=True),
+            Table("answers", ["", "does", "answers", "as expected"], rows),
+            self._outcome,
+            *([Line(one.note, "dim")] if one.note else []),
+        ]
 
-class SpecimenRuns(list[SpecimenRun], Tabular):
-    """The answers of several specimens."""
+    @property
+    def _outcome(self) -> str:
+        if self.shows:
+            return "The shipped side has the bug, and the change fixes it."
+        state = {True: "as expected", False: "not as expected"}
+        return (
+            f"This specimen does not show its bug: the shipped answer is {state[self.shipped_healthy]}, "
+            f"the fixed answer is {state[self.fixed_healthy]}."
+        )
 
-
-@rendered.register(SpecimenRuns)
-def rendered_runs(runs: Sequence[SpecimenRun]) -> RenderableType:
-    """One line per specimen with whether it shows its bug, and below the number of those that do."""
-    rows = [
-        (one.name, one.references[0], one.symptom, "yes" if run.shows else "no")
-        for run in runs
-        for one in [run.specimen]
-    ]
-    columns = Column("specimen", "whole"), "reported in", "symptom", Column("shown", "whole")
-    shown = sum(run.shows for run in runs)
-    total = f"{shown} of {len(runs)} specimens have their bug as shipped, and lose it with the change."
-    return Group(rich_table(Table("specimens", columns, rows)), plain(total))
-
-
-@rendered.register
-def rendered_run(run: SpecimenRun) -> RenderableType:
-    """A specimen in full: the report in words, both answers, and whether each is as expected."""
-    one = run.specimen
-    report = PlainTable(show_header=False)
-    report.add_column(style="bold", no_wrap=True)
-    report.add_column()
-    for name, text in run.report.items():
-        report.add_row("input" if name == "world" else name, text)
-    rows = [
-        (name, side.says, answer_text(answer), "yes" if healthy else "no")
-        for name, side, answer, healthy in run.by_side
-    ]
-    answers = rich_table(Table("answers", ["", "does", "answers", "as expected"], rows))
-    heading = plain(one.name, "bold"), plain(", ".join(one.references), "dim")
-    note = [plain(one.note, "dim")] if one.note else []
-    return Group(*heading, report, answers, plain(_outcome(run)), *note)
-
-
-def answer_text(answer: Answer) -> str:
-    """An answer in a line: `exact 0.5, vec-1 0.5`."""
-    return ", ".join(f"{name} {score:.4g}" for name, score in answer.items()) or "nothing"
-
-
-def _outcome(run: SpecimenRun) -> str:
-    if run.shows:
-        return "The shipped side has the bug, and the change fixes it."
-    state = {True: "as expected", False: "not as expected"}
-    return (
-        f"This specimen does not show its bug: the shipped answer is {state[run.shipped_healthy]}, "
-        f"the fixed answer is {state[run.fixed_healthy]}."
-    )
+    def observations(self) -> Table:
+        """One row."""
+        return SpecimenRuns([self]).observations()
 
 
 SPECIMEN_COLUMNS: Types = {
@@ -393,22 +369,32 @@ SPECIMEN_COLUMNS: Types = {
 }  # fmt: skip
 
 
-@frame.register
-def _run_frame(run: SpecimenRun) -> Frame:
-    return _runs_frame(SpecimenRuns([run]))
+class SpecimenRuns(list[SpecimenRun], Tabular):
+    """The answers of several specimens."""
 
-
-@frame.register
-def _runs_frame(runs: SpecimenRuns) -> Frame:
-    return made_frame(
-        SPECIMEN_COLUMNS,
-        (
-            [
-                *(one.name, one.references[0], one.symptom, one.mechanism, one.change),
-                *(answer_text(run.shipped), answer_text(run.fixed)),
-                *(run.shipped_healthy, run.fixed_healthy, run.shows),
-            ]
-            for run in runs
+    def view(self) -> list[Part]:
+        """One line per specimen with whether it shows its bug, and below the number of those that do."""
+        rows = [
+            (one.name, one.references[0], one.symptom, "yes" if run.shows else "no")
+            for run in self
             for one in [run.specimen]
-        ),
-    )
+        ]
+        columns = Column("specimen", "whole"), "reported in", "symptom", Column("shown", "whole")
+        shown = sum(run.shows for run in self)
+        total = f"{shown} of {len(self)} specimens have their bug as shipped, and lose it with the change."
+        return [Table("specimens", columns, rows), total]
+
+    def observations(self) -> Table:
+        """One row for each specimen."""
+        rows = []
+        for run in self:
+            one = run.specimen
+            report = (one.name, one.references[0], one.symptom, one.mechanism, one.change)
+            answers = (answer_text(run.shipped), answer_text(run.fixed))
+            rows.append([*report, *answers, run.shipped_healthy, run.fixed_healthy, run.shows])
+        return tidy(SPECIMEN_COLUMNS, rows)
+
+
+def answer_text(answer: Answer) -> str:
+    """An answer in a line: `exact 0.5, vec-1 0.5`."""
+    return ", ".join(f"{name} {score:.4g}" for name, score in answer.items()) or "nothing"

@@ -9,18 +9,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, groupby
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from rich.console import Group, RenderableType
 
 from workbench.contracts import Index
 from workbench.errors import InputError
 from workbench.memory.files import read_input
 from workbench.records import Candidate, Tabular
 from workbench.retrieval.pipeline import search
-from workbench.views.frames import Frame, Types, frame, made_frame
-from workbench.views.text import Column, Table, numbers, plain, rendered, rich_table
+from workbench.tables import Column, Line, Part, Table, Types, numbers, tidy
 from workbench_plugins.engines.fusions import ScoreSum, WeightedScores
 from workbench_plugins.engines.presets import (
     ELEVEN,
@@ -92,6 +89,13 @@ def _in_neither(name: str, ids: Iterable[str]) -> InputError:
     return InputError(f"{name!r} is in neither list.", f"The lists have {known}.")
 
 
+FUSED: Types = {
+    "engine": "str", "candidate": "str", "place": "int64", "last_place": "int64", "score": "float64",
+    "passes": "bool", "vector_score": "float64", "vector_part": "float64", "keyword_score": "float64",
+    "keyword_part": "float64", "watched": "bool",
+}  # fmt: skip
+
+
 @dataclass(frozen=True)
 class Comparison(Tabular):
     """Two lists, a floor, and the order of each engine. Flips are relative to the first engine.
@@ -104,6 +108,27 @@ class Comparison(Tabular):
     floor: float
     target: str | None
     orders: tuple[EngineOrder, ...]
+
+    def view(self) -> list[Part]:
+        """The two lists, one line per engine, and why an order differs from the first engine's."""
+        lists = [f"vector leg: {_list_text(self.vector)}", f"keyword leg: {_list_text(self.keyword)}"]
+        watched = [f"watched: {self.target}"] if self.target is not None else []
+        legs = [Line(one, "dim") for one in (*lists, *watched)]
+        return [*legs, comparison_table(self), *flip_lines(self)]
+
+    def observations(self) -> Table:
+        """One row for each candidate of each engine."""
+        rows = (
+            [
+                *(order.engine.name, hit.id, hit.first, hit.last, hit.score, order.passes(hit.id)),
+                *_numbers(hit.vector),
+                *_numbers(hit.keyword),
+                hit.id == self.target,
+            ]
+            for order in self.orders
+            for hit in order.hits
+        )
+        return tidy(FUSED, rows)
 
 
 def whose_fusion(
@@ -252,16 +277,6 @@ FIRST = 6
 """The number of candidates that are listed of an order; the others are only counted."""
 
 
-@rendered.register
-def rendered_comparison(comparison: Comparison) -> RenderableType:
-    """The two lists, one line per engine, and the reasons why an order differs from the first engine's."""
-    lists = [f"vector leg: {_list_text(comparison.vector)}", f"keyword leg: {_list_text(comparison.keyword)}"]
-    watched = [f"watched: {comparison.target}"] if comparison.target is not None else []
-    table = rich_table(comparison_table(comparison))
-    lines = map(plain, flip_lines(comparison))
-    return Group(*(plain(one, "dim") for one in (*lists, *watched)), table, *lines)
-
-
 def _list_text(scores: Mapping[str, float]) -> str:
     best_first = sorted(scores.items(), key=lambda pair: (-pair[1], pair[0]))
     more = f" and {len(scores) - FIRST} more" if len(scores) > FIRST else ""
@@ -324,25 +339,3 @@ def flip_lines(comparison: Comparison) -> list[str]:
         if len(flips) > MORE:
             lines.append(f"  and {len(flips) - MORE} more")
     return lines
-
-
-FUSED: Types = {
-    "engine": "str", "candidate": "str", "place": "int64", "last_place": "int64", "score": "float64",
-    "passes": "bool", "vector_score": "float64", "vector_part": "float64", "keyword_score": "float64",
-    "keyword_part": "float64", "watched": "bool",
-}  # fmt: skip
-
-
-@frame.register
-def _fused(comparison: Comparison) -> Frame:
-    def rows() -> Iterable[list[Any]]:
-        for order in comparison.orders:
-            for hit in order.hits:
-                yield [
-                    *(order.engine.name, hit.id, hit.first, hit.last, hit.score, order.passes(hit.id)),
-                    *_numbers(hit.vector),
-                    *_numbers(hit.keyword),
-                    hit.id == comparison.target,
-                ]
-
-    return made_frame(FUSED, rows())

@@ -20,8 +20,8 @@ from workbench.retrieval.fusion import Fusion
 from workbench.retrieval.index_adapters import CachedIndex
 from workbench.retrieval.pipeline import Pipeline, search
 from workbench.retrieval.written import as_data, said, symbolic
+from workbench.tables import ABSENT, Table, apart
 from workbench.views.living.controls import Choice, Control, Span, Text
-from workbench.views.text import ABSENT, Table, apart
 from workbench.views.widgets.asking import Answering
 from workbench.views.widgets.panel import Link, Selection, number_text
 from workbench_plugins.engines.presets import (

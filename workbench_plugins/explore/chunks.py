@@ -8,8 +8,8 @@ from typing import Any
 
 from workbench.contracts import Index
 from workbench.safe_text import visible
+from workbench.tables import Table
 from workbench.views.living.controls import Control, Text
-from workbench.views.text import Table
 from workbench.views.widgets.asking import GIVEN, Answering
 from workbench.views.widgets.panel import Link, Selection
 from workbench_plugins.explore.held import (

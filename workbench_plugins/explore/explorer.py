@@ -13,18 +13,18 @@ import traitlets
 
 from workbench.contracts import Index
 from workbench.errors import InputError, WorkbenchError, unknown_name
-from workbench.records import Candidate, Trace
+from workbench.records import Candidate, Fate, Trace
 from workbench.registry import part_of
 from workbench.retrieval.cutoff import MinScore
-from workbench.retrieval.explain import Explanation, Fate, explain, fate_of
+from workbench.retrieval.explain import Explanation, explain, formula_lines
 from workbench.retrieval.pipeline import Pipeline, search
 from workbench.retrieval.query import check_question
 from workbench.retrieval.settings import with_settings
 from workbench.retrieval.written import written
 from workbench.systems.registry import SYSTEMS, default_system
+from workbench.tables import ABSENT, Table
 from workbench.views.living.controls import Choice, Control, Living, Text
 from workbench.views.living.data import Chunks, trace_data
-from workbench.views.text import ABSENT, Table, explanation_text, formula_lines
 from workbench.views.widgets.asking import GIVEN, Answering
 from workbench.views.widgets.panel import Link, Selection, put
 
@@ -188,7 +188,7 @@ class QuestionExplorer(Answering):
         pairs = zip(self.searched, self.traces, strict=True)
         sides = [_side(pipeline, trace, chunks) for pipeline, trace in pairs]
         for side, one in zip(sides, self.explanations or (), strict=False):
-            side["why"] = explanation_text(one)
+            side["why"] = one.text()
         return {
             "view": "explorer",
             "question": self.traces[0].question,
@@ -261,13 +261,12 @@ class QuestionExplorer(Answering):
         settings = ["from workbench.retrieval.settings import with_settings"] if any(moved) else []
         lines = [
             f"{GIVEN}{given}import workbench as wb",
-            "from workbench.retrieval.explain import fate_of",
             *settings,
             "",
             f"systems = [{pipelines}[name] for name in ({left!r}, {right!r})]",
             *(f"systems[{n}] = with_settings(systems[{n}], {some})" for n, some in enumerate(moved) if some),
             f"traces = [wb.search({self.traces[0].question!r}, system, index) for system in systems]",
-            "fates = [{one.chunk.id: fate_of(one) for one in trace.candidates} for trace in traces]",
+            "fates = [{one.chunk.id: one.fate for one in trace.candidates} for trace in traces]",
             "for trace in traces:",
             "    wb.show(trace)",
         ]
@@ -283,7 +282,7 @@ class QuestionExplorer(Answering):
 def _outcome(trace: Trace) -> str:
     if not trace.chunks:
         return f"{trace.system}: no leg brought a candidate."
-    counts = Counter(fate_of(one) for one in trace.candidates)
+    counts = Counter(one.fate for one in trace.candidates)
     dropped = [f"{counts[fate]} {fate}" for fate in Fate if counts[fate] and fate is not Fate.RETURNED]
     rest = f" ({', '.join(dropped)})" if dropped else ""
     return f"{trace.system} returns {counts[Fate.RETURNED]} of {len(trace.chunks)} candidates{rest}."
@@ -308,7 +307,7 @@ def _cells(trace: Trace, one: Candidate | None) -> tuple[str, str]:
         return ABSENT, "no candidate"
     formulas = (line.removeprefix(SCORE) for line in formula_lines(trace, one) if line.startswith(SCORE))
     score = next(formulas, f"{one.score:.4g}") if scored(trace, one) else f"{ABSENT} (dropped before)"
-    return f"{one.position}. {score}", fate_of(one).value
+    return f"{one.position}. {score}", one.fate.value
 
 
 def _side(pipeline: Pipeline, trace: Trace, chunks: Chunks) -> dict[str, Any]:

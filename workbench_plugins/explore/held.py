@@ -6,10 +6,6 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rich.console import Group, RenderableType
-from rich.padding import Padding
-from rich.text import Text
-
 from workbench.contracts import Index
 from workbench.errors import unknown_name
 from workbench.memory.embedding.local import LocalEmbedder
@@ -17,7 +13,7 @@ from workbench.memory.files import SOURCE
 from workbench.memory.index import OpenIndex
 from workbench.records import Chunk, Shown
 from workbench.safe_text import counted
-from workbench.views.text import plain, rendered
+from workbench.tables import Block, Line, Part
 
 
 @dataclass(frozen=True)
@@ -42,6 +38,13 @@ class HeldFile(Shown):
     path: str
     chunks: tuple[HeldChunk, ...]
     left_out: tuple[tuple[int, int], ...]
+
+    def view(self) -> list[Part]:
+        """The file, and each chunk with its text: what the model read of it, and what is repeated."""
+        parts: list[Part] = [held_sentence(self)]
+        for one in self.chunks:
+            parts += ["", Line(chunk_line(one), "bold"), Block(one.chunk.text, 2)]
+        return parts
 
 
 def held_file(index: Index, path: str) -> HeldFile:
@@ -91,15 +94,6 @@ def _left_out(index: Index, path: str, chunks: Sequence[Chunk]) -> tuple[tuple[i
             ranges.append((number, number))
         last = number
     return tuple(ranges)
-
-
-@rendered.register
-def rendered_held(held: HeldFile) -> RenderableType:
-    """The file, and each chunk with its text: what the model read of it, and what is repeated."""
-    parts: list[RenderableType] = [plain(held_sentence(held))]
-    for one in held.chunks:
-        parts += [plain(""), plain(chunk_line(one), "bold"), Padding.indent(Text(one.chunk.text), 2)]
-    return Group(*parts)
 
 
 def held_sentence(held: HeldFile) -> str:

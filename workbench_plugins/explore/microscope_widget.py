@@ -10,8 +10,8 @@ from typing import Any
 
 from workbench.contracts import Index
 from workbench.retrieval.query import ascii_words, unicode_words
+from workbench.tables import ABSENT, Table
 from workbench.views.living.controls import Choice, Text
-from workbench.views.text import ABSENT, Table
 from workbench.views.widgets.asking import GIVEN, Answering, rows
 from workbench.views.widgets.panel import Link, Selection
 from workbench_plugins.explore.microscope import (

@@ -28,7 +28,7 @@ from workbench.memory.index import OpenIndex
 from workbench.registry import part_of
 from workbench.retrieval.pipeline import Pipeline
 from workbench.systems.registry import SYSTEMS
-from workbench.views.html import framed, html_of
+from workbench.tables import framed, html_of
 from workbench.views.living import as_json, script, style
 from workbench_plugins.explore.held import held_file
 from workbench_plugins.explore.log import read_log
@@ -165,10 +165,11 @@ class Server:
             raise InputError("A diagnosis needs the file that you expect.", "Name it as the file to explain.")
         diagnose, pipeline = part_of("name", "diagnose").diagnose, explorer.searched[explorer.failed]
         found = diagnose(explorer.traces[0].question, pipeline, self.desk.index, explorer.asked_for)
-        return {"html": framed(html_of(found))}
+        return {"html": framed(html_of(found.page()))}
 
     def _file(self) -> dict[str, Any]:
-        return {"html": framed(html_of(held_file(self.desk.index, self.desk.explorer.asked_for)))}
+        held = held_file(self.desk.index, self.desk.explorer.asked_for)
+        return {"html": framed(html_of(held.page()))}
 
 
 def serve_page(

@@ -23,13 +23,13 @@ from numpy.typing import NDArray
 
 from workbench.contracts import Context, Index
 from workbench.errors import InputError
-from workbench.memory.sources import beginning
 from workbench.records import KEPT, Chunk, Document, DropKind, Floats, Rows, Threshold, Trace
 from workbench.retrieval.columns import Columns, ColumnStage, Names, Numbers, PlainStage, filled, with_column
 from workbench.retrieval.cutoff import MinScore, Order, dropped
 from workbench.retrieval.fusion import weighted_sum
 from workbench.retrieval.index_adapters import kept
 from workbench.retrieval.written import as_data, step
+from workbench.safe_text import beginning
 from workbench_plugins.openclaw.indexing import INVALID_PROJECT, annotations_of
 from workbench_plugins.openclaw.keyword import ordered, path_key
 

@@ -8,6 +8,6 @@ declare(
     "workbench_plugins.recommended.pipelines", system="recommended", default="recommended", reranker="late"
 )
 declare("workbench_plugins.recommended.layout", layout="passages")
-declare("workbench_plugins.recommended.reliability", measure="reliability", view="Reliability")
+declare("workbench_plugins.recommended.reliability", measure="reliability")
 declare("workbench_plugins.recommended.reliability", diagram="reliability")
 declare("workbench_plugins.recommended.shipped", lender="sample_memory")

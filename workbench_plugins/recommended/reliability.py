@@ -10,13 +10,11 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from rich.console import Group, RenderableType
 
 from workbench.errors import InputError
 from workbench.measure.evaluation import Evaluation, Share
 from workbench.records import Floats, Tabular
-from workbench.views.frames import Frame, Types, frame, made_frame
-from workbench.views.text import Table, numbers, plain, rendered, rich_table
+from workbench.tables import Part, Table, Types, numbers, tidy
 
 PROBABILITY = "probability"
 """The scale of a stage that states the probability of an answer."""
@@ -85,6 +83,20 @@ class Reliability(Tabular):
     def apart(self) -> list[Bin]:
         """The bins whose probability is outside the interval of their share."""
         return [one for one in self.bins if not one.agrees]
+
+    def view(self) -> list[Part]:
+        """A row for each bin, and what the bins say together."""
+        table = reliability_table(self)
+        return [table.caption, table, sentence(self)]
+
+    def observations(self) -> Table:
+        """A row for each bin."""
+        rows = (
+            (self.system, one.low, one.high, one.stated, share.n, share.hits, share.rate, *share.interval)
+            for one in self.bins
+            for share in (one.answerable,)
+        )
+        return tidy(BELIEVED, rows)
 
 
 def reliability(evaluation: Evaluation, bins: int = BINS) -> Reliability:
@@ -164,13 +176,6 @@ def _bins(stated: Floats, truth: Floats, bins: int) -> Iterator[Bin]:
         yield Bin(float(edges[number]), float(edges[number + 1]), float(stated[inside].mean()), share)
 
 
-@rendered.register
-def _reliability(found: Reliability) -> RenderableType:
-    """A row for each bin, and what the bins say together."""
-    table = reliability_table(found)
-    return Group(plain(table.caption), rich_table(table), plain(sentence(found)))
-
-
 def reliability_table(found: Reliability) -> Table:
     """A row for each bin: what was stated, and the share of its questions that are answerable."""
     rows = []
@@ -204,13 +209,3 @@ def sentence(found: Reliability) -> str:
         f"{found.brier:.3f} (0 is perfect; always stating the share of answerable questions gives "
         f"{found.constant:.3f})."
     )
-
-
-@frame.register
-def _reliability_frame(found: Reliability) -> Frame:
-    rows = (
-        (found.system, one.low, one.high, one.stated, share.n, share.hits, share.rate, *share.interval)
-        for one in found.bins
-        for share in (one.answerable,)
-    )
-    return made_frame(BELIEVED, rows)

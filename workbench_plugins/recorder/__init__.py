@@ -4,4 +4,4 @@ from __future__ import annotations
 
 from workbench.registry import declare
 
-declare("workbench_plugins.recorder.recording", name="record", view="Recording RecordedExplanation")
+declare("workbench_plugins.recorder.recording", name="record")

@@ -8,8 +8,15 @@ from typing import Any
 from workbench.errors import InputError
 from workbench.retrieval.columns import parameters
 from workbench.retrieval.cutoff import Limit, MinScore
-from workbench_plugins.cases.making import environment
-from workbench_plugins.cases.model import Case, CaseLists, CaseMemory, CaseQuestion, CaseSystem, Expected
+from workbench_plugins.cases.model import (
+    Case,
+    CaseLists,
+    CaseMemory,
+    CaseQuestion,
+    CaseSystem,
+    Expected,
+    environment,
+)
 from workbench_plugins.cases.running import run_case
 from workbench_plugins.engines.presets import PIPELINES
 

@@ -8,8 +8,6 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
-from rich.console import Group, RenderableType
-
 from workbench.errors import InputError
 from workbench.measure.questions import Question, QuestionSet
 from workbench.records import Leg, Shown, Trace
@@ -19,7 +17,7 @@ from workbench.retrieval.explain import Explanation, explain
 from workbench.retrieval.fusion import Fusion, OneLeg
 from workbench.retrieval.legs import Union
 from workbench.retrieval.pipeline import Pipeline, Source, search
-from workbench.views.text import explanation_text, hanging, rendered
+from workbench.tables import Part, hanging
 from workbench_plugins.engines.presets import ENGINES, MOST, fuse
 from workbench_plugins.recorder.legs import (
     Asked,
@@ -194,6 +192,10 @@ class Recording(Shown):
         checked = "" if self.agrees is None else f", which {gives} the recorded list"
         return f"recorded: {legs}; inferred: the fusion{checked}"
 
+    def view(self) -> list[Part]:
+        """What was recorded, and the trace."""
+        return [hanging(f"{self.recorder.engine}: {self.says}"), *self.trace.view()]
+
     def explain(self, target: str) -> RecordedExplanation:
         """Why a document is in the answer or not; each line says whether it was recorded or inferred."""
         return RecordedExplanation(self, explain(self.trace, self.index, target))
@@ -226,8 +228,12 @@ class RecordedExplanation(Shown):
     explanation: Explanation
 
     def __str__(self) -> str:
-        first, system, *lines = explanation_text(self.explanation).split("\n")
+        first, system, *lines = self.explanation.text().split("\n")
         return "\n".join([first, system, f"  {self.recording.says}", *map(self._marked, lines)])
+
+    def view(self) -> list[Part]:
+        """The marked lines."""
+        return [hanging(line) for line in str(self).split("\n")]
 
     def _marked(self, line: str) -> str:
         if not line.strip() or any(word in line for word in ("recorded", "inferred", "unknown")):
@@ -239,18 +245,6 @@ class RecordedExplanation(Shown):
             return f"{line} [recorded]"
         missing = recording.agrees and self.explanation.target not in dict(recording.fused)
         return f"{line} [inferred{'; the recorded list does not have it' if missing else ''}]"
-
-
-@rendered.register
-def rendered_recording(recording: Recording) -> RenderableType:
-    """What was recorded, and the trace."""
-    return Group(hanging(f"{recording.recorder.engine}: {recording.says}"), rendered(recording.trace))
-
-
-@rendered.register
-def rendered_recorded_explanation(explanation: RecordedExplanation) -> RenderableType:
-    """The marked lines."""
-    return Group(*map(hanging, str(explanation).split("\n")))
 
 
 def record(

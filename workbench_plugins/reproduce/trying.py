@@ -8,12 +8,12 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from workbench.errors import InputError
-from workbench.retrieval.explain import Fate
+from workbench.records import Fate
 from workbench.retrieval.pipeline import Pipeline
 from workbench.retrieval.query import content_words, unicode_words
 from workbench.safe_text import counted
 from workbench_plugins.cases.indexing import opened_memory
-from workbench_plugins.cases.making import carried, environment
+from workbench_plugins.cases.making import carried
 from workbench_plugins.cases.model import (
     Case,
     CaseLists,
@@ -23,9 +23,10 @@ from workbench_plugins.cases.model import (
     CaseSystem,
     Elsewhere,
     Expected,
+    environment,
 )
+from workbench_plugins.cases.results import CaseRun
 from workbench_plugins.cases.running import (
-    CaseRun,
     pipeline_of_case,
     releases_of_case,
     run_case,

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from workbench.registry import declare
 
-declare("workbench_plugins.runs.comparing", view="RunComparison MissingDocuments GateResult")
-declare("workbench_plugins.runs.linting", view="RunFindings")
-declare("workbench_plugins.runs.traces", view="TracedRuns")
 declare(
     "workbench_plugins.runs.commands",
     command={

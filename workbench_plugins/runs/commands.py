@@ -43,7 +43,7 @@ from workbench_plugins.runs.files import (
 )
 from workbench_plugins.runs.recorder import run_of
 from workbench_plugins.runs.runs import Run, Truth, ids_of, named_apart, truth_of_qrels, truth_of_questions
-from workbench_plugins.runs.traces import read_traces, traces_data, write_runs
+from workbench_plugins.runs.traces import read_traces, write_runs
 
 runs = typer.Typer(
     cls=Group,
@@ -157,7 +157,7 @@ def traces(
         make_folder(out)
         for file in write_runs(found, out, force):
             tell(f"{file}")
-    put(traces_data(found) if as_json else found, as_json)
+    put(found.as_json() if as_json else found, as_json)
     raise typer.Exit(1 if any(one.failed or not one.results for one in found.retrievals) else 0)
 
 
@@ -210,7 +210,7 @@ def compare(
     if not read:
         raise InputError("There is no run to compare.", "Give run files, or --system NAME.")
     found = comparing.compare(named_apart(read), truth, measure, given.limit)
-    put(found.as_json() if as_json else comparing.rendered_comparison(found, "--json lists all"), as_json)
+    put(found.as_json() if as_json else found.view("--json lists all"), as_json)
     raise typer.Exit(0 if any(one.differs for one in found.verdicts) or not found.verdicts else 1)
 
 

@@ -10,16 +10,16 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-from rich.console import Group, RenderableType
 
 from workbench.contracts import Index
 from workbench.errors import InputError
+from workbench.measure.blame import ALL_FLIPS
 from workbench.measure.paired import HITS, Paired, corrected, known_measure, paired_values
-from workbench.records import Floats, Shown
-from workbench.retrieval.explain import Fate, explain
+from workbench.records import Fate, Floats, Shown
+from workbench.retrieval.explain import explain
 from workbench.retrieval.index_adapters import CachedIndex
 from workbench.retrieval.pipeline import Pipeline, search
-from workbench.views.text import ABSENT, ALL_FLIPS, Table, numbers, plain, rendered, rich_table
+from workbench.tables import ABSENT, Line, Part, Table, numbers
 from workbench_plugins.runs.runs import Run, Truth, match
 
 
@@ -51,6 +51,10 @@ class RunFlip:
     gained: bool
 
 
+MOST_FLIPS = 10
+"""The number of flipped questions that are printed."""
+
+
 @dataclass(frozen=True)
 class RunComparison(Shown):
     """Runs on the same questions; `verdicts` compare each later run with the first one."""
@@ -70,6 +74,36 @@ class RunComparison(Shown):
             "flips": [asdict(one) for one in self.flips],
             "remarks": list(self.remarks),
         }
+
+    def view(self, all_flips: str = ALL_FLIPS) -> list[Part]:
+        """The figures of each run, the verdict on each later one, and the first questions that changed sides.
+
+        `all_flips` says where the reader finds all of them.
+        """
+        first, parts = self.scored[0].name, self._figures
+        if self.verdicts:
+            judged = zip(self.scored[1:], self.verdicts, strict=True)
+            rows = [(one.name, str(verdict)) for one, verdict in judged]
+            table = Table("", ["run", f"{self.measure}, question by question"], rows)
+            parts += ["", f"compared with {first}", table]
+        if self.verdicts and self.flips:
+            flips = [("+" if one.gained else "−", one.run, one.text) for one in self.flips[:MOST_FLIPS]]
+            parts += ["", f"found (+) or lost (−) against {first}", Table("", ["", "run", "question"], flips)]
+            rest = len(self.flips) - MOST_FLIPS
+            parts += [f"and {rest} more; {all_flips}"] if rest > 0 else []
+        return [*parts, *self.remarks]
+
+    @property
+    def _figures(self) -> list[Part]:
+        heads = numbers("hits", "hit rate", "MRR", "unanswerable,\nnothing\nreturned")
+        rows = [
+            (
+                *(one.name, f"{one.hits}/{one.n}", f"{one.hits / one.n:.1%}", f"{one.mrr:.3f}"),
+                f"{one.silent}/{one.unanswerable}" if one.unanswerable else ABSENT,
+            )
+            for one in self.scored
+        ]
+        return [Table("", ["run", *heads], rows)]
 
 
 def compare(
@@ -178,7 +212,7 @@ class MissingDocument:
     ours: Ours | None = None
 
 
-class MissingDocuments(list[MissingDocument]):
+class MissingDocuments(list[MissingDocument], Shown):
     """The missing documents of one run, in the order of the questions."""
 
     def __init__(self, run: str, missing: Any = (), system: str = "") -> None:
@@ -189,6 +223,17 @@ class MissingDocuments(list[MissingDocument]):
     def as_json(self) -> list[dict[str, Any]]:
         """One object a document; `ours` is null without a memory."""
         return [asdict(one) for one in self]
+
+    def view(self) -> list[Part]:
+        """One line a missing document: where it is in the run, and where it stands in our legs."""
+        if not self:
+            return [f"{self.run} returns every document that answers a question."]
+        what = "document that answers" if len(self) == 1 else "documents that answer"
+        head = f"{self.run} does not return {len(self)} {what} a question"
+        ours = [f"in {self.system}"] if self.system else []
+        rows = [(one.text, one.document, _in_run(one), *[ours_text(one.ours) for _ in ours]) for one in self]
+        columns = ["question", "missing document", "in the run", *ours]
+        return [Line(head, "bold"), Table("", columns, rows)]
 
 
 def missing_documents(
@@ -288,6 +333,22 @@ class GateResult(Shown):
             "controls": [asdict(one) for one in self.controls],
         }
 
+    def view(self) -> list[Part]:
+        """Passed or failed, the verdict on each measure, and a line for each question that flipped."""
+        head = "PASSED" if self.passes else f"FAILED: {', '.join(one.measure for one in self.falls)} fell"
+        table = Table("", ["measure", "change"], [(one.measure, str(one)) for one in self.verdicts])
+        flipped = [
+            f"{'lost' if one.lost else 'won'}: “{one.question}” → {one.target}"
+            + (f"\n  {ours_text(one.ours)}" if one.lost else "")
+            for one in self.flipped
+        ]
+        controls = [
+            f"{'lost' if one.lost else 'won'}: “{one.question}” is unanswerable and gets "
+            f"{', '.join(one.returned) or 'nothing'}"
+            for one in self.controls
+        ]
+        return [Line(head, "bold"), f"{self.after}, against {self.before}", table, *flipped, *controls]
+
 
 def gate(saved: Run, today: Run, truth: Truth, index: Index, pipeline: Pipeline) -> GateResult:
     """Compares what a pipeline returns today with a saved run on the same questions: hits, RR, and silence.
@@ -336,55 +397,6 @@ def _check_same(saved: Run, truth: Truth) -> None:
         )
 
 
-# In words
-
-MOST_FLIPS = 10
-
-
-@rendered.register
-def rendered_comparison(found: RunComparison, all_flips: str = ALL_FLIPS) -> RenderableType:
-    """The figures of each run, the verdict on each later one, and the first questions that changed sides.
-
-    `all_flips` says where the reader finds all of them.
-    """
-    heads = numbers("hits", "hit rate", "MRR", "unanswerable,\nnothing\nreturned")
-    rows = [
-        (
-            *(one.name, f"{one.hits}/{one.n}", f"{one.hits / one.n:.1%}", f"{one.mrr:.3f}"),
-            f"{one.silent}/{one.unanswerable}" if one.unanswerable else ABSENT,
-        )
-        for one in found.scored
-    ]
-    parts: list[RenderableType] = [rich_table(Table("", ["run", *heads], rows))]
-    first = found.scored[0].name
-    if found.verdicts:
-        told = [
-            (one.name, str(verdict)) for one, verdict in zip(found.scored[1:], found.verdicts, strict=True)
-        ]
-        verdicts = Table("", ["run", f"{found.measure}, question by question"], told)
-        parts += [plain(""), plain(f"compared with {first}"), rich_table(verdicts)]
-    if found.verdicts and found.flips:
-        flips = [("+" if one.gained else "−", one.run, one.text) for one in found.flips[:MOST_FLIPS]]
-        heading = plain(f"found (+) or lost (−) against {first}")
-        parts += [plain(""), heading, rich_table(Table("", ["", "run", "question"], flips))]
-        rest = len(found.flips) - MOST_FLIPS
-        parts += [plain(f"and {rest} more; {all_flips}")] if rest > 0 else []
-    return Group(*parts, *map(plain, found.remarks))
-
-
-@rendered.register
-def rendered_missing(missing: MissingDocuments) -> RenderableType:
-    """One line a missing document: where it is in the run, and where it stands in our legs."""
-    if not missing:
-        return plain(f"{missing.run} returns every document that answers a question.")
-    what = "document that answers" if len(missing) == 1 else "documents that answer"
-    head = f"{missing.run} does not return {len(missing)} {what} a question"
-    ours = [f"in {missing.system}"] if missing.system else []
-    rows = [(one.text, one.document, _in_run(one), *[ours_text(one.ours) for _ in ours]) for one in missing]
-    columns = ["question", "missing document", "in the run", *ours]
-    return Group(plain(head, "bold"), rich_table(Table("", columns, rows)))
-
-
 def _in_run(one: MissingDocument) -> str:
     if one.position is not None:
         return f"place {one.position}, beyond the limit"
@@ -401,22 +413,3 @@ def ours_text(ours: Ours | None) -> str:
         for leg, one in ours.legs.items()
     ]
     return "; ".join([f"{ours.fate}{place}", *legs])
-
-
-@rendered.register
-def rendered_gate(found: GateResult) -> RenderableType:
-    """Passed or failed, the verdict on each measure, and a line for each question that flipped."""
-    head = "PASSED" if found.passes else f"FAILED: {', '.join(one.measure for one in found.falls)} fell"
-    table = Table("", ["measure", "change"], [(one.measure, str(one)) for one in found.verdicts])
-    flipped = [
-        f"{'lost' if one.lost else 'won'}: “{one.question}” → {one.target}"
-        + (f"\n  {ours_text(one.ours)}" if one.lost else "")
-        for one in found.flipped
-    ]
-    controls = [
-        f"{'lost' if one.lost else 'won'}: “{one.question}” is unanswerable and gets "
-        f"{', '.join(one.returned) or 'nothing'}"
-        for one in found.controls
-    ]
-    compared = plain(f"{found.after}, against {found.before}")
-    return Group(plain(head, "bold"), compared, rich_table(table), *map(plain, [*flipped, *controls]))

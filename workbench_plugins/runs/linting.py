@@ -7,11 +7,10 @@ from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from rich.console import Group, RenderableType
 
 from workbench.memory.data_files import told_beside
-from workbench.records import Floats
-from workbench.views.text import Table, plain, rendered, rich_table
+from workbench.records import Floats, Shown
+from workbench.tables import Line, Part, Table
 from workbench_plugins.runs.runs import Run, RunRanking
 
 TOLD: Mapping[str, Mapping[str, Any]] = told_beside(__file__)
@@ -37,7 +36,7 @@ class RunFinding:
     specimens: tuple[str, ...] = ()
 
 
-class RunFindings(list[RunFinding]):
+class RunFindings(list[RunFinding], Shown):
     """What is suspicious in one run."""
 
     def __init__(self, run: Run, found: Sequence[RunFinding]) -> None:
@@ -48,6 +47,17 @@ class RunFindings(list[RunFinding]):
         """The run's name and size, and one object a finding."""
         findings = [asdict(one) for one in self]
         return {"run": self.run.name, "questions": len(self.run.rows), "findings": findings}
+
+    def view(self) -> list[Part]:
+        """One line a finding: in how many questions, the first place, its meaning, and specimens like it."""
+        if not self:
+            return [f"{self.run}: nothing suspicious."]
+        questions = len(self.run.rows)
+        rows = [(one.kind, f"{one.questions} of {questions}", one.first) for one in self]
+        table = Table("", ["what", "questions", "first"], rows)
+        like = [f" See workbench museum {one.specimens[0]}." if one.specimens else "" for one in self]
+        says = (f"{one.kind}: {one.says}{more}" for one, more in zip(self, like, strict=True))
+        return [Line(str(self.run), "bold"), table, *says]
 
 
 def _finding(kind: str, questions: int, first: str, values: Mapping[str, Any]) -> RunFinding:
@@ -192,16 +202,3 @@ def _parts_without_effect(some: Mapping[str, RunRanking], run: Run) -> Iterator[
             yield _everywhere(longer, "sub-score without effect", name=name)
         elif not name.endswith("_rank") and all(np.all(np.diff(each) < 0) for each in values):
             yield _everywhere(longer, "one sub-score decides", name=name)
-
-
-@rendered.register
-def rendered_findings(found: RunFindings) -> RenderableType:
-    """One line a finding: in how many questions, the first place, what it means, and specimens like it."""
-    questions = len(found.run.rows)
-    if not found:
-        return plain(f"{found.run}: nothing suspicious.")
-    rows = [(one.kind, f"{one.questions} of {questions}", one.first) for one in found]
-    table = rich_table(Table("", ["what", "questions", "first"], rows))
-    like = {one.kind: f" See workbench museum {one.specimens[0]}." if one.specimens else "" for one in found}
-    says = [plain(f"{one.kind}: {one.says}{like[one.kind]}") for one in found]
-    return Group(plain(str(found.run), "bold"), table, *says)

@@ -20,13 +20,11 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from rich.console import Group, RenderableType
-
 from workbench.errors import InputError
 from workbench.memory.files import content_hash, read_input
 from workbench.records import Shown
 from workbench.safe_text import counted
-from workbench.views.text import Column, Table, numbers, plain, rendered, rich_table
+from workbench.tables import Column, Line, Part, Table, numbers
 from workbench_plugins.runs.files import LARGEST_DOCUMENT, number, result_of, write_json
 from workbench_plugins.runs.runs import Run
 
@@ -88,6 +86,30 @@ class TracedRuns(Shown):
             key=lambda pair: (pair[0][0], -pair[0][1], pair[1].question, pair[1].id),
         )
         return [(one, why) for (_, _, why), one in ranked]
+
+    def view(self) -> list[Part]:
+        """The runs, what worst means, and the worst retrievals."""
+        rows = [
+            (str(place), one.question[:60], one.name, str(len(one.results)), why)
+            for place, (one, why) in enumerate(self.worst[:MOST_SHOWN], 1)
+        ]
+        says = (
+            "Worst first: an error, then no document, then the best score that is furthest below its "
+            "retriever's median. Nothing here knows which document is right: give labels to workbench runs "
+            "compare."
+        )
+        retriever, documents = Column("retriever", "whole"), numbers("documents")
+        table = Table("", [*numbers("#"), "question", retriever, *documents, "why"], rows)
+        return [*map(str, self.runs), Line(says, "dim"), table]
+
+    def as_json(self) -> dict[str, Any]:
+        """The runs and the retrievals, the worst first, as JSON."""
+        worst = [
+            {"question": one.question, "retriever": one.name, "kind": one.kind, "span": one.id,
+             "results": len(one.results), "best": None if math.isnan(one.best) else one.best, "why": why}
+            for one, why in self.worst
+        ]  # fmt: skip
+        return {"spans": self.spans, "runs": [str(run) for run in self.runs], "worst": worst}
 
 
 def _by_name(some: Iterable[Retrieval]) -> Iterator[tuple[str, Iterator[Retrieval]]]:
@@ -294,29 +316,3 @@ def write_runs(found: TracedRuns, folder: Path, force: bool = False) -> list[Pat
         files.append(folder / f"{place}-{name}.jsonl")
         write_json(run, files[-1], force)
     return files
-
-
-def traces_data(found: TracedRuns) -> dict[str, Any]:
-    """The runs and the retrievals, the worst first, as JSON."""
-    worst = [
-        {"question": one.question, "retriever": one.name, "kind": one.kind, "span": one.id,
-         "results": len(one.results), "best": None if math.isnan(one.best) else one.best, "why": why}
-        for one, why in found.worst
-    ]  # fmt: skip
-    return {"spans": found.spans, "runs": [str(run) for run in found.runs], "worst": worst}
-
-
-@rendered.register
-def rendered_traces(found: TracedRuns) -> RenderableType:
-    """The runs, what worst means, and the worst retrievals."""
-    rows = [
-        (str(place), one.question[:60], one.name, str(len(one.results)), why)
-        for place, (one, why) in enumerate(found.worst[:MOST_SHOWN], 1)
-    ]
-    says = (
-        "Worst first: an error, then no document, then the best score that is furthest below its retriever's "
-        "median. Nothing here knows which document is right: give labels to workbench runs compare."
-    )
-    retriever, documents = Column("retriever", "whole"), numbers("documents")
-    table = rich_table(Table("", [*numbers("#"), "question", retriever, *documents, "why"], rows))
-    return Group(*(plain(str(run)) for run in found.runs), plain(says, "dim"), table)

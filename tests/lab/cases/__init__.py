@@ -8,7 +8,8 @@ from typing import Any
 import yaml
 
 from workbench_plugins.cases.model import load_case
-from workbench_plugins.cases.running import CaseRun, run_case
+from workbench_plugins.cases.results import CaseRun
+from workbench_plugins.cases.running import run_case
 
 GIVEN = Path(__file__).parent / "given"
 

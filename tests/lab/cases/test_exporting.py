@@ -19,7 +19,8 @@ from workbench.systems.registry import system
 from workbench_plugins.cases.making import case_of_specimen
 from workbench_plugins.cases.model import Case, case_text, load_case, parsed_case
 from workbench_plugins.cases.redact import redacted
-from workbench_plugins.cases.running import CaseRun, pipeline_of_case, run_case, systems_named
+from workbench_plugins.cases.results import CaseRun
+from workbench_plugins.cases.running import pipeline_of_case, run_case, systems_named
 from workbench_plugins.cases.shrink import shrunk
 from workbench_plugins.engines import specimens
 from workbench_plugins.engines.museum import SPECIMENS, Answer

@@ -9,8 +9,8 @@ from tests.commands import Run
 from tests.conftest import PROJECT
 from tests.lab.cases.test_hostile import EVIL, GOOD, evil
 from workbench_plugins.cases.model import parsed_case, save_case
+from workbench_plugins.cases.report import case_html, case_markdown
 from workbench_plugins.cases.running import run_case, run_releases
-from workbench_plugins.cases.show import case_html, case_markdown
 
 FILE = PROJECT / "tests" / "cases" / "openclaw-16021.case.yaml"
 

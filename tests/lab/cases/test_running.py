@@ -34,7 +34,8 @@ from workbench_plugins.cases.model import (
     save_case,
     schema,
 )
-from workbench_plugins.cases.running import Matrix, run_case, systems_named
+from workbench_plugins.cases.results import Matrix
+from workbench_plugins.cases.running import run_case, systems_named
 from workbench_plugins.cases.shrink import in_passages
 from workbench_plugins.openclaw.config_keys import with_keys
 
@@ -189,7 +190,7 @@ import sys
 from tests.without import Blocked
 
 sys.meta_path.insert(0, Blocked(["GUEST"]))
-import workbench_plugins.cases.commands, workbench_plugins.cases.show
+import workbench_plugins.cases.commands, workbench_plugins.cases.report
 from workbench_plugins.cases.model import load_case
 from workbench_plugins.cases.redact import redacted
 from workbench_plugins.cases.running import run_case, system_of_case

@@ -20,8 +20,8 @@ from workbench_plugins.cases import indexing, is_case, running
 from workbench_plugins.cases.making import case_of
 from workbench_plugins.cases.model import Case, case_text, load_case, parsed_case, save_case
 from workbench_plugins.cases.redact import Pseudonyms, fold, redacted, words_of
+from workbench_plugins.cases.report import case_markdown
 from workbench_plugins.cases.running import run_case, run_releases
-from workbench_plugins.cases.show import case_markdown
 from workbench_plugins.cases.shrink import shrunk
 
 GOOD = example("good")

@@ -19,7 +19,7 @@ from workbench.memory.index import MemoryIndex
 from workbench.records import Chunk, Trace
 from workbench.retrieval.pipeline import Pipeline
 from workbench.systems.openclaw import THREE_FIXES
-from workbench.views.html import text_of
+from workbench.terminal import text_of
 from workbench_plugins.recommended.pipelines import RECOMMENDED
 from workbench_plugins.recommended.reliability import can_be_judged, reliability
 
@@ -50,7 +50,7 @@ def test_probabilities_that_are_true_agree_and_others_differ() -> None:
     false = reliability(evaluation([0.05] * 17, [0.95] * 3))
     assert true.apart == []
     assert len(false.apart) == 2
-    assert "2 of 2 bins differ" in text_of(false)
+    assert "2 of 2 bins differ" in text_of(false.view())
     assert true.brier < true.constant + 1e-9 < false.brier
 
 

@@ -17,7 +17,7 @@ from workbench.records import Trace
 from workbench.retrieval.index_adapters import CachedIndex
 from workbench.retrieval.pipeline import Pipeline, search
 from workbench_plugins.diagnose.causes import combined
-from workbench_plugins.diagnose.diagnosis import Diagnosis, becomes_text, diagnosis_text
+from workbench_plugins.diagnose.diagnosis import Diagnosis, becomes_text
 from workbench_plugins.diagnose.fixes import Fix
 from workbench_plugins.diagnose.keys import keys_of
 from workbench_plugins.diagnose.parameters import TYPED, parameters_of
@@ -58,7 +58,7 @@ def check_sentences(found: Diagnosis, index: Index) -> None:
     """Asserts each sentence of a page about its causes, fixes and prices by searches of its own."""
     now, before = search(found.question, found.pipeline, index), found.prices.now
     assert (before.hits, before.silences) == counts(found, found.pipeline, index)
-    page = " ".join(diagnosis_text(found).split())
+    page = " ".join(found.text.split())
     for cause in found.causes:
         if not cause.repairs:
             continue

@@ -28,7 +28,7 @@ from workbench.retrieval.pipeline import Pipeline, search
 from workbench.systems.openclaw import WORKAROUND
 from workbench.systems.registry import INDEXINGS
 from workbench_plugins.diagnose.chunks import chunker_named, cut_index, rebuilt
-from workbench_plugins.diagnose.diagnosis import Diagnosis, diagnose, diagnosis_text
+from workbench_plugins.diagnose.diagnosis import Diagnosis, diagnose
 from workbench_plugins.openclaw.config import read
 from workbench_plugins.openclaw.sessions import Sessions
 from workbench_plugins.providers.clients import Access
@@ -113,7 +113,7 @@ def test_a_smaller_chunk_that_brings_the_file_in_is_a_fix(index: MemoryIndex) ->
     assert "better on 1, worse on 0" in data["verdict"]
     says = "Chunks of 100/20, 200/40 and 800/160 tokens were tried, and no others"
     assert says in found.as_json()["price"]["says"][-1]
-    assert says in " ".join(diagnosis_text(found).split())
+    assert says in " ".join(found.text.split())
 
 
 def test_the_fix_does_what_it_says_when_it_is_made(index: MemoryIndex) -> None:

@@ -27,7 +27,7 @@ from workbench.retrieval.settings import with_settings
 from workbench.systems.openclaw import SHIPPED, THREE_FIXES, WITH_EVIDENCE
 from workbench.systems.registry import SYSTEMS
 from workbench_plugins.diagnose import fixes
-from workbench_plugins.diagnose.diagnosis import Diagnosis, RankedIndex, diagnose, diagnosis_text
+from workbench_plugins.diagnose.diagnosis import Diagnosis, RankedIndex, diagnose
 from workbench_plugins.diagnose.fixes import Fix
 from workbench_plugins.diagnose.parameters import Aim, parameters_of, settings_between
 
@@ -217,10 +217,10 @@ def test_vectors_of_another_size_are_a_cause_and_no_error(toy: MemoryIndex) -> N
 
 def test_labelled_questions_are_said_to_have_ordered_the_page(found: Diagnosis, kept: CachedIndex) -> None:
     proxy = diagnose(FAILING[0].question, SHIPPED, kept, FAILING[0].target)
-    assert "not held out" in diagnosis_text(found)
-    assert "not held out" not in diagnosis_text(proxy)
+    assert "not held out" in found.text
+    assert "not held out" not in proxy.text
     assert any("not held out" in one for one in found.as_json()["price"]["says"])
-    assert "Other chunks are not tried. --rechunk tries 100/20" in " ".join(diagnosis_text(proxy).split())
+    assert "Other chunks are not tried. --rechunk tries 100/20" in " ".join(proxy.text.split())
 
 
 def test_stop_words_are_left_out_as_a_fix(tmp_path: Path) -> None:

@@ -6,14 +6,14 @@ import json
 from dataclasses import fields, is_dataclass
 
 import pytest
-from rich.console import Console
 
 from docs.reference import named_by
 from tests.world import written
 from workbench.errors import InputError
+from workbench.records import Shown
 from workbench.retrieval.pipeline import search
 from workbench.systems.openclaw import SHIPPED, THREE_FIXES
-from workbench.views.text import rendered
+from workbench.terminal import PlainConsole, renderable
 from workbench_plugins.automem.pipelines import DEAD_KEYWORD
 from workbench_plugins.engines import stored
 from workbench_plugins.engines.museum import (
@@ -40,10 +40,10 @@ ACROSS_QUESTIONS = [
 every_specimen = pytest.mark.parametrize("one", SPECIMENS.values(), ids=list(SPECIMENS))
 
 
-def printed(thing: object) -> str:
-    console = Console(width=160, highlight=False)
+def printed(thing: Shown) -> str:
+    console = PlainConsole(width=160)
     with console.capture() as capture:
-        console.print(thing)
+        console.print(renderable(thing.view()))
     return capture.get()
 
 
@@ -152,7 +152,7 @@ def test_the_swallowed_error_is_a_real_one_of_fts5() -> None:
 @every_specimen
 def test_a_specimen_is_told_in_words_and_as_json(one: Specimen) -> None:
     finding = one.run()
-    text = " ".join(printed(rendered(finding)).split())
+    text = " ".join(printed(finding).split())
     assert one.name in text
     assert one.references[0] in text
     assert all((one.symptom, one.mechanism, one.change, one.world, one.expected))
@@ -163,12 +163,12 @@ def test_a_specimen_is_told_in_words_and_as_json(one: Specimen) -> None:
 
 
 def test_a_specimen_that_shows_nothing_says_so_and_the_list_counts_those_that_show_their_bug() -> None:
-    nothing = printed(rendered(SpecimenRun(specimen("qdrant-k2"), {}, {}, True, False)))
+    nothing = printed(SpecimenRun(specimen("qdrant-k2"), {}, {}, True, False))
     assert "does not show its bug: the shipped answer is as expected, the fixed answer is not" in nothing
     findings = [specimen("qdrant-k2").run(), specimen("txtai-half-penalty").run()]
-    assert "2 of 2 specimens have their bug" in printed(rendered(SpecimenRuns(findings)))
+    assert "2 of 2 specimens have their bug" in printed(SpecimenRuns(findings))
     unseen = SpecimenRun(findings[0].specimen, {}, {}, True, True)
-    assert "1 of 2 specimens have their bug" in printed(rendered(SpecimenRuns([unseen, findings[1]])))
+    assert "1 of 2 specimens have their bug" in printed(SpecimenRuns([unseen, findings[1]]))
 
 
 def test_the_floor_cuts_nothing_before_the_keyword_weight_works() -> None:

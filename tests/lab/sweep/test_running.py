@@ -15,11 +15,10 @@ from workbench.memory.index import MemoryIndex
 from workbench.retrieval.index_adapters import CachedIndex
 from workbench.systems.openclaw import SHIPPED, THREE_FIXES
 from workbench.systems.registry import SYSTEMS, system
-from workbench.views.text import show
+from workbench.views.show import show
 from workbench_plugins.diagnose.figures import sweep_figure
 from workbench_plugins.diagnose.sweep import (
     Sweep,
-    as_json,
     axis,
     best,
     flattery,
@@ -160,7 +159,7 @@ def test_held_out_questions_did_not_choose_their_setting(grid: Sweep, cached: Ca
 
 
 def test_the_data_names_each_setting(grid: Sweep) -> None:
-    data = as_json(grid)
+    data = grid.as_json()
     assert data["settings"][data["best"]]["setting"] == list(grid.settings[best(grid)])
     assert (data["n"], data["controls"], len(data["settings"])) == (6, 3, 30)
     assert data["current"]["setting"] == ["0.7", "0.35"]

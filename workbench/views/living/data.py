@@ -13,7 +13,6 @@ from workbench.measure.thresholds import floored_column
 from workbench.records import Chunk, Trace
 from workbench.retrieval.cutoff import MinScore
 from workbench.retrieval.written import MOST, written, written_trace
-from workbench.systems.openclaw import snippet
 from workbench.views.widgets.panel import pipeline_code
 
 AXES = {"score": "fused score (no unit)", "answerable": "stated probability of an answer"}
@@ -43,7 +42,7 @@ class Chunks:
         if chunk.id not in self._places:
             self._places[chunk.id] = len(self.data)
             lines = chunk.place.removeprefix(chunk.path)
-            self.data.append({"id": chunk.id, "path": chunk.path, "lines": lines, "text": snippet(chunk)})
+            self.data.append({"id": chunk.id, "path": chunk.path, "lines": lines, "text": chunk.snippet})
         return self._places[chunk.id]
 
 

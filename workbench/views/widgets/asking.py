@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from workbench.errors import WorkbenchError
+from workbench.tables import Table
 from workbench.views.living.controls import Living
-from workbench.views.text import Table
 from workbench.views.widgets.panel import Link, Panel
 
 GIVEN = "# `index` is the index that the widget was given.\n"

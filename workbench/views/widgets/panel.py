@@ -17,9 +17,8 @@ from workbench.errors import InputError, WorkbenchError
 from workbench.records import Chunk
 from workbench.retrieval.pipeline import Pipeline
 from workbench.systems.registry import SYSTEMS
-from workbench.views.html import framed, html_table
+from workbench.tables import Table, framed, html_table
 from workbench.views.living.controls import Living
-from workbench.views.text import Table
 
 
 class Selection(traitlets.HasTraits):

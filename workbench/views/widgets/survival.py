@@ -10,8 +10,8 @@ from workbench.errors import InputError
 from workbench.measure.evaluation import Evaluation
 from workbench.measure.missed import Survival, SurvivalStep, survivals
 from workbench.records import Trace
+from workbench.tables import Table
 from workbench.views.living.controls import Choice, Control, Living, Several
-from workbench.views.text import Table
 from workbench.views.widgets.panel import Link, Panel, Selection, pipeline_code
 
 ALL = "all kinds"

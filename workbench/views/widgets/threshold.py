@@ -21,9 +21,9 @@ from workbench.measure.reach import Reach, reaches
 from workbench.measure.thresholds import Outcome, Scores, scores
 from workbench.registry import declared_module
 from workbench.retrieval.settings import with_settings
+from workbench.tables import Table, apart
 from workbench.views.living.controls import Choice, Control, Living, Span
 from workbench.views.living.data import LEGS, Axis, lab_data
-from workbench.views.text import Table, apart
 from workbench.views.widgets.panel import Link, Panel, Selection, number_text, pipeline_code
 
 Reaches = Mapping[str, Reach | None]

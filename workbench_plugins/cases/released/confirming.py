@@ -13,8 +13,6 @@ from math import inf, isclose
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from rich.console import Group, RenderableType
-
 from workbench.errors import InputError
 from workbench.memory.embedding.engines import Role
 from workbench.memory.embedding.local import Embedded
@@ -25,7 +23,7 @@ from workbench.retrieval.pipeline import Pipeline
 from workbench.retrieval.query import BLANKS
 from workbench.safe_text import counted
 from workbench.systems.history import line_of
-from workbench.views.text import Table, plain, rendered, rich_table
+from workbench.tables import Part, Table
 from workbench_plugins.cases.indexing import CaseEmbedder, chunker_of, cut_note, notes_of, unpacked
 from workbench_plugins.cases.model import Case, CaseQuestion
 from workbench_plugins.cases.released import basic_memory, openclaw
@@ -96,6 +94,16 @@ class Confirmation(Shown):
         if self.package == "basic-memory":
             return f"{said}.{held} {OWN_CHUNKS}"
         return f"{said}: our model of the release is wrong.{held}"
+
+    def view(self) -> list[Part]:
+        """The verdict; where lists differ, both."""
+        rows = [
+            (str(place), *(f"{one[0]} {one[1]:.4f}" if one else "" for one in pair))
+            for side in self.sides
+            if not side.same
+            for place, pair in enumerate(zip_longest(side.ours, side.theirs), 1)
+        ]
+        return [self.says, *([Table("", ["#", "ours", "theirs"], rows)] if rows else [])]
 
     def as_json(self) -> dict[str, Any]:
         """The lists of both sides."""
@@ -246,16 +254,3 @@ def save(found: Confirmation, case: Case, file: Path) -> Path:
         record = {**found.as_json(), "case": case.model_dump(exclude_unset=True)}
         json.dump(record, out, ensure_ascii=False, indent=1)
     return file
-
-
-@rendered.register
-def rendered_confirmation(found: Confirmation) -> RenderableType:
-    """The verdict; where lists differ, both."""
-    rows = [
-        (str(place), *(f"{one[0]} {one[1]:.4f}" if one else "" for one in pair))
-        for side in found.sides
-        if not side.same
-        for place, pair in enumerate(zip_longest(side.ours, side.theirs), 1)
-    ]
-    table = [rich_table(Table("", ["#", "ours", "theirs"], rows))] if rows else []
-    return Group(plain(found.says), *table)

@@ -1,81 +1,39 @@
-"""Values as tidy tables of pandas: one row per observation, one meaning per column.
+"""What a notebook asks for any value: `show` prints it, and `table` shows its table to sort and to search.
 
-`docs/commands.md` describes every column. An absent value is missing, never an empty string or a number. The
-numbers are those of the value itself; nothing is computed twice.
-
-`table` shows one in a notebook, to sort and search without a network. DataTables draws it, through itables.
-One cell of a notebook carries its script, which adds 1 MB to a saved notebook; the others find it there.
+A table needs no network. DataTables draws it, through itables. One cell of a notebook carries its script,
+which adds 1 MB to a saved notebook; the others find it there.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from functools import singledispatch
+from collections.abc import Sequence
 from typing import Any
 
 from workbench.errors import InputError
-from workbench.records import Trace
-from workbench.retrieval.explain import fate_of
+from workbench.records import Shown, Tabular
 from workbench.safe_text import visible
-from workbench.views.text import declared_view, drop_reason
-
-Frame = Any
-"""A `pandas.DataFrame`; pandas is imported late."""
-
-Types = Mapping[str, str]
-"""The names of columns in their order, with the type of each: str, bool, boolean, int64, Int64 or float64.
-
-`boolean` and `Int64` may be missing.
-"""
-
-CANDIDATES: Types = {
-    "question": "str", "system": "str", "position": "int64", "path": "str", "start_line": "int64",
-    "end_line": "int64", "source": "str", "chunk_id": "str", "fate": "str", "returned": "bool",
-    "dropped_by": "str", "reason": "str", "read_share": "float64", "text": "str",
-}  # fmt: skip
+from workbench.tables import Block, Fold, Line, Part, Picture, Table, pandas
+from workbench.terminal import print_parts
 
 
-def pandas() -> Any:
-    """The module pandas. Raises InputError if it is not installed."""
-    try:
-        import pandas as pd
-    except ImportError:
-        raise InputError(
-            "A table needs pandas, which is not installed.",
-            "Install it: pip install 'hybrid-search-workbench[lab]'",
-        ) from None
-    return pd
+def show(thing: Any) -> None:
+    """Prints a result in words and tables: as wide as the terminal, or to fit a notebook."""
+    if isinstance(thing, str):
+        print_parts([Block(thing)], soft_wrap=True)
+    else:
+        print_parts(parts_of(thing))
 
 
-@singledispatch
-def frame(thing: Any) -> Frame:
-    """The value as a table of pandas. Raises InputError for a value that has none."""
-    if declared_view(thing):
-        return frame.dispatch(type(thing))(thing)
-    raise InputError(
-        f"{type(thing).__name__} has no table.",
-        "Give a trace, evaluations, scores, their reliability, a comparison of fusions, survivals, missed "
-        "questions, specimens, a sweep, a blame, a diagnosis or the findings of a lint.",
-    )
-
-
-def made_frame(types: Types, rows: Iterable[Sequence[Any]]) -> Frame:
-    """A table with these columns and rows."""
-    made: Frame = pandas().DataFrame(list(rows), columns=list(types)).astype(dict(types))
-    return made
-
-
-@frame.register
-def _trace(trace: Trace) -> Frame:
-    numbers = dict.fromkeys(trace.columns, "float64")
-    rows = []
-    for one in trace.candidates:
-        chunk, drop = one.chunk, one.drop
-        place = [trace.question, trace.system, one.position, chunk.path, chunk.start_line, chunk.end_line]
-        fate = [chunk.source, chunk.id, fate_of(one).value, drop is None]
-        why = [drop.stage.slot, drop_reason(one)] if drop else [None, None]
-        rows.append([*place, *fate, *why, chunk.read_share, chunk.text, *one.numbers.values()])
-    return made_frame({**CANDIDATES, **numbers}, rows)
+def parts_of(thing: Any) -> Sequence[Part]:
+    """The parts of a result, of a part, or of a list of both; for any other value its text."""
+    match thing:
+        case Shown():
+            return thing.view()
+        case str() | Line() | Block() | Table() | Fold() | Picture():
+            return [thing]
+        case list():
+            return [part for one in thing for part in parts_of(one)]
+    return [Block(str(thing))]
 
 
 LONGEST_CELL = 200
@@ -97,7 +55,7 @@ aligns all cells to the right with a longer selector."""
 class NotebookTable:
     """A table of pandas that shows itself with a search box and with headers that sort."""
 
-    def __init__(self, shown: Frame, rows: int) -> None:
+    def __init__(self, shown: Any, rows: int) -> None:
         self.frame, self.rows = shown, rows
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
@@ -111,11 +69,20 @@ def table(thing: Any, rows: int = 10) -> NotebookTable:
     Long texts are shortened to LONGEST_CELL characters. Raises InputError for a value without a table, and if
     pandas or itables is not installed.
     """
-    made = thing if isinstance(thing, pandas().DataFrame) else frame(thing)
+    if isinstance(thing, Tabular):
+        shown = thing.to_frame()
+    elif isinstance(thing, pandas().DataFrame):
+        shown = thing
+    else:
+        raise InputError(
+            f"{type(thing).__name__} has no table.",
+            "Give a trace, evaluations, scores, their reliability, a comparison of fusions, survivals, "
+            "missed questions, specimens, a sweep, a blame, a diagnosis or the findings of a lint.",
+        )
     _itables()
     if rows < 1:
         raise InputError(f"A table of {rows} rows shows nothing.", "Give 1 or more.")
-    return NotebookTable(made, rows)
+    return NotebookTable(shown, rows)
 
 
 def _itables() -> Any:
@@ -129,7 +96,7 @@ def _itables() -> Any:
     return itables
 
 
-def _html(shown: Frame, rows: int) -> str:
+def _html(shown: Any, rows: int) -> str:
     html: str = _itables().to_html_datatable(
         shown.map(_cell).rename(columns=_cell),
         connected=False,

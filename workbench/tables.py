@@ -1,0 +1,269 @@
+"""What a result shows, as plain data, and the forms that it takes: HTML, Markdown, JSON and pandas.
+
+A result gives parts: lines, blocks, tables, folds and pictures. No result prints by itself;
+`workbench.terminal` prints the same parts as text. Every text is made safe in these two modules: control
+characters become visible, this process's own keys become an ellipsis, and HTML and Markdown are escaped.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from workbench.errors import InputError
+from workbench.safe_text import one_line, visible, without_own_keys
+
+ABSENT = "–"
+"""What a table shows for a value that is absent."""
+
+WIDTH = 106
+"""As many columns as a notebook shows on a small laptop, with JupyterLab's list of files open."""
+
+
+class Line(NamedTuple):
+    """One line of text, whose line ends and tabs are made visible. `style` is `bold`, `dim` or nothing."""
+
+    text: str
+    style: str = ""
+
+
+class Block(NamedTuple):
+    """A text that keeps its line ends. With `indent` it continues below its own beginning."""
+
+    text: str
+    indent: int | None = None
+    style: str = ""
+
+
+class Column(NamedTuple):
+    """A column of a table: `type` is a type of pandas, or how text is printed.
+
+    Text is a `number` (to the right), `whole` (never folded), a `label` (whole and bold), `narrow`, or a
+    `beginning` (dim, and cut where the page is narrow). The types of pandas are str, bool, boolean, int64,
+    Int64 and float64; `boolean` and `Int64` may be missing.
+    """
+
+    name: str
+    type: str = "text"
+
+
+@dataclass(frozen=True)
+class Table:
+    """A result as a table: a caption, columns with their types, and rows. A string is a column of text.
+
+    A table whose columns have no names is printed without a head. `padded` puts a blank before each row.
+    """
+
+    caption: str
+    columns: Sequence[Column | str]
+    rows: Sequence[Sequence[Any]]
+    padded: bool = False
+
+    @property
+    def typed(self) -> list[Column]:
+        """The columns, each with its type."""
+        return [Column(one) if isinstance(one, str) else one for one in self.columns]
+
+    @property
+    def header(self) -> tuple[str, ...]:
+        """The names of the columns."""
+        return tuple(one.name for one in self.typed)
+
+
+class Fold(NamedTuple):
+    """Parts that a page folds under a summary. A terminal leaves them out."""
+
+    summary: str
+    parts: Sequence[Part]
+
+
+class Box(NamedTuple):
+    """One box of a picture: its name, what its tooltip says, its kinds, and words below the name."""
+
+    name: str
+    tooltip: str
+    kind: str = ""
+    words: str = ""
+
+
+class Picture(NamedTuple):
+    """Groups of boxes from left to right, those of a group above each other. A terminal leaves it out."""
+
+    label: str
+    groups: Sequence[Sequence[Box]]
+
+
+Part = str | Line | Block | Table | Fold | Picture
+"""A part of what a result shows. A string is a line."""
+
+Types = Mapping[str, str]
+"""The names of columns in their order, with the type of each."""
+
+
+def numbers(*names: str) -> list[Column]:
+    """Columns of numbers that are written as text: printed to the right."""
+    return [Column(name, "number") for name in names]
+
+
+def tidy(types: Types, rows: Iterable[Sequence[Any]]) -> Table:
+    """A table for pandas: one row for each observation. An absent value is None or NaN, never a word."""
+    return Table("", [Column(name, type_) for name, type_ in types.items()], list(rows))
+
+
+def hanging(line: str) -> Part:
+    """A line that continues below its own beginning where the page is narrow."""
+    text = line.lstrip()
+    return Block(text, len(line) - len(text)) if text else ""
+
+
+def apart(value: float, limit: float) -> tuple[str, str]:
+    """Two numbers with three decimals, or with as many more as it takes to tell them apart.
+
+    >>> apart(0.3071, 0.35), apart(0.34996, 0.35)
+    (('0.307', '0.350'), ('0.34996', '0.35000'))
+    """
+    for digits in range(3, 17):
+        left, right = f"{value:.{digits}f}", f"{limit:.{digits}f}"
+        if value == limit or left != right:
+            break
+    return left, right
+
+
+# JSON
+
+
+def json_rows(table: Table) -> list[dict[str, Any]]:
+    """The rows for JSON, each with the names of its columns."""
+    return [dict(zip(table.header, row, strict=True)) for row in table.rows]
+
+
+# pandas
+
+
+def pandas() -> Any:
+    """The module pandas. Raises InputError if it is not installed."""
+    try:
+        import pandas as pd
+    except ImportError:
+        raise InputError(
+            "A table needs pandas, which is not installed.",
+            "Install it: pip install 'hybrid-search-workbench[lab]'",
+        ) from None
+    return pd
+
+
+def frame(table: Table) -> Any:
+    """The table as a `pandas.DataFrame`. Raises InputError if pandas is not installed."""
+    types = {one.name: one.type for one in table.typed}
+    return pandas().DataFrame(list(table.rows), columns=list(types)).astype(types)
+
+
+# HTML
+
+NAME = "workbench-shown"
+STYLE = f"<style>{Path(__file__).with_name('shown.css').read_text(encoding='utf-8')}</style>"
+"""The look of all shown values: the page's own colours, so that both themes are readable."""
+
+CLASSES: Mapping[str, str] = {"number": "right whole", "whole": "whole", "label": "whole", "beginning": "dim"}
+"""The classes of a column's cells in HTML, by its type."""
+
+
+def safe(text: str) -> str:
+    """A text as HTML: escaped, without control characters, and without this process's own keys."""
+    return escape(visible(without_own_keys(text)))
+
+
+def framed(content: str) -> str:
+    """HTML with the look of shown values."""
+    return f'{STYLE}<div class="{NAME}">{content}</div>'
+
+
+def html_of(parts: Iterable[Part]) -> str:
+    """The parts as HTML, without the page's style."""
+    return "".join(map(_html, parts))
+
+
+def _html(part: Part) -> str:
+    match part:
+        case str():
+            return _html_line(one_line(part))
+        case Line(text, style):
+            return _html_line(one_line(text), style)
+        case Block(text, None, style):
+            return _html_line(text, style)
+        case Block(text, indent, style):
+            return f'<div style="margin-left:{indent}ch">{_html_line(text, style)}</div>'
+        case Fold(summary, parts):
+            return f"<details><summary>{safe(summary)}</summary>{html_of(parts)}</details>"
+        case Picture():
+            return _html_picture(part)
+        case Table():
+            return _html_table(part)
+
+
+def _html_line(text: str, style: str = "") -> str:
+    words = safe(text) or "&nbsp;"
+    words = f"<b>{words}</b>" if style == "bold" else words
+    return f'<div class="line{" dim" if style == "dim" else ""}">{words}</div>'
+
+
+def html_table(table: Table) -> str:
+    """The table with its caption."""
+    return _html_table(table, f"<caption>{safe(table.caption)}</caption>" if table.caption else "")
+
+
+def _html_table(table: Table, caption: str = "") -> str:
+    classes = [CLASSES.get(one.type, "") for one in table.typed]
+    kinds = [f' class="{one}"' if one else "" for one in classes]
+    names = zip(table.header, kinds, strict=True)
+    heads = "".join(f'<th scope="col"{kind}>{safe(name)}</th>' for name, kind in names)
+    head = f"<thead><tr>{heads}</tr></thead>" if any(table.header) else ""
+    body = "".join(f"<tr>{_html_row(row, kinds)}</tr>" for row in table.rows)
+    return f"<table>{caption}{head}<tbody>{body}</tbody></table>"
+
+
+def _html_row(row: Sequence[str], kinds: Sequence[str]) -> str:
+    """A row, whose first cell is its header: screen readers use it."""
+    first, *others = (f"{kind}>{safe(one_line(cell))}" for cell, kind in zip(row, kinds, strict=True))
+    return f'<th scope="row"{first}</th>' + "".join(f"<td{one}</td>" for one in others)
+
+
+def _html_picture(picture: Picture) -> str:
+    steps = (f'<div class="step">{"".join(map(_html_box, group))}</div>' for group in picture.groups)
+    arrow = '<span class="arrow" aria-hidden="true">→</span>'
+    return f'<div class="flow" role="img" aria-label="{safe(picture.label)}">{arrow.join(steps)}</div>'
+
+
+def _html_box(box: Box) -> str:
+    classes = " ".join(filter(None, ("stage", box.kind)))
+    words = f"<small>{safe(box.words)}</small>" if box.words else ""
+    return f'<span class="{classes}" title="{safe(box.tooltip)}">{safe(box.name)}{words}</span>'
+
+
+# Markdown
+
+MARKUP = re.compile(r"[\\`*_\[\]|#~@]|:(?=//|[\w+-]*[A-Za-z+-][\w+-]*:)")
+"""Characters that begin markup, a mention, the address of a page, or the name of an emoji."""
+
+
+def markdown_line(text: str) -> str:
+    """A text in one line of Markdown, in which nothing is markup, a link or a mention."""
+    return MARKUP.sub(lambda found: f"&#{ord(found[0])};", escape(one_line(text), quote=False))
+
+
+def markdown_table(table: Table) -> str:
+    """The table in Markdown, without its caption."""
+    rows = [table.header, ("---",) * len(table.header), *(map(markdown_line, row) for row in table.rows)]
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+
+
+def markdown_block(text: str, language: str = "") -> str:
+    """The text in a fence that is longer than every run of backticks in it."""
+    longest = max((len(run) for run in re.findall("`+", text)), default=0)
+    fence = "`" * max(3, longest + 1)
+    stripped = text.rstrip("\n")
+    return f"{fence}{language}\n{stripped}\n{fence}"
