@@ -213,7 +213,7 @@ def fewest_wins() -> int:
 
 
 def _small_sample(evaluations: Sequence[Evaluation], measure: Any) -> list[MeasuringWarning]:
-    """Differences that are printed but that the questions cannot tell."""
+    """Warnings for differences that are printed although there are too few questions to tell."""
     count = len(evaluations[0].asked)
     need = fewest_wins()
     if count < need:
@@ -237,7 +237,7 @@ def _small_sample(evaluations: Sequence[Evaluation], measure: Any) -> list[Measu
 
 
 def _chosen(evaluations: Sequence[Evaluation], measure: Any) -> list[MeasuringWarning]:
-    """How much the best of several systems flatters itself, when it is chosen and reported by one set."""
+    """A warning that the best of several systems looks too good: the same questions chose and measure it."""
     table = np.array([measured(one, measure) for one in evaluations])
     if len(evaluations) < MANY or table.shape[1] < FOLDS:
         return []

@@ -54,7 +54,7 @@ def reach(pipeline: Pipeline, leg: str) -> Reach | None:
 
 
 def reaches(pipeline: Pipeline) -> dict[str, Reach | None]:
-    """The reach of each leg that the pipeline asks; None where it takes more than numbers to tell."""
+    """The reach of each leg that the pipeline asks; None where its score needs more than numbers."""
     names = sorted((leg.name for leg in legs_of(pipeline.stages)), key=lambda name: name != "vector")
     return {name: reach(pipeline, name) for name in names}
 

@@ -25,7 +25,7 @@ def best_first(scores: Floats, *ties: NDArray[Any]) -> NDArray[np.int64]:
 
 @dataclass(frozen=True)
 class Order(PlainStage, slot="order"):
-    """Best number in the column `by` first; ties by the columns of `ties`, ascending, then by chunk id.
+    """Puts the best number in the column `by` first; `ties`, ascending, and then chunk ids decide ties.
 
     A candidate that has no number in a column comes after those that have one. To rank by what a reranker
     wrote, name its column in `by`.

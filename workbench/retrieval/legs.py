@@ -39,7 +39,7 @@ class Depth:
 
 @dataclass(frozen=True)
 class FixedDepth(Depth):
-    """As many candidates as `cap`, whatever the limit on the results.
+    """The leg brings `cap` candidates, whatever the limit on the results is.
 
     >>> FixedDepth(cap=20).of(5)
     20
@@ -148,7 +148,7 @@ def _leg_rank(leg: Leg, every: Hits | None, row: int, missing: tuple[str, ...]) 
 
 @dataclass(frozen=True)
 class QueryLeg(LegStage, slot="keyword_leg", name="keyword", number="bm25"):
-    """Base of a leg that asks the trace's query; which clauses a chunk lacks, it asks one by one."""
+    """Base of a leg that asks the trace's query. To learn which clauses a chunk lacks, it asks each alone."""
 
     # Some conversions of bm25() reward large numbers, one rewards numbers near 0.
     best_raw: ClassVar[tuple[float, ...]] = (-1e12, -1e-12)

@@ -22,7 +22,7 @@ from workbench.tables import WIDTH, Part
 
 
 class _Wires(NamedTuple):
-    """What of a stage must fit the others. `leg` is the name of a leg."""
+    """What a stage needs of other stages, and gives them. `leg` is the name of a leg."""
 
     slot: str
     reads: tuple[str, ...]
@@ -210,7 +210,7 @@ class Pipeline(Shown):
         )
 
     def with_stage(self, stage: Stage) -> Pipeline:
-        """This pipeline with `stage` in its slot, name unchanged."""
+        """This pipeline with `stage` in its slot, under the same name."""
         there = self[stage.slot]
         stages = tuple(stage if old is there else old for old in self.stages)
         if _wires(there) != _wires(stage):

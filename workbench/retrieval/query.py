@@ -36,7 +36,7 @@ BLANKS = (
 
 
 def ascii_words(text: str) -> list[str]:
-    """The runs of ASCII letters, digits and underscores, case and repetitions kept.
+    """The runs of ASCII letters, digits and underscores. Case and repetitions stay.
 
     Source: openclaw 2026.2.13, src/memory/hybrid.ts, buildFtsQuery.
 
@@ -124,7 +124,7 @@ def content_words(words: Sequence[str]) -> list[str]:
 
 @dataclass(frozen=True)
 class PrunedWords(JoinedWords):
-    """The query of `JoinedWords` without stop words: they need not be in a file, and they find none."""
+    """The query of `JoinedWords` without stop words: no file has to contain them, or is found by them."""
 
     @property
     def says(self) -> str:

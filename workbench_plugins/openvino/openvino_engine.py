@@ -91,7 +91,7 @@ def constant(values: Any) -> Output:
 
 
 def whole(*values: int) -> Output:
-    """A constant of integers; of no dimension when there is one number."""
+    """A constant of integers; one number gives a scalar."""
     return op.constant(np.array(values if len(values) > 1 else values[0], np.int64))
 
 

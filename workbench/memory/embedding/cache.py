@@ -16,14 +16,14 @@ An interruption loses at most these: about 15 seconds of work of the local model
 
 
 def texts_in_flight(embedder: Embedder) -> int:
-    """The most texts that this embedder gets at once; one that works on many machines names its own."""
+    """The most texts that this embedder gets at once. An embedder on many machines sets its own number."""
     return int(getattr(embedder, "texts_in_flight", TEXTS_IN_FLIGHT))
 
 
 def known_vectors(
     store: IndexStore, settings: Settings, role: Role, hashes: Collection[str]
 ) -> dict[str, Cached]:
-    """The vectors that a store has of these texts, or its lender; a damaged index lends nothing."""
+    """The known vectors of these texts, from the store or its lender. A damaged index lends nothing."""
     known = store.cached(settings, role, hashes)
     try:
         missing = [one for one in hashes if one not in known]

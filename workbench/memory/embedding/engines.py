@@ -127,7 +127,7 @@ class ModelVariant:
 
     @property
     def name(self) -> str:
-        """Backend and precision in a word."""
+        """The backend and the precision in one word, as a revision has them."""
         known = precisions()
         able = self.backend or next(one for one, some in known.items() if self.precision in some)
         return f"{self.backend}-{known[able][self.precision]}"

@@ -155,7 +155,7 @@ class UsualReading:
 
     @classmethod
     def of(cls, size: int) -> UsualReading:
-        """That of a new index of a memory of `size` bytes."""
+        """How a new index of a memory of `size` bytes reads long texts."""
         return cls(Windowed() if size <= READ_WHOLE else Truncated())
 
 
@@ -182,7 +182,7 @@ def packaged_model() -> Path:
 
 
 def verified_model(sha256: str = PACKAGED_SHA256) -> Path:
-    """`packaged_model`, its weights verified against the published checksum.
+    """`packaged_model`, after its weights were compared with the published checksum.
 
     Raises InputError when the weights are missing or are not the published ones, and without a tokenizer.
     """
@@ -256,7 +256,7 @@ class LocalEmbedder:
 
     @cached_property
     def engine(self) -> ModelEngine:
-        """What runs the model, loaded."""
+        """The loaded model that computes the vectors."""
         if self.backend == TORCH:
             return self._in_torch(self.variant.precision)
         return added_backends()[self.backend].load(Path(self._folder), self.variant.precision)

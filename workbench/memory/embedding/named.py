@@ -39,9 +39,9 @@ def embedder_named(name: str) -> Embedder:
 
 
 def remembered(name: str, revision: str, dimensions: int) -> Embedder | None:
-    """The embedder elsewhere that made an index; None when it was a local model.
+    """The embedder that made an index and computes elsewhere; None for a local model.
 
-    Raises InputError when that embedder now means another one.
+    Raises InputError when that name now means another embedder.
     """
     kind = EMBEDDERS.get(name.partition("/")[0]) if "/" in name else None
     return None if kind is None else kind.remembered(name, revision, dimensions)
