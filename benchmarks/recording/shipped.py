@@ -14,7 +14,7 @@ import gzip
 import json
 import math
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from functools import partial
 from importlib.metadata import version
@@ -25,11 +25,11 @@ from typing import Any, NamedTuple
 import workbench as wb
 from tests.fusion_packages import Pairs, pairs
 from workbench.measure.questions import load_questions
-from workbench.records import Chunk, Hits, Query, Rows, Vector
+from workbench.records import Hits, Query, Vector
 from workbench.retrieval.legs import FixedDepth, KeywordLeg, VectorLeg
 from workbench.retrieval.pipeline import search
 from workbench.systems.registry import SYSTEMS
-from workbench_plugins.engines.presets import ListIndex
+from workbench_plugins.engines.lists import ListIndex, as_bm25, as_cosine_distance, index_of_lists
 
 DEPTH = 100
 """Candidates of each leg that are recorded for a question: no product that is run asks for more."""
@@ -81,16 +81,15 @@ def _listed(hits: Any, most: float) -> Pairs:
 class Listed(ListIndex):
     """Two lists as the answers of an index: bm25 = -score, and distance = 1 - score, at any depth."""
 
+    def __init__(self, vector: Mapping[str, float], keyword: Mapping[str, float]) -> None:
+        given = index_of_lists(vector, keyword)
+        super().__init__("the two lists", given.legs, {one: one for one in given.paths()})
+
     def keyword(self, query: Query, limit: int) -> Hits:
-        every = self.listed("keyword")
-        return Hits(every.rows[:limit], -every.raw[:limit])
+        return as_bm25(self, "keyword", "", limit)
 
     def vector(self, query: Vector, limit: int) -> Hits:
-        every = self.listed("vector")
-        return Hits(every.rows[:limit], 1 - every.raw[:limit])
-
-    def chunks(self, rows: Rows) -> list[Chunk]:
-        return [Chunk(self.ids[row], self.ids[row], "memory", 1, 1, self.ids[row]) for row in rows.tolist()]
+        return as_cosine_distance(self, "vector", "", limit)
 
 
 def ours(name: str, asked: Asked) -> Pairs:

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 import workbench as wb
+from workbench_plugins.engines.lists import Asked
 from workbench_plugins.recorder import adapters
-from workbench_plugins.recorder.legs import Asked, TopK
-from workbench_plugins.recorder.recording import Recorder, Recording
+from workbench_plugins.recorder.recording import Recorder, Recording, TopK
 from workbench_plugins.recorder.responses import record_responses
 
 NOTES = {
@@ -146,7 +146,9 @@ def qdrant(threshold: float | None = None) -> Recorder:
         }
 
     fusion = models.FusionQuery(fusion=models.Fusion.RRF)
-    return adapters.qdrant(client, "notes", prefetch, fusion, 5, threshold, "path", NOTES)
+    return adapters.qdrant(
+        client, "notes", prefetch, fusion, 5, score_threshold=threshold, id_key="path", texts=NOTES
+    )
 
 
 def txtai(weights: float = 0.5) -> Recorder:
@@ -187,7 +189,7 @@ def chroma(order: int = 1) -> Recorder:
     def fused(question: str) -> Sequence[tuple[str, float | None]]:
         return [(id_, 1 - (distance or 0.0)) for id_, distance in near(question, 4)]
 
-    legs = {"vector": Asked(near, TopK(cap=4), "distance", larger_is_better=False)}
+    legs = {"vector": Asked(near, TopK(cap=4), "recorded distance", larger_is_better=False)}
     return replace(recorder, legs=legs, fused=fused)
 
 

@@ -196,7 +196,7 @@ def run_on(
     lists, ends = case.memory.lists, monotonic() + MOST_SECONDS
     part = part_of("index", "lists") if lists else None
     if lists and part:
-        index = part.ListIndex(lists.vector, lists.keyword)
+        index = part.index_of_lists(lists.vector, lists.keyword)
     with opened_memory(case, folder) if index is None else nullcontext(index) as opened:
 
         def searched(question: str, pipeline: Pipeline) -> Trace:

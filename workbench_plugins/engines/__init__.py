@@ -11,7 +11,7 @@ declare(
         "engine-haystack-dbsf engine-tm2c2 engine-combmnz engine-opensearch-harmonic"
     ),
 )
-declare("workbench_plugins.engines.presets", index="lists")
+declare("workbench_plugins.engines.lists", index="lists")
 declare(
     "workbench_plugins.engines.shipped",
     system=(

@@ -25,7 +25,8 @@ from workbench.registry import Registry, registrar
 from workbench.retrieval.fusion import Fusion
 from workbench.retrieval.pipeline import Pipeline, search
 from workbench.tables import Column, Line, Part, Table, Types, tidy
-from workbench_plugins.engines.presets import fuse, fusion_of_lists
+from workbench_plugins.engines.lists import fusion_of_lists
+from workbench_plugins.engines.presets import fuse
 
 Answer = Mapping[str, float]
 """The result of one side, best first: names and their scores."""

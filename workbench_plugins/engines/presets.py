@@ -1,37 +1,33 @@
 """The fusions of other engines by name: for any two lists, and some of them as pipelines.
 
 A pipeline `engine-NAME` has our index and our legs with the fusion of that engine, so only the fusion
-differs. Whoever has two lists of ids with scores can run any fusion of the workbench on them, with a trace
-and an explanation of every score: legs then bring the given scores, and no texts.
+differs.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
 
-from workbench.contracts import Context, Index
 from workbench.errors import InputError
 from workbench.memory.data_files import told_beside
-from workbench.records import Chunk, Floats, Hits, Leg, Query, Rows, Stage, Trace, Vector
+from workbench.records import Floats
 from workbench.registry import Registry, registrar
 from workbench.retrieval.columns import Columns, ColumnStage, Numbers
 from workbench.retrieval.cutoff import Limit, Order
 from workbench.retrieval.fusion import Fusion, WeightedRRF
-from workbench.retrieval.index_adapters import innermost
-from workbench.retrieval.legs import Depth, KeywordLeg, LegStage, Union, VectorLeg, with_leg
+from workbench.retrieval.legs import Depth, KeywordLeg, Union, VectorLeg
 from workbench.retrieval.pipeline import Pipeline, Source
 from workbench.retrieval.query import JoinedWords
 from workbench.retrieval.scoring import Cosine
 from workbench.systems.registry import register
 from workbench_plugins.engines import fusions
 from workbench_plugins.engines.fusions import Normalisation
-
-LEGS = ("vector", "keyword")
+from workbench_plugins.engines.lists import LEGS
 
 
 @dataclass(frozen=True)
@@ -215,188 +211,3 @@ def engine_pipeline(engine: Engine) -> Pipeline:
 PIPELINES = tuple(engine_pipeline(ENGINES[name]) for name in _LISTS["systems"])
 
 register(*PIPELINES)
-
-
-Scores = Mapping[str, float]
-
-
-class ListIndex(Index):
-    """The lists of two legs in place of a memory: scores by id; larger is better."""
-
-    def __init__(self, vector: Scores, keyword: Scores) -> None:
-        self.ids = sorted({*vector, *keyword})
-        self._rows = {one: row for row, one in enumerate(self.ids)}
-        self._lists = {"vector": vector, "keyword": keyword}
-
-    @property
-    def size(self) -> int:
-        return len(self.ids)
-
-    @property
-    def name(self) -> str:
-        return "the given lists"
-
-    def listed(self, leg: str) -> Hits:
-        """The whole list of a leg, best first, equal scores by id."""
-        scores = self._lists[leg]
-        best = sorted(scores, key=lambda one: (-scores[one], one))
-        rows = np.array([self._rows[one] for one in best], np.int64)
-        return Hits(rows, np.array([scores[one] for one in best], float), True, "given score")
-
-    def chunks(self, rows: Rows) -> Sequence[Chunk]:
-        return [Chunk(self.ids[row], self.ids[row], "memory", 1, 1, "") for row in rows.tolist()]
-
-    def rows_of(self, path: str) -> Rows:
-        return np.array([self._rows[path]] if path in self._rows else [], np.int64)
-
-    def paths(self) -> list[str]:
-        return self.ids
-
-    def embed(self, question: str) -> Vector:
-        """A vector of one dimension: the lists are there already, so no stage compares it."""
-        return np.ones(1, np.float32)
-
-    def keyword(self, query: Query, limit: int) -> Hits:
-        """Always an error: words cannot be looked up in lists."""
-        raise _not_asked("its keyword leg asks for words")
-
-    def vector(self, query: Vector, limit: int) -> Hits:
-        """Always an error: a vector cannot be compared with lists."""
-        raise _not_asked("its vector leg compares vectors")
-
-
-def _not_asked(problem: str) -> InputError:
-    return InputError(
-        f"The given lists have scores, and no texts: {problem}.", "Use a system with a fusion, on its own."
-    )
-
-
-@dataclass(frozen=True)
-class GivenList(LegStage, number="given score"):
-    """Base of a leg that brings the whole list that is given for it."""
-
-    @property
-    def says(self) -> str:
-        return f"{self.name} list: the given scores; ranks by score, equal scores by id"
-
-    def _list(self, context: Context) -> Hits:
-        index = innermost(context.index)
-        if not isinstance(index, ListIndex):
-            raise InputError(
-                f"The index {index.name} is a memory, and this system fuses given lists.",
-                "Choose a system that searches: workbench systems",
-            )
-        return index.listed(self.name)
-
-    def deepest(self, limit: float) -> int:
-        return np.iinfo(np.int64).max
-
-    def run(self, trace: Trace, context: Context) -> Trace:
-        every = self._list(context)
-        depth = min(self.deepest(context.limit), every.rows.size)
-        hits = replace(every, rows=every.rows[:depth], raw=every.raw[:depth])
-        return with_leg(trace, Leg(self.name, "the given list", depth, hits, number=self.number))
-
-    def every(self, trace: Trace, context: Context) -> Hits:
-        return self._list(context)
-
-
-@dataclass(frozen=True)
-class VectorList(GivenList, slot="vector_leg", name="vector"):
-    """The given list of the vector leg."""
-
-
-@dataclass(frozen=True)
-class KeywordList(GivenList, slot="keyword_leg", name="keyword"):
-    """The given list of the keyword leg."""
-
-
-@dataclass(frozen=True)
-class GivenVectorScore(ColumnStage, slot="vector_score", scale="as given"):
-    """The given score of the vector list, as it is."""
-
-    leg: ClassVar[str] = "vector"
-
-    @property
-    def says(self) -> str:
-        return f"{self.leg} score = the given score"
-
-    def formula(self, of: Numbers) -> Any:
-        return of[f"{self.leg}_raw"]
-
-
-@dataclass(frozen=True)
-class GivenKeywordScore(GivenVectorScore, slot="keyword_score"):
-    """The given score of the keyword list, as it is."""
-
-    leg: ClassVar[str] = "keyword"
-
-
-GIVEN: tuple[Stage, ...] = (VectorList(), KeywordList(), Union(), GivenVectorScore(), GivenKeywordScore())
-MOST = 10_000
-"""Results of a fusion that has no limit of its own."""
-
-
-def fusion_of_lists(name: str, fusion: Fusion) -> Pipeline:
-    """A pipeline that fuses given lists, orders them by score and id, and leaves out nothing."""
-    source = Source("the given lists", "", fusion.slot)
-    return Pipeline(name, (*GIVEN, fusion, Order(), Limit(MOST)), source)
-
-
-@dataclass(frozen=True)
-class KeywordAnswer(KeywordList, number="bm25"):
-    """The given list as the answer of a system's keyword leg: bm25 = -score, cut at the leg's depth."""
-
-    depth: Depth
-
-    @property
-    def says(self) -> str:
-        return f"{self.name} list: the given scores as {self.number}, {self.depth}"
-
-    def deepest(self, limit: float) -> int:
-        return self.depth.of(limit)
-
-    def raw(self, scores: Floats) -> Floats:
-        """The numbers with which such a leg states these scores."""
-        return -scores
-
-    def _list(self, context: Context) -> Hits:
-        given = super()._list(context)
-        return Hits(given.rows, self.raw(given.raw), number=self.number)
-
-
-@dataclass(frozen=True)
-class VectorAnswer(KeywordAnswer, slot="vector_leg", name="vector", number="cosine distance"):
-    """The given list as the answer of a system's vector leg: distance = 1 - score, cut at its depth."""
-
-    def raw(self, scores: Floats) -> Floats:
-        return 1 - scores
-
-
-ANSWERED = {KeywordLeg: KeywordAnswer, VectorLeg: VectorAnswer}
-
-
-def on_lists(pipeline: Pipeline) -> Pipeline:
-    """The system with lists that are there already as the answers of its two legs; every stage runs.
-
-    Raises InputError for a system that has no fusion of two lists, or that reads more than two lists: other
-    legs, another layout, or the texts of chunks.
-    """
-    if isinstance(pipeline.stages[0], GivenList):
-        return pipeline
-    if not any(isinstance(stage, Fusion) for stage in pipeline.stages):
-        raise InputError(
-            f"The system {pipeline.name} has no fusion of two lists.",
-            "Choose one that has, such as engine-rrf-60: workbench systems",
-        )
-    legs = [stage for stage in pipeline.stages if isinstance(stage, LegStage)]
-    if pipeline.layout is not None or {type(leg) for leg in legs} != set(ANSWERED):
-        raise InputError(
-            f"The system {pipeline.name} reads more than the two lists of a keyword leg and a vector leg.",
-            "Make a case of a memory for it, or choose a system such as engine-rrf-60.",
-        )
-    stages = tuple(
-        ANSWERED[type(stage)](stage.depth) if isinstance(stage, KeywordLeg | VectorLeg) else stage
-        for stage in pipeline.stages
-    )
-    return replace(pipeline, stages=stages)

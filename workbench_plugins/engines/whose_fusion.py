@@ -19,10 +19,10 @@ from workbench.records import Candidate, Tabular
 from workbench.retrieval.pipeline import search
 from workbench.tables import Column, Line, Part, Table, Types, numbers, tidy
 from workbench_plugins.engines.fusions import ScoreSum, WeightedScores
+from workbench_plugins.engines.lists import LEGS
 from workbench_plugins.engines.presets import (
     ELEVEN,
     ENGINES,
-    LEGS,
     PIPELINES,
     Engine,
     FusedHit,

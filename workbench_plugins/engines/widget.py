@@ -24,9 +24,9 @@ from workbench.tables import ABSENT, Table, apart
 from workbench.views.living.controls import Choice, Control, Span, Text
 from workbench.views.widgets.asking import Answering
 from workbench.views.widgets.panel import Link, Selection, number_text
+from workbench_plugins.engines.lists import LEGS
 from workbench_plugins.engines.presets import (
     ENGINES,
-    LEGS,
     PIPELINES,
     Engine,
     FusedHit,

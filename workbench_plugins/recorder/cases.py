@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
-from typing import Any
+import math
 
 from workbench.errors import InputError
-from workbench.retrieval.columns import parameters
-from workbench.retrieval.cutoff import Limit, MinScore
+from workbench.records import Stage
 from workbench_plugins.cases.model import (
     Case,
     CaseLists,
@@ -18,10 +16,13 @@ from workbench_plugins.cases.model import (
     environment,
 )
 from workbench_plugins.cases.running import run_case
+from workbench_plugins.diagnose.parameters import settings_between
 from workbench_plugins.engines.presets import PIPELINES
+from workbench_plugins.engines.whose_fusion import lists_of
+from workbench_plugins.recorder.recording import Recording, as_known
 
 
-def case_of(recording: Any, target: str) -> Case:
+def case_of(recording: Recording, target: str) -> Case:
     """A case that expects `target` in the answer to the recorded question.
 
     Raises InputError for other legs than `vector` and `keyword`, for a fusion that no system `engine-…` has,
@@ -32,24 +33,20 @@ def case_of(recording: Any, target: str) -> Case:
         raise InputError(
             "A case of lists has the legs vector and keyword.", f"This has {', '.join(trace.legs)}."
         )
-    lists = {}
-    for name, leg in trace.legs.items():
-        scores = recording.scores_of(leg)
-        ids = [one.id for one in recording.index.chunks(leg.hits.rows)]
-        lists[name] = dict(zip(ids, scores, strict=True))
-    (limit,) = [one for one in pipeline.stages if isinstance(one, Limit)]
-    floor = next((one.floor for one in pipeline.stages if isinstance(one, MinScore)), None)
+    name, settings = _system(as_known(pipeline["fusion"]))
+    vector, keyword = lists_of({one.chunk.id: one for one in trace.candidates})
     case = Case(
         case=1,
         title=f"{target} is missing in an answer of {recording.recorder.engine}",
         note=f"{recording.says}.",
         system=CaseSystem(
-            limit=max(1, int(min(limit.count, len(trace.chunks)))),
-            min_score=floor,
-            **_system(pipeline["fusion"]),
+            name=name,
+            settings=settings,
+            limit=max(1, int(min(pipeline.limit, len(trace.chunks)))),
+            min_score=pipeline.floor if pipeline.floor > -math.inf else None,
         ),
         questions=[CaseQuestion(question=recording.question, expect=Expected(found=target))],
-        memory=CaseMemory(lists=CaseLists(**lists)),
+        memory=CaseMemory(lists=CaseLists(vector=dict(vector), keyword=dict(keyword))),
         environment=environment(),
     )
     (answer,) = run_case(case).answers
@@ -62,17 +59,14 @@ def case_of(recording: Any, target: str) -> Case:
     return case
 
 
-def _system(fusion: Any) -> dict[str, Any]:
-    """The system that has a fusion of this kind, and the settings in which it differs."""
-    kind = type(fusion).__name__.removeprefix("Inferred")
+def _system(fusion: Stage) -> tuple[str, list[str]]:
+    """The name of a system that has a fusion of this kind, and the settings in which it differs."""
     for one in PIPELINES:
-        base: Any = one["fusion"]
-        if type(base).__name__ == kind:
-            now, wanted = parameters(base), parameters(fusion)
-            others = [part.name for part in fields(type(base)) if part.name not in now]
-            if all(getattr(base, name) == getattr(fusion, name) for name in others):
-                changed = (name for name in wanted if wanted[name] != now[name])
-                return {"name": one.name, "settings": [f"fusion.{name}={wanted[name]!r}" for name in changed]}
+        if type(one["fusion"]) is type(fusion):
+            wanted = one.with_stage(fusion)
+            settings = settings_between(one, wanted)
+            if settings or one.stages == wanted.stages:
+                return one.name, list(settings)
     raise InputError(
         "No system here fuses lists as this recording does, so no case can hold it.",
         f"These can: {', '.join(one.name for one in PIPELINES)}.",

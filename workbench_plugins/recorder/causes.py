@@ -4,60 +4,84 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
 from workbench.measure.blame import Reruns
+from workbench.records import Hits
 from workbench.retrieval.legs import legs_of
 from workbench_plugins.diagnose.causes import Cause
 from workbench_plugins.diagnose.parameters import Goal
-from workbench_plugins.recorder.legs import ALL, ForeignIndex, RecordedLeg, TopK, any_word
+from workbench_plugins.engines.lists import ALL, ListIndex, ListLeg
+from workbench_plugins.recorder.recording import RecordedIndex, TopK
 
 
-def causes(index: ForeignIndex, runs: Reruns, goal: Goal) -> Iterator[Cause]:
+def causes(index: RecordedIndex, runs: Reruns, goal: Goal) -> Iterator[Cause]:
     """Faults of each leg, then a cut before the fusion. Weights and floors are stages, as of any pipeline."""
-    legs = [one for one in legs_of(runs.pipeline.stages) if isinstance(one, RecordedLeg)]
+    legs = [one for one in legs_of(runs.pipeline.stages) if isinstance(one, ListLeg)]
     for leg in legs:
         yield from _upside_down(index, leg, runs, goal)
         yield from _empty(index, leg, runs, goal)
     yield from _cut_before_fusion(index, legs, runs, goal)
 
 
-def _upside_down(index: ForeignIndex, leg: RecordedLeg, runs: Reruns, goal: Goal) -> Iterator[Cause]:
+def turned(index: ListIndex, leg: str, question: str, depth: int) -> Hits:
+    """The list of a leg from its end, with the opposite direction of its scores."""
+    hits = index.listed(leg, question, ALL)
+    rows, raw = hits.rows[::-1][:depth], hits.raw[::-1][:depth]
+    return replace(hits, rows=rows, raw=raw, larger_is_better=not hits.larger_is_better)
+
+
+def each_word_alone(index: ListIndex, leg: str, question: str, depth: int) -> Hits:
+    """What a leg returns for each word of a question alone, together: by the sum of 1 / rank."""
+    sums: dict[int, float] = {}
+    for word in dict.fromkeys(question.split()):
+        for rank, row in enumerate(index.listed(leg, word, ALL).rows.tolist(), 1):
+            sums[row] = sums.get(row, 0.0) + 1 / rank
+    ids = {row: index.chunks(np.array([row]))[0].id for row in sums}
+    best = sorted(sums, key=lambda row: (-sums[row], ids[row]))[:depth]
+    return Hits(np.array(best, np.int64), np.array([sums[row] for row in best]), True, "sum of 1 / rank")
+
+
+def _upside_down(index: RecordedIndex, leg: ListLeg, runs: Reruns, goal: Goal) -> Iterator[Cause]:
+    if not index.upside_down(leg.name, runs.question):
+        return
     hits = index.listed(leg.name, runs.question, ALL)
-    if index.upside_down(leg.name, runs.question):
-        better = "larger" if hits.larger_is_better else "smaller"
-        yield _tried(
-            replace(leg, turned=True), runs, goal, "the list is upside down: it begins with its worst scores",
-            "turn the order of its list",
-            f"the list goes from {hits.raw[0]:.4g} to {hits.raw[-1]:.4g}; a {better} {hits.number} is better",
-        )  # fmt: skip
+    better = "larger" if hits.larger_is_better else "smaller"
+    fault = f"{leg.name} leg: the list is upside down: it begins with its worst scores"
+    evidence = (
+        f"the list goes from {hits.raw[0]:.4g} to {hits.raw[-1]:.4g}; a {better} {hits.number} is better"
+    )
+    cause = Cause((leg.slot,), fault, "turn the order of its list", evidence, verified=False)
+    yield _tried(cause, replace(leg, read=turned), runs, goal)
 
 
-def _empty(index: ForeignIndex, leg: RecordedLeg, runs: Reruns, goal: Goal) -> Iterator[Cause]:
+def _empty(index: RecordedIndex, leg: ListLeg, runs: Reruns, goal: Goal) -> Iterator[Cause]:
     """A leg that wants all words at once, or that returns nothing for any of them."""
-    hits, rows = index.listed(leg.name, runs.question, ALL), set(index.rows_of(goal.path).tolist())
-    if index.legs[leg.name].again and leg.name != "vector" and not rows & set(hits.rows.tolist()):
-        alone = any_word(index, leg.name, runs.question, ALL)
-        if rows & set(alone.rows.tolist()):
-            told = (
+    wanted, hits = index.rows_of(goal.path), index.listed(leg.name, runs.question, ALL)
+    if index.legs[leg.name].again and leg.name != "vector" and not np.isin(wanted, hits.rows).any():
+        alone = each_word_alone(index, leg.name, runs.question, ALL)
+        if np.isin(wanted, alone.rows).any():
+            fault = f"{leg.name} leg: the query wants all words of the question at once (AND)"
+            evidence = (
                 f"the whole question brings {hits.rows.size} documents, without {goal.path}; its words, each "
                 f"alone, bring {alone.rows.size}, with it"
             )
-            says = "the query wants all words of the question at once (AND)"
-            yield _tried(replace(leg, words_apart=True), runs, goal, says, "join the words with OR", told)
+            cause = Cause((leg.slot,), fault, "join the words with OR", evidence, verified=False)
+            yield _tried(cause, replace(leg, read=each_word_alone), runs, goal)
             return
     if not hits.rows.size:
-        says = f"{leg.name} leg: it returns nothing"
-        repair = "look at its index and at its filter: the recording cannot say which of them it is"
         yield Cause(
-            (leg.slot,), says, repair, f"Recorded: no document for {runs.question!r}.", verified=False
+            (leg.slot,),
+            f"{leg.name} leg: it returns nothing",
+            "look at its index and at its filter: the recording cannot say which of them it is",
+            f"Recorded: no document for {runs.question!r}.",
+            verified=False,
         )
 
 
 def _cut_before_fusion(
-    index: ForeignIndex, legs: list[RecordedLeg], runs: Reruns, goal: Goal
+    index: RecordedIndex, legs: list[ListLeg], runs: Reruns, goal: Goal
 ) -> Iterator[Cause]:
     """The leg that needs the fewest more hits to bring a document that no leg brings."""
     wanted = index.rows_of(goal.path)
@@ -65,21 +89,19 @@ def _cut_before_fusion(
         return
     beyond = []
     for leg in legs:
-        place = np.flatnonzero(np.isin(index.listed(leg.name, runs.question, ALL).rows, wanted))
-        if place.size:
-            beyond.append((int(place[0]) + 1 - leg.deepest(runs.pipeline.limit), leg.name, leg))
-    for more, _, leg in sorted(beyond, key=lambda one: one[:2])[:1]:
-        depth = leg.deepest(runs.pipeline.limit)
-        told = f"the document is at rank {depth + more} of this leg, which is asked for {depth}"
-        mended = replace(leg, depth=TopK(cap=depth + more))
-        yield _tried(mended, runs, goal, "the list is cut before the fusion", f"ask for {depth + more}", told)
+        every = index.listed(leg.name, runs.question, ALL).rows
+        for rank in np.flatnonzero(np.isin(every, wanted))[:1] + 1:
+            beyond.append((int(rank) - leg.deepest(runs.pipeline.limit), leg.name, int(rank), leg))
+    for more, _, rank, leg in sorted(beyond, key=lambda one: one[:2])[:1]:
+        fault = f"{leg.name} leg: the list is cut before the fusion"
+        evidence = f"the document is at rank {rank} of this leg, which is asked for {rank - more}"
+        cause = Cause((leg.slot,), fault, f"ask for {rank}", evidence, verified=False)
+        yield _tried(cause, replace(leg, depth=TopK(cap=rank)), runs, goal)
 
 
-def _tried(mended: Any, runs: Reruns, goal: Goal, says: str, repair: str, evidence: str) -> Cause:
+def _tried(cause: Cause, mended: ListLeg, runs: Reruns, goal: Goal) -> Cause:
+    """The cause with what comes of it when the mended leg takes the place of the leg."""
     reached = goal.reached(runs.trace(runs.pipeline.with_stage(mended)))
     outcome = "and the file is then" if reached else "but the file is then still not"
-    where = mended.slot.replace("_", " ")
-    told = f"Recorded: {evidence}. Tried: {outcome} {goal.aim}."
-    return Cause(
-        (mended.slot,), says if says.startswith(where) else f"{where}: {says}", repair, told, reached
-    )
+    evidence = f"Recorded: {cause.evidence}. Tried: {outcome} {goal.aim}."
+    return replace(cause, evidence=evidence, verified=reached)

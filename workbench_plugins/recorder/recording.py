@@ -1,62 +1,172 @@
-"""Records a question that another engine answered: its legs' lists, its fused list, and how it fuses them."""
+"""Records a question that another engine answered: its legs' lists, its fused list, and how it fuses them.
+
+What was recorded and asked stands in an index of lists; the fusion, the floor and the limit are stages of
+ours. Where they are not known they are inferred from the fused list.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from functools import cache
 from itertools import pairwise
-from typing import Any
+from typing import Any, ClassVar, TypedDict, Unpack
 
+import numpy as np
+
+from workbench.contracts import Context
 from workbench.errors import InputError
 from workbench.measure.questions import Question, QuestionSet
-from workbench.records import Leg, Shown, Trace
+from workbench.records import Floats, Shown, Trace
 from workbench.registry import part_of
-from workbench.retrieval.cutoff import Limit, MinScore, Order
+from workbench.retrieval.columns import PlainStage, with_column
+from workbench.retrieval.cutoff import Limit, MinScore, Order, best_first
 from workbench.retrieval.explain import Explanation, explain
 from workbench.retrieval.fusion import Fusion, OneLeg
-from workbench.retrieval.legs import Union
+from workbench.retrieval.index_adapters import innermost
+from workbench.retrieval.legs import FixedDepth, Union
 from workbench.retrieval.pipeline import Pipeline, Source, search
 from workbench.tables import Part, hanging
-from workbench_plugins.engines.presets import ENGINES, MOST, fuse
-from workbench_plugins.recorder.legs import (
+from workbench_plugins.engines.lists import (
+    ALL,
+    MOST,
     Asked,
-    ForeignIndex,
+    ListIndex,
     Pairs,
-    RecordedFusion,
-    RecordedPlace,
-    TopK,
-    inferred,
+    Scores,
+    all_present,
+    first_scores,
     leg_kinds,
-    scores_or_ranks,
 )
+from workbench_plugins.engines.presets import ENGINES
 
 CLOSE = 1e-6
 """Scores that differ by less are the same: some engines compute in float32."""
 
 
 @dataclass(frozen=True)
-class SettingFloor(MinScore, slot="engine_floor"):
-    """A floor whose value is a recorded setting, or inferred from where the fused list ends."""
+class TopK(FixedDepth):
+    """The number of hits that a leg is asked for: its only setting is `cap`."""
 
-    known: str = field(kw_only=True, repr=False)
+    multiplier: float = field(default=0, repr=False)
 
-    @property
-    def says(self) -> str:
-        return (
-            f"engine floor ({self.known}): drop what has an {self.of.replace('_', ' ')} below {self.floor:g}"
-        )
+
+class RecordedIndex(ListIndex):
+    """The lists of an engine that was recorded, and its answer to each recorded question."""
+
+    answers: Mapping[str, Scores] = {}
+
+    def upside_down(self, leg: str, question: str) -> bool:
+        """Whether a leg's list begins with its worst scores."""
+        hits = self.listed(leg, question, ALL)
+        return hits.rows.size > 1 and bool((np.diff(hits.relevance) >= 0).all() and np.ptp(hits.raw) > 0)
+
+    def causes(self, runs: Any, goal: Any) -> Iterable[Any]:
+        """What is wrong with the legs themselves, as far as it concerns a file that is wanted."""
+        from workbench_plugins.recorder.causes import causes
+
+        return causes(self, runs, goal)
+
+
+def _answer(context: Context, question: str) -> Scores:
+    """The recorded answer to a question; empty for another question and another index."""
+    index = innermost(context.index)
+    return index.answers.get(question, {}) if isinstance(index, RecordedIndex) else {}
+
+
+def _of_candidates(trace: Trace, known: Mapping[str, float]) -> Floats:
+    return np.array([known.get(one.id, math.nan) for one in trace.chunks], float)
+
+
+@cache
+def _inferred(kind: Any) -> Any:
+    words = property(lambda stage: f"inferred {kind.says.fget(stage)}")
+    return type(f"Inferred{kind.__name__}", (kind,), {"says": words}, output="inferred_score")
+
+
+def _copied(fusion: Any, kind: Any) -> Any:
+    return kind(**{one.name: getattr(fusion, one.name) for one in fields(fusion)})
+
+
+def inferred(fusion: Any) -> Any:
+    """The fusion with the column `inferred_score`, which its words name.
+
+    A fusion of another system is no repair of it, since floors and orders here read no `score`.
+    """
+    kind: Any = type(fusion)
+    return _copied(fusion, _inferred(kind))
+
+
+def as_known(fusion: Any) -> Any:
+    """The fusion of ours of which `inferred` made this one; any other fusion as it is."""
+    kind = type(fusion)
+    return _copied(fusion, kind.__base__) if kind.__name__.startswith("Inferred") else fusion
 
 
 @dataclass(frozen=True)
-class SettingLimit(Limit):
-    """A limit that is a recorded setting, or inferred from where the fused list ends."""
+class RecordedFusion(PlainStage, slot="fusion"):
+    """The fused list as it was recorded, where no known fusion gives it; other scores are unknown."""
 
-    known: str = field(kw_only=True, repr=False)
+    legs: tuple[str, ...]
+    says: ClassVar[str] = "recorded score = the score in the answer, unknown for what is not in it"
+
+    def reads(self) -> tuple[str, ...]:
+        return tuple(f"{leg}_rank" for leg in self.legs)
+
+    def writes(self) -> tuple[str, ...]:
+        return ("recorded_score",)
+
+    def run(self, trace: Trace, context: Context) -> Trace:
+        return with_column(trace, "recorded_score", _of_candidates(trace, _answer(context, trace.question)))
+
+
+@dataclass(frozen=True)
+class RecordedOrder(Order):
+    """Best number in `by` first; equal ones stand as in the recorded answer, then by chunk id."""
 
     @property
     def says(self) -> str:
-        return f"limit ({self.known}): keep the first {self.count:g}"
+        number = self.by.replace("_", " ")
+        return f"order = by falling {number}, then as in the recorded answer, then by chunk id"
+
+    def run(self, trace: Trace, context: Context) -> Trace:
+        places = {id_: place for place, id_ in enumerate(_answer(context, trace.question), 1)}
+        order = best_first(trace.columns[self.by], _of_candidates(trace, places), trace.ids)
+        return trace.but(order=order, ranked_by=self.by)
+
+
+@dataclass(frozen=True)
+class EngineFloor(MinScore, slot="engine_floor"):
+    """The engine's own floor; the floors of other systems are no repair of it, since the scale is another."""
+
+    floor: float = field(kw_only=True)
+
+    @property
+    def says(self) -> str:
+        return f"engine floor: the {self.of.replace('_', ' ')} must be at least {self.floor:g}"
+
+
+@dataclass(frozen=True)
+class EngineLimit(Limit):
+    """The engine's own limit; it has no default, which a diagnosis would try as a repair."""
+
+    count: float = field(kw_only=True)
+
+
+class Known(TypedDict, total=False):
+    """What may be known of any engine; see `Recorder`."""
+
+    texts: Mapping[str, str]
+    scores_from: float
+
+
+class KnownSettings(Known, total=False):
+    """What may also be known of an engine whose lists are recorded; see `Recorder`."""
+
+    fusion: str | Fusion | None
+    limit: int | None
+    floor: float | None
 
 
 @dataclass(frozen=True)
@@ -79,74 +189,61 @@ class Recorder:
 
     def record(self, question: str) -> Recording:
         """The question with what the legs and the engine return for it now."""
-        fused = None if self.fused is None else [(str(one), score) for one, score in self.fused(question)]
-        index = ForeignIndex(self.engine, self.legs, self.texts, {question: scores_or_ranks(fused or [])})
-        scored = all(score is not None for _, score in fused or ())
+        index = RecordedIndex(self.engine, self.legs, self.texts)
+        answer = {} if self.fused is None else first_scores(self.fused(question))
+        scored = all_present(answer)
+        ranks = {id_: 1 / rank for rank, id_ in enumerate(answer, 1)}
+        index.answers = {question: answer if scored else ranks}
         fusion = self._fusion(index, question, scored)
-        column = "recorded_score" if isinstance(fusion, RecordedFusion) else "inferred_score"
-        cuts: list[Any] = [
-            RecordedPlace(),
-            Order(("recorded_place",), column),
-            SettingLimit(MOST, known="none recorded"),
-        ]
-        bare = search(question, self._pipeline(fusion, cuts), index)
-        cut = [one for one, _ in fused or ()]
-        scores = {one.chunk.id: one.score for one in bare.candidates}
-        agrees = None if fused is None else _begins(scores, cut)
-        if self.floor is not None:
-            cuts.insert(2, SettingFloor(self.floor, column, known="recorded"))
-        elif agrees and self.limit is not None and len(cut) < min(self.limit, len(bare.chunks)):
-            lowest = min((one.score for one in bare.candidates if one.chunk.id in cut), default=math.inf)
-            cuts.insert(2, SettingFloor(lowest, column, known="inferred"))
-        if self.limit is not None:
-            cuts[-1] = SettingLimit(self.limit, known="recorded")
-        elif agrees and self.floor is None and 0 < len(cut) < len(bare.chunks):
-            cuts[-1] = SettingLimit(len(cut), known="inferred")
-        pipeline = self._pipeline(fusion, cuts)
+        scores = self._scores(fusion, index, question)
+        agrees = None if self.fused is None else _begins(scores, list(answer))
+        floor, limit = self.floor, self.limit
+        if agrees and floor is None and limit is None and 0 < len(answer) < len(scores):
+            limit = len(answer)
+        elif agrees and floor is None and limit is not None and len(answer) < min(limit, len(scores)):
+            floor = min((scores[id_] for id_ in answer), default=math.inf)
+        floors = [] if floor is None else [EngineFloor(floor=floor, of=fusion.writes()[0])]
+        pipeline = self._pipeline(fusion, *floors, EngineLimit(count=MOST if limit is None else limit))
         return Recording(self, question, pipeline, index, search(question, pipeline, index), agrees)
 
-    def _pipeline(self, fusion: Any, cuts: Sequence[Any]) -> Pipeline:
-        stages = []
-        for name, leg in self.legs.items():
-            kind, score = leg_kinds(name)
-            stages.append((kind(leg.depth), score(0.0 if leg.larger_is_better else self.scores_from)))
-        legs, scores = zip(*stages, strict=True)
+    def _pipeline(self, fusion: Any, *cuts: Any) -> Pipeline:
+        kinds = [(*leg_kinds(name), leg) for name, leg in self.legs.items()]
+        legs = [kind(leg.depth) for kind, _, leg in kinds]
+        scores = [kind(0.0 if leg.larger_is_better else self.scores_from) for _, kind, leg in kinds]
         source = Source(self.engine, "as recorded", "legs")
-        return Pipeline(self.engine, (*legs, Union(), *scores, fusion, *cuts), source)
+        order = RecordedOrder(by=fusion.writes()[0])
+        return Pipeline(self.engine, (*legs, Union(), *scores, fusion, order, *cuts), source)
 
-    def _fusion(self, index: ForeignIndex, question: str, scored: bool) -> Any:
-        given = self.fusion
-        if isinstance(given, str):
-            return inferred(ENGINES.named(given).fusion)
-        if given is not None or len(self.legs) == 1:
-            return inferred(given or OneLeg(*self.legs))
-        fitting = _fitting(index, question, self.scores_from, scored)
-        return inferred(fitting) if fitting else RecordedFusion(tuple(self.legs))
+    def _scores(self, fusion: Any, index: ListIndex, question: str) -> dict[str, float]:
+        """The score of every candidate by its id, without a floor or a limit."""
+        trace = search(question, self._pipeline(fusion, Limit(MOST)), index)
+        return {one.chunk.id: one.score for one in trace.candidates}
 
+    def _fusion(self, index: RecordedIndex, question: str, scored: bool) -> Any:
+        """The fusion that is known, or the first of ours that gives the recorded answer.
 
-def _fitting(index: ForeignIndex, question: str, most: float, scored: bool) -> Fusion | None:
-    """The first fusion of ours that gives the recorded fused list; None if none does.
-
-    It must give the scores, too, where they are recorded.
-    """
-    wanted = index.fused[question]
-    if not wanted or set(index.legs) != {"vector", "keyword"}:
-        return None
-    lists = {}
-    for name, leg in index.legs.items():
-        hits = index.listed(name, question, leg.depth.of(len(wanted)))
-        given = hits.relevance if hits.larger_is_better else most + hits.relevance
-        lists[name] = {one.id: float(x) for one, x in zip(index.chunks(hits.rows), given, strict=True)}
-    for one in ENGINES.values():
-        scores = {hit.id: hit.score for hit in fuse(one.fusion, lists["vector"], lists["keyword"])}
-        pairs = [(scores.get(id_, math.nan), score) for id_, score in wanted]
-        close = all(math.isclose(*pair, rel_tol=CLOSE, abs_tol=CLOSE) for pair in pairs)
-        if close if scored else _begins(scores, [id_ for id_, _ in wanted]):
-            return one.fusion
-    return None
+        Where the scores of the answer are recorded, it must give them, too.
+        """
+        if isinstance(self.fusion, str):
+            return inferred(ENGINES.named(self.fusion).fusion)
+        if self.fusion is not None or len(self.legs) == 1:
+            return inferred(self.fusion or OneLeg(*self.legs))
+        wanted = index.answers[question]
+        for engine in ENGINES.values() if wanted and set(self.legs) == {"vector", "keyword"} else ():
+            fusion = inferred(engine.fusion)
+            scores = self._scores(fusion, index, question)
+            if _gives(scores, wanted) if scored else _begins(scores, list(wanted)):
+                return fusion
+        return RecordedFusion(tuple(self.legs))
 
 
-def _begins(scores: Mapping[str, float], fused: Sequence[str]) -> bool:
+def _gives(scores: Scores, wanted: Scores) -> bool:
+    """Whether these scores contain the wanted ones."""
+    pairs = ((scores.get(id_, math.nan), score) for id_, score in wanted.items())
+    return all(math.isclose(*pair, rel_tol=CLOSE, abs_tol=CLOSE) for pair in pairs)
+
+
+def _begins(scores: Scores, fused: Sequence[str]) -> bool:
     """Whether a recorded list begins the order of these scores, where equal ones may stand in any order."""
     rest = [score for id_, score in scores.items() if id_ not in fused and not math.isnan(score)]
     falling = [*(scores.get(id_, math.nan) for id_ in fused), max(rest, default=-math.inf)]
@@ -164,7 +261,7 @@ class Recording(Shown):
     recorder: Recorder
     question: str
     pipeline: Pipeline
-    index: ForeignIndex
+    index: RecordedIndex
     trace: Trace
     agrees: bool | None
 
@@ -174,23 +271,21 @@ class Recording(Shown):
     @property
     def fused(self) -> Sequence[tuple[str, float]]:
         """The recorded answer; empty without one."""
-        found: Sequence[tuple[str, float]] = self.index.fused[self.question]
-        return found
-
-    def scores_of(self, leg: Leg) -> list[float]:
-        """The scores of a leg's hits, larger better."""
-        most = 0.0 if leg.hits.larger_is_better else self.recorder.scores_from
-        return [float(one) for one in most + leg.hits.relevance]
+        return list(self.index.answers[self.question].items())
 
     @property
     def says(self) -> str:
         """What was recorded and what was inferred, in a sentence."""
-        legs = " and ".join(self.recorder.legs)
+        legs, ends = " and ".join(self.recorder.legs), ""
+        if self.pipeline.floor > -math.inf and self.recorder.floor is None:
+            ends = "; inferred from where it ends: the floor"
+        elif self.pipeline.limit < MOST and self.recorder.limit is None:
+            ends = "; inferred from where it ends: the limit"
         if isinstance(self.pipeline["fusion"], RecordedFusion):
-            return f"recorded: {legs} and the fused list, which no known fusion gives"
+            return f"recorded: {legs} and the fused list, which no known fusion gives{ends}"
         gives = "gives" if self.agrees else "does not give"
         checked = "" if self.agrees is None else f", which {gives} the recorded list"
-        return f"recorded: {legs}; inferred: the fusion{checked}"
+        return f"recorded: {legs}; inferred: the fusion{checked}{ends}"
 
     def view(self) -> list[Part]:
         """What was recorded, and the trace."""
@@ -236,15 +331,15 @@ class RecordedExplanation(Shown):
         return [hanging(line) for line in str(self).split("\n")]
 
     def _marked(self, line: str) -> str:
-        if not line.strip() or any(word in line for word in ("recorded", "inferred", "unknown")):
-            return line
         recording, told = self.recording, line.strip()
-        scores = tuple(f"{leg} {what}" for leg in recording.recorder.legs for what in ("score = ", "leg: "))
+        if not told or "recorded" in told or told.startswith("inferred"):
+            return line
         returned = told.startswith("returned;") or told.endswith(": returned")
-        if told.startswith(scores) or (returned and recording.agrees):
+        of_legs = tuple(f"{leg} score = " for leg in recording.recorder.legs)
+        if told.startswith(of_legs) or (returned and recording.agrees):
             return f"{line} [recorded]"
-        missing = recording.agrees and self.explanation.target not in dict(recording.fused)
-        return f"{line} [inferred{'; the recorded list does not have it' if missing else ''}]"
+        absent = recording.agrees and self.explanation.target not in dict(recording.fused)
+        return f"{line} [inferred{'; the recorded list does not have it' if absent else ''}]"
 
 
 def record(
@@ -253,51 +348,36 @@ def record(
     fused: Pairs | None = None,
     *,
     engine: str = "another engine",
-    fusion: str | Fusion | None = None,
     depth: Mapping[str, int] | None = None,
     distances: Sequence[str] = (),
-    limit: int | None = None,
-    floor: float | None = None,
-    texts: Mapping[str, str] | None = None,
+    **known: Unpack[KnownSettings],
 ) -> Recording:
     """A recording of lists that are there already: (id, score) pairs of each leg, best first.
 
-    The score of a pair may be None. Name the legs `vector` and `keyword`. `fused` is the engine's own answer,
-    and `fusion` what it fuses with, as for `Recorder`. `depth` says how many hits each leg was asked for, and
-    `distances` names the legs whose smaller scores are better. A rank that is not in a list is unknown.
+    The score of a pair may be None. Name the legs `vector` and `keyword`. `fused` is the engine's own answer.
+    `depth` says how many hits each leg was asked for, and `distances` names the legs whose smaller scores are
+    better. A rank that is not in a list is unknown. `known` is as for `Recorder`: `fusion`, which it fuses
+    with, `limit`, `floor`, `texts` and `scores_from`.
     Raises InputError for no leg, and for what are not such pairs.
     """
     if not legs:
         raise InputError("There is no leg to record.", 'Give legs={"vector": pairs, "keyword": pairs}.')
-    lists = {name: list(pairs) for name, pairs in legs.items()}
-    deep = depth or {}
 
-    def leg(name: str) -> Asked:
+    def leg(name: str, pairs: list[tuple[str, float | None]]) -> Asked:
         def ask(asked: str, _: int) -> Pairs:
             if asked != question:
                 raise InputError(
                     f"Only {question!r} was recorded of {engine}, not {asked!r}.",
                     "Use recording.diagnose(target), or give questions=recording.questions(target).",
                 )
-            return lists[name]
+            return pairs
 
-        near = name in distances
-        return Asked(
-            ask,
-            TopK(cap=deep.get(name, max(1, len(lists[name])))),
-            "distance" if near else "score",
-            not near,
-            again=False,
-        )
+        most = TopK(cap=(depth or {}).get(name, max(1, len(pairs))))
+        if name in distances:
+            return Asked(ask, most, "recorded distance", larger_is_better=False, again=False)
+        return Asked(ask, most, again=False)
 
-    given = None if fused is None else list(fused)
-    made = Recorder(
-        engine,
-        {name: leg(name) for name in lists},
-        fusion,
-        None if given is None else lambda _: given,
-        limit,
-        floor,
-        texts or {},
-    )
-    return made.record(question)
+    asked = {name: leg(name, list(pairs)) for name, pairs in legs.items()}
+    answer = None if fused is None else list(fused)
+    search_again = None if answer is None else lambda _: answer
+    return Recorder(engine, asked, fused=search_again, **known).record(question)

@@ -21,7 +21,8 @@ from workbench.retrieval.settings import with_settings
 from workbench.systems.openclaw import EVIDENCE_FLOOR, SHIPPED, THREE_FIXES, WORKAROUND
 from workbench.systems.registry import SYSTEMS
 from workbench_plugins.diagnose.findings import Finding, lint, lint_on, lint_pair, probes
-from workbench_plugins.engines.presets import ENGINES, fusion_of_lists
+from workbench_plugins.engines.lists import fusion_of_lists
+from workbench_plugins.engines.presets import ENGINES
 
 FUSED_AGAINST = (
     "engine-haystack-dbsf engine-combmnz txtai-log-odds weaviate-relative-before-3243 haystack-dbsf "
