@@ -18,7 +18,7 @@ from workbench.retrieval.cutoff import AddedFloor, Limit, MinScore, Order
 from workbench.retrieval.legs import LegStage, VectorLeg
 from workbench.retrieval.picture import Mark, picture
 from workbench.retrieval.query import BLANKS
-from workbench.tables import WIDTH, Part
+from workbench.tables import WIDTH, Part, Table, json_rows
 
 
 class _Wires(NamedTuple):
@@ -168,14 +168,8 @@ class Differences(list[Difference], Shown):
 
     def as_json(self) -> list[dict[str, Any]]:
         """The differences by slot; null if a system has no such stage."""
-        return [
-            {
-                "slot": one.slot,
-                "before": one.before and one.before.says,
-                "after": one.after and one.after.says,
-            }
-            for one in self
-        ]
+        rows = [(one.slot, one.before and one.before.says, one.after and one.after.says) for one in self]
+        return json_rows(Table("", ("slot", "before", "after"), rows))
 
 
 def _signed(sign: str, says: str) -> list[str]:

@@ -1,0 +1,95 @@
+"""One set of parts takes five forms, and no text of a result gets out of its cell or line."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pytest
+
+from workbench.records import Tabular
+from workbench.tables import (
+    Block,
+    Box,
+    Column,
+    Fold,
+    Line,
+    Part,
+    Picture,
+    Table,
+    html_of,
+    html_table,
+    json_rows,
+    markdown_block,
+    markdown_table,
+    numbers,
+    tidy,
+)
+from workbench.terminal import text_of
+from workbench.views.show import parts_of, show
+
+TABLE = Table("two teas", ["name", *numbers("score")], [("rooibos", "0.5"), ("mint", "0.25")])
+HOSTILE = "a\n<b>|c|\x1b[2J`d`"
+
+
+@dataclass
+class OwnResult(Tabular):
+    """A result as somebody else would write it."""
+
+    scores: dict[str, float]
+
+    def view(self) -> list[Part]:
+        rows = [(name, f"{score:g}") for name, score in self.scores.items()]
+        return [Line("teas", "bold"), Table("", ["name", *numbers("score")], rows)]
+
+    def observations(self) -> Table:
+        return tidy({"name": "str", "score": "float64"}, self.scores.items())
+
+
+def test_a_table_has_the_same_cells_in_all_forms() -> None:
+    assert text_of([TABLE]).split() == ["name", "score", "rooibos", "0.5", "mint", "0.25"]
+    assert json_rows(TABLE) == [{"name": "rooibos", "score": "0.5"}, {"name": "mint", "score": "0.25"}]
+    assert markdown_table(TABLE).splitlines()[2:] == ["| rooibos | 0.5 |", "| mint | 0.25 |"]
+    html = html_table(TABLE)
+    assert "<caption>two teas</caption>" in html
+    assert '<th scope="row">rooibos</th><td class="right whole">0.5</td>' in html
+
+
+def test_a_result_of_ones_own_prints_itself_and_is_a_page_and_a_frame(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    mine = OwnResult({"rooibos": 0.5})
+    show(mine)
+    assert capsys.readouterr().out.split() == ["teas", "name", "score", "rooibos", "0.5"]
+    assert "<b>teas</b>" in mine._repr_mimebundle_()["text/html"]
+    assert mine.to_frame().to_dict("list") == {"name": ["rooibos"], "score": [0.5]}
+
+
+def test_a_list_shows_each_of_its_results_and_any_other_value_its_text() -> None:
+    one, other = OwnResult({"a": 1.0}), OwnResult({"b": 2.0})
+    assert parts_of([one, other, "end"]) == [*one.view(), *other.view(), "end"]
+    assert parts_of(3) == [Block("3")]
+
+
+def test_a_terminal_leaves_folds_and_pictures_out() -> None:
+    parts = [Picture("stages", [[Box("fusion", "sums")]]), "seen", Fold("more", ["hidden"])]
+    assert text_of(parts) == "seen"
+    html = html_of(parts)
+    assert 'title="sums">fusion</span>' in html
+    assert "<summary>more</summary>" in html
+    assert "hidden" in html
+
+
+def test_no_text_adds_a_line_or_markup_or_a_control_character() -> None:
+    table = Table("", [Column("n"), "m"], [(HOSTILE, "x")])
+    for text in (text_of([HOSTILE, table]), html_of([HOSTILE, Line(HOSTILE), table]), markdown_table(table)):
+        assert "\x1b" not in text
+    assert len(text_of([HOSTILE]).splitlines()) == 1
+    assert "<b>" not in html_of([HOSTILE, Block(HOSTILE), table])
+    assert markdown_table(table).splitlines()[2].count("|") == 3
+    assert markdown_block("```\nx").startswith("````\n")
+
+
+def test_a_key_of_the_environment_is_in_no_form(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SOME_API_KEY", "key-of-the-environment-1")
+    table = Table("", ["key"], [("key-of-the-environment-1",)])
+    assert "key-of-the" not in text_of([table]) + html_of([table])
