@@ -90,7 +90,8 @@ _KEPT: dict[int, dict[Hashable, tuple[int, Any]]] = {}
 def kept(index: Index, key: Hashable, make: Callable[[], Made]) -> Made:
     """The result of `make`, computed once for each generation of the innermost index.
 
-    The result must not refer to that index."""
+    The result must not refer to that index.
+    """
     generation, index = index.generation, innermost(index)
     if id(index) not in _KEPT:
         _KEPT[id(index)] = {}
