@@ -287,15 +287,17 @@ def _fix(
             alike = (_cut(one, made.chunker) == _cut(one, chunks.chunker) for one in memory.documents())
             return all(alike) and goal.reached(search(runs.question, made.pipeline, other, runs.vector))
 
+        gained, lost = moved(runs.base, trace, goal)
         return Fix(
-            SETTING,
-            str(chunks.sizes),
-            str(chunks.now),
-            None,
-            pipeline,
-            True,
-            *moved(runs.base, trace, goal),
-            prices.price_in(CachedIndex(other)),
+            setting=SETTING,
+            value=str(chunks.sizes),
+            now=str(chunks.now),
+            fails=None,
+            pipeline=pipeline,
+            verified=True,
+            gained=gained,
+            lost=lost,
+            price=prices.price_in(CachedIndex(other)),
             chunks=chunks,
             paste=paste if paste is not None and pasted_works(file, paste, works) else None,
         )

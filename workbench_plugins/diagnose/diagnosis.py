@@ -264,14 +264,14 @@ def _diagnosed(
         found = len(fixes)
     few = [verified(one, runs, goal, index, file) for one in _few(fixes)]
     return Diagnosis(
-        explain(runs.base, index, goal.path, runs.vector),
-        goal,
-        pipeline,
-        (*outside, *inside, *([] if outside else cause_in_chunk(runs, index, goal))),
-        tuple(_corrected(_shown(few, chunks.fixes))),
-        found + len(chunks.fixes),
-        chunks.says,
-        prices,
+        explanation=explain(runs.base, index, goal.path, runs.vector),
+        goal=goal,
+        pipeline=pipeline,
+        causes=(*outside, *inside, *([] if outside else cause_in_chunk(runs, index, goal))),
+        fixes=tuple(_corrected(_shown(few, chunks.fixes))),
+        found=found + len(chunks.fixes),
+        chunking=chunks.says,
+        prices=prices,
     )
 
 

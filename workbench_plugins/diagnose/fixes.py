@@ -211,15 +211,17 @@ def _most_losses(best: Sequence[Fix], is_key: bool) -> float:
 def _of_value(found: NearestValue, runs: Reruns, goal: Goal, prices: Prices, is_key: bool) -> Fix:
     """The fix that a value makes, not yet priced."""
     pipeline = found.parameter.put(found.value)
+    gained, lost = moved(runs.base, runs.trace(pipeline), goal)
     return Fix(
-        found.parameter.name,
-        found.value,
-        found.parameter.now,
-        found.fails,
-        pipeline,
-        False,
-        *moved(runs.base, runs.trace(pipeline), goal),
-        prices.unchanged,
+        setting=found.parameter.name,
+        value=found.value,
+        now=found.parameter.now,
+        fails=found.fails,
+        pipeline=pipeline,
+        verified=False,
+        gained=gained,
+        lost=lost,
+        price=prices.unchanged,
         is_key=is_key,
         failing=None if found.fails is None else found.parameter.with_value(found.fails),
     )
@@ -240,8 +242,19 @@ def _of_changes(
         changed = edited(runs.pipeline, repair.edits)
         after = runs.trace(changed)
         if goal.reached(after):
-            files, price = moved(runs.base, after, goal), prices.unchanged
-            yield Fix(repair.slot, repair.name, "", None, changed, False, *files, price, repair)
+            gained, lost = moved(runs.base, after, goal)
+            yield Fix(
+                setting=repair.slot,
+                value=repair.name,
+                now="",
+                fails=None,
+                pipeline=changed,
+                verified=False,
+                gained=gained,
+                lost=lost,
+                price=prices.unchanged,
+                change=repair,
+            )
 
 
 def verified(fix: Fix, runs: Reruns, goal: Goal, index: Index, file: str = "") -> Fix:
@@ -278,16 +291,18 @@ def _of_many(some: Sequence[Repair], runs: Reruns, goal: Goal, prices: Prices, i
     why = "; ".join(one.why for one in some)
     together = Repair(slot, name, tuple(edit for one in some for edit in one.edits), why)
     settings = settings_between(runs.pipeline, changed)
+    gained, lost = moved(runs.base, runs.trace(changed), goal)
     return Fix(
-        " and ".join(one.partition("=")[0] for one in settings) or slot,
-        " and ".join(one.partition("=")[2] for one in settings) or name,
-        "",
-        None,
-        changed,
-        _reached(changed, runs, goal, index),
-        *moved(runs.base, runs.trace(changed), goal),
-        prices.price(changed),
-        together,
+        setting=" and ".join(one.partition("=")[0] for one in settings) or slot,
+        value=" and ".join(one.partition("=")[2] for one in settings) or name,
+        now="",
+        fails=None,
+        pipeline=changed,
+        verified=_reached(changed, runs, goal, index),
+        gained=gained,
+        lost=lost,
+        price=prices.price(changed),
+        change=together,
         settings=settings,
     )
 

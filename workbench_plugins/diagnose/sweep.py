@@ -405,14 +405,14 @@ def sweep(
     if measure != HITS:
         measured = measure_table(measure, int(returned.max(initial=0)))[rank, returned]
     return Sweep(
-        pipeline,
-        chosen,
-        tuple(settings),
-        questions,
-        str(measure),
-        measured,
-        found.returned[:, count:] == 0,
-        not_in_columns(pipeline),
+        pipeline=pipeline,
+        axes=chosen,
+        settings=tuple(settings),
+        questions=questions,
+        measure=str(measure),
+        values=measured,
+        silent=found.returned[:, count:] == 0,
+        by_stages=not_in_columns(pipeline),
     )
 
 

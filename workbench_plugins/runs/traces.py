@@ -211,15 +211,17 @@ def _retrieval(span: Mapping[str, Any]) -> Retrieval | None:
     parents = (span.get("parentSpanId"), span.get("parent_id"), span.get("parentObservationId"))
     reranks = KINDS[str(kind)] == "reranker"
     question = next((known[name] for name in QUESTIONS if known.get(name)), span.get("input"))
+    status = str(code or span.get("status_code") or span.get("level")).upper()
+    results = "reranker.output_documents" if reranks else "retrieval.documents"
     return Retrieval(
-        str(next((one for one in ids if one), content_hash(repr(span))[:16])),
-        str(next((one for one in parents if one), "")),
-        str(span.get("name") or kind),
-        KINDS[str(kind)],
-        _question(question),
-        str(code or span.get("status_code") or span.get("level")).upper().endswith(("ERROR", "2")),
-        tuple(_documents(known, "reranker.output_documents" if reranks else "retrieval.documents", span)),
-        tuple(id_ for id_, _ in _documents(known, "reranker.input_documents", {})),
+        id=str(next((one for one in ids if one), content_hash(repr(span))[:16])),
+        parent=str(next((one for one in parents if one), "")),
+        name=str(span.get("name") or kind),
+        kind=KINDS[str(kind)],
+        question=_question(question),
+        failed=status.endswith(("ERROR", "2")),
+        results=tuple(_documents(known, results, span)),
+        before=tuple(id_ for id_, _ in _documents(known, "reranker.input_documents", {})),
     )
 
 
