@@ -17,9 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from workbench.errors import InputError
-from workbench.memory.files import read_input
 from workbench.memory.sources import whole_characters
-from workbench_plugins.runs.files import pairs, read_qrels
+from workbench_plugins.runs.files import json_document, pairs, read_qrels, text_lines
 
 SESSION = re.compile(r"session_(\d+)$")
 EVIDENCE = re.compile(r"^D(\d+):")
@@ -134,11 +133,7 @@ def _string(row: Mapping[str, Any], key: str) -> str:
 
 
 def _read(path: str | os.PathLike[str]) -> list[Any]:
-    text = read_input(path, "The file", LARGEST_LOCOMO)
-    try:
-        data = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"{path} is not valid JSON: {error}.", FORM) from None
+    data = json_document(path, "The file", LARGEST_LOCOMO, FORM)
     if not isinstance(data, list):
         raise InputError(f"{path} does not contain a list.", FORM)
     return data
@@ -267,10 +262,13 @@ def trec(path: Path) -> TestCollection:
     return TestCollection(path.name, documents, questions)
 
 
+LONGMEMEVAL = "Use a file such as longmemeval_s.json."
+
+
 def longmemeval(path: Path) -> TestCollection:
     """LongMemEval's JSON, with one document a session and all sessions pooled; a group is a question."""
+    rows = json_document(path, "The file", LARGEST_FILE, LONGMEMEVAL)
     try:
-        rows = json.loads(read_input(path, "The file", LARGEST_FILE))
         sessions = {
             id_: Text(id_, _conversation(turns, date))
             for row in rows
@@ -280,15 +278,15 @@ def longmemeval(path: Path) -> TestCollection:
         }
         questions = tuple(
             BenchQuestion(
-                _text(row, "question_id"), _text(row, "question"), frozenset(row["answer_session_ids"]),
-                _optional(row, "question_type"),
+                id=_text(row, "question_id"),
+                text=_text(row, "question"),
+                truth=frozenset(row["answer_session_ids"]),
+                kind=_optional(row, "question_type"),
             )
             for row in rows
-        )  # fmt: skip
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise InputError(
-            f"{path} is not a LongMemEval file: {error!r}.", "Use a file such as longmemeval_s.json."
-        ) from None
+        )
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise InputError(f"{path} is not a LongMemEval file: {error!r}.", LONGMEMEVAL) from None
     return TestCollection(path.stem, tuple(sessions.values()), questions)
 
 
@@ -307,11 +305,7 @@ def _truth(path: Path) -> dict[str, frozenset[str]]:
 
 
 def _lines_of_json(path: Path) -> Iterator[Mapping[str, Any]]:
-    for number, line in enumerate(
-        whole_characters(read_input(path, "The file", LARGEST_FILE)).splitlines(), 1
-    ):
-        if not line.strip():
-            continue
+    for number, line in text_lines(path):
         try:
             row = json.loads(line)
             if not isinstance(row, dict):

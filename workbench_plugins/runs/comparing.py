@@ -163,21 +163,18 @@ def values_of(run: Run, truth: Truth, measure: Any = HITS, limit: int | None = N
 
     HITS is 1 if a right document is among the results. Other measures use the grades.
     """
-    from ir_measures import Qrel, ScoredDoc, iter_calc
+    from ir_measures import iter_calc
 
     matched = match(run, truth)
     known = known_measure("RR" if measure == HITS else measure)
-    qrels = [
-        Qrel(question, document, grade)
-        for question, grades in truth.grades.items()
-        for document, grade in grades.items()
-    ]
-    returned = [
-        ScoredDoc(question, document, -float(place))
+    grades = {question: dict(some) for question, some in truth.grades.items()}
+    # The places stand for the scores, since ir_measures has an order of its own for equal scores.
+    returned = {
+        question: {document: -float(place) for place, document in enumerate(answer)}
         for question in truth.questions
-        for place, document in enumerate(run.returned(matched.get(question, ""), limit))
-    ]
-    found = {one.query_id: float(one.value) for one in iter_calc([known], qrels, returned)}
+        if (answer := run.returned(matched.get(question, ""), limit))
+    }
+    found = {one.query_id: float(one.value) for one in iter_calc([known], grades, returned)}
     values = np.array([found.get(one, 0.0) for one in truth.questions])
     return (values > 0).astype(float) if measure == HITS else values
 

@@ -116,11 +116,19 @@ def _records(path: str | os.PathLike[str]) -> Iterator[tuple[int, Any]]:
 
 
 def _document(path: str | os.PathLike[str]) -> list[Any]:
-    try:
-        whole = json.loads(read_input(path, "The run", LARGEST_DOCUMENT).removeprefix("\ufeff"))
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"{path}, line {getattr(error, 'lineno', 1)} is not JSON: {error}.", FORM) from None
+    whole = json_document(path, "The run", LARGEST_DOCUMENT, FORM)
     return whole if isinstance(whole, list) else [whole]
+
+
+def json_document(path: str | os.PathLike[str], what: str, most: int, form: str) -> Any:
+    """The value in a JSON file of at most `most` bytes; messages call the file `what`.
+
+    Raises InputError, with the line and the `form` that is wanted, for a file that is not JSON.
+    """
+    try:
+        return json.loads(read_input(path, what, most).removeprefix("\ufeff"))
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{path}, line {getattr(error, 'lineno', 1)} is not JSON: {error}.", form) from None
 
 
 def write_json(run: Run, path: str | os.PathLike[str], force: bool = False) -> None:

@@ -63,9 +63,14 @@ class Run(Shown):
             self.texts[id_] = text
 
     def add(
-        self, question: str, id_: str, score: float, rank: float = np.nan, line: int = 0,
+        self,
+        question: str,
+        id_: str,
+        score: float,
+        rank: float = np.nan,
+        line: int = 0,
         parts: Mapping[str, float] | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         """Adds a result to a question that has begun."""
         row = len(self.ids)
         self.ids.append(sys.intern(id_))  # a document is in the answers of many questions

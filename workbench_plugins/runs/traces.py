@@ -105,10 +105,17 @@ class TracedRuns(Shown):
     def as_json(self) -> dict[str, Any]:
         """The runs and the retrievals, the worst first, as JSON."""
         worst = [
-            {"question": one.question, "retriever": one.name, "kind": one.kind, "span": one.id,
-             "results": len(one.results), "best": None if math.isnan(one.best) else one.best, "why": why}
+            {
+                "question": one.question,
+                "retriever": one.name,
+                "kind": one.kind,
+                "span": one.id,
+                "results": len(one.results),
+                "best": None if math.isnan(one.best) else one.best,
+                "why": why,
+            }
             for one, why in self.worst
-        ]  # fmt: skip
+        ]
         return {"spans": self.spans, "runs": [str(run) for run in self.runs], "worst": worst}
 
 
