@@ -14,8 +14,9 @@ from numpy.testing import assert_allclose
 
 from workbench.errors import InputError
 from workbench.measure.evaluation import Evaluation, evaluate
-from workbench.measure.paired import LEVEL, Paired, holm, measured, paired, paired_values, paired_with_first
+from workbench.measure.paired import Paired, holm, measured, paired, paired_values, paired_with_first
 from workbench.measure.questions import Question, QuestionSet
+from workbench.measure.resampling import LEVEL, rate_interval, wilson_interval
 from workbench.memory.index import MemoryIndex
 from workbench.records import Floats
 from workbench.systems.openclaw import SHIPPED, THREE_FIXES, WORKAROUND
@@ -161,6 +162,77 @@ def test_no_claim_of_a_difference_has_zero_in_its_interval(wins: int, losses: in
     low, high = found.interval or (0.0, 0.0)
     assert found.differs == ("no significant difference" not in str(found))
     assert not found.differs or (low > 0) != (high < 0)
+
+
+# questions about one file
+
+
+def test_the_unit_of_a_comparison_is_the_file() -> None:
+    """Five files changed, each in all of its questions: 2 / 2^5, however many questions there are."""
+    files = [f"file {place // 4}" for place in range(40)]
+    after = np.array([place // 4 < 5 for place in range(40)], float)
+    found = paired_values(np.zeros(40), after, units=files)
+    assert (found.n, found.units, found.wins) == (40, 10, 20)
+    assert found.p == pytest.approx(2 / 2**5)
+    assert str(found).startswith("no significant difference (40 questions about 10 files): better on 20")
+    assert paired_values(np.zeros(40), after).p < 1e-4  # as if they were forty files
+
+
+def test_all_signs_of_the_files_are_counted() -> None:
+    """Files with 1, 2 and 4 questions gained: two of the eight sums are as far from 0 as 7."""
+    files = ["a"] + ["b"] * 2 + ["c"] * 4
+    assert paired_values(np.zeros(7), np.ones(7), units=files).p == pytest.approx(2 / 8)
+
+
+def test_an_interval_by_file_excludes_zero_where_the_test_does() -> None:
+    rng = np.random.default_rng(3)
+    for _ in range(60):
+        files = rng.integers(0, 9, 40).tolist()
+        moved = rng.choice((-1, 0, 1), 9, p=(0.15, 0.25, 0.6))
+        before = np.array([0.5] * 40)
+        found = paired_values(before, before + 0.5 * moved[files], "RR", files)
+        low, high = found.interval or (0.0, 0.0)
+        assert low <= found.difference <= high
+        assert (found.p < LEVEL) == (low > 0 or high < 0)
+
+
+def test_questions_about_one_file_do_not_make_luck_a_finding() -> None:
+    """Eleven files whose questions change together, by chance alone: one in twenty is called different."""
+    rng = np.random.default_rng(5)
+    files = np.repeat(np.arange(11), 5)
+    found = []
+    for _ in range(300):
+        changed = rng.choice((0.0, 1.0), 11)[files], rng.choice((0.0, 1.0), 11)[files]
+        found.append([paired_values(*changed, units=units).differs for units in (files.tolist(), None)])
+    by_file, by_question = np.mean(found, axis=0)
+    assert by_file <= LEVEL + 0.02
+    assert by_question > 0.2
+
+
+def test_many_files_are_drawn_and_their_interval_has_the_truth_inside() -> None:
+    rng, inside = np.random.default_rng(9), []
+    files = np.repeat(np.arange(30), 3)
+    for _ in range(60):
+        gains = rng.choice((0.0, 1.0), 30, p=(0.6, 0.4))[files]
+        low, high = paired_values(np.zeros(90), gains, units=files.tolist()).interval or (1.0, 0.0)
+        inside.append(low <= 0.4 <= high)
+    assert np.mean(inside) >= 0.87
+
+
+def test_units_that_do_not_fit_the_questions_are_refused() -> None:
+    with pytest.raises(InputError, match="There are 1 units for 2 questions"):
+        paired_values(np.zeros(2), np.ones(2), units=["a"])
+
+
+def test_the_interval_of_a_hit_rate_is_wider_by_file() -> None:
+    """Where the questions about a file agree, eleven files are eleven observations."""
+    hits = np.repeat([1.0] * 6 + [0.0] * 5, 5)
+    files = np.repeat(np.arange(11), 5).tolist()
+    low, high = rate_interval(hits, files)
+    alone = wilson_interval(30, 55)
+    assert low < alone[0] < 30 / 55 < alone[1] < high
+    assert rate_interval(hits, range(55)) == pytest.approx(alone)
+    assert rate_interval(np.ones(55), files) == pytest.approx(wilson_interval(11, 11))
 
 
 # evaluations

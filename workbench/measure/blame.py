@@ -573,7 +573,9 @@ def _blamed(one: Pipeline, other: Pipeline, parts: Sequence[tuple[Edit, ...]], v
         after=sets.worth(sets.every),
         parts=made,
         flips=flips,
-        verdict=paired_values(np.array(first, float), np.array(last, float), value.measure),
+        verdict=paired_values(
+            np.array(first, float), np.array(last, float), value.measure, [path for _, path in value.asked]
+        ),
         exact=exact,
         runs=len(sets.known),
         together=sets.together(),

@@ -11,9 +11,11 @@ import numpy as np
 
 from workbench.contracts import Index
 from workbench.measure.evaluation import AskedQuestion, Evaluation
-from workbench.measure.paired import HITS, LEVEL, measured, paired, paired_values
+from workbench.measure.paired import HITS, measured, paired, paired_values
+from workbench.measure.resampling import LEVEL
 from workbench.records import KEPT, Shown, Trace
 from workbench.retrieval.cutoff import Limit
+from workbench.safe_text import counted
 from workbench.tables import Column, Line, Part, Table
 
 FOLDS = 5
@@ -150,12 +152,12 @@ def _ties(evaluation: Evaluation) -> list[MeasuringWarning]:
         )
         found.append(MeasuringWarning("ties", name, says))
     constant = np.array([_constant_hit(one, evaluation) for one in evaluation.asked], float)
-    hits = measured(evaluation)
-    enough = constant.size >= fewest_wins() and constant.sum() and hits.sum()
-    if enough and not paired_values(constant, hits, HITS).differs:
+    hits, files = measured(evaluation), [one.question.target for one in evaluation.asked]
+    enough = len({*files}) >= fewest_wins() and constant.sum() and hits.sum()
+    if enough and not paired_values(constant, hits, HITS, files).differs:
         says = (
             f"its candidates in the order of their ids hit {constant.sum():.0f} of {constant.size}, in the "
-            f"order of its scores {hits.sum():.0f}: no significant difference ({constant.size} questions)"
+            f"order of its scores {hits.sum():.0f}: no significant difference ({_asked(evaluation)})"
         )
         found.append(MeasuringWarning("a constant scorer is as good", name, says))
     return found
@@ -205,19 +207,25 @@ def _blind(first: Evaluation, other: Evaluation, measure: Any) -> list[Measuring
 
 
 def fewest_wins() -> int:
-    """The least number of wins without a loss that a sign test can tell from luck: 6 at 5 %."""
+    """The least number of files that are better, and none worse, that can be told from luck: 6 at 5 %."""
     wins = 1
     while 2 * 0.5**wins >= LEVEL:
         wins += 1
     return wins
 
 
+def _asked(evaluation: Evaluation) -> str:
+    """How many questions there are, about how many files."""
+    files = {one.question.target for one in evaluation.asked}
+    return f"{counted(len(evaluation.asked), 'question')} about {counted(len(files), 'file')}"
+
+
 def _small_sample(evaluations: Sequence[Evaluation], measure: Any) -> list[MeasuringWarning]:
     """Warnings for differences that are printed although there are too few questions to tell."""
-    count = len(evaluations[0].asked)
-    need = fewest_wins()
-    if count < need:
-        says = f"{count} questions are fewer than {need}: no difference between two systems can be told"
+    files = len({one.question.target for one in evaluations[0].asked})
+    need, asked = fewest_wins(), _asked(evaluations[0])
+    if files < need:
+        says = f"{asked} are fewer than {need} files: no difference between two systems can be told"
         return [MeasuringWarning("too small a sample", (), says)]
     unclear = []
     for one in evaluations[1:]:
@@ -230,7 +238,7 @@ def _small_sample(evaluations: Sequence[Evaluation], measure: Any) -> list[Measu
     more = f"{verdict.wins - verdict.losses:+d}" if measure == HITS else f"{verdict.difference:+.3f}"
     says = (
         f"it differs from {evaluations[0].pipeline.name} by {more} {measure}, which "
-        f"{count} questions cannot tell from luck; it takes {need} questions better and none worse"
+        f"{asked} cannot tell from luck; it takes {need} files better and none worse"
     )
     says = says.replace("by -", "by −")
     return [MeasuringWarning("too small a sample", (name,), says)]

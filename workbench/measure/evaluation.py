@@ -6,9 +6,12 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from workbench.contracts import Index
 from workbench.errors import InputError
 from workbench.measure.questions import Control, Question, QuestionSet
+from workbench.measure.resampling import rate_interval, wilson_interval
 from workbench.progress import progress_bar
 from workbench.records import Tabular, Trace
 from workbench.retrieval.index_adapters import CachedIndex
@@ -57,12 +60,7 @@ class Share:
     @property
     def interval(self) -> tuple[float, float]:
         """The 95 % confidence interval of the rate, after Wilson (1927)."""
-        if not self.n:
-            return 0.0, 1.0
-        from scipy.stats import binomtest
-
-        low, high = binomtest(self.hits, self.n).proportion_ci(0.95, method="wilson")
-        return float(low), float(high)
+        return wilson_interval(self.hits, self.n)
 
 
 @dataclass(frozen=True, repr=False)
@@ -106,6 +104,12 @@ class Evaluation(Tabular):
         return sum(share.hits >= PASSING for share in self.by_file.values())
 
     @property
+    def hit_interval(self) -> tuple[float, float]:
+        """The 95 % confidence interval of the hit rate; questions about one file are one unit."""
+        hits = np.array([one.hit for one in self.asked], float)
+        return rate_interval(hits, [one.question.target for one in self.asked])
+
+    @property
     def silent(self) -> Share:
         """The number of controls with the right answer, which is an empty one."""
         return Share(sum(not trace.results for trace in self.controls), len(self.controls))
@@ -130,7 +134,7 @@ class Evaluation(Tabular):
 
     def as_json(self) -> dict[str, Any]:
         """The figures under the keys of `workbench evaluate --json`; `measures` only if any were asked."""
-        low, high = self.overall.interval
+        low, high = self.hit_interval
         return {
             "system": self.pipeline.name,
             "n": self.overall.n,

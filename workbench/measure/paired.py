@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import asdict, dataclass, replace
-from statistics import NormalDist
 from typing import Any
 
 import numpy as np
 
 from workbench.errors import InputError
 from workbench.measure.evaluation import Evaluation, Judged, values
+from workbench.measure.resampling import LEVEL, by_unit, interval_of, sign_flip_p
 from workbench.records import Floats, Shown
 from workbench.safe_text import counted
 from workbench.tables import ABSENT, Part, Table, numbers
@@ -18,26 +18,21 @@ from workbench.tables import ABSENT, Part, Table, numbers
 HITS = "hits"
 """The measure of the report: 1 if the target is among the results, else 0 (SetR of ir_measures)."""
 
-LEVEL = 0.05
-"""A difference is told if its p value is smaller than this; the intervals have 1 - LEVEL confidence."""
-
-RESAMPLES = 9999
-SEED = 0
-_NUMBERS_AT_ONCE = 10**6
-
 
 @dataclass(frozen=True)
 class Paired(Shown):
     """A comparison of two runs over the same `n` questions. `str()` of it is a sentence.
 
-    `wins` and `losses` count the questions with a larger and a smaller value after the change.
-    `difference` is the mean change, and `interval` its 95 % confidence interval, or None where every
-    question changed by the same amount. `p` is two-sided. `p_holm` is `p` after Holm's correction for
+    The questions are about so many `units`, such as files, which are what is resampled. `wins` and `losses`
+    count the questions with a larger and a smaller value after the change. `difference` is the mean change,
+    and `interval` its 95 % confidence interval, or None where every question changed by the same amount. `p`
+    is two-sided. `p_holm` is `p` after Holm's correction for
     `comparisons` comparisons, and equals `p` for a single one. With `counted`, each value is 0 or 1.
     """
 
     measure: str
     n: int
+    units: int
     wins: int
     losses: int
     difference: float
@@ -49,7 +44,7 @@ class Paired(Shown):
 
     @property
     def differs(self) -> bool:
-        """Whether the questions suffice to tell the two apart: by the corrected p and the interval."""
+        """Whether the units suffice to tell the two apart: by the corrected p and the interval."""
         includes_zero = self.interval is not None and self.interval[0] <= 0 <= self.interval[1]
         return self.p_holm < LEVEL and not includes_zero
 
@@ -57,11 +52,15 @@ class Paired(Shown):
         """The verdict in words, with the counts and the interval."""
         better, worse = f"better on {self.wins}", f"worse on {self.losses}"
         if not self.differs:
-            questions = counted(self.n, "question")
+            questions = counted(self.n, "question") + self._units_text()
             after = f", after {self.comparisons} comparisons" if self.p < LEVEL <= self.p_holm else ""
             return f"no significant difference ({questions}{after}): {better}, {worse}{self._interval_text()}"
         first, second = (better, worse) if self.difference > 0 else (worse, better)
-        return f"{first} of {self.n}, {second}{self._interval_text()}"
+        questions = f" questions{self._units_text()}" if self._units_text() else ""
+        return f"{first} of {self.n}{questions}, {second}{self._interval_text()}"
+
+    def _units_text(self) -> str:
+        return f" about {counted(self.units, 'file')}" if self.units < self.n else ""
 
     def _interval_text(self) -> str:
         if self.interval is None:
@@ -103,13 +102,14 @@ def _signed(value: float, pattern: str) -> str:
 
 
 def paired(before: Evaluation, after: Evaluation, measure: Any = HITS) -> Paired:
-    """Compare two evaluations question by question: is `after` better than `before`?
+    """Compare two evaluations question by question: is `after` better than `before`? The unit is the file.
 
     `measure` is HITS, a measure of ir_measures such as `RR` or `nDCG @ 10`, or its name ("nDCG@10").
     Raises InputError for an unknown measure, and if the evaluations do not have the same questions.
     """
     _check_same_questions(before, after)
-    return paired_values(measured(before, measure), measured(after, measure), str(measure))
+    files = [one.question.target for one in before.asked]
+    return paired_values(measured(before, measure), measured(after, measure), str(measure), files)
 
 
 def paired_with_first(evaluations: Sequence[Evaluation], measure: Any = HITS) -> list[Paired]:
@@ -176,13 +176,18 @@ def _check_same_questions(before: Evaluation, after: Evaluation) -> None:
             )
 
 
-def paired_values(before: Floats, after: Floats, measure: str = HITS) -> Paired:
+def paired_values(
+    before: Floats, after: Floats, measure: str = HITS, units: Sequence[Hashable] | None = None
+) -> Paired:
     """Compare two values of each question, of shape (n,). Deterministic: the seed is fixed.
 
-    Where each value is 0 or 1, `p` is that of the exact sign test (McNemar, 1947), and the interval is the
-    adjusted one of Bonett and Price (2012). Otherwise, `p` is that of the permutation test of the signs
-    (exact for up to 13 changed questions), and the interval is a percentile bootstrap over the questions
-    (Efron, 1979). Raises InputError for different or zero numbers of values, and for values that are NaN.
+    `units` names what each question is about, such as its file: questions about one file resemble each other,
+    so whole files are resampled. Without it each question is a unit of its own. `p` is that of a permutation
+    test of the signs of the units' changes (Fisher, 1935), exact for up to EXACT_UNITS units that changed,
+    and always where all changed equally, as in McNemar's test (1947). The interval inverts this test for up
+    to EXACT_UNITS units; for more it is a percentile bootstrap over the units (Efron, 1979). For values of 0
+    and 1 without `units` it is the adjusted one of Bonett and Price (2012). Raises InputError for different
+    or zero numbers of values, and for values that are NaN.
     """
     before, after = np.asarray(before, float), np.asarray(after, float)
     if before.shape != after.shape or before.ndim != 1 or not before.size:
@@ -195,77 +200,21 @@ def paired_values(before: Floats, after: Floats, measure: str = HITS) -> Paired:
         raise InputError(f"Some values of {measure} are NaN.", "Leave these questions out of both lists.")
     wins, losses = int((changes > 0).sum()), int((changes < 0).sum())
     counted = bool(np.isin(before, (0, 1)).all() and np.isin(after, (0, 1)).all())
-    p = _sign_p(wins, losses) if counted else _permutation_p(changes)
-    interval = _adjusted_interval(wins, losses, changes.size) if counted else _bootstrap_interval(changes)
+    sums, sizes = by_unit(changes, units)
+    p = sign_flip_p(sums)
     return Paired(
         measure=measure,
         n=changes.size,
+        units=sums.size,
         wins=wins,
         losses=losses,
         difference=float(changes.mean()),
-        interval=interval,
+        interval=interval_of(sums, sizes, wins, losses, counted),
         p=p,
         p_holm=p,
         comparisons=1,
         counted=counted,
     )
-
-
-def _sign_p(wins: int, losses: int) -> float:
-    """A changed question is a win as often as a loss if the two pipelines are equally good."""
-    n, k = wins + losses, np.arange(1, min(wins, losses) + 1)  # by numpy: SciPy takes 0.2 s to import
-    return min(1.0, 2 * float(np.exp(np.cumsum(np.r_[-n * np.log(2), np.log((n + 1 - k) / k)])).sum()))
-
-
-def _adjusted_interval(wins: int, losses: int, n: int) -> tuple[float, float]:
-    """Bonett and Price (2012): Wald's interval, with one win, one loss and two questions added.
-
-    Unlike a bootstrap it does not shrink to a point when few questions or only one side changed.
-    """
-    win, loss = (wins + 1) / (n + 2), (losses + 1) / (n + 2)
-    half = NormalDist().inv_cdf(1 - LEVEL / 2) * np.sqrt((win + loss - (win - loss) ** 2) / (n + 2))
-    return max(-1.0, float(win - loss - half)), min(1.0, float(win - loss + half))
-
-
-def _permutation_p(changes: Floats) -> float:
-    """If the two pipelines are equally good, each change has either sign with the same probability."""
-    from scipy.stats import permutation_test
-
-    changed = changes[changes != 0]
-    if changed.size < 2:  # either sign of the only change is as likely as the other
-        return 1.0
-    test = permutation_test(
-        (changed,),
-        np.mean,
-        permutation_type="samples",
-        vectorized=True,
-        n_resamples=RESAMPLES,
-        batch=_batch(changed.size),
-        random_state=SEED,
-    )
-    return float(test.pvalue)
-
-
-def _bootstrap_interval(changes: Floats) -> tuple[float, float] | None:
-    from scipy.stats import bootstrap
-
-    if np.ptp(changes) == 0:  # resampling cannot show any spread
-        return None
-    drawn = bootstrap(
-        (changes,),
-        np.mean,
-        confidence_level=1 - LEVEL,
-        method="percentile",
-        n_resamples=RESAMPLES,
-        batch=_batch(changes.size),
-        random_state=SEED,
-    ).confidence_interval
-    return float(drawn.low), float(drawn.high)
-
-
-def _batch(size: int) -> int:
-    """The number of resamples that are drawn at once, so that memory stays small for many questions."""
-    return max(1, _NUMBERS_AT_ONCE // size)
 
 
 def holm(ps: Sequence[float]) -> list[float]:

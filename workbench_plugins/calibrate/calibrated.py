@@ -273,7 +273,7 @@ def calibrated(
         mistakes=mistakes,
         hits=_share(hits),
         before=_share(before),
-        change=paired_values(before, hits) if answered else None,
+        change=paired_values(before, hits, units=[one.target for one in answered]) if answered else None,
         curve=tuple(curve),
         made=compared,
     )

@@ -472,8 +472,12 @@ class Prices:
         return self._price(self._marked(dict(enumerate(answers)), range(first), range(first, len(answers))))
 
     def _price(self, after: Marks) -> Price:
+        files = [one.target for one in self.questions]
         return Price(
-            self.now, after, _compared(self.now.hit, after.hit), _compared(self.now.silent, after.silent)
+            self.now,
+            after,
+            _compared(self.now.hit, after.hit, files),
+            _compared(self.now.silent, after.silent, range(len(self.controls))),
         )
 
 
@@ -481,8 +485,8 @@ def _reciprocal(target: str, paths: Sequence[str]) -> float:
     return 1 / (1 + paths.index(target)) if target in paths else 0.0
 
 
-def _compared(before: Floats, after: Floats) -> Paired | None:
-    return paired_values(before, after, HITS) if before.size else None
+def _compared(before: Floats, after: Floats, units: Sequence[Hashable]) -> Paired | None:
+    return paired_values(before, after, HITS, units) if before.size else None
 
 
 def own_questions(index: Index) -> list[Question]:

@@ -307,6 +307,11 @@ class Sweep(Tabular):
         return tuple(one.now(self.pipeline) for one in self.axes)
 
     @property
+    def files(self) -> list[str]:
+        """The right file of each question, which is the unit of every comparison."""
+        return [one.target for one in self.questions.questions]
+
+    @property
     def means(self) -> Floats:
         """The mean of the measure at each setting, and last at the pipeline's own."""
         means: Floats = self.values.mean(axis=1)
@@ -557,7 +562,7 @@ def held_out(sweep: Sweep, folds: int = FOLDS) -> HeldOut | None:
         values[parts == fold] = sweep.values[place, parts == fold]
         silent[of_controls == fold] = sweep.silent[place, of_controls == fold]
         chosen.append(sweep.settings[place])
-    verdict = paired_values(sweep.values[-1], values, sweep.measure)
+    verdict = paired_values(sweep.values[-1], values, sweep.measure, sweep.files)
     flattered = sweep.score(best(sweep)) - float(values.mean())
     return HeldOut(tuple(chosen), values, Share(int(silent.sum()), silent.size), flattered, verdict)
 

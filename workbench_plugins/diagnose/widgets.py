@@ -249,7 +249,7 @@ class SweepMap(Answering):
         chosen = ", ".join(
             f"{one.name} {v}" for one, v in zip(found.axes, found.settings[place], strict=True)
         )
-        verdict = paired_values(found.values[-1], found.values[place], found.measure)
+        verdict = paired_values(found.values[-1], found.values[place], found.measure, found.files)
         silent = found.silent[[-1, place]].astype(float)
         told = [
             f"{chosen}: {_score(found, place)}, {_silence(found.silence(place))}.",

@@ -5,7 +5,7 @@ A gate compares today's answers with saved ones: do they fall behind by more tha
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -118,7 +118,7 @@ def compare(
         raise InputError("No question has a document that answers it.", "Give judgements above 0.")
     values = [values_of(one, truth, measure, limit) for one in runs]
     hits = [values_of(one, truth, HITS, limit) for one in runs]
-    found = [paired_values(values[0], one, str(measure)) for one in values[1:]]
+    found = [paired_values(values[0], one, str(measure), truth.units) for one in values[1:]]
     verdicts = corrected(found)
     flips = [
         RunFlip(one.name, question, truth.text(question), bool(after > before))
@@ -371,7 +371,12 @@ def gate(saved: Run, today: Run, truth: Truth, index: Index, pipeline: Pipeline)
     ]
     silence = [np.array([not one[each] for each in truth.unanswerable], float) for one in (then, now)]
     columns = {HITS: hits, "RR": [values_of(one, truth, "RR") for one in (saved, today)], SILENCE: silence}
-    found = [paired_values(before, after, name) for name, (before, after) in columns.items() if before.size]
+    units: dict[str, Sequence[Hashable]] = {HITS: truth.units, "RR": truth.units, SILENCE: truth.unanswerable}
+    found = [
+        paired_values(before, after, name, units[name])
+        for name, (before, after) in columns.items()
+        if before.size
+    ]
     return GateResult(saved.name, today.name, tuple(corrected(found)), tuple(flipped), tuple(controls))
 
 

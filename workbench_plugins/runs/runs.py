@@ -166,6 +166,11 @@ class Truth:
         """The documents that answer a question."""
         return [document for document, grade in self.grades[question].items() if grade > 0]
 
+    @property
+    def units(self) -> list[frozenset[str]]:
+        """What each question is about: the documents that answer it. Questions with the same are one unit."""
+        return [frozenset(self.right(question)) for question in self.questions]
+
     def text(self, question: str) -> str:
         """The question in words, or its id."""
         return self.texts.get(question, question)

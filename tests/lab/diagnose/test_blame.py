@@ -46,7 +46,7 @@ def test_every_flip_is_a_question_whose_hit_changes(three_bugs: Blame) -> None:
     assert sum(one.after - one.before for one in three_bugs.flips) == three_bugs.difference
     names = {part.name for part in three_bugs.parts}
     assert {name for one in three_bugs.flips for name in one.alone} <= names
-    assert str(three_bugs.verdict).startswith("better on 45 of 57, worse on 0")
+    assert str(three_bugs.verdict).startswith("better on 45 of 57 questions about 11 files, worse on 0")
 
 
 def test_other_measures_sum_exactly_too(kept: CachedIndex, questions: QuestionSet) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import workbench as wb
+from tests import world
 from workbench.errors import InputError
 from workbench.measure.evaluation import evaluate
 from workbench.measure.paired import paired
@@ -180,24 +181,30 @@ def gated(toy: MemoryIndex, saved: Run, pipeline: Pipeline, asked: QuestionSet =
     return gate(saved, today, truth_of_questions(asked), toy, pipeline)
 
 
-def test_a_gate_passes_on_the_same_answers_and_fails_on_a_fall(toy: MemoryIndex, tmp_path: Path) -> None:
-    each = [(f"{word} {one.question}", one.target) for one in ASKED.questions for word in "abcd"]
-    questions = [Question(question=text, target=target) for text, target in each]
+def test_a_gate_passes_on_the_same_answers_and_fails_on_a_fall(tmp_path: Path) -> None:
+    names = "abcdefgh"
+    questions = [
+        Question(question=f"{word} {name}", target=f"memory/{name}.md") for name in names for word in "xy"
+    ]
     many = QuestionSet(questions=tuple(questions), controls=ASKED.controls)
     good = Recorder(lambda question: [(f"memory/{question.split()[-1]}.md", 0.9)]).pipeline()
     bad = Recorder(lambda _: []).pipeline()
-    file = tmp_path / "saved.jsonl"
-    write_json(run_of(good, ids_of(many), toy), file)
-    saved = read_json(file)
-    same = gated(toy, saved, good, many)
-    assert same.passes
-    assert not same.flipped
-    fallen = gated(toy, saved, bad, many)
-    assert [one.measure for one in fallen.falls] == ["hits", "RR"]
-    assert len(fallen.flipped) == 12
-    assert all(one.lost and one.ours for one in fallen.flipped)
-    assert [one.lost for one in fallen.controls] == [False]
-    assert gated(toy, run_of(good, ids_of(ASKED), toy), bad).passes  # three questions are luck
+    with world.build(
+        tmp_path, {f"memory/{name}.md": f"A note {name} about tea.\n" for name in names}
+    ) as index:
+        file = tmp_path / "saved.jsonl"
+        write_json(run_of(good, ids_of(many), index), file)
+        saved = read_json(file)
+        same = gated(index, saved, good, many)
+        assert same.passes
+        assert not same.flipped
+        fallen = gated(index, saved, bad, many)
+        assert [one.measure for one in fallen.falls] == ["hits", "RR"]
+        assert len(fallen.flipped) == 16
+        assert all(one.lost and one.ours for one in fallen.flipped)
+        assert [one.lost for one in fallen.controls] == [False]
+        few = QuestionSet(questions=tuple(questions[:8]), controls=ASKED.controls)
+        assert gated(index, run_of(good, ids_of(few), index), bad, few).passes  # eight questions, four files
 
 
 def test_a_gate_refuses_other_questions(toy: MemoryIndex) -> None:
