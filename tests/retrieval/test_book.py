@@ -14,7 +14,7 @@ from tests.stored_embedder import StoredEmbedder
 from workbench import book
 from workbench.measure.questions import QuestionSet
 from workbench.memory.index import MemoryIndex
-from workbench.retrieval.explain import Fate, fate_of
+from workbench.records import Fate
 from workbench.retrieval.index_adapters import CachedIndex
 from workbench.retrieval.pipeline import Pipeline, search
 from workbench.systems.openclaw import EIGHT
@@ -36,7 +36,7 @@ def check_same(
     found = book.cut(book.search(index, question, **repaired))  # type: ignore[arg-type]
     expected = search(question, pipeline, theirs).candidates
     assert [one.chunk.id for one in found] == [one.chunk.id for one in expected]
-    assert [FATES[one.fate.split()[0]] for one in found] == [fate_of(one) for one in expected]
+    assert [FATES[one.fate.split()[0]] for one in found] == [one.fate for one in expected]
     for mine, other in zip(found, expected, strict=True):
         numbers = {**mine.columns, "score": mine.score, "vector_raw": mine.distance, "keyword_raw": mine.bm25}
         for name, value in numbers.items():

@@ -186,7 +186,7 @@ class Evaluations(list[Evaluation], Tabular):
         heads = ("hits", "hit rate", "95 % interval", *files, "MRR", "unanswerable,\nnothing\nreturned")
         rows = []
         for one in self:
-            low, high = one.overall.interval
+            low, high = one.hit_interval
             rows.append(
                 (
                     one.pipeline.name,

@@ -71,7 +71,9 @@ def interval_of(
     single = bool((sizes == 1).all())
     if single and counted:
         return _adjusted_interval(wins, losses, sums.size)
-    if not single and sums.size <= EXACT_UNITS:
+    if counted and not sums.any():  # nothing changed in so many units, which does not prove that nothing can
+        return _adjusted_interval(0, 0, sums.size)
+    if not single and sums.size <= EXACT_UNITS and sums.any():
         return _inverted_interval(sums, sizes)
     if np.ptp(sums / sizes) == 0:
         return None
