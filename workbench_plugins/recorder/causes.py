@@ -38,7 +38,8 @@ def each_word_alone(index: ListIndex, leg: str, question: str, depth: int) -> Hi
     for word in dict.fromkeys(question.split()):
         for rank, row in enumerate(index.listed(leg, word, ALL).rows.tolist(), 1):
             sums[row] = sums.get(row, 0.0) + 1 / rank
-    ids = {row: index.chunks(np.array([row]))[0].id for row in sums}
+    chunks = index.chunks(np.array(list(sums), np.int64))
+    ids = {row: chunk.id for row, chunk in zip(sums, chunks, strict=True)}
     best = sorted(sums, key=lambda row: (-sums[row], ids[row]))[:depth]
     return Hits(np.array(best, np.int64), np.array([sums[row] for row in best]), True, "sum of 1 / rank")
 
