@@ -108,8 +108,15 @@ def row(*cells: str) -> str:
 def root_command() -> Any:
     """The command line with all of its commands loaded."""
     root: Any = typer.main.get_command(cli.app)
-    root.commands = {name: root.get_command(None, name) for name in root.list_commands(None)}
+    _load_commands(root)
     return root
+
+
+def _load_commands(group: Any) -> None:
+    group.commands = {name: group.get_command(None, name) for name in group.list_commands(None)}
+    for command in group.commands.values():
+        if hasattr(command, "commands"):
+            _load_commands(command)
 
 
 def commands_page() -> str:

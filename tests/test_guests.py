@@ -15,6 +15,8 @@ from docs.reference import PAGES as GENERATED
 from tests import forked
 from tests.conftest import PROJECT
 from workbench import registry
+from workbench.cli.commands import HEADINGS
+from workbench.cli.commands import ROWS as COMMANDS
 from workbench.memory.embedding.named import EMBEDDERS
 from workbench.memory.opening import OPENERS
 from workbench.memory.store.contract import STORES
@@ -79,7 +81,8 @@ def guests_in(text: str) -> set[str]:
     code = " ".join(re.findall(r"```.*?```|`[^`]+`", text, re.DOTALL))
     commands, words = re.findall(r"workbench ([a-z-]+)", code), re.findall(r"[\w+.-]*\w", code)
     modules = re.findall(r"workbench_plugins[./]\w+", code)
-    for kind, given in (("command", commands), ("system", words), ("widget", words), ("name", words)):
+    modules += [one.where for one in COMMANDS if one.name in commands]
+    for kind, given in (("system", words), ("widget", words), ("name", words)):
         modules += [one.module for name, one in registry.declared(kind).items() if name in given]
     folders = {re.split("[./]", module)[1] for module in modules if module.startswith("workbench_plugins")}
     return folders & set(GUESTS)
@@ -109,6 +112,15 @@ def test_every_declared_name_is_registered_by_its_module() -> None:
         for name in registry.declared(kind):
             missing += [] if hasattr(registry.declared_module(kind, name), name) else [(kind, name)]
     assert missing == []
+
+
+def test_every_row_of_a_command_names_its_function_or_a_group() -> None:
+    names = [one.name for one in COMMANDS]
+    assert len(names) == len(set(names))
+    for one in COMMANDS:
+        assert one.is_group or callable(one.function())
+    groups = {one.name for one in COMMANDS if one.is_group}
+    assert {one.heading for one in COMMANDS} == {*HEADINGS, *groups, ""}
 
 
 def test_the_library_names_no_guest_and_the_application_may() -> None:

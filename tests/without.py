@@ -28,11 +28,13 @@ class Blocked:
 def failing() -> dict[str, str]:
     """The declared modules that cannot be imported, and why."""
     from workbench import registry
+    from workbench.cli.commands import rows
 
     registry.load_guests()
     failed: dict[str, str] = {}
     declared = [registry.declared(kind) for kind in registry._extensions.declared]
-    for module in sorted({one.module for some in declared for one in some.values()}):
+    commands = {one.where.partition(":")[0] for one in rows().values()}
+    for module in sorted(commands | {one.module for some in declared for one in some.values()}):
         try:
             import_module(module)
         except ImportError as error:

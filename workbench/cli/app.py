@@ -17,9 +17,10 @@ import typer.core
 import typer.main
 from typer.models import CommandInfo
 
+from workbench.cli.commands import HEADINGS, Row, row_named, rows, rows_of
 from workbench.cli.output import put, tell
 from workbench.errors import InputError
-from workbench.registry import declare, declared, declared_module, load_extensions, part_of
+from workbench.registry import part_of
 from workbench.safe_text import counted
 
 if TYPE_CHECKING:
@@ -28,83 +29,42 @@ if TYPE_CHECKING:
     from workbench.retrieval.pipeline import Pipeline
     from workbench_plugins.openclaw.config import Configuration
 
-GROUPS = ("Start", "Ask", "Measure", "Report", "Agent")
-"""The headings of `workbench --help`, those of the first hour first."""
-
-declare(
-    "workbench.cli.lab",
-    command={"lab": "Start: Index the memory and open JupyterLab on the first notebook."},
-)
-declare(
-    "workbench.cli.memory",
-    command={"index": "Start: Index a memory, or list and remove indexes."},
-)
-declare(
-    "workbench.cli.searching",
-    command={
-        "search": "Ask: Search a memory.",
-        "explain": "Ask: Explain why a file is in the answer or not.",
-        "compare": "Ask: Search the same question with several systems, and show the answers side by side.",
-        "evaluate": "Measure: Run labelled questions: hits, MRR, and unanswerable ones without a result.",
-        "systems": "Measure: List all systems, show one, or compare two.",
-        "show": "",
-        "diff": "",
-    },
-)
-
 
 class Commands(typer.core.TyperGroup):
-    """The commands by their declarations: a module is imported when one of its commands is asked.
-
-    A declaration says `Heading: What the command does.`, or nothing for a command that `--help` leaves out. A
-    heading that is the name of a `Group` puts the command into it: the old, short name keeps working.
-    """
+    """All commands, by their table: the module of a command is imported when the command is asked for."""
 
     def list_commands(self, ctx: Any) -> list[str]:
-        load_extensions()
-        return list(declared("command"))
+        return [name for name in rows() if " " not in name]
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        return command_named(cmd_name)
+        row = None if " " in cmd_name else row_named(cmd_name)
+        return None if row is None else command_of(row)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Prints the commands under their headings."""
-        load_extensions()
-        said = [(name, *one.says.partition(": ")[::2]) for name, one in declared("command").items()]
-        for heading in GROUPS:
-            if rows := [(name, says) for name, under, says in said if under == heading]:
+        for heading in HEADINGS:
+            if said := [(one.name, one.sentence) for one in rows().values() if one.heading == heading]:
                 with formatter.section(heading):
-                    formatter.write_dl(rows)
+                    formatter.write_dl(said)
 
 
 class Group(typer.core.TyperGroup):
-    """A group of commands, with those that are declared under its name: `runs gate` is the command `gate`."""
+    """A group of commands: its own, and those that can be typed without it too."""
 
     def list_commands(self, ctx: Any) -> list[str]:
-        return [*super().list_commands(ctx), *self._declared()]
+        return list(rows_of(str(self.name)))
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        return command_named(cmd_name) if cmd_name in self._declared() else super().get_command(ctx, cmd_name)
-
-    def _declared(self) -> list[str]:
-        return [name for name, one in declared("command").items() if one.says.startswith(f"{self.name}: ")]
+        row = rows_of(str(self.name)).get(cmd_name)
+        return None if row is None else command_of(row)
 
 
-def command_named(name: str) -> Any:
-    """The declared command or group of that name; None if there is none."""
-    if declared_module("command", name) is None:
-        load_extensions()
-        if declared_module("command", name) is None:
-            return None
-    for command in app.registered_commands:
-        if name_of(command) == name:
-            return typer.main.get_command_from_info(
-                command, pretty_exceptions_short=False, rich_markup_mode=None
-            )
-    group = next(one for one in app.registered_groups if one.name == name)
-    return typer.main.get_group_from_info(
-        group, pretty_exceptions_short=False, suggest_commands=True, rich_markup_mode=None
-    )
+def command_of(row: Row) -> Any:
+    """The command or the group of a row. Raises InputError if a feature or a package is not there."""
+    if row.is_group:
+        return Group(name=row.name, help=row.sentence, no_args_is_help=True, rich_markup_mode=None)
+    info = CommandInfo(row.name.rpartition(" ")[2], callback=shared_options(row.function()))
+    return typer.main.get_command_from_info(info, pretty_exceptions_short=False, rich_markup_mode=None)
 
 
 app = typer.Typer(
@@ -183,8 +143,6 @@ CONFIG_FILE: ContextVar[str | None] = ContextVar("config_file", default=None)
 def shared_options(command: Callable[..., None]) -> Callable[..., None]:
     """Lets a command take groups of options: each field of a dataclass becomes an option of the command.
 
-        @app.command()
-        @shared_options
         def count(name: SystemName, changes: SystemOptions, where: IndexOptions) -> None:
             with where.opened() as index:
                 put(str(len(search("tea", changes.pipeline(name), index).results)))
@@ -307,11 +265,6 @@ class RerankOptions(SystemOptions):
         return [both for one in systems for both in (one, with_reranker(one, reranker))]
 
 
-def name_of(command: CommandInfo) -> str:
-    """The name of a command as it is typed: its own, or that of its function."""
-    return str(command.name or getattr(command.callback, "__name__", ""))
-
-
 def labelled(memory: str, questions: Path | None) -> QuestionSet:
     """The labelled questions of this file, or else of `questions.yaml` in the memory's folder.
 
@@ -386,8 +339,8 @@ def options(
     for address in dict.fromkeys(made.unnamed_addresses().values()):
         tell("\n  ".join(unnamed_message(made, address)))
     usual = _defaults(config, made)
-    commands = declared("command")
-    in_groups = {name: usual for name, one in commands.items() if one.says.partition(": ")[0] in commands}
+    commands = rows()
+    in_groups = {name: usual for name, one in commands.items() if one.heading in commands}
     context.default_map = dict.fromkeys(commands, usual | in_groups) | {
         "config": {"file": config, "release": release},
         "show": {"name": usual["system"]},

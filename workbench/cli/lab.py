@@ -15,7 +15,6 @@ from typing import Annotated
 
 import typer
 
-from workbench.cli.app import app
 from workbench.cli.output import say, tell
 from workbench.errors import InputError
 
@@ -102,7 +101,6 @@ FIRST = "00_start.ipynb"
 """The notebook that opens first."""
 
 
-@app.command()
 def lab(
     memory: Annotated[
         Path | None,

@@ -17,11 +17,10 @@ from workbench.cli.app import (
     ClusterAddress,
     Extra,
     IndexFile,
-    app,
-    shared_options,
     unnamed_message,
     workers_at,
 )
+from workbench.cli.commands import command_function
 from workbench.cli.output import put, tell, telling_of_interruption
 from workbench.errors import InputError
 from workbench.registry import part_of
@@ -133,8 +132,6 @@ class IndexingOptions:
         return {**given, "embedder": embedder, "chunker": chunker, "vectors_later": later}
 
 
-@app.command()
-@shared_options
 def index(
     context: typer.Context,
     folder: Folder = Path(SAMPLE),
@@ -169,7 +166,7 @@ def index(
                 "Leave out --store, --rebuild, --verify, --download, --cluster, --list, --remove, --vectors "
                 "and --json.",
             )
-        part_of("command", "watch").follow(context, folder, options)
+        command_function("watch")(context, folder, options=options)
         return
     if list_ or removal.remove or removal.remove_gone:
         part_of("work", "indexes").remove_and_list(removal.remove or (), removal.remove_gone, as_json)

@@ -18,9 +18,7 @@ from workbench.cli.app import (
     IndexOptions,
     RerankOptions,
     SystemOptions,
-    app,
     labelled,
-    shared_options,
 )
 from workbench.cli.output import put, tell
 from workbench.errors import InputError
@@ -47,8 +45,6 @@ Each differs from the others in kind.
 """
 
 
-@app.command()
-@shared_options
 def search(
     question: Question,
     where: IndexOptions,
@@ -80,8 +76,6 @@ def search(
     raise typer.Exit(0 if trace.results else 1)
 
 
-@app.command()
-@shared_options
 def explain(
     question: Question,
     target: Annotated[str, typer.Option("--target", "-t", help="The file that you expect in the answer.")],
@@ -115,8 +109,6 @@ def explain(
     raise typer.Exit(0 if explanation.fate is Fate.RETURNED else 1)
 
 
-@app.command()
-@shared_options
 def evaluate(
     where: IndexOptions,
     changes: RerankOptions,
@@ -194,8 +186,6 @@ def evaluate(
         tell(f"These are {len(chosen)} of {len(SYSTEMS)} systems; --all runs every one.")
 
 
-@app.command()
-@shared_options
 def compare(
     names: Annotated[list[str], typer.Argument(help="The names of two or more systems.")],
     question: Annotated[str, typer.Option("--question", "-q", help="The question.")],
@@ -275,8 +265,6 @@ def tell_of(asked: list[Pipeline], as_json: bool) -> None:
             )
 
 
-@app.command()
-@shared_options
 def systems(
     names: Annotated[
         list[str] | None, typer.Argument(help="One system to show, or two to compare. Default: list all.")
@@ -292,14 +280,11 @@ def systems(
     tell_of(changes.pipelines(names or ()), as_json)
 
 
-@app.command()
-@shared_options
 def show(name: SystemName, changes: SystemOptions, as_json: AsJson = False) -> None:
     """Show a system: its stages in order, its changes and its source. The new name: systems NAME."""
     tell_of([changes.pipeline(name)], as_json)
 
 
-@app.command()
 def diff(before: SystemName, after: SystemName, as_json: AsJson = False) -> None:
     """Show the differences between two systems. Exit code 1 if there are none. The new name: systems A B."""
     tell_of(SystemOptions().pipelines([before, after]), as_json)

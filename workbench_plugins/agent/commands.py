@@ -20,8 +20,6 @@ from workbench.cli.app import (
     ReEmbed,
     Settings,
     SystemOptions,
-    app,
-    shared_options,
 )
 from workbench.cli.memory import Folder, IndexingOptions, say_left_out
 from workbench.cli.output import put, say, tell
@@ -107,8 +105,6 @@ class ServeOptions(ToolOptions):
     contract: Contract = "workbench"
 
 
-@app.command("memory-search")
-@shared_options
 def memory_search(
     query: Annotated[str, typer.Argument(help="The question.")],
     *,
@@ -126,8 +122,6 @@ def memory_search(
     _put(answer, bool(answer["results"]))
 
 
-@app.command("memory-get")
-@shared_options
 def memory_get(
     path: Annotated[str, typer.Argument(help="The path of a file in the memory.")],
     *,
@@ -148,8 +142,6 @@ def _put(answer: Answer, fine: bool) -> None:
     raise typer.Exit(0 if fine else 1)
 
 
-@app.command()
-@shared_options
 def serve(
     *,
     http: Annotated[
@@ -184,8 +176,6 @@ def serve(
             server.serve_stdio(tools)
 
 
-@app.command()
-@shared_options
 def watch(
     context: typer.Context,
     folder: Folder = Path(SAMPLE),
@@ -197,11 +187,6 @@ def watch(
     A sync starts when no file has changed for 1.5 seconds. A transcript starts one when it has grown by
     100,000 bytes or 50 lines. A file that cannot be used is named once and left out.
     """
-    follow(context, folder, options)
-
-
-def follow(context: typer.Context, folder: Path, options: IndexingOptions) -> None:
-    """Keeps the index of a folder up to date until Ctrl-C."""
     from workbench.memory.choices import extra_paths_of
     from workbench.memory.files import GENERAL, memory_root
     from workbench.memory.index import default_index_path

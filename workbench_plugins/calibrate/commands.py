@@ -7,13 +7,17 @@ from typing import Annotated
 
 import typer
 
-from workbench.cli.app import AsJson, AskedSystem, IndexOptions, RerankOptions, app, labelled, shared_options
+from workbench.cli.app import (
+    AsJson,
+    AskedSystem,
+    IndexOptions,
+    RerankOptions,
+    labelled,
+)
 from workbench.cli.output import put, tell
 from workbench.errors import InputError
 
 
-@app.command()
-@shared_options
 def calibrate(
     where: IndexOptions,
     changes: RerankOptions,

@@ -29,10 +29,5 @@ def is_case(file: Path) -> bool:
 declare(
     "workbench_plugins.cases.commands",
     save="case",
-    command={"case": "Report: Cases: a failure as one file, which runs as a test."},
-)
-declare(
-    "workbench_plugins.cases.demo",
-    command={"demo": "Ask: Show a search that fails, why, and what would save it; without a model."},
 )
 declare("workbench_plugins.cases.making", tool="memory_case")

@@ -17,12 +17,9 @@ from workbench.cli.app import (
     SHIPPED,
     AsJson,
     AskedSystem,
-    Group,
     IndexOptions,
     System,
     SystemOptions,
-    app,
-    shared_options,
 )
 from workbench.cli.output import put, tell
 from workbench.contracts import Index
@@ -46,7 +43,6 @@ from workbench_plugins.cases.model import (
     save_case,
 )
 from workbench_plugins.cases.redact import redacted
-from workbench_plugins.cases.released.commands import bisect, confirm
 from workbench_plugins.cases.report import case_html, case_markdown
 from workbench_plugins.cases.results import CaseRun, Matrix
 from workbench_plugins.cases.running import (
@@ -58,14 +54,6 @@ from workbench_plugins.cases.running import (
 )
 from workbench_plugins.cases.shrink import original_of, shrink_file
 
-case = typer.Typer(
-    cls=Group,
-    help="Cases: a failure as one file, which runs as a test.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-)
-app.add_typer(case, name="case")
-
 Files = Annotated[list[Path], typer.Argument(readable=False, help="Case files, or folders of them.")]
 File = Annotated[Path, typer.Argument(readable=False, help="The case file.")]
 Overwrite = Annotated[bool, typer.Option("--overwrite", "--force", help="Replace the file if it exists.")]
@@ -75,8 +63,6 @@ Out = Annotated[
 ]
 
 
-@case.command()
-@shared_options
 def new(
     question: Annotated[str, typer.Argument(help="The question.")],
     out: Out = None,
@@ -155,8 +141,6 @@ def _expected(**given: Any) -> Expected:
         ) from None
 
 
-@case.command()
-@shared_options
 def export(
     what: Annotated[
         str,
@@ -210,7 +194,6 @@ def export(
         _save(made, folder / f"questions{SUFFIX}", overwrite)
 
 
-@case.command()
 def run(
     files: Files,
     systems: Annotated[
@@ -247,7 +230,6 @@ def run(
     raise typer.Exit(0 if fine else 1)
 
 
-@case.command()
 def redact(
     file: File,
     out: Annotated[
@@ -273,7 +255,6 @@ def redact(
     raise typer.Exit(0 if made.proof.complete else 1)
 
 
-@case.command()
 def shrink(
     file: File,
     passing_on: Annotated[
@@ -301,7 +282,6 @@ def beside(file: Path, what: str) -> Path:
     return file.with_name(f"{file.name.removesuffix(SUFFIX)}.{what}{SUFFIX}")
 
 
-@case.command()
 def report(
     file: File,
     html: Annotated[
@@ -329,10 +309,6 @@ def report(
         with replaced(html) as out:
             out.write(case_html(ran, matrix))
         put(f"{html}")
-
-
-case.command()(confirm)
-case.command()(bisect)
 
 
 def save_trace(out: Path, trace: Trace, index: Index, target: str) -> None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from workbench.cli.app import AsJson, app
+from workbench.cli.app import (
+    AsJson,
+)
 from workbench.cli.output import put
 from workbench.retrieval.pipeline import Change
 from workbench.systems import openclaw
@@ -14,7 +16,6 @@ from workbench_plugins.cases.running import pipeline_of_case, run_case, run_on
 CASE = Path(__file__).with_name("demo.case.yaml")
 
 
-@app.command()
 def demo(as_json: AsJson = False) -> None:
     """Show a search that fails, why, and which single changes would save it; in a second, without a model."""
     case = load_case(CASE).case

@@ -16,10 +16,8 @@ from workbench.cli.app import (
     IndexOptions,
     ReEmbed,
     SystemOptions,
-    app,
     configured_name,
     labelled,
-    shared_options,
     workers_at,
 )
 from workbench.cli.output import put
@@ -39,8 +37,6 @@ Labels = Annotated[
 ]
 
 
-@app.command()
-@shared_options
 def diagnose(
     question: Annotated[str, typer.Argument(help="The question.")],
     where: IndexOptions,
@@ -106,7 +102,6 @@ def _labels(given: Path | None, memory: str) -> QuestionSet | None:
     return labels_of(memory) if given is None else load_questions(given)
 
 
-@app.command()
 def triage(
     words: Annotated[str, typer.Argument(help='What you see, such as "nothing comes back".')],
     as_json: AsJson = False,
@@ -122,8 +117,6 @@ def triage(
     raise typer.Exit(0 if found.known else 1)
 
 
-@app.command()
-@shared_options
 def blame(
     one: Annotated[str, typer.Argument(metavar="A", help="The name of a system.")],
     where: IndexOptions,
@@ -177,8 +170,6 @@ def blame(
     raise typer.Exit(0 if found.difference else 1)
 
 
-@app.command()
-@shared_options
 def sweep(
     system: Annotated[str, typer.Argument(help="The system.")],
     axes: Annotated[
@@ -225,8 +216,6 @@ def sweep(
     put(found.as_json() if as_json else found, as_json)
 
 
-@app.command()
-@shared_options
 def lint(
     system: Annotated[str, typer.Argument(help="The system, or an openclaw.json.")],
     changes: SystemOptions,

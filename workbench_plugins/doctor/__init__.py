@@ -6,7 +6,6 @@ from workbench.registry import declare
 
 declare(
     "workbench_plugins.doctor.commands",
-    command={"doctor": "Start: Check the installation, the index, or any store.", "indexes": ""},
     work="indexes",
 )
 declare("workbench_plugins.doctor.faults", work="faults")

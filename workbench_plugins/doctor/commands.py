@@ -16,7 +16,12 @@ from typing import Annotated, Any
 
 import typer
 
-from workbench.cli.app import SAMPLE, AsJson, IndexFile, Memory, app, shared_options
+from workbench.cli.app import (
+    SAMPLE,
+    AsJson,
+    IndexFile,
+    Memory,
+)
 from workbench.cli.memory import Removal
 from workbench.cli.output import put, tell
 from workbench.errors import InputError, WorkbenchError
@@ -36,7 +41,6 @@ from workbench_plugins.doctor.faults import facts, faults
 from workbench_plugins.doctor.held import Held, is_store, read_store
 
 
-@app.command()
 def doctor(
     store: Annotated[
         str | None,
@@ -63,8 +67,6 @@ def doctor(
     raise typer.Exit(0 if all(one.fine for one in findings) else 1)
 
 
-@app.command()
-@shared_options
 def indexes(removal: Removal, as_json: AsJson = False) -> None:
     """List the indexes in the cache folder, or remove some of them. The new name: index --list."""
     remove_and_list(removal.remove or (), removal.remove_gone, as_json)

@@ -52,10 +52,3 @@ declare(
         "dify-title-in-the-first-chunk"
     ),
 )
-declare(
-    "workbench_plugins.engines.commands",
-    command={
-        "museum": "Measure: Run specimens of public bugs, as shipped and fixed.",
-        "fusion": "runs: Fuse the same two lists with every engine, and compare the orders.",
-    },
-)

@@ -9,7 +9,10 @@ from typing import Annotated
 
 import typer
 
-from workbench.cli.app import AsJson, IndexOptions, app, shared_options
+from workbench.cli.app import (
+    AsJson,
+    IndexOptions,
+)
 from workbench.cli.output import put
 from workbench.errors import InputError
 from workbench.retrieval.query import check_question
@@ -18,7 +21,6 @@ from workbench_plugins.engines.presets import ENGINES
 from workbench_plugins.engines.whose_fusion import EXAMPLE, legs_of, read_lists, whose_fusion
 
 
-@app.command()
 def museum(
     name: Annotated[
         str | None, typer.Argument(help="The name of a specimen. Default: all specimens.")
@@ -34,8 +36,6 @@ def museum(
     raise typer.Exit(0 if all(one.shows for one in runs) else 1)
 
 
-@app.command()
-@shared_options
 def fusion(
     where: IndexOptions,
     lists: Annotated[

@@ -8,8 +8,3 @@ declare("workbench_plugins.explore.explorer", "lab", widget="QuestionExplorer")
 if all(map(has_guest, ("basic_memory", "openclaw", "recommended"))):
     declare("workbench_plugins.explore.microscope_widget", "lab", widget="Microscope")
 declare("workbench_plugins.explore.chunks", "lab", widget="FileChunks")
-declare(
-    "workbench_plugins.explore.commands",
-    "lab",
-    command={"explore": "Start: Open one page on your own notes, without code."},
-)

@@ -11,7 +11,12 @@ from typing import Annotated, Any
 
 import typer
 
-from workbench.cli.app import SAMPLE, IndexFile, IndexOptions, ReEmbed, app
+from workbench.cli.app import (
+    SAMPLE,
+    IndexFile,
+    IndexOptions,
+    ReEmbed,
+)
 from workbench.cli.lab import check_installed, serve
 from workbench.cli.output import tell
 
@@ -25,7 +30,6 @@ def _labelled(memory: str) -> Any:
     return None if folder is None else labels_of(folder)
 
 
-@app.command()
 def explore(
     memory: Annotated[
         str, typer.Argument(help="The memory's folder, an OpenClaw SQLite file, or the address of an index.")

@@ -25,6 +25,5 @@ declare("workbench_plugins.openclaw.live_index", memory="openclaw")
 declare("workbench_plugins.openclaw.sessions", source="sessions")
 declare("workbench_plugins.openclaw.indexing", annotations="stored")
 declare("workbench_plugins.openclaw.keyword", kept_words="openclaw")
-declare("workbench_plugins.openclaw.commands", command={"config": ""})
 if has_guest("engines"):
     declare("workbench_plugins.openclaw.specimens", specimen="openclaw-dates-in-subfolders")

@@ -6,7 +6,9 @@ from typing import Annotated, Any
 
 import typer
 
-from workbench.cli.app import AsJson, app
+from workbench.cli.app import (
+    AsJson,
+)
 from workbench.cli.output import put
 from workbench.safe_text import masked
 from workbench_plugins.openclaw.config import Configuration, read
@@ -38,7 +40,6 @@ def _summary(made: Configuration) -> dict[str, str]:
     }
 
 
-@app.command()
 def config(
     file: Annotated[str, typer.Argument(help="An openclaw.json, or FILE#AGENT.")],
     release: Annotated[

@@ -9,7 +9,9 @@ from typing import Annotated, Any
 
 import typer
 
-from workbench.cli.app import AsJson, app
+from workbench.cli.app import (
+    AsJson,
+)
 from workbench.cli.output import put, tell
 from workbench.errors import InputError
 from workbench.memory.files import read_input
@@ -25,7 +27,6 @@ LARGEST = 4_000_000
 """Bytes of a report."""
 
 
-@app.command()
 def reproduce(
     issue: Annotated[Path, typer.Argument(readable=False, help="The report in Markdown, or - for stdin.")],
     out: Out = None,

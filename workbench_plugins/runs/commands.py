@@ -14,14 +14,11 @@ from workbench.cli.app import (
     AskedFloor,
     AskedLimit,
     AskedSystem,
-    Group,
     IndexFile,
     IndexOptions,
     ReEmbed,
     System,
     SystemOptions,
-    app,
-    shared_options,
 )
 from workbench.cli.output import put, tell
 from workbench.errors import InputError
@@ -44,14 +41,6 @@ from workbench_plugins.runs.files import (
 from workbench_plugins.runs.recorder import run_of
 from workbench_plugins.runs.runs import Run, Truth, ids_of, named_apart, truth_of_qrels, truth_of_questions
 from workbench_plugins.runs.traces import read_traces, write_runs
-
-runs = typer.Typer(
-    cls=Group,
-    help="Runs: the results of other engines, beside ours.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-)
-app.add_typer(runs, name="runs")
 
 File = Annotated[Path, typer.Argument(readable=False, help="A run: TREC's form, or JSON lines.")]
 Files = Annotated[list[Path] | None, typer.Argument(readable=False, help="Runs: TREC's form, or JSON lines.")]
@@ -122,7 +111,6 @@ class RunOptions(IndexOptions):
             return [run_of(one, asked, index) for one in pipelines]
 
 
-@runs.command("import")
 def import_(
     file: File,
     out: Annotated[Path, typer.Option("--out", "-o", help="What to write: .jsonl, or .trec.")],
@@ -136,7 +124,6 @@ def import_(
     put(str(read))
 
 
-@runs.command("traces")
 def traces(
     where: Annotated[
         Path,
@@ -161,8 +148,6 @@ def traces(
     raise typer.Exit(1 if any(one.failed or not one.results for one in found.retrievals) else 0)
 
 
-@runs.command("export")
-@shared_options
 def export(
     out: Annotated[Path, typer.Option("--out", "-o", help="The run to write: .jsonl, or .trec.")],
     questions: Annotated[Path, typer.Option("--questions", readable=False, help="The questions (YAML).")],
@@ -191,8 +176,6 @@ def export(
     put(str(made))
 
 
-@runs.command("compare")
-@shared_options
 def compare(
     given: RunOptions,
     right: TruthOptions,
@@ -214,8 +197,6 @@ def compare(
     raise typer.Exit(0 if any(one.differs for one in found.verdicts) or not found.verdicts else 1)
 
 
-@runs.command("lint")
-@shared_options
 def lint(
     given: RunOptions,
     questions: Labels = None,
@@ -252,8 +233,6 @@ def _scale(given: str | None) -> tuple[float, float] | None:
     return ends
 
 
-@runs.command("blame")
-@shared_options
 def blame(
     file: File,
     right: TruthOptions,
@@ -286,7 +265,6 @@ def blame(
     raise typer.Exit(1 if found else 0)
 
 
-@runs.command("convert")
 def convert(
     source: Annotated[Path, typer.Argument(readable=False, help="A test collection: a file or a folder.")],
     form: Annotated[str, typer.Option("--from", help="Its form: beir, trec, longmemeval or locomo.")],
@@ -299,8 +277,6 @@ def convert(
     put(f"{out}: {counted(len(collection.documents), 'document')}, {asked}.")
 
 
-@app.command()
-@shared_options
 def gate(
     where: IndexOptions,
     changes: SystemOptions,

@@ -9,7 +9,9 @@ from typing import Annotated
 
 import typer
 
-from workbench.cli.app import AsJson, shared_options
+from workbench.cli.app import (
+    AsJson,
+)
 from workbench.cli.output import put, tell
 from workbench.errors import InputError
 from workbench.retrieval.pipeline import Pipeline
@@ -56,7 +58,6 @@ class ReleaseOptions:
         return found
 
 
-@shared_options
 def confirm(
     file: File,
     how: ReleaseOptions,
@@ -80,7 +81,6 @@ def confirm(
     raise typer.Exit(0 if found.same else 1)
 
 
-@shared_options
 def bisect(
     file: File,
     how: ReleaseOptions,
