@@ -10,7 +10,9 @@ import io
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NoReturn
+
+import typer
 
 from workbench.errors import Interrupted
 from workbench.safe_text import json_text, masked, visible, without_own_keys
@@ -23,14 +25,21 @@ ASCII = {
 
 
 def put(what: Any, as_json: bool = False) -> None:
-    """Prints a result to stdout: as JSON, or as `show` does."""
+    """Prints a result to stdout: as JSON, by its own `as_json` if it has one, or as `show` does."""
     if as_json:
+        what = what.as_json() if hasattr(what, "as_json") else what
         encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
         print(without_own_keys(json_text(what, only_ascii=not encoding.lower().startswith("utf"))))
     else:
         from workbench.views.show import show
 
         show(what)
+
+
+def answer(what: Any, as_json: bool, *, yes: object) -> NoReturn:
+    """Prints a result, and ends the command with exit code 0 if `yes` is true, or else 1."""
+    put(what, as_json)
+    raise typer.Exit(0 if yes else 1)
 
 
 def say(text: str) -> None:

@@ -20,7 +20,7 @@ from workbench.cli.app import (
     SystemOptions,
     labelled,
 )
-from workbench.cli.output import put, tell
+from workbench.cli.output import answer, put, tell
 from workbench.errors import InputError
 from workbench.registry import declared, declared_module, part_of
 from workbench.safe_text import one_line
@@ -72,8 +72,7 @@ def search(
         trace = pipeline.search(cleaned, asked, opened)
         if case is not None:
             part_of("save", "case").save_trace(case, trace, opened, where.relative(target or ""))
-    put(trace.as_json() if as_json else trace, as_json)
-    raise typer.Exit(0 if trace.results else 1)
+    answer(trace, as_json, yes=trace.results)
 
 
 def explain(
@@ -100,7 +99,7 @@ def explain(
         paths = () if explanation.verdicts else opened.paths()
         if case is not None:
             part_of("save", "case").save_trace(case, trace, opened, explanation.target)
-    put(explanation.as_json() if as_json else explanation, as_json)
+    put(explanation, as_json)
     if paths and not as_json:
         from workbench.measure.questions import nearest
 
@@ -254,11 +253,10 @@ def tell_of(asked: list[Pipeline], as_json: bool) -> None:
             known = every_system()
             put([one.as_json() for one in known] if as_json else systems_table(known), as_json)
         case [one]:
-            put(one.as_json() if as_json else one, as_json)
+            put(one, as_json)
         case [before, after]:
             found = before.diff(after)
-            put(found.as_json() if as_json else str(found), as_json)
-            raise typer.Exit(0 if found else 1)
+            answer(found if as_json else str(found), as_json, yes=found)
         case more:
             raise InputError(
                 f"These are {len(more)} systems.", "Name one to show it, or two to compare them."

@@ -20,7 +20,7 @@ from workbench.cli.app import (
     labelled,
     workers_at,
 )
-from workbench.cli.output import put
+from workbench.cli.output import answer, put
 from workbench.errors import InputError
 from workbench.registry import part_of
 
@@ -91,8 +91,7 @@ def diagnose(
         )
         if case is not None:
             part_of("save", "case").save_diagnosis(case, found, opened)
-    put(found.as_json() if as_json else found, as_json)
-    raise typer.Exit(0 if any(one.verified for one in found.fixes) else 1)
+    answer(found, as_json, yes=any(one.verified for one in found.fixes))
 
 
 def _labels(given: Path | None, memory: str) -> QuestionSet | None:
@@ -113,8 +112,7 @@ def triage(
     from workbench_plugins.diagnose.triage import triage as found_for
 
     found = found_for(words)
-    put(found.as_json() if as_json else found, as_json)
-    raise typer.Exit(0 if found.known else 1)
+    answer(found, as_json, yes=found.known)
 
 
 def blame(
@@ -166,8 +164,7 @@ def blame(
     with where.opened() as opened:
         path = where.relative(target) if target else ""
         found = blamed(first, second, opened, asked, target=path, measure=measure)
-    put(found.as_json() if as_json else [*found.view("--json lists all")], as_json)
-    raise typer.Exit(0 if found.difference else 1)
+    answer(found if as_json else [*found.view("--json lists all")], as_json, yes=found.difference)
 
 
 def sweep(
@@ -213,7 +210,7 @@ def sweep(
 
         with replaced(figure) as file:
             file.write(sweep_figure(found).page)
-    put(found.as_json() if as_json else found, as_json)
+    put(found, as_json)
 
 
 def lint(
@@ -251,5 +248,4 @@ def lint(
     if memory is not None:
         with IndexOptions(memory, index_file, re_embed).opened() as opened:
             found += lint_on(pipeline, opened, asked)
-    put([asdict(one) for one in found] if as_json else found, as_json)
-    raise typer.Exit(1 if found else 0)
+    answer([asdict(one) for one in found] if as_json else found, as_json, yes=not found)

@@ -20,7 +20,7 @@ from workbench.cli.app import (
     System,
     SystemOptions,
 )
-from workbench.cli.output import put, tell
+from workbench.cli.output import answer, put, tell
 from workbench.errors import InputError
 from workbench.measure.questions import check_targets, load_questions
 from workbench.memory.store.sqlite.place import make_folder
@@ -144,8 +144,7 @@ def traces(
         make_folder(out)
         for file in write_runs(found, out, force):
             tell(f"{file}")
-    put(found.as_json() if as_json else found, as_json)
-    raise typer.Exit(1 if any(one.failed or not one.results for one in found.retrievals) else 0)
+    answer(found, as_json, yes=not any(one.failed or not one.results for one in found.retrievals))
 
 
 def export(
@@ -193,8 +192,8 @@ def compare(
     if not read:
         raise InputError("There is no run to compare.", "Give run files, or --system NAME.")
     found = comparing.compare(named_apart(read), truth, measure, given.limit)
-    put(found.as_json() if as_json else found.view("--json lists all"), as_json)
-    raise typer.Exit(0 if any(one.differs for one in found.verdicts) or not found.verdicts else 1)
+    differs = any(one.differs for one in found.verdicts) or not found.verdicts
+    answer(found if as_json else found.view("--json lists all"), as_json, yes=differs)
 
 
 def lint(
@@ -261,8 +260,7 @@ def blame(
         pipeline = SystemOptions(limit).pipeline(system)
         with IndexOptions(memory, index_file, re_embed).opened() as opened:
             found = comparing.missing_documents(run, truth, limit, opened, pipeline)
-    put(found.as_json() if as_json else found, as_json)
-    raise typer.Exit(1 if found else 0)
+    answer(found, as_json, yes=not found)
 
 
 def convert(
@@ -311,5 +309,4 @@ def gate(
         write_json(today, save, force)
         tell(f"Saved the answers of {pipeline.name} to {counted(len(today.rows), 'question')} as {save}.")
     if result:
-        put(result.as_json() if as_json else result, as_json)
-        raise typer.Exit(0 if result.passes else 1)
+        answer(result, as_json, yes=result.passes)

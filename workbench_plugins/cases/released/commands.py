@@ -12,7 +12,7 @@ import typer
 from workbench.cli.app import (
     AsJson,
 )
-from workbench.cli.output import put, tell
+from workbench.cli.output import answer, put, tell
 from workbench.errors import InputError
 from workbench.retrieval.pipeline import Pipeline
 from workbench_plugins.cases import SUFFIX
@@ -77,8 +77,7 @@ def confirm(
     """
     loaded = load_case(file)
     found = how.confirmed(loaded, pipeline_of_case(loaded.case.system, loaded.folder), release, out)
-    put(found.as_json() if as_json else found, as_json)
-    raise typer.Exit(0 if found.same else 1)
+    answer(found, as_json, yes=found.same)
 
 
 def bisect(
