@@ -16,8 +16,9 @@ import numpy as np
 from benchmarks.speed.corpus import Asked, Corpus
 from benchmarks.speed.ours import RandomEmbedder, documents
 from benchmarks.speed.timing import taken
+from workbench.memory.addresses import server_place
 from workbench.memory.index import MemoryIndex
-from workbench.memory.store.contract import Cached, Settings, server_place
+from workbench.memory.store.contract import Cached, Settings
 from workbench.records import Hits
 from workbench_plugins.stores.postgres import local_server
 

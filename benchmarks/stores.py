@@ -26,8 +26,8 @@ from workbench.errors import InputError
 from workbench.measure.evaluation import Share
 from workbench.measure.paired import Paired, corrected, paired_values
 from workbench.measure.questions import Question, QuestionSet, check_targets, load_questions
+from workbench.memory.addresses import server_place
 from workbench.memory.index import MemoryIndex
-from workbench.memory.store.contract import server_place
 from workbench.memory.sync import index_folder, open_index
 from workbench.progress import progress
 from workbench.records import Clause, Floats, Hits, Query, Rows, Trace, Vector

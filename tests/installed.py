@@ -20,15 +20,14 @@ class Install(Protocol):
 
 @pytest.fixture
 def nothing_registered(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """A workbench with its guests that has not loaded its extensions; what these register is forgotten."""
+    """A workbench that has not loaded its extensions; what these register is forgotten."""
     extensions.load_guests()
     fresh, before = extensions.Extensions(), extensions._extensions
     fresh.declared, fresh.guests_loaded = {kind: {**some} for kind, some in before.declared.items()}, True
     monkeypatch.setattr(extensions, "_extensions", fresh)
     yield
     for registry, name in fresh.added:
-        if name not in before.declared.get(registry.kind, {}):
-            del registry._added[name]
+        del registry._added[name]
 
 
 @pytest.fixture

@@ -17,19 +17,21 @@ from tests.conftest import PROJECT
 from workbench import registry
 from workbench.cli.commands import HEADINGS
 from workbench.cli.commands import ROWS as COMMANDS
+from workbench.memory.addresses import ADDRESSES
+from workbench.memory.embedding.engines import BACKENDS
 from workbench.memory.embedding.named import EMBEDDERS
-from workbench.memory.opening import OPENERS
-from workbench.memory.store.contract import STORES
 from workbench.systems.history import LINES
 from workbench.systems.languages import LANGUAGES
 from workbench.systems.registry import INDEXINGS, ON_A_SERVER, SYSTEMS
+from workbench_plugins import NEEDS, ROWS
 from workbench_plugins.engines.museum import SPECIMENS
 from workbench_plugins.rerank import RERANKERS
 
 GUESTS = sorted(path.parent.name for path in (PROJECT / "workbench_plugins").glob("*/__init__.py"))
 WRITTEN = [path for path in sorted((PROJECT / "docs").glob("*.md")) if path.name not in GENERATED]
 REGISTRIES: list[registry.Registry[Any]] = [
-    SYSTEMS, ON_A_SERVER, LANGUAGES, LINES, INDEXINGS, RERANKERS, STORES, OPENERS, EMBEDDERS, SPECIMENS,
+    ADDRESSES, BACKENDS, EMBEDDERS, INDEXINGS, LANGUAGES, LINES, ON_A_SERVER, RERANKERS, SPECIMENS, SYSTEMS,
+    registry.WIDGETS,
 ]  # fmt: skip
 HEART = ("openclaw-2026.2.13", "openclaw-2026.2.13+or+rrf+minmax")
 
@@ -82,8 +84,10 @@ def guests_in(text: str) -> set[str]:
     commands, words = re.findall(r"workbench ([a-z-]+)", code), re.findall(r"[\w+.-]*\w", code)
     modules = re.findall(r"workbench_plugins[./]\w+", code)
     modules += [one.where for one in COMMANDS if one.name in commands]
-    for kind, given in (("system", words), ("widget", words), ("name", words)):
+    for kind, given in (("name", words),):
         modules += [one.module for name, one in registry.declared(kind).items() if name in given]
+    for kind in ("system", "widget"):
+        modules += [row for name, row in ROWS[kind].items() if name in words]
     folders = {re.split("[./]", module)[1] for module in modules if module.startswith("workbench_plugins")}
     return folders & set(GUESTS)
 
@@ -101,17 +105,18 @@ def test_each_guest_has_a_short_readme() -> None:
     assert all(len(text.splitlines()) <= 12 for text in lines.values())
 
 
-def test_every_declared_name_is_registered_by_its_module() -> None:
-    """Names of systems and other things are in their registry; widgets and functions are in the module."""
-    missing = []
-    for known in REGISTRIES:
-        for name in registry.declared(known.kind):
-            registry.declared_module(known.kind, name)
-            missing += [] if name in known._added else [(known.kind, name)]
-    for kind in ("name", "widget"):
-        for name in registry.declared(kind):
-            missing += [] if hasattr(registry.declared_module(kind, name), name) else [(kind, name)]
-    assert missing == []
+def test_every_row_names_a_thing_of_its_registry() -> None:
+    of_kind = {one.kind: one for one in REGISTRIES}
+    assert set(ROWS) == set(of_kind)
+    for kind, some in ROWS.items():
+        known = of_kind[kind]
+        things = {name: known[name] for name in some}
+        assert all(map(known.accepts, things.values()))
+        assert list(things) == [registry.name_of(one) for one in things.values()]
+
+
+def test_what_a_rows_module_needs_of_other_features_is_stated() -> None:
+    assert set(NEEDS) <= {row.partition(":")[0] for some in ROWS.values() for row in some.values()}
 
 
 def test_every_row_of_a_command_names_its_function_or_a_group() -> None:

@@ -26,15 +26,17 @@ class Blocked:
 
 
 def failing() -> dict[str, str]:
-    """The declared modules that cannot be imported, and why."""
+    """The modules of rows and declarations that cannot be imported, and why."""
     from workbench import registry
     from workbench.cli.commands import rows
+    from workbench_plugins import ROWS
 
     registry.load_guests()
     failed: dict[str, str] = {}
     declared = [registry.declared(kind) for kind in registry._extensions.declared]
-    commands = {one.where.partition(":")[0] for one in rows().values()}
-    for module in sorted(commands | {one.module for some in declared for one in some.values()}):
+    modules = {one.where.partition(":")[0] for one in rows().values()}
+    modules |= {row.partition(":")[0] for kind in ROWS for row in registry._rows_of_features(kind).values()}
+    for module in sorted(modules | {one.module for some in declared for one in some.values()}):
         try:
             import_module(module)
         except ImportError as error:

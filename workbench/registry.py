@@ -1,173 +1,146 @@
-"""Registries: named things of one kind, the workbench's own and those that guests and other packages add.
+"""Registries: the named things of one kind, the library's own, the features' and those of other packages.
 
-A guest is a folder of `workbench_plugins`. Its `__init__` only declares names and the modules that have them,
-so a guest that is not asked costs no import. An installed package joins with an entry point in the group
-`workbench.extensions`: a module, or a function without parameters, that declares or registers things.
-Packages are loaded once, when a name that is nobody else's is looked up, or when names are listed.
+What features add stands in one table, `ROWS` of `workbench_plugins`: for each kind the names, and where each
+thing is, as `module:attribute [extra]`. A module is imported when one of its names is used, and the rows of a
+feature that was taken out are left out. An installed package joins with an entry point in the group
+`workbench.extensions`: a module, or a function without parameters, that registers things. Packages are loaded
+once, when a name that nobody else has is looked up, or when names are listed.
 """
 
 from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from functools import singledispatch
+from functools import cached_property
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from importlib.util import find_spec
-from inspect import ismodule
+from inspect import isclass, ismodule
 from pkgutil import iter_modules
 from threading import RLock
 from types import ModuleType
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from workbench.errors import InputError, unknown_name
 from workbench.safe_text import one_line
 
 GROUP = "workbench.extensions"
-GUESTS = "workbench_plugins"
+FEATURES = "workbench_plugins"
 
-NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]*")
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]*(://)?")
+SETTINGS = (".json", ".json5", ".yaml", ".toml")
+"""The endings of files of settings, whose names are read as names of systems."""
+
+Thing = TypeVar("Thing")
 
 
 class ExtensionWarning(UserWarning):
     """An installed extension does not load; everything else works without it."""
 
 
-class Named(Protocol):
-    """A thing that a registry can hold."""
-
-    @property
-    def name(self) -> str: ...
-
-
-Thing = TypeVar("Thing", bound=Named)
-
-
-class Declared(NamedTuple):
-    """Where a name is: its module, the extra that installs what it needs, and what the name is for."""
-
-    module: str
-    extra: str
-    says: str
-
-
-def declare(module: str, extra: str = "", **names: str | Mapping[str, str]) -> None:
-    """Says which names a module has, by their kind: `declare("acme.systems", system="acme acme-2")`.
-
-    Blanks separate names. The module is imported when one of them is first used. A mapping also says what
-    each name is for, as `workbench --help` prints it of a command: `command={"acme": "Ask: Do so."}`.
-    `extra` is the extra of this package that installs what the module needs. Raises InputError for a name
-    that another module has declared.
-    """
-    with _extensions.lock:
-        for kind, some in names.items():
-            there = _extensions.declared.setdefault(kind, {})
-            for name in some if isinstance(some, Mapping) else some.split():
-                one = Declared(module, extra, some[name] if isinstance(some, Mapping) else "")
-                if there.setdefault(name, one) != one:
-                    raise InputError(f"There is a {kind} {name!r} already.", "Choose another name.")
-
-
-def declared(kind: str) -> Mapping[str, Declared]:
-    """The declarations of a kind by name, those of the guests first."""
-    load_guests()
-    found = _extensions.declared.get(kind, {})
-    # Whoever imports a guest first declares first, so the order is that of the guests' names.
-    return dict(sorted(found.items(), key=lambda one: _place(one[1].module)))
-
-
-def part_of(kind: str, name: str) -> ModuleType:
-    """The module that declared a name, imported. Raises InputError if no guest declares it."""
-    module = declared_module(kind, name)
-    if module is None:
-        raise InputError(
-            f"The part of the workbench that has the {kind} {name!r} is not installed.",
-            f"Install the whole package, with the folder {GUESTS}.",
-        )
-    return module
-
-
-def _place(module: str) -> tuple[int, str]:
-    """The heart comes first, in its own order, then the guests by name, then packages of others."""
-    folder = module.split(".")[1] if module.startswith(f"{GUESTS}.") else ""
-    return (1, folder) if folder else (0 if module.startswith("workbench.") else 2, "")
-
-
-def declared_module(kind: str, name: str) -> ModuleType | None:
-    """The module that declared a name, imported; None if none did.
-
-    Raises InputError when the module needs a package that is not installed.
-    """
-    found = declared(kind).get(name)
-    if found is None:
-        return None
+def has_feature(name: str) -> bool:
+    """Whether a feature is there; it is not imported."""
     try:
-        with all_or_nothing():
-            return import_module(found.module)
+        return find_spec(f"{FEATURES}.{name}") is not None
+    except ImportError:
+        return False
+
+
+def load(name: str, row: str) -> Any:
+    """What a row `module:attribute [extra]` names; `name` is its name in messages.
+
+    Raises InputError when a package that it needs is not installed, or a feature was taken out.
+    """
+    entry = EntryPoint(name, row, GROUP)
+    try:
+        return entry.load()
     except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] in ("workbench", GUESTS):
+        package, _, inside = (error.name or "").partition(".")
+        if package == FEATURES:
+            raise InputError(
+                f"{name} needs the part {inside or package} of the workbench, which is not installed.",
+                f"Install the whole package, with the folder {FEATURES}.",
+            ) from None
+        if package == "workbench":
             raise
-        install = f"'hybrid-search-workbench[{found.extra}]'" if found.extra else error.name
+        install = f"'hybrid-search-workbench[{entry.extras[0]}]'" if entry.extras else error.name
         raise InputError(
             f"{name} needs the package {error.name}, which is not installed.",
             f"Install it: pip install {install}",
         ) from None
 
 
-def has_guest(name: str) -> bool:
-    """Whether a guest is installed; it is not imported."""
+def _rows_of_features(kind: str) -> dict[str, str]:
+    """The rows of the table for one kind, without those of features that are not there."""
     try:
-        return find_spec(f"{GUESTS}.{name}") is not None
-    except ImportError:
-        return False
+        table: Any = import_module(FEATURES)
+    except ModuleNotFoundError:
+        return {}
+
+    def is_there(row: str) -> bool:
+        module = row.partition(":")[0]
+        return all(map(has_feature, (module.split(".")[1], *table.NEEDS.get(module, ()))))
+
+    there = {row: is_there(row) for row in set(table.ROWS.get(kind, {}).values())}
+    return {name: row for name, row in table.ROWS.get(kind, {}).items() if there[row]}
 
 
 class Registry(Mapping[str, Thing]):
-    """Things of one kind by their names: the workbench's own, then the guests', then those of packages.
+    """The things of one kind by name: the library's own, then the features', then those of packages.
 
-    `noun` is the kind in messages, `kind` the one in declarations, and `see_all` says how to list all.
+    `kind` is a noun for messages, and the kind of the rows. `accepts` says whether a thing is of this kind,
+    and `see_all` how to list all.
     """
 
-    def __init__(self, noun: str, own: Iterable[Thing], see_all: str, kind: str = "") -> None:
-        self.noun, self.kind, self._see_all = noun, kind or noun, see_all
-        self._own = {one.name: one for one in own}
+    def __init__(
+        self, kind: str, accepts: Callable[[Any], bool], own: Iterable[Thing] = (), see_all: str = ""
+    ) -> None:
+        self.kind, self.accepts, self._see_all = kind, accepts, see_all
+        self._own = {name_of(one): one for one in own}
         self._added: dict[str, Thing] = {}
+        _registries.append(self)
+
+    @cached_property
+    def rows(self) -> dict[str, str]:
+        """Where the things of the features are, `module:attribute`, by name."""
+        return _rows_of_features(self.kind)
 
     def __getitem__(self, name: str) -> Thing:
         if name in self._own:
             return self._own[name]
-        if name not in self._added and declared_module(self.kind, name) is None:
+        if name not in self.rows:
             load_extensions()
-            declared_module(self.kind, name)
-        return self._added[name]
+            return self._added[name]
+        found: Any = load(name, self.rows[name])
+        # A row may name a tuple of things, one of which has the name.
+        thing: Thing = next(one for one in found if one.name == name) if type(found) is tuple else found
+        return thing
 
     def __contains__(self, name: object) -> bool:
-        if name in self._own or name in self._added or name in declared(self.kind):
+        if name in self._own or name in self.rows:
             return True
         load_extensions()
-        return name in self._added or name in declared(self.kind)
+        return name in self._added
 
     def __iter__(self) -> Iterator[str]:
-        load_extensions()
-        return iter(dict.fromkeys((*self._own, *declared(self.kind), *self._added)))
+        return iter((*self._own, *self.rows, *self.registered))
 
     def __len__(self) -> int:
         return len(list(iter(self)))
 
     @property
     def registered(self) -> tuple[str, ...]:
-        """The names that are neither the workbench's own nor a guest's."""
+        """The names that are neither the library's own nor a feature's."""
         load_extensions()
-        guests = {name for name, one in declared(self.kind).items() if one.module.startswith(f"{GUESTS}.")}
-        return tuple(name for name in self if name not in self._own and name not in guests)
+        return tuple(self._added)
 
     def named(self, name: str) -> Thing:
         """The thing of that name. Raises InputError for an unknown name, and suggests the nearest ones."""
         if name not in self:
             remedy = "\n  ".join([self._see_all, *_extensions.problems])
-            raise unknown_name(self.noun, name, self, remedy)
+            raise unknown_name(self.kind, name, self, remedy)
         return self[name]
 
     def add(self, thing: Thing) -> None:
@@ -175,42 +148,50 @@ class Registry(Mapping[str, Thing]):
 
         Raises InputError for a name that another thing has, and for one that cannot be typed in a command.
         """
-        name = thing.name
+        name = name_of(thing)
         if not NAME.fullmatch(name):
             raise InputError(
-                f"{name!r} cannot be the name of a {self.noun}.",
+                f"{name!r} cannot be the name of a {self.kind}.",
                 "Use letters, digits, and . _ + - after the first character.",
             )
+        if name.endswith(SETTINGS):
+            raise InputError(
+                f"The name {name!r} would be read as the name of a file.", "Choose another name."
+            )
         with _extensions.lock:
-            known = {**self._own, **self._added}
-            if name not in known:
+            if name not in (*self._own, *self.rows, *self._added):
                 self._added[name] = thing
                 _extensions.added.append((self, name))
-            elif known[name] != thing:
-                raise InputError(f"There is a {self.noun} {name!r} already.", "Choose another name.")
+            elif self[name] != thing:
+                raise InputError(f"There is a {self.kind} {name!r} already.", "Choose another name.")
 
 
-@singledispatch
-def registrar(thing: object) -> None:
-    """Adds a thing to the registry of its kind; each kind has its own variant of this function."""
-    raise InputError(
-        f"{thing!r} cannot be registered.",
-        "Register a system (Pipeline), a fusion (Engine), a Specimen, a kind of memory (Opener), a store, a "
-        "reranker or a settings language.",
-    )
+def name_of(thing: Any) -> str:
+    """The name of a thing, or of a class."""
+    return str(thing.__name__ if isclass(thing) else thing.name)
+
+
+_registries: list[Registry[Any]] = []
 
 
 def register(*things: Any) -> None:
-    """Adds things of any kind: systems (Pipeline), fusions (Engine), stores, rerankers and others.
+    """Adds things of any kind: systems (Pipeline), fusions (Engine), stores, rerankers, widgets and others.
 
     What is registered is listed and run like the workbench's own. Either all of it is added, or none.
     Registering the same thing again changes nothing. Raises InputError for a name that another thing of that
     kind has, and for a thing of an unknown kind.
     """
-    import_module("workbench.systems.registry")  # which says how systems and their parts are added
+    import_module("workbench.systems.registry")  # the registry of systems
     with all_or_nothing():
         for thing in things:
-            registrar(thing)
+            registry = next((one for one in _registries if one.accepts(thing)), None)
+            if registry is None:
+                raise InputError(
+                    f"{thing!r} cannot be registered.",
+                    "Register a system (Pipeline), a fusion (Engine), a Specimen, a kind of memory (Opener), "
+                    "a store, a reranker, a settings language or a widget (a class).",
+                )
+            registry.add(thing)
 
 
 @contextmanager
@@ -228,7 +209,7 @@ def all_or_nothing() -> Iterator[None]:
 
 
 class Extensions:
-    """The guests and installed extensions: loaded once, with a problem for each one that does not load."""
+    """The installed extensions: loaded once, with a problem for each one that does not load."""
 
     def __init__(self) -> None:
         self.lock = RLock()
@@ -237,29 +218,12 @@ class Extensions:
         self.declared: dict[str, dict[str, Declared]] = {}
         self.problems: list[str] = []
 
-    def load_guests(self) -> None:
-        """Reads the declarations of the guests; one that is not there, or not whole, is left out."""
-        with self.lock:
-            if self.guests_loaded:
-                return
-            self.guests_loaded = True
-            try:
-                package = import_module(GUESTS)
-            except ModuleNotFoundError:
-                return
-            folders = (one for one in iter_modules(package.__path__, f"{GUESTS}.") if one.ispkg)
-            for found in folders:
-                try:
-                    import_module(found.name)
-                except ImportError as error:
-                    self.problems.append(f"The guest {found.name} does not load: {one_line(str(error))}")
-
     def load(self) -> None:
         """Loads each extension; a warning names the package of one that fails."""
         with self.lock:
-            self.load_guests()
             if self._begun:  # an extension that is being loaded may look up names itself
                 return
+            load_guests()
             self._begun = True
             for one in sorted(entry_points(group=GROUP), key=lambda one: (_package(one), one.name)):
                 self._load(one)
@@ -288,11 +252,93 @@ def _package(one: EntryPoint) -> str:
 _extensions = Extensions()
 
 
-def load_guests() -> None:
-    """Reads the declarations of the guests, if they are not read yet."""
-    _extensions.load_guests()
-
-
 def load_extensions() -> None:
     """Loads the installed extensions, if they are not loaded yet."""
     _extensions.load()
+
+
+WIDGETS = Registry[type]("widget", isclass, see_all="See dir(workbench.views.widgets).")
+"""The widgets that features and packages add: classes."""
+
+
+# Declarations of commands and views, the kinds that are not rows yet.
+
+
+class Declared(NamedTuple):
+    """Where a name is: its module, the extra that installs what it needs, and what the name is for."""
+
+    module: str
+    extra: str
+    says: str
+
+
+def declare(module: str, extra: str = "", **names: str | Mapping[str, str]) -> None:
+    """Says which names a module has, by their kind: `declare("acme.views", view="Acme")`.
+
+    Blanks separate names. The module is imported when one of them is first used. A mapping also says what
+    each name is for, as `workbench --help` prints it of a command: `command={"acme": "Ask: Do so."}`.
+    `extra` is the extra of this package that installs what the module needs. Raises InputError for a name
+    that another module has declared.
+    """
+    with _extensions.lock:
+        for kind, some in names.items():
+            there = _extensions.declared.setdefault(kind, {})
+            for name in some if isinstance(some, Mapping) else some.split():
+                one = Declared(module, extra, some[name] if isinstance(some, Mapping) else "")
+                if there.setdefault(name, one) != one:
+                    raise InputError(f"There is a {kind} {name!r} already.", "Choose another name.")
+
+
+def declared(kind: str) -> Mapping[str, Declared]:
+    """The declarations of a kind by name, those of the features first."""
+    load_guests()
+    found = _extensions.declared.get(kind, {})
+    # Whoever imports a feature first declares first, so the order is that of the features' names.
+    return dict(sorted(found.items(), key=lambda one: _place(one[1].module)))
+
+
+def part_of(kind: str, name: str) -> ModuleType:
+    """The module that declared a name, imported. Raises InputError if no feature declares it."""
+    module = declared_module(kind, name)
+    if module is None:
+        raise InputError(
+            f"The part of the workbench that has the {kind} {name!r} is not installed.",
+            f"Install the whole package, with the folder {FEATURES}.",
+        )
+    return module
+
+
+def _place(module: str) -> tuple[int, str]:
+    """The library comes first, in its own order, then the features by name, then packages of others."""
+    folder = module.split(".")[1] if module.startswith(f"{FEATURES}.") else ""
+    return (1, folder) if folder else (0 if module.startswith("workbench.") else 2, "")
+
+
+def declared_module(kind: str, name: str) -> ModuleType | None:
+    """The module that declared a name, imported; None if none did.
+
+    Raises InputError when the module needs a package that is not installed.
+    """
+    found = declared(kind).get(name)
+    if found is None:
+        return None
+    with all_or_nothing():
+        module: ModuleType = load(name, f"{found.module} [{found.extra}]" if found.extra else found.module)
+        return module
+
+
+def load_guests() -> None:
+    """Reads the declarations of the features, if they are not read yet."""
+    with _extensions.lock:
+        if _extensions.guests_loaded:
+            return
+        _extensions.guests_loaded = True
+        try:
+            package = import_module(FEATURES)
+        except ModuleNotFoundError:
+            return
+        for found in (one for one in iter_modules(package.__path__, f"{FEATURES}.") if one.ispkg):
+            try:
+                import_module(found.name)
+            except ImportError as error:
+                _extensions.problems.append(f"The feature {found.name} does not load: {one_line(str(error))}")

@@ -16,7 +16,7 @@ import numpy as np
 from workbench.contracts import Context, Index
 from workbench.errors import InputError, ProviderError
 from workbench.records import KEPT, Floats, Rows, Trace
-from workbench.registry import Registry, registrar
+from workbench.registry import Registry
 from workbench.retrieval.columns import ColumnStage, Numbers
 from workbench.retrieval.cutoff import Order
 from workbench.retrieval.pipeline import Pipeline
@@ -152,8 +152,7 @@ class RerankerKind:
     make: Callable[[str], Reranker | RerankerOfIndex]
 
 
-RERANKERS = Registry[RerankerKind]("reranker", (), "")
-registrar.register(RerankerKind, RERANKERS.add)
+RERANKERS = Registry[RerankerKind]("reranker", lambda thing: isinstance(thing, RerankerKind))
 
 
 def reranker_named(text: str) -> Reranker | RerankerOfIndex:

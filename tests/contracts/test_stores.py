@@ -10,7 +10,8 @@ import pytest
 from tests.contracts.store_contract import SETTINGS, StoreContract
 from tests.milvus import fresh_name
 from tests.postgres import fresh_schema
-from workbench.memory.store.contract import IndexStore, server_place
+from workbench.memory.addresses import server_place
+from workbench.memory.store.contract import IndexStore
 from workbench.memory.store.sqlite.store import Store
 
 

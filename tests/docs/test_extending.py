@@ -44,7 +44,7 @@ def examples(nothing_registered: None, monkeypatch: pytest.MonkeyPatch) -> Itera
     """The folder of the examples, from which modules are imported anew."""
     monkeypatch.syspath_prepend(str(EXAMPLES))
     yield
-    for module in ("acme", "squares"):
+    for module in ("acme", "bars", "squares"):
         sys.modules.pop(module, None)
 
 

@@ -18,8 +18,9 @@ from tests.contracts.store_contract import SETTINGS, put, words
 from tests.milvus import fresh_name, refusing
 from tests.postgres import LOCKED_OUT, SECRET, fresh_schema
 from workbench.errors import InputError, StorageError, WorkbenchError
+from workbench.memory.addresses import server_place
 from workbench.memory.embedding.local import Embedded, ToyEmbedder
-from workbench.memory.store.contract import Cached, IndexStore, server_place
+from workbench.memory.store.contract import Cached, IndexStore
 from workbench.memory.sync import index_folder
 from workbench.records import Query
 from workbench.retrieval.explain import explain
@@ -284,7 +285,7 @@ def test_a_file_that_is_closed_serves_the_next_process(folder: Path, tmp_path: P
     address = f"milvus://{tmp_path}/own.db"
     sync(folder, address)
     asked = (
-        "import sys; from workbench.memory.store.contract import server_place\n"
+        "import sys; from workbench.memory.addresses import server_place\n"
         "with server_place(sys.argv[1]).open() as store: print(len(store.stamps()))"
     )
     for _ in range(2):

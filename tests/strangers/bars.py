@@ -1,8 +1,6 @@
 """A widget of one's own: the scores of a search as bars of text."""
 
-from workbench.registry import declare
-
-declare("bars", widget="Bars")
+import workbench as wb
 
 
 class Bars:
@@ -12,3 +10,6 @@ class Bars:
     def __repr__(self):
         found = self.trace.results
         return "\n".join(f"{'#' * round(20 * one.score)} {one.chunk.path}" for one in found)
+
+
+wb.register(Bars)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import workbench as wb
 from workbench.errors import InputError
-from workbench.memory.store.contract import StoreKind
+from workbench.memory.addresses import StoreKind
 from workbench.memory.store.sqlite.place import SQLitePlace
 
 

@@ -14,8 +14,9 @@ from tests.extensions.memory_index import InMemoryIndex
 from tests.home import Home
 from tests.installed import Install
 from workbench.errors import InputError
+from workbench.memory.addresses import Opener, openers
 from workbench.memory.index import MemoryIndex, OpenIndex
-from workbench.memory.opening import OPENERS, Opener, folder_of
+from workbench.memory.opening import folder_of
 from workbench_plugins.agent.tools import AgentTools
 from workbench_plugins.openclaw.live_index import LiveIndex
 
@@ -155,7 +156,7 @@ def test_a_registered_kind_of_memory_is_opened_everywhere(run: Run, tmp_path: Pa
 
 @pytest.mark.usefixtures("toy_opener")
 def test_a_kind_of_memory_is_registered_by_name_and_named_in_errors() -> None:
-    assert list(OPENERS) == ["folder", "server", "openclaw", "toy"]
+    assert [one.name for one in openers()] == ["openclaw", "toy"]
     with pytest.raises(InputError, match="There is a kind of memory 'toy' already"):
         wb.register(Opener("toy", "another", TOY.accepts, TOY.open))
     with pytest.raises(InputError) as caught:
@@ -173,4 +174,3 @@ def test_a_folder_is_opened_without_loading_packages(install: Install, home: Hom
 def test_an_address_names_a_folder_unless_something_else_is_there(store: Path, tmp_path: Path) -> None:
     assert folder_of(tmp_path / "not there yet") == tmp_path / "not there yet"
     assert folder_of(store) is None
-    assert list(OPENERS)[:3] == ["folder", "server", "openclaw"]

@@ -6,11 +6,9 @@ may import `workbench.cli` and other features. Only this table names them.
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import Any, NamedTuple
 
-from workbench.errors import InputError
-from workbench.registry import GUESTS, all_or_nothing, declared, has_guest, load_extensions
+from workbench.registry import FEATURES, all_or_nothing, declared, has_feature, load, load_extensions
 
 HEADINGS = ("Start", "Ask", "Measure", "Report", "Agent")
 """The headings of `workbench --help`, those of the first hour first."""
@@ -34,7 +32,7 @@ class Row(NamedTuple):
     def feature(self) -> str:
         """The feature that has the command; nothing for one of the library."""
         package, _, inside = self.where.partition(":")[0].partition(".")
-        return inside.partition(".")[0] if package == GUESTS else ""
+        return inside.partition(".")[0] if package == FEATURES else ""
 
     @property
     def is_group(self) -> bool:
@@ -42,24 +40,8 @@ class Row(NamedTuple):
 
     def function(self) -> Any:
         """The function of the command. Raises InputError if a feature or a package is not there."""
-        module, _, name = self.where.partition(":")
-        try:
-            with all_or_nothing():
-                return getattr(import_module(module), name)
-        except ModuleNotFoundError as error:
-            package, _, inside = (error.name or "").partition(".")
-            if package == "workbench":
-                raise
-            if package == GUESTS:
-                raise InputError(
-                    f"The command {self.name} needs {GUESTS}/{inside.partition('.')[0]}, which is not there.",
-                    f"Install the whole package, with the folder {GUESTS}.",
-                ) from None
-            install = f"'hybrid-search-workbench[{self.extra}]'" if self.extra else error.name
-            raise InputError(
-                f"{self.name} needs the package {error.name}, which is not installed.",
-                f"Install it: pip install {install}",
-            ) from None
+        with all_or_nothing():
+            return load(self.name, f"{self.where} [{self.extra}]" if self.extra else self.where)
 
 
 ROWS = (
@@ -226,7 +208,7 @@ def rows() -> dict[str, Row]:
     A package declares `Heading: Sentence.` of each command; its module has a function of the command's name.
     """
     load_extensions()
-    there = {name: has_guest(name) for name in {one.feature for one in ROWS} - {""}}
+    there = {name: has_feature(name) for name in {one.feature for one in ROWS} - {""}}
     found = {one.name: one for one in ROWS if there.get(one.feature, True)}
     for name, one in declared("command").items():
         heading, _, sentence = one.says.partition(": ")

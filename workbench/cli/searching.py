@@ -22,7 +22,7 @@ from workbench.cli.app import (
 )
 from workbench.cli.output import answer, put, tell
 from workbench.errors import InputError
-from workbench.registry import declared, declared_module, part_of
+from workbench.registry import declared_module, part_of
 from workbench.safe_text import one_line
 from workbench.tables import ABSENT, Column, Part, Table, numbers
 
@@ -33,16 +33,15 @@ if TYPE_CHECKING:
 Question = Annotated[str, typer.Argument(help="The question.")]
 
 
-HANDFUL = (
+DEFAULT_COMPARISON = (
     "openclaw-2026.2.13",  # the bug report's release
     "openclaw-2026.2.13-vector-only",  # its work-around: is the keyword leg of any use?
     "openclaw-2026.2.13+or+rrf+minmax",  # its three fixes
     "openclaw-2026.2.13+or+rrf+minmax+evidence",  # the fixes with a threshold that can refuse
+    "bm-head",
+    "openclaw-2026.9.6",
 )
-"""The systems that `evaluate` compares by default, before those that guests declare for it.
-
-Each differs from the others in kind.
-"""
+"""The systems that `evaluate` compares by default, where they are installed: each differs in kind."""
 
 
 def search(
@@ -155,7 +154,8 @@ def evaluate(
     for measure in measures or ():
         known_measure(measure)
     compared = measures or [HITS]
-    chosen = changes.pipelines(SYSTEMS if every else systems or (*HANDFUL, *declared("handful")))
+    usual = [name for name in DEFAULT_COMPARISON if name in SYSTEMS]
+    chosen = changes.pipelines(SYSTEMS if every else systems or usual)
     asked = labelled(where.memory, questions)
     with where.opened() as opened, opened.snapshot():
         check_targets(asked, opened.paths())

@@ -1,34 +1,15 @@
-"""One way to open a memory, whatever holds it: a folder, an index on a server, or what a guest adds."""
+"""One way to open a memory, whatever holds it: a folder, an index on a server, or what a feature adds."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 from workbench.errors import InputError
+from workbench.memory.addresses import SCHEME, Opener, on_a_server, openers, server_place
 from workbench.memory.embedding.local import Embedder
 from workbench.memory.index import MemoryIndex, OpenIndex
-from workbench.memory.store.contract import SCHEME, on_a_server, server_place
 from workbench.memory.sync import open_index
-from workbench.registry import Registry, registrar
-
-
-@dataclass(frozen=True)
-class Opener:
-    """A kind of memory, and how one is opened.
-
-    `accepts` says whether an address, such as a path or `postgresql://host/database`, names a memory of this
-    kind. `open` takes what `open_memory` takes, and raises InputError or StorageError if it cannot open it.
-    `system` names the system that searches it by default.
-    """
-
-    name: str
-    says: str
-    accepts: Callable[[str], bool]
-    open: Callable[[str, Embedder | None, Path | None, bool], OpenIndex]
-    system: str = ""
 
 
 def _open_folder(
@@ -60,12 +41,6 @@ SERVER = Opener(
 )
 
 
-OPENERS = Registry[Opener](
-    "kind of memory", (FOLDER, SERVER), "See list(workbench.memory.opening.OPENERS).", kind="memory"
-)
-registrar.register(Opener, OPENERS.add)
-
-
 def open_memory(
     address: str | os.PathLike[str],
     embedder: Embedder | None = None,
@@ -88,12 +63,12 @@ def open_memory(
 
 def _opener(address: str) -> Opener:
     if SCHEME not in address and not os.path.isfile(os.path.expanduser(address)):
-        return FOLDER  # without loading the guests
-    others = (one for one in OPENERS.values() if one is not FOLDER)
-    known = next((one for one in (*others, FOLDER) if one.accepts(address)), None)
+        return FOLDER  # without loading packages
+    every = (SERVER, *openers(), FOLDER)
+    known = next((one for one in every if one.accepts(address)), None)
     if known is None:
         scheme = address.partition(SCHEME)[0]
-        kinds = ", or ".join(one.says for one in OPENERS.values())
+        kinds = ", or ".join(one.says for one in (FOLDER, SERVER, *openers()))
         raise InputError(
             f"An address that begins with {scheme}{SCHEME} is not supported yet by any installed store.",
             f"Give {kinds}.",

@@ -20,6 +20,7 @@ from tempfile import SpooledTemporaryFile
 from typing import IO
 
 from workbench.errors import InputError, Interrupted, WorkbenchError
+from workbench.memory.addresses import server_place
 from workbench.memory.choices import Choices, extra_paths_of, remember
 from workbench.memory.embedding import cache as cached_embedding
 from workbench.memory.embedding.cache import embed_through_cache, known_vectors
@@ -45,7 +46,6 @@ from workbench.memory.store.contract import (
     IndexStore,
     Settings,
     Stamp,
-    server_place,
     unwritable,
 )
 from workbench.memory.store.sqlite.place import WAIT_SECONDS, SQLitePlace

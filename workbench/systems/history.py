@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from importlib import import_module
 from types import ModuleType
 
 from workbench.errors import InputError
 from workbench.memory.data_files import told_beside
 from workbench.records import Stage
-from workbench.registry import Registry, declared, declared_module, registrar
+from workbench.registry import Registry
 from workbench.retrieval.pipeline import Change, Pipeline, Source
 from workbench.systems import openclaw, tutorial
 from workbench.systems.registry import SYSTEMS
@@ -19,8 +20,8 @@ def _modules(names: Iterable[str] | None = None) -> Iterator[ModuleType]:
     """The modules that define systems and their changes; those of the systems of these names alone."""
     wanted = set(SYSTEMS) if names is None else set(names)
     own = [one for one in (openclaw, tutorial) if wanted & {made.name for made in one.PIPELINES}]
-    others = (declared_module("system", name) for name in declared("system") if name in wanted)
-    yield from dict.fromkeys([*own, *(one for one in others if one)])
+    places = dict.fromkeys(row.partition(":")[0] for name, row in SYSTEMS.rows.items() if name in wanted)
+    yield from (*own, *map(import_module, places))
 
 
 def changes() -> list[Change]:
@@ -82,17 +83,22 @@ class History:
 
 @dataclass(frozen=True)
 class ReleaseLine:
-    """The releases of one system, oldest first, and what the names of its other pipelines begin with."""
+    """The releases of one system, oldest first, and what the names of its other pipelines begin with.
+
+    `stop_words` are the words that its keyword search leaves out.
+    """
 
     name: str
     prefix: str
     releases: tuple[Pipeline, ...]
+    stop_words: frozenset[str] = frozenset()
 
 
-LINES = Registry[ReleaseLine]("line of releases", (), "Name the systems with --system.", kind="line")
-
-
-registrar.register(ReleaseLine, LINES.add)
+LINES = Registry[ReleaseLine](
+    "line of releases",
+    lambda thing: isinstance(thing, ReleaseLine),
+    see_all="Name the systems with --system.",
+)
 
 
 def line_of(name: str) -> ReleaseLine:

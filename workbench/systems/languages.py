@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Collection, Sequence
 
 from workbench.errors import InputError
-from workbench.registry import Registry, registrar
+from workbench.registry import SETTINGS, Registry
 from workbench.retrieval.pipeline import Pipeline
 
 
@@ -36,15 +36,16 @@ class Language(ABC):
 
 
 LANGUAGES = Registry[Language](
-    "settings language", (), "See the documentation of the guests.", kind="language"
+    "settings language",
+    lambda thing: isinstance(thing, Language),
+    see_all="See the documentation of the features.",
 )
-registrar.register(Language, LANGUAGES.add)
 
 
 def language_of_file(name: str) -> Language | None:
     """The language of a file of settings, or of `SYSTEM@FILE`; None for another name."""
     file = name.partition("#")[0]
-    if not file.endswith((".json", ".json5", ".yaml", ".toml")):  # so that other names load no language
+    if not file.endswith(SETTINGS):  # so that other names load no language
         return None
     return next((one for one in LANGUAGES.values() if file.endswith(one.endings)), None)
 

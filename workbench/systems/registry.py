@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
-from workbench.errors import InputError
 from workbench.memory.sources import Indexing
-from workbench.registry import Registry, declared, register, registrar
+from workbench.registry import Registry, register
 from workbench.retrieval.pipeline import Pipeline
 from workbench.systems import openclaw, tutorial
-from workbench.systems.languages import is_configuration, language_of_file
+from workbench.systems.languages import language_of_file
 
 __all__ = ["register"]
 
+SEE_ALL = "Choose one of them, or see all: workbench systems"
+
+
+def _is_on_a_server(thing: object) -> bool:
+    return isinstance(thing, Pipeline) and getattr(thing.layout, "server", False)
+
+
 SYSTEMS = Registry[Pipeline](
-    "system", (*openclaw.PIPELINES, *tutorial.PIPELINES), "Choose one of them, or see all: workbench systems"
+    "system",
+    lambda thing: isinstance(thing, Pipeline) and not _is_on_a_server(thing),
+    (*openclaw.PIPELINES, *tutorial.PIPELINES),
+    SEE_ALL,
 )
-ON_A_SERVER = Registry[Pipeline](
-    "system on a server", (), "Choose one of them, or see all: workbench systems", kind="server_system"
-)
+ON_A_SERVER = Registry[Pipeline]("system on a server", _is_on_a_server, see_all=SEE_ALL)
 """The systems that need an index on a database server; all others run on any index."""
 
 
@@ -30,9 +37,9 @@ def every_system() -> list[Pipeline]:
 def default_system() -> str:
     """The system of `search`, `explain` and the other commands that are given none.
 
-    A guest may declare it; without one it is the bug report's three fixes.
+    It is `recommended`, or the bug report's three fixes where that feature was taken out.
     """
-    return next(iter(declared("default")), openclaw.THREE_FIXES.name)
+    return next(name for name in ("recommended", openclaw.THREE_FIXES.name) if name in SYSTEMS)
 
 
 def system(name: str) -> Pipeline:
@@ -47,20 +54,12 @@ def system(name: str) -> Pipeline:
     return ON_A_SERVER[name] if name not in SYSTEMS and name in ON_A_SERVER else SYSTEMS.named(name)
 
 
-@registrar.register(Pipeline)
-def _add(pipeline: Pipeline) -> None:
-    if is_configuration(pipeline.name):
-        raise InputError(
-            f"The name {pipeline.name!r} would be read as the name of a file.", "Choose another name."
-        )
-    (ON_A_SERVER if getattr(pipeline.layout, "server", False) else SYSTEMS).add(pipeline)
-
-
 INDEXINGS = Registry[Indexing](
-    "way to index", (), "Choose one of these, or leave it out for the workbench's own way.", kind="indexing"
+    "way to index",
+    lambda thing: isinstance(thing, Indexing),
+    see_all="Choose one of these, or leave it out for the workbench's own way.",
 )
 """How releases index a memory, by the name of the system: for answers that are exactly its own."""
-registrar.register(Indexing, INDEXINGS.add)
 
 
 def indexing(name: str) -> Indexing:

@@ -26,8 +26,6 @@ STOPWORDS = frozenset({
     "after", "before", "when", "then", "than", "also", "just", "very", "more", "less", "over", "under",
 })  # fmt: skip
 """Words that are not tokens of a question. Question words such as did, what and who are not in the list."""
-KEPT_WORDS = STOPWORDS
-"""Words that a redacted case keeps."""
 
 SHORTEST = 3
 LONGEST_TERM = 256

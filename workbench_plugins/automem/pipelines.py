@@ -8,14 +8,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from workbench.registry import register
 from workbench.retrieval.cutoff import Limit, MinScore
 from workbench.retrieval.legs import Union, VectorLeg
 from workbench.retrieval.pipeline import Change, Pipeline
 from workbench.retrieval.scoring import Cosine
 from workbench.systems.history import History, ReleaseLine
 from workbench_plugins.automem import components
-from workbench_plugins.automem.memories import GraphOfMemories
+from workbench_plugins.automem.memories import STOPWORDS, GraphOfMemories
 
 TOLD = History(__file__)
 
@@ -72,4 +71,4 @@ OVERFETCHED = _merged(BOUNDED, "am-205", "0720da2 (v0.16.1)", "#205", OVERFETCH)
 
 PIPELINES = (DEAD_KEYWORD, SUBSTRING, LIVE_KEYWORD, BOUNDED, OVERFETCHED)
 
-register(*PIPELINES, ReleaseLine("AutoMem", "am-", PIPELINES))
+LINE = ReleaseLine("AutoMem", "am-", PIPELINES, STOPWORDS)

@@ -6,7 +6,6 @@ from collections.abc import Container
 from dataclasses import dataclass
 from typing import ClassVar
 
-from workbench.registry import register
 from workbench_plugins.automem import pipelines as am
 from workbench_plugins.automem.components import ContentKeyword
 from workbench_plugins.automem.memories import Memory, query_tokens
@@ -26,7 +25,7 @@ class TokensOfTheContent(ContentKeyword):
         return query_tokens(memory.content)
 
 
-register(
+SPECIMENS = (
     TOLD.searched("automem-dead-keyword-weight", am.DEAD_KEYWORD, WHOLE_WORDS),
     TOLD.searched(
         "automem-floor-cuts-more",

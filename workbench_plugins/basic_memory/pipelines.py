@@ -18,7 +18,6 @@ import numpy as np
 from workbench.contracts import Context
 from workbench.memory.store.sqlite.store import LARGEST_KNN
 from workbench.records import DropKind, Threshold, Trace
-from workbench.registry import register
 from workbench.retrieval.columns import ColumnStage, Names, Numbers, filled
 from workbench.retrieval.cutoff import Limit, Order, dropped
 from workbench.retrieval.fusion import Fusion, OneLeg, max_plus_min
@@ -29,6 +28,7 @@ from workbench.retrieval.written import as_data, step
 from workbench.systems.history import History, ReleaseLine
 from workbench_plugins.basic_memory.notes import EachColumn, NotesLayout, OneMatch
 from workbench_plugins.basic_memory.query import (
+    STOPWORDS,
     AnyPlainWord,
     AnyToken,
     AnyUnicodeToken,
@@ -300,4 +300,4 @@ PIPELINES = (
 
 RELEASES = (SCORED_RRF, DEAD_FTS, UNGATED, GATED, CJK_REGRESS, HEAD, RELEASE_0_24)
 
-register(*PIPELINES, ReleaseLine("Basic-Memory", "bm-", RELEASES))
+LINE = ReleaseLine("Basic-Memory", "bm-", RELEASES, STOPWORDS)

@@ -15,7 +15,6 @@ from workbench.contracts import Context, Index, Layout
 from workbench.errors import InputError
 from workbench.memory.whole_files import whole_documents
 from workbench.records import Clause, Hits, Query, Trace
-from workbench.registry import register
 from workbench.retrieval.index_adapters import IndexAdapter, kept
 from workbench.retrieval.pipeline import Pipeline
 from workbench.retrieval.query import with_query
@@ -175,5 +174,3 @@ PIPELINES = (
         layout=RankedNotesLayout(ngrams=True),
     ),
 )
-
-register(*PIPELINES)

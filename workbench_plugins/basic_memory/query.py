@@ -166,8 +166,6 @@ STOPWORDS = _words(
     "their they this to was we were what when where which who whom whose why will with you your"
 )
 """The stopwords since a2f5edfa."""
-KEPT_WORDS = STOPWORDS
-"""Words that a redacted case keeps."""
 FIRST_STOPWORDS = STOPWORDS - {"our"}
 """The stopwords of #994."""
 

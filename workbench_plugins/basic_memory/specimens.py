@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from workbench.registry import register
 from workbench_plugins.basic_memory import pipelines as bm
 from workbench_plugins.engines.museum import Reports
 
 TOLD = Reports(__file__)
 
-register(
+SPECIMENS = (
     TOLD.searched("basic-memory-dead-full-text", bm.DEAD_FTS, bm.DEAD_FTS.but(bm.PUNCTUATION)),
     TOLD.searched(
         "basic-memory-ungated-relaxation", bm.UNGATED, bm.UNGATED.but(bm.GATE), lambda answer: not answer

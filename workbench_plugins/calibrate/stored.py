@@ -19,7 +19,6 @@ from workbench.memory.files import read_input
 from workbench.memory.index import MemoryIndex, OpenIndex
 from workbench.memory.safe_yaml import RefusedYamlError, check_yaml
 from workbench.records import Trace
-from workbench.registry import register
 from workbench.retrieval.columns import PlainStage
 from workbench.retrieval.cutoff import Floor
 from workbench.retrieval.index_adapters import innermost
@@ -171,4 +170,4 @@ class CalibrationFile(Language):
         return calibrated_by(pipeline, setting.partition("=")[2].strip())
 
 
-register(CalibrationFile())
+LANGUAGE = CalibrationFile()

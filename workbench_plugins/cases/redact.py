@@ -27,8 +27,8 @@ import numpy as np
 
 from workbench.errors import InputError
 from workbench.records import Trace
-from workbench.registry import declared, declared_module
 from workbench.safe_text import counted
+from workbench.systems.history import LINES
 from workbench_plugins.cases.model import Case, CasePart, CaseSystem
 from workbench_plugins.cases.running import (
     Everywhere,
@@ -64,9 +64,8 @@ DRAWS = 200
 
 @cache
 def kept_words() -> frozenset[str]:
-    """The words that systems treat in their own way, such as stop words: those that the guests declare."""
-    modules = [declared_module("kept_words", name) for name in declared("kept_words")]
-    return frozenset(word.lower() for one in modules if one for word in one.KEPT_WORDS)
+    """The words that systems treat in their own way, such as the stop words of their keyword search."""
+    return frozenset(word.lower() for line in LINES.values() for word in line.stop_words)
 
 
 @dataclass

@@ -6,4 +6,3 @@ from workbench.registry import declare
 
 declare("workbench_plugins.diagnose.diagnosis", name="diagnose", tool="memory_diagnose")
 declare("workbench_plugins.diagnose.sweep", name="sweep")
-declare("workbench_plugins.diagnose.widgets", "lab", widget="BlameChart FixFinder SweepMap")

@@ -21,7 +21,7 @@ from workbench.memory.sources import LineChunker
 from workbench.memory.store.contract import Cached, Settings
 from workbench.memory.store.sqlite.store import Store
 from workbench.records import Document, Tabular
-from workbench.registry import Registry, registrar
+from workbench.registry import Registry
 from workbench.retrieval.fusion import Fusion
 from workbench.retrieval.pipeline import Pipeline, search
 from workbench.tables import Column, Line, Part, Table, Types, tidy
@@ -190,8 +190,9 @@ class Specimen:
 
 WORDS = ("symptom", "mechanism", "change", "world", "expected", "note", "no_case")
 """The parts of a report that are words."""
-SPECIMENS = Registry[Specimen]("specimen", (), "List them: workbench museum")
-registrar.register(Specimen, SPECIMENS.add)
+SPECIMENS = Registry[Specimen](
+    "specimen", lambda thing: isinstance(thing, Specimen), see_all="List them: workbench museum"
+)
 
 
 def is_healthy(answer: Answer, rule: str, wanted: Any) -> bool:

@@ -16,7 +16,7 @@ import numpy as np
 from workbench.errors import InputError
 from workbench.memory.data_files import told_beside
 from workbench.records import Floats
-from workbench.registry import Registry, registrar
+from workbench.registry import Registry
 from workbench.retrieval.columns import Columns, ColumnStage, Numbers
 from workbench.retrieval.cutoff import Limit, Order
 from workbench.retrieval.fusion import Fusion, WeightedRRF
@@ -24,7 +24,6 @@ from workbench.retrieval.legs import Depth, KeywordLeg, Union, VectorLeg
 from workbench.retrieval.pipeline import Pipeline, Source
 from workbench.retrieval.query import JoinedWords
 from workbench.retrieval.scoring import Cosine
-from workbench.systems.registry import register
 from workbench_plugins.engines import fusions
 from workbench_plugins.engines.fusions import Normalisation
 from workbench_plugins.engines.lists import LEGS
@@ -32,11 +31,21 @@ from workbench_plugins.engines.lists import LEGS
 
 @dataclass(frozen=True)
 class Engine:
-    """A fusion with the name of the engine that ships it, and its source."""
+    """A fusion with the name of the engine that ships it, and its source.
+
+    Raises InputError for a fusion that is no `Fusion`.
+    """
 
     name: str
     fusion: Fusion
     source: Source
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.fusion, Fusion):
+            raise InputError(
+                f"The fusion of the engine {self.name!r} is {self.fusion!r}.",
+                "Give an instance of a class that is derived from workbench.retrieval.fusion.Fusion.",
+            )
 
 
 @dataclass(frozen=True)
@@ -167,18 +176,12 @@ def _made(told: Any) -> Any:
 
 _ALL = [Engine(name, _made(told.pop("fusion")), Source(**told)) for name, told in TOLD.items()]
 
-ENGINES = Registry[Engine]("engine", _ALL, "List them: list(workbench_plugins.engines.presets.ENGINES)")
-
-
-@registrar.register(Engine)
-def _add(engine: Engine) -> None:
-    if not isinstance(engine.fusion, Fusion):
-        raise InputError(
-            f"The fusion of the engine {engine.name!r} is {engine.fusion!r}.",
-            "Give an instance of a class that is derived from workbench.retrieval.fusion.Fusion.",
-        )
-    ENGINES.add(engine)
-
+ENGINES = Registry[Engine](
+    "engine",
+    lambda thing: isinstance(thing, Engine),
+    _ALL,
+    "List them: list(workbench_plugins.engines.presets.ENGINES)",
+)
 
 ELEVEN = tuple(_LISTS["eleven"])
 """The eleven engines whose results differ most for the same two lists."""
@@ -209,5 +212,3 @@ def engine_pipeline(engine: Engine) -> Pipeline:
 
 
 PIPELINES = tuple(engine_pipeline(ENGINES[name]) for name in _LISTS["systems"])
-
-register(*PIPELINES)

@@ -25,7 +25,6 @@ from workbench.retrieval.legs import Depth, FixedDepth, KeywordLeg, Union, Vecto
 from workbench.retrieval.pipeline import Change, Pipeline, Source
 from workbench.retrieval.query import STOP_WORDS, UnicodeWords
 from workbench.retrieval.scoring import Cosine
-from workbench.systems.registry import register
 from workbench_plugins.engines.fusions import legs_present
 from workbench_plugins.engines.presets import ENGINES, PositiveRank
 
@@ -245,4 +244,3 @@ def _systems(name: str, told: Mapping[str, Any]) -> Iterator[Pipeline]:
 
 
 PIPELINES = tuple(made for name, told in TOLD.items() for made in _systems(name, told))
-register(*PIPELINES)

@@ -17,7 +17,6 @@ from workbench.contracts import Context
 from workbench.memory.store.postings import fts5_idf
 from workbench.memory.store.sqlite.fts5 import quoted
 from workbench.records import Floats, Query, Trace
-from workbench.registry import register
 from workbench.retrieval.columns import Numbers
 from workbench.retrieval.cutoff import MinScore
 from workbench.retrieval.fusion import RankSum, WeightedSum, reciprocal_rank
@@ -224,7 +223,7 @@ def _ensemble(before: Callable[[Iterable[str]], Iterable[str]]) -> Answer:
     return by_score(scores)
 
 
-register(
+SPECIMENS = (
     TOLD.searched("openclaw-and-join", NO_FLOOR, NO_FLOOR.but(OR_JOIN)),
     TOLD.computed(
         "mulder-silent-syntax-error", lambda: _found(listed_only, "@nasa"), lambda: _found(quoted, "@nasa")

@@ -19,7 +19,6 @@ from workbench.memory.embedding.local import Embedded, ToyEmbedder
 from workbench.memory.index import MemoryIndex
 from workbench.memory.store.sqlite.store import Store
 from workbench.records import Hits, Query, Rows, Trace, Vector
-from workbench.registry import register
 from workbench.retrieval.columns import ColumnStage, Numbers
 from workbench.retrieval.cutoff import MinScore
 from workbench.retrieval.fusion import OneLeg, RankSum
@@ -325,7 +324,7 @@ def prefixed(name: str, *adds: str) -> Specimen:
 ONE_NOTE = MinScore(0.5, of="rerank_score")
 JUDGED_AT = MinScore(0.9, of="rerank_score")
 
-register(
+SPECIMENS = (
     prefixed("openclaw-prefix-left-out"),
     prefixed("open-webui-query-prefix", "passage"),
     harmed("vllm-silent-pooling", partial(stored, turned)),

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from workbench.errors import InputError
 from workbench.memory.sources import Chunker, LineChunker
-from workbench.registry import register
 from workbench.retrieval.pipeline import Pipeline
 from workbench.safe_text import masked, one_line
 from workbench.systems.languages import Language
@@ -466,4 +465,4 @@ class OpenClawJson(Language):
         return with_keys(pipeline, [setting]) if fits(pipeline, key_of(setting)) else None
 
 
-register(OpenClawJson())
+LANGUAGE = OpenClawJson()

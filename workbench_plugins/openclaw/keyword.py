@@ -44,8 +44,6 @@ WORDS: dict[str, list[str]] = {
 """Stop words by language, and the particles that follow a Korean noun without a space, the longest first."""
 PARTICLES, KOREAN = WORDS["Korean particles"], frozenset(WORDS["Korean particles"] + WORDS["Korean"])
 EVERY_LANGUAGE = frozenset(word for some in WORDS.values() for word in some)
-KEPT_WORDS = EVERY_LANGUAGE
-"""Words that a redacted case keeps."""
 
 HAN = re.compile(r"[\u4e00-\u9fff]")
 KANA = re.compile(r"[\u3040-\u30ff]")

@@ -31,11 +31,11 @@ from numpy.typing import NDArray
 from pydantic_core import from_json
 
 from workbench.errors import InputError, StorageError, WorkbenchError
+from workbench.memory.addresses import Opener
 from workbench.memory.embedding.cache import embed_through_cache
 from workbench.memory.embedding.local import PACKAGED_MODEL, Embedder, LocalEmbedder, unit
 from workbench.memory.files import content_hash
 from workbench.memory.index import OpenIndex, default_index_path
-from workbench.memory.opening import Opener
 from workbench.memory.sources import whole_characters
 from workbench.memory.store.contract import DamagedError, LockedError, Settings, Stamp, hits_of, stopped_after
 from workbench.memory.store.scan import Scan
@@ -45,7 +45,6 @@ from workbench.memory.store.sqlite.place import alone, make_folder
 from workbench.memory.store.sqlite.store import Store
 from workbench.progress import progress_bar
 from workbench.records import Chunk, Document, Hits, Query, Rows, Vector
-from workbench.registry import register
 from workbench.safe_text import counted
 from workbench_plugins.openclaw.indexing import Annotations
 
@@ -795,4 +794,3 @@ OPENCLAW_FILE = Opener(
     _open,
     system="openclaw-2026.2.13",
 )
-register(OPENCLAW_FILE)

@@ -12,7 +12,6 @@ from dataclasses import replace
 
 from workbench.contracts import Layout
 from workbench.records import Stage
-from workbench.registry import register
 from workbench.retrieval.legs import VectorLeg
 from workbench.retrieval.pipeline import Change, Pipeline
 from workbench.retrieval.query import UnicodeWords
@@ -81,8 +80,5 @@ HISTORY = (SHIPPED, FEBRUARY_15, FEBRUARY_27, MARCH, JULY, SEPTEMBER)
 
 PIPELINES = (*HISTORY[1:], TRIGRAM, SEPTEMBER_TRIGRAM)
 
-register(
-    *PIPELINES,
-    ReleaseLine("OpenClaw-with-trigrams", "", (TRIGRAM, SEPTEMBER_TRIGRAM)),
-    ReleaseLine("OpenClaw", "openclaw-", HISTORY),
-)
+TRIGRAM_LINE = ReleaseLine("OpenClaw-with-trigrams", "", (TRIGRAM, SEPTEMBER_TRIGRAM))
+LINE = ReleaseLine("OpenClaw", "openclaw-", HISTORY, keyword.EVERY_LANGUAGE)

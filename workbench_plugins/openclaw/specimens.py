@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from workbench.registry import register
 from workbench_plugins.engines.museum import Reports
 from workbench_plugins.openclaw.ranking import SEPTEMBER_NAMES, Recency
 from workbench_plugins.openclaw.releases import DECAY, FEBRUARY_15, WEIGHED
@@ -12,4 +11,4 @@ AGED = FEBRUARY_15.but(WEIGHED, DECAY).asking(min_score=0.0)
 
 SEPTEMBER = AGED.with_stage(Recency(names=SEPTEMBER_NAMES))
 
-register(TOLD.stored("openclaw-dates-in-subfolders", AGED, (), {"pipeline": SEPTEMBER}.items()))
+DATES_IN_SUBFOLDERS = TOLD.stored("openclaw-dates-in-subfolders", AGED, (), {"pipeline": SEPTEMBER}.items())

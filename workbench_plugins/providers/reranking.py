@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from workbench.errors import InputError, ProviderError
-from workbench.registry import register
 from workbench_plugins.providers.clients import BadAnswerError, Connection, RequestError, is_plain, understood
 from workbench_plugins.rerank import RerankerKind
 
@@ -178,7 +177,7 @@ def _service(text: str) -> Service:
     return Service(f"http{address}", model, os.environ.get(KEY, ""))
 
 
-register(
+RERANKERS = (
     RerankerKind("cross-encoder", "cross-encoder:FOLDER_OR_NAME", LocalCrossEncoder),
     RerankerKind("cohere", "cohere:MODEL@URL", lambda text: RemoteReranker(_service(text))),
     RerankerKind("judge", "judge:MODEL@URL", lambda text: JudgeReranker(_service(text))),

@@ -10,7 +10,6 @@ from dataclasses import replace
 
 from workbench.memory.files import HEADS, FileRules
 from workbench.memory.sources import Indexing, LineChunker
-from workbench.registry import register
 from workbench.retrieval.cutoff import Limit, MinScore, Order
 from workbench.retrieval.legs import KeywordLeg, Union
 from workbench.retrieval.pipeline import Pipeline
@@ -93,4 +92,4 @@ NO_MODELS = replace(
 
 PIPELINES = (NO_RERANK, WITH_KEYWORDS, OLDER, NO_MODELS)
 
-register(*PIPELINES, Indexing("qmd-2.8.3", LineChunker(), FileRules((*HEADS, "USER.md"))))
+INDEXING = Indexing("qmd-2.8.3", LineChunker(), FileRules((*HEADS, "USER.md")))

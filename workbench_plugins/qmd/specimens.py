@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from workbench.registry import register
 from workbench_plugins.engines.museum import Reports
 from workbench_plugins.qmd.fusion import PositionalRankSum
 from workbench_plugins.qmd.legs import Expansion, Variant
@@ -25,10 +24,8 @@ class Told:
         return [Variant("lex", self.word)]
 
 
-register(
-    TOLD.searched(
-        "qmd-weight-by-position",
-        NO_RERANK.with_stage(Expansion(Told())).with_stage(PositionalRankSum()),
-        NO_RERANK.with_stage(Expansion(Told())),
-    ),
+WEIGHT_BY_POSITION = TOLD.searched(
+    "qmd-weight-by-position",
+    NO_RERANK.with_stage(Expansion(Told())).with_stage(PositionalRankSum()),
+    NO_RERANK.with_stage(Expansion(Told())),
 )

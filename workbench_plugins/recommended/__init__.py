@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from workbench.registry import declare
 
-declare(
-    "workbench_plugins.recommended.pipelines", system="recommended", default="recommended", reranker="late"
-)
 declare("workbench_plugins.recommended.layout", layout="passages")
 declare("workbench_plugins.recommended.reliability", measure="reliability")
 declare("workbench_plugins.recommended.reliability", diagram="reliability")

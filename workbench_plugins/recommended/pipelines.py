@@ -16,7 +16,6 @@ import numpy as np
 from workbench.contracts import Index
 from workbench.errors import ProviderError
 from workbench.memory.embedding.local import LocalEmbedder, Windowed
-from workbench.registry import register
 from workbench.retrieval.cutoff import Limit, Order
 from workbench.retrieval.fusion import WeightedSum
 from workbench.retrieval.index_adapters import kept
@@ -168,4 +167,4 @@ class LateOfIndex(RerankerOfIndex):
         return LateReranker(embedder, kept(index, LateOfIndex, dict[str, Codes]))
 
 
-register(RECOMMENDED, RerankerKind("late", "late", lambda _: LateOfIndex()))
+LATE = RerankerKind("late", "late", lambda _: LateOfIndex())

@@ -31,6 +31,7 @@ from filelock import FileLock, Timeout
 from numpy.typing import NDArray
 
 from workbench.errors import InputError, WorkbenchError
+from workbench.memory.addresses import StoreKind
 from workbench.memory.choices import index_home
 from workbench.memory.data_files import told_beside
 from workbench.memory.store.contract import (
@@ -41,11 +42,9 @@ from workbench.memory.store.contract import (
     LockedError,
     Settings,
     Stamp,
-    StoreKind,
     hits_of,
 )
 from workbench.records import Chunk, Clause, Document, Hits, Passage, Query, Rows, Vector
-from workbench.registry import register
 from workbench_plugins.stores.meaning import Row, has_words, meaning
 
 Search = Literal["scan", "engine"]
@@ -853,5 +852,6 @@ class _Building(MilvusStore):
         """Nobody reads a build that is not complete."""
 
 
-for scheme in ("milvus", "milvus+tls"):
-    register(StoreKind(scheme, lambda address: MilvusPlace(parse(address))))
+STORES = tuple(
+    StoreKind(scheme, lambda address: MilvusPlace(parse(address))) for scheme in ("milvus", "milvus+tls")
+)

@@ -19,7 +19,6 @@ from workbench.errors import InputError
 from workbench.memory.index import MemoryIndex
 from workbench.memory.store.contract import IndexStore
 from workbench.records import Clause, Floats, Hits, Query, Rows, Trace
-from workbench.registry import register
 from workbench.retrieval.columns import ColumnStage, Numbers, PlainStage, Stages
 from workbench.retrieval.cutoff import Limit, Order
 from workbench.retrieval.fusion import RankSum, reciprocal_rank
@@ -297,7 +296,7 @@ MILVUS_RRF = Pipeline(
     layout=MilvusLayout(),
 )
 
-register(
+PIPELINES = (
     PGVECTOR_RRF,
     replace(PGVECTOR_RRF.but(ANY_WORD), layout=TextLayout("to_tsquery")),
     LANGCHAIN_SUM,

@@ -30,6 +30,7 @@ from psycopg import errors, sql
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from workbench.errors import InputError, WorkbenchError
+from workbench.memory.addresses import StoreKind
 from workbench.memory.store.contract import (
     Cached,
     DamagedError,
@@ -38,12 +39,11 @@ from workbench.memory.store.contract import (
     LockedError,
     Settings,
     Stamp,
-    StoreKind,
     hits_of,
     stopped_after,
 )
 from workbench.records import Chunk, Document, Hits, Passage, Query, Rows, Vector
-from workbench.registry import ExtensionWarning, register
+from workbench.registry import ExtensionWarning
 from workbench_plugins.stores.meaning import Row, has_words, meaning
 from workbench_plugins.stores.tsquery import tsquery
 
@@ -812,8 +812,9 @@ def _forget_texts_of(session: Session, old: str, new: str) -> None:
         )
 
 
-for scheme in ("postgresql", "postgres"):
-    register(StoreKind(scheme, lambda address: PostgresPlace(parse(address))))
+STORES = tuple(
+    StoreKind(scheme, lambda address: PostgresPlace(parse(address))) for scheme in ("postgresql", "postgres")
+)
 
 
 UNSAFE_AND_FAST = ("fsync", "synchronous_commit", "full_page_writes")

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workbench.errors import InputError
-from workbench.registry import declared, part_of
+from workbench.registry import Registry
 
 Precision = Literal["fp32", "bf16", "int8"]
 Role = Literal["query", "passage"]
@@ -81,14 +81,13 @@ class Backend:
     load: Callable[[Path, Precision], ModelEngine]
 
 
-def added_backends() -> dict[str, Backend]:
-    """The backends that features add, by name."""
-    return {name: part_of("backend", name).BACKEND for name in declared("backend")}
+BACKENDS = Registry[Backend]("backend", lambda thing: isinstance(thing, Backend))
+"""The backends besides torch."""
 
 
 def precisions() -> dict[str, Mapping[Precision, str]]:
     """The precisions of each backend by its name, torch first; each precision has its name in a revision."""
-    return {TORCH: IN_TORCH} | {name: one.precisions for name, one in added_backends().items()}
+    return {TORCH: IN_TORCH} | {name: one.precisions for name, one in BACKENDS.items()}
 
 
 def best_backend(precision: Precision) -> str:
@@ -96,7 +95,7 @@ def best_backend(precision: Precision) -> str:
 
     A precision that torch does not have names the backend that has it, installed or not.
     """
-    able = [one for one in added_backends().values() if precision in one.precisions]
+    able = [one for one in BACKENDS.values() if precision in one.precisions]
     return next((one.name for one in able if one.is_installed() or precision not in IN_TORCH), TORCH)
 
 

@@ -26,13 +26,13 @@ from numpy.typing import NDArray
 from workbench.errors import InputError, ProviderError
 from workbench.memory.embedding.digests import file_digest
 from workbench.memory.embedding.engines import (
+    BACKENDS,
     IN_TORCH,
     TORCH,
     ModelEngine,
     ModelVariant,
     Precision,
     Role,
-    added_backends,
     best_backend,
     variant_named,
 )
@@ -259,7 +259,7 @@ class LocalEmbedder:
         """The loaded model that computes the vectors."""
         if self.backend == TORCH:
             return self._in_torch(self.variant.precision)
-        return added_backends()[self.backend].load(Path(self._folder), self.variant.precision)
+        return BACKENDS[self.backend].load(Path(self._folder), self.variant.precision)
 
     def _in_torch(self, precision: Precision) -> TorchEngine:
         from workbench.memory.embedding.torch_engine import TorchEngine

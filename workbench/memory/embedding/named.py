@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from workbench.errors import InputError
 from workbench.memory.embedding.local import Embedder, LocalEmbedder
-from workbench.registry import Registry, registrar
+from workbench.registry import Registry
 
 
 @dataclass(frozen=True)
@@ -23,8 +23,9 @@ class EmbedderKind:
     remembered: Callable[[str, str, int], Embedder]
 
 
-EMBEDDERS = Registry[EmbedderKind]("embedder", (), "Or name a local model.")
-registrar.register(EmbedderKind, EMBEDDERS.add)
+EMBEDDERS = Registry[EmbedderKind](
+    "embedder", lambda thing: isinstance(thing, EmbedderKind), see_all="Or name a local model."
+)
 
 
 def embedder_named(name: str) -> Embedder:

@@ -1,7 +1,7 @@
 """The contract of a store: what an index keeps its documents, chunks and vectors in.
 
 SQLite is the default store; guests add others. A further one subclasses `IndexStore` and `IndexPlace`, and
-passes `tests/contracts/store_contract.py`; a `StoreKind` in STORES gives it addresses. The errors of storage
+passes `tests/contracts/store_contract.py`; a `StoreKind` gives it addresses. The errors of storage
 have one class for each cause: the disk is full, the file is locked, unwritable or damaged.
 """
 
@@ -26,7 +26,6 @@ from workbench.memory.files import GENERAL, FileRules
 from workbench.memory.sources import chunk_id
 from workbench.memory.store.postings import PostingsSource
 from workbench.records import Chunk, Document, Hits, Passage, Query, Rows, Vector
-from workbench.registry import Registry, registrar
 
 
 @dataclass(frozen=True)
@@ -487,36 +486,3 @@ class IndexPlace(ABC):
                 with self.open() as store:
                     return {stamp.source for stamp in store.stamps().values()}
         return set()
-
-
-SCHEME = "://"
-
-
-@dataclass(frozen=True)
-class StoreKind:
-    """A kind of store: `name` is the scheme of its addresses, and `place` makes the place of an address."""
-
-    name: str
-    place: Callable[[str], IndexPlace]
-
-
-STORES = Registry[StoreKind]("store", (), "See list(workbench.memory.store.contract.STORES).")
-registrar.register(StoreKind, STORES.add)
-
-
-def on_a_server(address: str) -> bool:
-    """Whether an address names an index in a store that is known here."""
-    return SCHEME in address and address.partition(SCHEME)[0] in STORES
-
-
-def server_place(address: str) -> IndexPlace:
-    """The place of an index in a store other than a file.
-
-    Raises InputError for a scheme that no store has, and for an address that cannot be read.
-    """
-    if not on_a_server(address):
-        raise InputError(
-            f"No store has addresses that begin with {address.partition(SCHEME)[0][:40]!r}.",
-            f"Use one of {', '.join(sorted(STORES)) or 'none: no store is installed'}.",
-        )
-    return STORES[address.partition(SCHEME)[0]].place(address)

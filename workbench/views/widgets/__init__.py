@@ -1,7 +1,7 @@
 """Widgets: a few named settings, a figure computed from them, and the same numbers as text.
 
-You can set and read every widget without a browser. Guests and other packages declare theirs:
-`declare("acme.widgets", widget="AcmeChart")`.
+You can set and read every widget without a browser. Features and other packages add theirs, as the rows of
+WIDGETS and with `wb.register(AcmeChart)`.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-from workbench.registry import declared, declared_module, load_extensions
+from workbench.registry import WIDGETS
 
 OWN = {
     "Prediction": "prediction",
@@ -23,13 +23,10 @@ def __getattr__(name: str) -> Any:
         return __dir__()
     if name in OWN:
         return getattr(import_module(f"{__name__}.{OWN[name]}"), name)
-    load_extensions()
-    module = None if name.startswith("_") else declared_module("widget", name)
-    if module is None:
+    if name.startswith("_") or name not in WIDGETS:
         raise AttributeError(f"There is no widget {name!r}.")
-    return getattr(module, name)
+    return WIDGETS[name]
 
 
 def __dir__() -> list[str]:
-    load_extensions()
-    return [*OWN, *declared("widget")]
+    return [*OWN, *WIDGETS]
