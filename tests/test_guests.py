@@ -84,8 +84,7 @@ def guests_in(text: str) -> set[str]:
     commands, words = re.findall(r"workbench ([a-z-]+)", code), re.findall(r"[\w+.-]*\w", code)
     modules = re.findall(r"workbench_plugins[./]\w+", code)
     modules += [one.where for one in COMMANDS if one.name in commands]
-    for kind, given in (("name", words),):
-        modules += [one.module for name, one in registry.declared(kind).items() if name in given]
+    modules += [one.module for name, one in registry.declared("name").items() if name in words]
     for kind in ("system", "widget"):
         modules += [row for name, row in ROWS[kind].items() if name in words]
     folders = {re.split("[./]", module)[1] for module in modules if module.startswith("workbench_plugins")}

@@ -34,9 +34,10 @@ def failing() -> dict[str, str]:
     registry.load_guests()
     failed: dict[str, str] = {}
     declared = [registry.declared(kind) for kind in registry._extensions.declared]
-    modules = {one.where.partition(":")[0] for one in rows().values()}
-    modules |= {row.partition(":")[0] for kind in ROWS for row in registry._rows_of_features(kind).values()}
-    for module in sorted(modules | {one.module for some in declared for one in some.values()}):
+    there = {one.where.partition(":")[0] for one in rows().values()}
+    for kind in ROWS:
+        there |= {row.partition(":")[0] for row in registry._rows_of_features(kind).values()}
+    for module in sorted(there | {one.module for some in declared for one in some.values()}):
         try:
             import_module(module)
         except ImportError as error:

@@ -60,7 +60,7 @@ def load(name: str, row: str) -> Any:
         package, _, inside = (error.name or "").partition(".")
         if package == FEATURES:
             raise InputError(
-                f"{name} needs the part {inside or package} of the workbench, which is not installed.",
+                f"{name} needs {FEATURES}/{inside.partition('.')[0]}, which is not there.",
                 f"Install the whole package, with the folder {FEATURES}.",
             ) from None
         if package == "workbench":
@@ -189,7 +189,7 @@ def register(*things: Any) -> None:
                 raise InputError(
                     f"{thing!r} cannot be registered.",
                     "Register a system (Pipeline), a fusion (Engine), a Specimen, a kind of memory (Opener), "
-                    "a store, a reranker, a settings language or a widget (a class).",
+                    "a store, a reranker, a settings language, a command (Row) or a widget (a class).",
                 )
             registry.add(thing)
 

@@ -133,7 +133,7 @@ def test_the_installed_package_is_known_to_every_command(tmp_path: Path) -> None
         ended = subprocess.run(called, env=environment, cwd=tmp_path, capture_output=True, text=True)
         assert ended.returncode == 0, (command, ended.stderr)
         said += ended.stdout
-    for name in ("acme", "squares", "rerank", "MEMORY.md", "bars.Bars"):
+    for name in ("acme", "squares", "rerank", "MEMORY.md", "2 chunks", "bars.Bars"):
         assert name in said
     assert (tmp_path / "shelf" / "notes.sqlite").exists()
 

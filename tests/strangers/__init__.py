@@ -1,1 +1,1 @@
-"""A stranger's package: a system, a fusion, a reranker, a store and a widget, one file each."""
+"""A stranger's package: a system, a fusion, a reranker, a store, a widget and a command, one file each."""

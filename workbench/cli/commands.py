@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from workbench.registry import FEATURES, all_or_nothing, declared, has_feature, load, load_extensions
+from workbench.registry import FEATURES, Registry, has_feature, load
 
 HEADINGS = ("Start", "Ask", "Measure", "Report", "Agent")
 """The headings of `workbench --help`, those of the first hour first."""
@@ -40,8 +40,7 @@ class Row(NamedTuple):
 
     def function(self) -> Any:
         """The function of the command. Raises InputError if a feature or a package is not there."""
-        with all_or_nothing():
-            return load(self.name, f"{self.where} [{self.extra}]" if self.extra else self.where)
+        return load(f"The command {self.name}", f"{self.where} [{self.extra}]" if self.extra else self.where)
 
 
 ROWS = (
@@ -202,30 +201,24 @@ ROWS = (
 """The workbench's own commands, in the order in which they are listed below their headings."""
 
 
-def rows() -> dict[str, Row]:
-    """The commands that are there, by name: our own, then those that packages declare.
+COMMANDS = Registry[Row]("command", lambda thing: isinstance(thing, Row), ROWS)
+"""Every command: our own, and then those that packages register."""
 
-    A package declares `Heading: Sentence.` of each command; its module has a function of the command's name.
-    """
-    load_extensions()
+
+def rows() -> dict[str, Row]:
+    """The commands that are there, by name: those of a feature that was taken out are not."""
     there = {name: has_feature(name) for name in {one.feature for one in ROWS} - {""}}
-    found = {one.name: one for one in ROWS if there.get(one.feature, True)}
-    for name, one in declared("command").items():
-        heading, _, sentence = one.says.partition(": ")
-        where = f"{one.module}:{name.replace('-', '_')}"
-        found.setdefault(name, Row(name, heading, sentence, where, one.extra))
-    return found
+    return {name: one for name, one in COMMANDS.items() if there.get(one.feature, True)}
 
 
 def row_named(name: str) -> Row | None:
     """The row of a command, also of one whose feature is not there; None if there is none."""
-    own = next((one for one in ROWS if one.name == name), None)
-    return own or rows().get(name)
+    return COMMANDS.get(name)
 
 
 def command_function(name: str) -> Any:
     """The function of one of our own commands. Raises InputError if a feature or a package is not there."""
-    return next(one for one in ROWS if one.name == name).function()
+    return COMMANDS[name].function()
 
 
 def rows_of(group: str) -> dict[str, Row]:

@@ -1,0 +1,15 @@
+"""A command of one's own, `count`: how many chunks a memory has."""
+
+import workbench as wb
+from workbench.cli.app import IndexOptions
+from workbench.cli.commands import Row
+from workbench.cli.output import put
+
+
+def count(where: IndexOptions):
+    """Count the chunks of a memory."""
+    with where.opened() as index:
+        put(f"{index.size} chunks")
+
+
+wb.register(Row("count", "Measure", "Count the chunks of a memory.", "count:count"))
