@@ -10,10 +10,10 @@ from typing import Any
 
 from workbench.errors import WorkbenchError
 from workbench.memory.data_files import told_beside
+from workbench.memory.embedding.named import EMBEDDERS
 from workbench.memory.files import HEADS
 from workbench.memory.sources import whole_characters
 from workbench.records import Candidate, Trace
-from workbench.registry import declared
 from workbench.retrieval.query import BLANKS
 from workbench.safe_text import counted, masked, one_line
 from workbench_plugins.agent.arguments import FebruaryGet, FebruarySearch, SeptemberGet, SeptemberSearch
@@ -187,7 +187,7 @@ class Contract:
 
 def _provider_and_model(name: str) -> tuple[str, str]:
     provider, _, model = name.partition("/")
-    return (provider, model) if provider in declared("embedder") else ("local", name)
+    return (provider, model) if provider in EMBEDDERS else ("local", name)
 
 
 def _warning(found: SearchOutcome) -> str:
