@@ -102,6 +102,11 @@ ClusterAddress = Annotated[
     str | None, typer.Option("--cluster", help="Work on a Dask cluster: its scheduler, tcp://HOST:8786.")
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Question = Annotated[str, typer.Argument(help="The question.")]
+QuestionsFile = Annotated[
+    Path | None,
+    typer.Option("--questions", "-q", readable=False, help="A YAML file of labelled questions."),
+]
 System = Annotated[str, typer.Option("--system", "-s", help="The system to run.")]
 AskedSystem = Annotated[
     str | None,

@@ -6,7 +6,6 @@ Commands about systems: list them, show one, compare two.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -16,6 +15,8 @@ from workbench.cli.app import (
     AskedSystem,
     CaseOut,
     IndexOptions,
+    Question,
+    QuestionsFile,
     RerankOptions,
     SystemOptions,
     labelled,
@@ -29,9 +30,6 @@ from workbench.tables import ABSENT, Column, Part, Table, numbers
 if TYPE_CHECKING:
     from workbench.records import Candidate, Trace
     from workbench.retrieval.pipeline import Pipeline
-
-Question = Annotated[str, typer.Argument(help="The question.")]
-
 
 DEFAULT_COMPARISON = (
     "openclaw-2026.2.13",  # the bug report's release
@@ -113,10 +111,7 @@ def evaluate(
     systems: Annotated[
         list[str] | None, typer.Option("--system", "-s", help="A system to run; can be repeated.")
     ] = None,
-    questions: Annotated[
-        Path | None,
-        typer.Option("--questions", "-q", readable=False, help="A YAML file of labelled questions."),
-    ] = None,
+    questions: QuestionsFile = None,
     as_json: AsJson = False,
     every: Annotated[bool, typer.Option("--all", help="Run every system.")] = False,
     missed: Annotated[

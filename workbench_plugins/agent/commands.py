@@ -17,6 +17,7 @@ from workbench.cli.app import (
     Extra,
     IndexFile,
     Memory,
+    Question,
     ReEmbed,
     Settings,
     SystemOptions,
@@ -106,7 +107,7 @@ class ServeOptions(ToolOptions):
 
 
 def memory_search(
-    query: Annotated[str, typer.Argument(help="The question.")],
+    query: Question,
     *,
     max_results: Annotated[float | None, typer.Option(help="The largest number of results.")] = None,
     min_score: Annotated[float | None, typer.Option(help="The lowest score of a result.")] = None,

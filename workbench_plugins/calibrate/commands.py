@@ -11,6 +11,7 @@ from workbench.cli.app import (
     AsJson,
     AskedSystem,
     IndexOptions,
+    QuestionsFile,
     RerankOptions,
     labelled,
 )
@@ -22,10 +23,7 @@ def calibrate(
     where: IndexOptions,
     changes: RerankOptions,
     system: AskedSystem = None,
-    questions: Annotated[
-        Path | None,
-        typer.Option("--questions", "-q", readable=False, help="A YAML file of labelled questions."),
-    ] = None,
+    questions: QuestionsFile = None,
     accept: Annotated[float, typer.Option("--accept", help="The rate of mistakes that you accept.")] = 0.2,
     confidence: Annotated[
         float, typer.Option("--confidence", help="How certain the promise is, from 0 to 1.")

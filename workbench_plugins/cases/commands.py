@@ -18,6 +18,7 @@ from workbench.cli.app import (
     AsJson,
     AskedSystem,
     IndexOptions,
+    Question,
     System,
     SystemOptions,
 )
@@ -64,7 +65,7 @@ Out = Annotated[
 
 
 def new(
-    question: Annotated[str, typer.Argument(help="The question.")],
+    question: Question,
     out: Out = None,
     target: Annotated[
         str | None, typer.Option("--target", "-t", help="The file that should be in the answer.")

@@ -14,6 +14,8 @@ from workbench.cli.app import (
     ClusterAddress,
     IndexFile,
     IndexOptions,
+    Question,
+    QuestionsFile,
     ReEmbed,
     SystemOptions,
     configured_name,
@@ -38,7 +40,7 @@ Labels = Annotated[
 
 
 def diagnose(
-    question: Annotated[str, typer.Argument(help="The question.")],
+    question: Question,
     where: IndexOptions,
     changes: SystemOptions,
     target: Annotated[
@@ -175,10 +177,7 @@ def sweep(
     ],
     where: IndexOptions,
     changes: SystemOptions,
-    questions: Annotated[
-        Path | None,
-        typer.Option("--questions", "-q", readable=False, help="A YAML file of labelled questions."),
-    ] = None,
+    questions: QuestionsFile = None,
     one_at_a_time: Annotated[
         bool, typer.Option("--one-at-a-time", help="Vary each parameter alone, instead of a grid.")
     ] = False,
