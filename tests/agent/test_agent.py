@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -61,6 +62,22 @@ def test_the_answer_of_february(folder: Path) -> None:
     assert first["snippet"] == f"{world.NOTES['memory/tea.md'].strip()}\n\nSource: memory/tea.md#L1-L3"
     del answer["results"]
     assert answer == {"provider": "local", "model": world.EMBEDDER.name, "citations": "auto"}
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("openai/text-embedding-3-small", ("openai", "text-embedding-3-small")),
+        ("somebody/model", ("local", "somebody/model")),
+    ],
+)
+def test_an_answer_names_the_provider_of_the_model(tmp_path: Path, name: str, told: tuple[str, str]) -> None:
+    root, file = world.write(tmp_path / "memory_of_wren"), tmp_path / "index.sqlite"
+    embedder = replace(world.EMBEDDER, name=name)
+    index_folder(root, embedder, index_path=file)
+    with AgentTools(root, embedder=embedder, index_path=file, contract=FEBRUARY) as tools:
+        answer = tools.memory_search("rooibos tea")
+    assert (answer["provider"], answer["model"]) == told
 
 
 def test_the_answer_of_september_says_more(tools: AgentTools) -> None:
