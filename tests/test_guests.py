@@ -20,6 +20,7 @@ from workbench.cli.commands import ROWS as COMMANDS
 from workbench.memory.addresses import ADDRESSES
 from workbench.memory.embedding.engines import BACKENDS
 from workbench.memory.embedding.named import EMBEDDERS
+from workbench.memory.sync import SHIPPED_VECTORS
 from workbench.systems.history import LINES
 from workbench.systems.languages import LANGUAGES
 from workbench.systems.registry import INDEXINGS, ON_A_SERVER, SYSTEMS
@@ -31,7 +32,7 @@ GUESTS = sorted(path.parent.name for path in (PROJECT / "workbench_plugins").glo
 WRITTEN = [path for path in sorted((PROJECT / "docs").glob("*.md")) if path.name not in GENERATED]
 REGISTRIES: list[registry.Registry[Any]] = [
     ADDRESSES, BACKENDS, EMBEDDERS, INDEXINGS, LANGUAGES, LINES, ON_A_SERVER, RERANKERS, SPECIMENS, SYSTEMS,
-    registry.WIDGETS,
+    SHIPPED_VECTORS, registry.WIDGETS,
 ]  # fmt: skip
 HEART = ("openclaw-2026.2.13", "openclaw-2026.2.13+or+rrf+minmax")
 

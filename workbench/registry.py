@@ -223,7 +223,6 @@ class Extensions:
         with self.lock:
             if self._begun:  # an extension that is being loaded may look up names itself
                 return
-            load_guests()
             self._begun = True
             for one in sorted(entry_points(group=GROUP), key=lambda one: (_package(one), one.name)):
                 self._load(one)

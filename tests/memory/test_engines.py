@@ -98,7 +98,7 @@ def test_without_the_feature_torch_computes_and_its_backend_is_unknown(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     made = LocalEmbedder(variant=ModelVariant("openvino", "int8")).revision
-    monkeypatch.setattr(engines, "declared", lambda _: {})
+    monkeypatch.setattr(engines.BACKENDS, "rows", {})
     assert isinstance(LocalEmbedder().engine, TorchEngine)
     assert local_embedder(PACKAGED_MODEL, made) is None
     with pytest.raises(InputError, match=r"no backend 'openvino'.*\n.*torch"):

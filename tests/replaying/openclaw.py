@@ -21,7 +21,6 @@ from workbench.records import Candidate
 from workbench.retrieval.pipeline import Pipeline, search
 from workbench.retrieval.query import BLANKS
 from workbench.retrieval.settings import with_settings
-from workbench.systems.openclaw import snippet
 from workbench.systems.registry import SYSTEMS, indexing
 from workbench.systems.registry import system as named
 from workbench_plugins.openclaw.live_index import LiveIndex, open_live_store
@@ -108,7 +107,7 @@ def _recorded(rows: Any) -> Rows:
 
 
 def _row(one: Candidate) -> Row:
-    text = snippet(one.chunk).strip(BLANKS)
+    text = one.chunk.snippet.strip(BLANKS)
     digest = hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:DIGITS]
     return Row(one.chunk.place, one.score, digest)
 

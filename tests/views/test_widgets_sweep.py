@@ -30,7 +30,7 @@ def test_a_chosen_setting_is_marked_and_compared_with_the_present_one(shown: Swe
     shown.root.settings = {"fusion.vector": "0", "floor.floor": "1"}  # as the page does
     hits = int(shown.sweep.values[shown.place].sum())
     assert shown.sentence.startswith(f"fusion.vector 0, floor.floor 1: {hits} of 6 hits")
-    assert "no significant difference (6 questions)" in shown.sentence
+    assert "no significant difference (6 questions about" in shown.sentence
     assert shown.pipeline["floor"].floor == 1
     assert [row[0] for row in shown.table.rows] == ["now", "best", "chosen"]
     told = shown.root.data

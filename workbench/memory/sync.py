@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from tempfile import SpooledTemporaryFile
-from typing import IO
+from typing import IO, Any
 
 from workbench.errors import InputError, Interrupted, WorkbenchError
 from workbench.memory.addresses import server_place
@@ -51,8 +51,11 @@ from workbench.memory.store.contract import (
 from workbench.memory.store.sqlite.place import WAIT_SECONDS, SQLitePlace
 from workbench.progress import progress
 from workbench.records import Document, Passage
-from workbench.registry import declared, part_of
+from workbench.registry import Registry
 from workbench.safe_text import counted
+
+SHIPPED_VECTORS = Registry[Any]("shipped vectors", lambda thing: hasattr(thing, "cached"))
+"""Vectors that come with a feature: an index takes those that fit it, instead of computing them."""
 
 
 @dataclass
@@ -198,12 +201,6 @@ def _lender(root: Path, place: IndexPlace) -> Iterator[IndexStore | None]:
         return
     with opened:
         yield opened
-
-
-def _shipped(name: str) -> IndexStore:
-    """Vectors that a guest ships: all that is asked of a lender is `cached`."""
-    lender: IndexStore = part_of("lender", name).LENDER
-    return lender
 
 
 def _place(root: Path, index_path: Path | None, store: str | None) -> IndexPlace:
@@ -386,7 +383,7 @@ def _planned(work: Work, known: Mapping[str, Stamp], staged: Staged) -> Plan:
 
 def _carry_out(plan: Plan, work: Work, store: IndexStore) -> None:
     summary, stored = work.summary, 0
-    store.lender = work.lender or store.lender or next(map(_shipped, declared("lender")), None)
+    store.lender = work.lender or store.lender or next(iter(SHIPPED_VECTORS.values()), None)
     store.describe(file_rules=work.like.rules, ties_by_row=work.like.ties_by_row)
     if plan.touched:
         store.restamp(plan.touched)

@@ -7,4 +7,3 @@ from workbench.registry import declare
 declare("workbench_plugins.recommended.layout", layout="passages")
 declare("workbench_plugins.recommended.reliability", measure="reliability")
 declare("workbench_plugins.recommended.reliability", diagram="reliability")
-declare("workbench_plugins.recommended.shipped", lender="sample_memory")

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -34,6 +34,8 @@ def _array(name: str) -> Any:
 
 class Shipped:
     """Lends the vectors of the sample memory's chunks to an index that has none."""
+
+    name: ClassVar[str] = "sample_memory"
 
     def cached(self, settings: Settings, role: str, hashes: Iterable[str]) -> dict[str, Cached]:
         """The vectors of these texts that are shipped, for the packaged model that reads texts whole."""
