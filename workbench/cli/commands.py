@@ -121,6 +121,12 @@ ROWS = (
         "workbench_plugins.cases.demo:demo",
     ),
     Row(
+        "decode",
+        "case",
+        "Find the published formula that makes printed numbers.",
+        "workbench_plugins.decode.commands:decode",
+    ),
+    Row(
         "diagnose",
         "Ask",
         "Find what loses a file, the nearest settings that bring it back, and their price.",

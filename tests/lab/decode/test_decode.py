@@ -1,0 +1,78 @@
+"""Numbers lead back to the formula that made them, and random numbers to none."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from tests.commands import Run
+from workbench.errors import InputError
+from workbench_plugins.decode.decoding import CHANCE, decode
+
+KNOWN = [
+    (["0.016393"], [], "60 + rank", "1 / (60 + 1)"),
+    (["0.0164", "0.0161", "0.0159"], [], "60 + rank", "1 / (60 + 3)"),
+    (["0.5", "0.333", "0.25"], [], "1 / (2 + rank", "1 / (2 + 3 / 1 - 1)"),
+    (["0.148"], ["0.852"], "1 - cosine distance", "1 - 0.852"),
+    (["0.307"], ["0.438"], "0.7 × vector score", "0.7 × 0.438 + 0.3 × 0"),
+    (["50.572"], ["0.35", "0.222", "50"], "sum of three", "0.35 + 0.222 + 50"),
+]
+
+
+@pytest.mark.parametrize(("numbers", "beside", "formula", "way"), KNOWN, ids=lambda one: str(one))
+def test_a_number_of_a_public_report_has_its_formula_first(
+    numbers: list[str], beside: list[str], formula: str, way: str
+) -> None:
+    found = decode(numbers, beside)
+    first = found.claimed[0]
+    assert formula in first.name
+    assert way in first.ways[-1].text
+    assert [one.number for one in first.ways] == numbers
+    assert all(abs(one.residual) <= 0.51 * 10.0 ** -len(one.number.partition(".")[2]) for one in first.ways)
+
+
+def test_both_readings_of_one_half_one_third_one_quarter_are_named() -> None:
+    """Qdrant's k = 2 with ranks from 0, and 1 / rank from the second place on."""
+    names = [one.name for one in decode(["0.5", "0.333", "0.25"]).claimed]
+    assert any("1 / (2 + rank" in one for one in names)
+    assert any("weight / (0 + rank)" in one for one in names)
+
+
+def test_random_numbers_get_a_claim_in_at_most_five_of_a_hundred() -> None:
+    rng = np.random.default_rng(17)
+    drawn = [f"{rng.random():.{rng.integers(3, 8)}f}" for _ in range(100)]
+    assert sum(bool(decode([one]).claimed) for one in drawn) <= 5
+
+
+def test_the_chance_is_how_often_random_numbers_fit() -> None:
+    """Four digits after 0.0: the share that anything as simple fits, counted one by one."""
+    rng = np.random.default_rng(23)
+    asked = decode(["0.0325"])
+    cost, chance = asked.fits[0].cost, asked.fits[0].chance
+    drawn = [f"{number / 10_000:.4f}" for number in rng.integers(100, 1000, 300)]
+    fitting = [sum(fit.cost <= cost for fit in decode([one]).fits) for one in drawn]
+    assert np.mean(fitting) == pytest.approx(chance, abs=0.03)
+    assert chance <= CHANCE
+
+
+@pytest.mark.parametrize("bad", ["", "nan", "1/61", "0.5.5", "1e99", "abc", "9" * 41])
+def test_what_is_no_number_is_refused(bad: str) -> None:
+    with pytest.raises(InputError):
+        decode([bad])
+
+
+def test_no_number_and_too_many_are_refused() -> None:
+    for numbers in ([], ["0.5"] * 51):
+        with pytest.raises(InputError, match="cannot be decoded at once"):
+            decode(numbers)
+
+
+def test_the_command_says_the_formula_and_ends_with_1_where_nothing_fits(run: Run) -> None:
+    found = run("decode", "0.016393")
+    assert found.code == 0
+    assert "1 / (60 + 1)" in found.out
+    assert json.loads(run("decode", "0.016393", "--json").out)[0]["fits"][0]["claimed"] is True
+    nothing = run("decode", "0.4271")
+    assert (nothing.code, nothing.out.splitlines()[0]) == (1, "0.4271: nothing fits")

@@ -1,0 +1,1 @@
+"""Which published formula makes the numbers of a report?"""

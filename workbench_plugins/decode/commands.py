@@ -1,0 +1,30 @@
+"""The command that finds the formula behind printed numbers."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from workbench.cli.app import AsJson
+from workbench.cli.output import put
+from workbench_plugins.decode.decoding import decode as decoded
+from workbench_plugins.decode.decoding import decode_each
+
+
+def decode(
+    numbers: Annotated[
+        list[str], typer.Argument(help="Numbers as they were printed: 0.016393 0.5. Negative ones after --.")
+    ],
+    beside: Annotated[
+        list[str] | None,
+        typer.Option("--beside", help="A score or weight that the report prints too; can be repeated."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Find the published formula that makes printed numbers. Exit code 1 if none can be claimed."""
+    found = [decoded(numbers, beside or ())]
+    if len(numbers) > 1 and not found[0].claimed:
+        found += decode_each(numbers, beside or ())
+    put([one.as_json() for one in found] if as_json else found, as_json)
+    raise typer.Exit(0 if any(one.claimed for one in found) else 1)

@@ -1,0 +1,215 @@
+"""Which published formula makes these numbers?
+
+A formula fits a list of numbers if it makes each of them, to the digits that were printed. With enough
+formulas something always fits. So the answer also says how many formulas would fit random numbers with the
+same digits as simply, and nothing is claimed where that is more than CHANCE.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from workbench.errors import InputError
+from workbench.records import Floats, Shown
+from workbench.safe_text import counted
+from workbench.tables import Block, Line, Part
+from workbench_plugins.decode.formulas import Formula, Made, all_formulas
+from workbench_plugins.decode.printed import Printed, printed
+
+CHANCE = 0.05
+"""The most formulas that may fit random numbers by chance where one is claimed."""
+MOST_NUMBERS = 50
+SHOWN = 3
+"""How many formulas are shown; all are in the data."""
+ROUNDING = 1e-9
+"""What floating-point arithmetic may add to a half digit."""
+
+
+@dataclass(frozen=True)
+class Way:
+    """How a formula makes one number: the number as printed, the way in words, and the residual.
+
+    `residual` is the computed value minus the printed one; where rounded inputs leave a range, that of the
+    nearest value of the range.
+    """
+
+    number: str
+    text: str
+    residual: float
+
+
+@dataclass(frozen=True)
+class Fit:
+    """A formula that makes all of the numbers, with a way for each, the simplest one.
+
+    `cost` is that of the most far-fetched way. `chance` is the expected number of formulas, of all that were
+    tried, that make random numbers with these digits at this cost or less.
+    """
+
+    name: str
+    used_by: tuple[str, ...]
+    ways: tuple[Way, ...]
+    cost: float
+    chance: float
+
+
+@dataclass(frozen=True, repr=False)
+class Decoded(Shown):
+    """The formulas that make these numbers together, the simplest first, and how many were tried.
+
+    `claimed` are those that chance does not explain.
+    """
+
+    numbers: tuple[str, ...]
+    tried: int
+    fits: tuple[Fit, ...]
+
+    @property
+    def claimed(self) -> tuple[Fit, ...]:
+        """The fits that chance does not explain."""
+        return tuple(one for one in self.fits if one.chance <= CHANCE)
+
+    def __repr__(self) -> str:
+        """One line; `workbench.show` prints all, and a notebook shows all."""
+        return f"<Decoded: {self.answer}>"
+
+    @property
+    def answer(self) -> str:
+        """The answer in one sentence."""
+        numbers = ", ".join(self.numbers)
+        if self.claimed:
+            return ", ".join(f"{one.number} = {one.text}" for one in self.claimed[0].ways)
+        if self.fits:
+            return f"{numbers}: {len(self.fits)} formulas fit, and random numbers fit as often"
+        return f"{numbers}: nothing fits"
+
+    def view(self) -> Sequence[Part]:
+        """The answer, how each number is made, what else fits as simply, and how much chance explains."""
+        parts: list[Part] = [Line(self.answer, "bold")]
+        shown = self.claimed or self.fits[:SHOWN]
+        for fit in shown[:SHOWN]:
+            used = f" (used by {', '.join(fit.used_by[:SHOWN])})" if fit.used_by else ""
+            parts.append(Block(f"{fit.name}{used}", indent=2))
+            parts += [Block(f"{way.number} = {way.text}", indent=4) for way in fit.ways]
+            parts.append(Block(f"fits by chance: {fit.chance:.2g} formulas for such numbers", indent=4))
+        if len(shown) > SHOWN:
+            parts.append(Line(f"{len(shown) - SHOWN} more formulas fit; --json has all."))
+        return [*parts, Line(f"{counted(self.tried, 'formula')} tried.")]
+
+    def as_json(self) -> dict[str, Any]:
+        """The figures as `workbench decode --json` prints them."""
+        fits = [
+            {
+                "formula": one.name,
+                "used_by": list(one.used_by),
+                "ways": [vars(way) for way in one.ways],
+                "chance": one.chance,
+                "claimed": one.chance <= CHANCE,
+            }
+            for one in self.fits
+        ]
+        return {"numbers": list(self.numbers), "tried": self.tried, "fits": fits}
+
+
+def decode(numbers: Sequence[str], beside: Sequence[str] = ()) -> Decoded:
+    """Find the formulas that make all of `numbers`, given as they were printed.
+
+    Each number may be made of ranks, or of the other numbers and of those in `beside`, such as the scores
+    and weights that a report prints. Raises InputError for no numbers, for more than MOST_NUMBERS, and for a
+    text that is not a number.
+    """
+    if not 0 < len(numbers) <= MOST_NUMBERS:
+        raise InputError(
+            f"{len(numbers)} numbers cannot be decoded at once.", f"Give 1 to {MOST_NUMBERS}: 0.016393 0.5"
+        )
+    asked, known = [printed(one) for one in numbers], [printed(one) for one in beside]
+    inputs = [
+        [one.as_input_of(number) for one in (*known, *asked) if one.value != number.value] for number in asked
+    ]
+    tried = _distinct(all_formulas(), inputs)
+    fits = []
+    for made, formulas in tried:
+        ways = [_cheapest(number, one) for number, one in zip(asked, made, strict=True)]
+        if all(way for _, way in ways):
+            cost = max(cost for cost, _ in ways)
+            used = tuple(dict.fromkeys(name for one in formulas for name in one.used_by))
+            fits.append(Fit(formulas[0].name, used, tuple(way for _, way in ways if way), cost, 0.0))
+    every = [made for made, _ in tried]
+    chances = {cost: _chance(asked, every, cost) for cost in {one.cost for one in fits}}
+    fits = [replace(one, chance=chances[one.cost]) for one in fits]
+    fits.sort(key=lambda one: (one.cost, -len(one.used_by), one.name))
+    return Decoded(tuple(one.text for one in asked), len(tried), tuple(fits))
+
+
+def _distinct(
+    formulas: Sequence[Formula], inputs: Sequence[Sequence[Printed]]
+) -> list[tuple[list[Made], list[Formula]]]:
+    """What the formulas make of the inputs of each number; those that make the same numbers are one."""
+    found: dict[tuple[bytes, ...], tuple[list[Made], list[Formula]]] = {}
+    for formula in formulas:
+        made = [formula.make(some) for some in inputs]
+        alike = tuple(np.round([one.low, one.high], 12).tobytes() for one in made)
+        found.setdefault(alike, (made, []))[1].append(formula)
+    return list(found.values())
+
+
+def decode_each(numbers: Sequence[str], beside: Sequence[str] = ()) -> Iterator[Decoded]:
+    """Decode each number by itself; the others are what it may be made of."""
+    for number in numbers:
+        yield decode([number], [*beside, *(one for one in numbers if one != number)])
+
+
+def _cheapest(number: Printed, made: Made) -> tuple[float, Way | None]:
+    """The simplest way to this number, with its cost; infinity and None if there is none."""
+    room = number.half * (1 + ROUNDING)
+    fitting = (made.low <= number.value + room) & (made.high >= number.value - room)
+    if not fitting.any():
+        return np.inf, None
+    place = int(np.argmin(np.where(fitting, made.cost, np.inf)))
+    nearest = float(np.clip(number.value, made.low[place], made.high[place]))
+    return float(made.cost[place]), Way(number.text, made.texts(place), nearest - number.value)
+
+
+def _chance(asked: Sequence[Printed], made: Sequence[Sequence[Made]], cost: float) -> float:
+    """How many formulas are expected to make random numbers with these digits, at this cost or less.
+
+    A random number has as many decimals as the printed one, and the same power of ten.
+    """
+    shares = np.array(
+        [[_share(number, one, cost) for number, one in zip(asked, each, strict=True)] for each in made]
+    )
+    return float(shares.prod(axis=1).sum())
+
+
+def _share(number: Printed, made: Made, cost: float) -> float:
+    """The share of the numbers with these digits that a formula makes, at this cost or less."""
+    least, most = _decade(number)
+    sign = -1.0 if number.value < 0 else 1.0
+    low, high = np.sort(sign * np.array([made.low, made.high]), axis=0)
+    near = (made.cost <= cost) & (high * 2 >= least * 2 * number.half) & np.isfinite(low) & np.isfinite(high)
+    unit = 2 * number.half
+    first = np.ceil(low[near] / unit - 0.5).clip(least, most + 1)
+    last = np.floor(high[near] / unit + 0.5).clip(least - 1, most)
+    return _covered(first, last) / (most - least + 1)
+
+
+def _decade(number: Printed) -> tuple[int, int]:
+    """The numbers with the same power of ten and as many decimals, in units of the last digit."""
+    size = max(1, abs(number.steps))
+    power = 10 ** (len(str(size)) - 1)
+    return (power if power > 1 else 0), 10 * power - 1
+
+
+def _covered(first: Floats, last: Floats) -> float:
+    """How many whole numbers lie in at least one of these ranges."""
+    order = np.argsort(first)
+    total, reached = 0.0, -np.inf
+    for one, other in zip(first[order].tolist(), last[order].tolist(), strict=True):
+        if other > reached:
+            total += other - max(one, reached + 1) + 1
+            reached = other
+    return total

@@ -1,0 +1,267 @@
+"""The formulas that `decode` tries: rank fusions, weighted sums and conversions, with the numbers they make.
+
+A formula of a system is the system's own stage, run on ranks or on printed numbers, so no formula is written
+a second time here. A few conversions that no system has are added as plain arithmetic.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations, permutations
+from typing import Any
+
+import numpy as np
+
+from workbench.records import Floats
+from workbench.retrieval.columns import Columns, ColumnStage
+from workbench.retrieval.fusion import RankSum
+from workbench.systems.registry import every_system
+from workbench_plugins.decode.printed import Printed
+from workbench_plugins.engines.presets import ENGINES
+
+DEEPEST = 50
+"""The last rank that is tried in one list."""
+DEEPEST_OF_TWO = 20
+"""The last rank that is tried where two lists bring the same candidate."""
+MOST_INPUTS = 12
+"""Formulas of printed numbers read at most so many of them: the first ones."""
+CONSTANTS = (0, 1, 2, 10, 20, 40, 50, 60, 61, 100)
+"""The constants k of reciprocal rank fusion that are tried beside those of the systems."""
+UNUSED = 4.0
+"""How much more far-fetched a formula is that no system of the workbench has."""
+
+
+@dataclass(frozen=True)
+class Made:
+    """The numbers that one formula makes: one array element for each way to fill it in.
+
+    `low` and `high` enclose the number, since the printed inputs are rounded. `cost` says how far-fetched a
+    way is: the product of its ranks, doubled for each further list or input. `texts` gives a way in words.
+    """
+
+    low: Floats
+    high: Floats
+    cost: Floats
+    texts: Callable[[int], str]
+
+
+@dataclass(frozen=True)
+class Formula:
+    """A published way to make a number: its name, the systems that use it, and what it makes of inputs.
+
+    `make` takes the printed inputs; a formula of ranks ignores them.
+    """
+
+    name: str
+    used_by: tuple[str, ...]
+    make: Callable[[Sequence[Printed]], Made]
+
+
+NOTHING = Made(np.empty(0), np.empty(0), np.empty(0), str)
+
+
+def all_formulas() -> list[Formula]:
+    """Every formula that is tried: those of ranks, those of the systems, and plain arithmetic."""
+    return [*_rank_formulas(), *_score_formulas(), *(Formula(name, (), make) for name, make in ARITHMETIC)]
+
+
+# Formulas of the systems
+
+Row = Mapping[str, float]
+"""One row of columns."""
+
+
+class _RowWise(Columns):
+    """Columns without statistics: a formula that needs the whole list cannot be tried on one number."""
+
+    def over(self, statistic: Callable[[Floats], Any], name: str) -> Any:
+        raise _NeedsListError(name)
+
+
+class _NeedsListError(Exception):
+    """A formula reads a statistic of its whole list."""
+
+
+def says(stage: Any) -> str:
+    """The sentence of a stage, which each stage has."""
+    sentence: str = stage.says
+    return sentence
+
+
+def _stages() -> dict[ColumnStage, list[str]]:
+    """The stages that compute a column from ranks or scores alone, each with the systems that have it."""
+    found: dict[ColumnStage, list[str]] = {}
+    fusions = ((engine.fusion, f"the fusion {engine.name}") for engine in ENGINES.values())
+    of_systems = ((stage, one.name) for one in every_system() for stage in one.stages)
+    constants = ((RankSum(k=k), "") for k in CONSTANTS)
+    for stage, name in (*of_systems, *fusions, *constants):
+        if isinstance(stage, ColumnStage) and not stage.observed:
+            found.setdefault(stage, []).append(name)
+    return found
+
+
+def _computed(stage: ColumnStage, rows: Sequence[Row]) -> Floats | None:
+    """What a stage makes of some rows; None if it reads anything else, or the whole list."""
+    names = {name for row in rows for name in row}
+    columns = {name: np.array([row.get(name, np.nan) for row in rows], float) for name in names}
+    more = [name for name in stage.reads() if name not in columns and name.endswith("_rank")]
+    columns |= {name: np.full(len(rows), np.nan) for name in more}
+    if not set(stage.reads()) <= columns.keys():
+        return None
+    try:
+        with np.errstate(all="ignore"):
+            return np.asarray(stage.computed(columns, _RowWise), float)
+    except _NeedsListError:
+        return None
+
+
+def _rank_formulas() -> Iterator[Formula]:
+    """The fusions that read ranks alone; those that make the same numbers are one formula."""
+    rows: list[Row] = [{"vector_rank": one} for one in range(1, DEEPEST + 1)]
+    rows += [{"keyword_rank": one} for one in range(1, DEEPEST + 1)]
+    both = range(1, DEEPEST_OF_TWO + 1)
+    rows += [{"vector_rank": one, "keyword_rank": other} for one in both for other in both]
+    cost = np.array([np.prod(list(row.values())) * len(row) for row in rows], float)
+    groups: dict[bytes, tuple[ColumnStage, list[str], Floats]] = {}
+    for stage, names in _stages().items():
+        if stage.output != "score" or not all(one.endswith("_rank") for one in stage.reads()):
+            continue
+        made = _computed(stage, rows)
+        if made is not None:
+            groups.setdefault(np.round(made, 12).tobytes(), (stage, [], made))[1].extend(names)
+    for stage, names, made in groups.values():
+        used = tuple(dict.fromkeys(name for name in names if name))
+        yield Formula(says(stage), used, _of_ranks(stage, rows, made, cost if used else UNUSED * cost))
+
+
+def _of_ranks(
+    stage: ColumnStage, rows: Sequence[Row], made: Floats, cost: Floats
+) -> Callable[[Sequence[Printed]], Made]:
+    def text(way: int) -> str:
+        said = " and ".join(f"{name.removesuffix('_rank')} rank {rank}" for name, rank in rows[way].items())
+        return f"{_term(stage, rows[way])}: {said}"
+
+    return lambda _: Made(made, made, cost, text)
+
+
+def _term(stage: ColumnStage, row: Row) -> str:
+    columns = {name: np.array([row.get(name, np.nan)]) for name in {*stage.reads(), *row}}
+    return str(stage.in_row(columns, 0))
+
+
+def _score_formulas() -> Iterator[Formula]:
+    """The fusions and conversions that read the scores or raw numbers of one candidate."""
+    for stage, names in _stages().items():
+        raw = {name for name in stage.reads() if name.endswith(("_raw", "_relevance", "_score"))}
+        if raw and _computed(stage, [_row(raw, (0.5,) * len(raw))]) is not None and len(raw) <= 2:
+            yield Formula(says(stage), tuple(dict.fromkeys(names)), _of_scores(stage, sorted(raw)))
+
+
+def _row(names: set[str] | Sequence[str], values: Sequence[float]) -> Row:
+    """A row with these numbers; the leg of each brought the candidate first."""
+    ranks = {f"{name.rsplit('_', 1)[0]}_rank": 1.0 for name, value in zip(names, values, strict=True)
+             if value == value}  # fmt: skip
+    return {**dict(zip(names, values, strict=True)), **ranks}
+
+
+def _of_scores(stage: ColumnStage, names: Sequence[str]) -> Callable[[Sequence[Printed]], Made]:
+    def make(inputs: Sequence[Printed]) -> Made:
+        some = [*inputs[:MOST_INPUTS], None] if len(names) > 1 else inputs[:MOST_INPUTS]
+        ways = [way for way in permutations(some, len(names)) if any(way)]
+        # A printed bm25 may have lost its sign.
+        signs = (1, -1) if names == ["keyword_raw"] else (1,)
+        filled = [(way, sign) for way in ways for sign in signs]
+        if not filled:
+            return NOTHING
+        ends = []
+        for shift in (-1, 0, 1):
+            rows = [_row(names, [_shifted(one, shift) * sign for one in way]) for way, sign in filled]
+            made = _computed(stage, rows)
+            assert made is not None
+            ends.append(made)
+
+        def text(place: int) -> str:
+            way, sign = filled[place]
+            return _term(stage, _row(names, [_shifted(one, 0) * sign for one in way]))
+
+        cost = np.array([2.0 ** (sum(one is not None for one in way) - 1) for way, _ in filled])
+        return Made(np.min(ends, axis=0), np.max(ends, axis=0), cost, text)
+
+    return make
+
+
+def _shifted(one: Printed | None, shift: int) -> float:
+    return np.nan if one is None else one.value + shift * one.half
+
+
+# Arithmetic that no system has
+
+
+def _unary(pattern: str, function: Callable[[Any], Any]) -> tuple[str, Callable[[Sequence[Printed]], Made]]:
+    """A conversion of one number; `pattern` has the number as `x`."""
+
+    def make(inputs: Sequence[Printed]) -> Made:
+        some = inputs[:MOST_INPUTS]
+        with np.errstate(all="ignore"):
+            ends = np.array(
+                [[function(one.value + shift * one.half) for one in some] for shift in (-1, 0, 1)]
+            )
+        if not some:
+            return NOTHING
+        return Made(
+            ends.min(axis=0),
+            ends.max(axis=0),
+            np.full(len(some), UNUSED),
+            lambda way: pattern.replace("x", some[way].text),
+        )
+
+    return pattern, make
+
+
+def _several(
+    name: str, count: int, function: Callable[..., Any], pattern: str, ordered: bool = False
+) -> tuple[str, Callable[[Sequence[Printed]], Made]]:
+    """A formula of `count` printed numbers; `pattern` has a place for each."""
+
+    def make(inputs: Sequence[Printed]) -> Made:
+        chosen = permutations if ordered else combinations
+        ways = list(chosen(inputs[:MOST_INPUTS], count))
+        if not ways:
+            return NOTHING
+        ends = np.array(
+            [[function(*(one.value + shift * one.half for one in way)) for way in ways] for shift in (-1, 1)]
+        )
+        return Made(
+            ends.min(axis=0),
+            ends.max(axis=0),
+            np.full(len(ways), UNUSED * 2.0 ** (count - 1)),
+            lambda way: pattern.format(*(one.text for one in ways[way])),
+        )
+
+    return name, make
+
+
+ARITHMETIC = (
+    _unary("1 - x", lambda x: 1 - x),
+    _unary("1 - x / 2", lambda x: 1 - x / 2),
+    _unary("(1 + x) / 2", lambda x: (1 + x) / 2),
+    _unary("1 / (1 + x)", lambda x: 1 / (1 + x)),
+    _unary("x / (1 + x)", lambda x: x / (1 + x)),
+    _unary("1 / (1 + exp(-x))", lambda x: 1 / (1 + np.exp(-x))),
+    _unary("1 - x ^ 2 / 2", lambda x: 1 - x * x / 2),
+    _unary("sqrt(2 - 2 x)", lambda x: np.sqrt(2 - 2 * x)),
+    _unary("exp(-x)", lambda x: np.exp(-x)),
+    _unary("x ^ 2", lambda x: x * x),
+    _unary("100 x", lambda x: 100 * x),
+    _several("the sum of two printed numbers", 2, lambda a, b: a + b, "{} + {}"),
+    _several("the sum of three printed numbers", 3, lambda a, b, c: a + b + c, "{} + {} + {}"),
+    _several("the product of two printed numbers", 2, lambda a, b: a * b, "{} × {}"),
+    _several(
+        "w × a + (1 - w) × b, with a printed weight w",
+        3,
+        lambda w, a, b: w * a + (1 - w) * b,
+        "{0} × {1} + (1 - {0}) × {2}",
+        ordered=True,
+    ),
+)
