@@ -23,8 +23,8 @@ HITS = "hits"
 class Paired(Shown):
     """A comparison of two runs over the same `n` questions. `str()` of it is a sentence.
 
-    The questions are about so many `units`, such as files, which are what is resampled. `wins` and `losses`
-    count the questions with a larger and a smaller value after the change. `difference` is the mean change,
+    The questions are about so many `units`, which are what is resampled; `unit` is the word for one, such as
+    a file. `wins` and `losses` count the questions with a larger and a smaller value after the change. `difference` is the mean change,
     and `interval` its 95 % confidence interval, or None where every question changed by the same amount. `p`
     is two-sided. `p_holm` is `p` after Holm's correction for
     `comparisons` comparisons, and equals `p` for a single one. With `counted`, each value is 0 or 1.
@@ -41,6 +41,7 @@ class Paired(Shown):
     p_holm: float
     comparisons: int
     counted: bool
+    unit: str = "file"
 
     @property
     def differs(self) -> bool:
@@ -60,7 +61,7 @@ class Paired(Shown):
         return f"{first} of {self.n}{questions}, {second}{self._interval_text()}"
 
     def _units_text(self) -> str:
-        return f" about {counted(self.units, 'file')}" if self.units < self.n else ""
+        return f" about {counted(self.units, self.unit)}" if self.units < self.n else ""
 
     def _interval_text(self) -> str:
         if self.interval is None:
@@ -177,16 +178,21 @@ def _check_same_questions(before: Evaluation, after: Evaluation) -> None:
 
 
 def paired_values(
-    before: Floats, after: Floats, measure: str = HITS, units: Sequence[Hashable] | None = None
+    before: Floats,
+    after: Floats,
+    measure: str = HITS,
+    units: Sequence[Hashable] | None = None,
+    unit: str = "file",
 ) -> Paired:
     """Compare two values of each question, of shape (n,). Deterministic: the seed is fixed.
 
     `units` names what each question is about, such as its file: questions about one file resemble each other,
-    so whole files are resampled. Without it each question is a unit of its own. `p` is that of a permutation
-    test of the signs of the units' changes (Fisher, 1935), exact for up to EXACT_UNITS units that changed,
-    and always where all changed equally, as in McNemar's test (1947). The interval inverts this test for up
-    to EXACT_UNITS units; for more it is a percentile bootstrap over the units (Efron, 1979). For values of 0
-    and 1 without `units` it is the adjusted one of Bonett and Price (2012). Raises InputError for different
+    so whole files are resampled. `unit` is the word for one. Without `units` each question is a unit of its
+    own. `p` is that of a permutation test of the signs of the units' changes (Fisher, 1935), exact for up to
+    EXACT_UNITS units that changed, and always where all changed equally, as in McNemar's test (1947). The
+    interval inverts this test for up to EXACT_UNITS units; for more it is a percentile bootstrap over the
+    units (Efron, 1979). For values of 0 and 1 without `units`, and where nothing changed, it is the adjusted
+    one of Bonett and Price (2012). Raises InputError for different
     or zero numbers of values, and for values that are NaN.
     """
     before, after = np.asarray(before, float), np.asarray(after, float)
@@ -214,6 +220,7 @@ def paired_values(
         p_holm=p,
         comparisons=1,
         counted=counted,
+        unit=unit,
     )
 
 

@@ -84,7 +84,7 @@ class Decoded(Shown):
         if self.claimed:
             return ", ".join(f"{one.number} = {one.text}" for one in self.claimed[0].ways)
         if self.fits:
-            return f"{numbers}: {len(self.fits)} formulas fit, and random numbers fit as often"
+            return f"{numbers}: {counted(len(self.fits), 'formula')} could make it, but chance could, too"
         return f"{numbers}: nothing fits"
 
     def view(self) -> Sequence[Part]:

@@ -118,7 +118,7 @@ def compare(
         raise InputError("No question has a document that answers it.", "Give judgements above 0.")
     values = [values_of(one, truth, measure, limit) for one in runs]
     hits = [values_of(one, truth, HITS, limit) for one in runs]
-    found = [paired_values(values[0], one, str(measure), truth.units) for one in values[1:]]
+    found = [paired_values(values[0], one, str(measure), truth.units, truth.unit) for one in values[1:]]
     verdicts = corrected(found)
     flips = [
         RunFlip(one.name, question, truth.text(question), bool(after > before))
@@ -373,7 +373,7 @@ def gate(saved: Run, today: Run, truth: Truth, index: Index, pipeline: Pipeline)
     columns = {HITS: hits, "RR": [values_of(one, truth, "RR") for one in (saved, today)], SILENCE: silence}
     units: dict[str, Sequence[Hashable]] = {HITS: truth.units, "RR": truth.units, SILENCE: truth.unanswerable}
     found = [
-        paired_values(before, after, name, units[name])
+        paired_values(before, after, name, units[name], truth.unit)
         for name, (before, after) in columns.items()
         if before.size
     ]

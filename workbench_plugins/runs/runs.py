@@ -171,6 +171,11 @@ class Truth:
         """What each question is about: the documents that answer it. Questions with the same are one unit."""
         return [frozenset(self.right(question)) for question in self.questions]
 
+    @property
+    def unit(self) -> str:
+        """The word for a unit: the file, where each question has one right document, or else the topic."""
+        return "file" if all(len(one) == 1 for one in self.units) else "topic"
+
     def text(self, question: str) -> str:
         """The question in words, or its id."""
         return self.texts.get(question, question)

@@ -218,3 +218,10 @@ def test_the_depth_of_a_run_is_its_longest_answer() -> None:
     made = run(one=[("a", 1.0)], two=[("a", 2.0), ("b", 1.0), ("c", 0.5)])
     assert made.depth == 3
     assert Run("empty").depth == 0
+
+
+@pytest.mark.parametrize(("right", "told"), [(["a"], "about 1 file"), (["a", "b"], "about 1 topic")])
+def test_questions_with_the_same_right_documents_are_one_unit(right: list[str], told: str) -> None:
+    truth = truth_of_qrels({question: dict.fromkeys(right, 1) for question in ("q1", "q2")})
+    found = compare([run(q1=[("x", 1.0)], q2=[("x", 1.0)]), run(q1=[("a", 1.0)], q2=[("a", 1.0)])], truth)
+    assert told in str(found.verdicts[0])
