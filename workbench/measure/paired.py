@@ -24,10 +24,10 @@ class Paired(Shown):
     """A comparison of two runs over the same `n` questions. `str()` of it is a sentence.
 
     The questions are about so many `units`, which are what is resampled; `unit` is the word for one, such as
-    a file. `wins` and `losses` count the questions with a larger and a smaller value after the change. `difference` is the mean change,
-    and `interval` its 95 % confidence interval, or None where every question changed by the same amount. `p`
-    is two-sided. `p_holm` is `p` after Holm's correction for
-    `comparisons` comparisons, and equals `p` for a single one. With `counted`, each value is 0 or 1.
+    a file. `wins` and `losses` count the questions with a larger and a smaller value after the change.
+    `difference` is the mean change, and `interval` its 95 % confidence interval, or None where every question
+    changed by the same amount. `p` is two-sided. `p_holm` is `p` after Holm's correction for `comparisons`
+    comparisons, and equals `p` for a single one. With `counted`, each value is 0 or 1.
     """
 
     measure: str
